@@ -1,0 +1,44 @@
+import type { ChatEvents } from "../core/chat-event.ts";
+import type { ChatRequest } from "../core/chat-request.ts";
+
+/** A chat model as `GET /v1/models` lists it. */
+export interface Model {
+  /** What clients call it. */
+  readonly id: string;
+  /** The backend that answers for it. */
+  readonly backend: string;
+  /** Unix seconds; 0 when the engine does not tell. */
+  readonly created: number;
+  readonly ownedBy: string;
+  /** Tokens of prompt and answer together; undefined when the engine does not tell. */
+  readonly contextLength: number | undefined;
+  readonly tools: boolean;
+  readonly vision: boolean;
+  readonly thinking: boolean;
+}
+
+/** What one call to an engine needs beside the request. */
+export interface CallOptions {
+  /** Ends the upstream call at once, whatever it is doing. */
+  readonly signal: AbortSignal;
+}
+
+/** A server of models. It knows no caller and no table. */
+export interface Backend {
+  readonly name: string;
+  /** The chat models it has now. Embedding models are left out. Throws a `ServiceError` when it cannot be reached. */
+  readonly listModels: (signal: AbortSignal) => Promise<readonly Model[]>;
+  /** True when the engine answers. Never throws. */
+  readonly isReachable: (signal: AbortSignal) => Promise<boolean>;
+  /**
+   * Starts one chat call. Resolves when the engine's first events are there, rejects with a `ServiceError` before that;
+   * afterwards errors come as an `error` event. The request is already fitted to the model.
+   */
+  readonly chat: (request: ChatRequest, model: Model, options: CallOptions) => Promise<ChatEvents>;
+  /** The prompt's tokens by the engine's own tokenizer; undefined where it has none. */
+  readonly countTokens?: (
+    request: ChatRequest,
+    model: Model,
+    options: CallOptions,
+  ) => Promise<number | undefined>;
+}

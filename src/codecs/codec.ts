@@ -1,0 +1,68 @@
+import type { ChatAnswer } from "../core/chat-answer.ts";
+import type { ChatEvent } from "../core/chat-event.ts";
+import type { ChatRequest } from "../core/chat-request.ts";
+import type { ServiceError } from "../core/service-error.ts";
+import type { JsonObject } from "../lib/json.ts";
+
+/** A wire format as clients speak it to us. Pure: no I/O, no clock, no randomness of its own. */
+export interface ServerCodec {
+  /** Reads a parsed JSON body. Throws a `ServiceError` that names the field at fault. */
+  readonly parse: (body: unknown) => ChatRequest;
+  /** The whole answer as the JSON body of a non-streaming call. */
+  readonly encodeAnswer: (answer: ChatAnswer, context: AnswerContext) => JsonObject;
+  /** A fresh encoder for one stream. */
+  readonly streamEncoder: (context: AnswerContext) => StreamEncoder;
+  /** The JSON body of an error response. */
+  readonly encodeError: (error: ServiceError, requestId: string) => JsonObject;
+}
+
+/** Turns event batches into the bytes of one stream, as text. */
+export interface StreamEncoder {
+  /** The text for one batch; every frame in it is whole. `finish` and `error` end the stream in the family's form. */
+  readonly encode: (events: readonly ChatEvent[]) => string;
+  /** What to write when nothing was said for a while. */
+  readonly keepalive: string;
+}
+
+/** What an encoder must know beside the events. */
+export interface AnswerContext {
+  readonly requestId: string;
+  /** The id of the model that answers, as listed. */
+  readonly model: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** Show usage at the end of the stream. */
+  readonly includeUsage: boolean;
+}
+
+/** A wire format as we speak it to engines and clouds. Pure. */
+export interface ClientCodec {
+  /** The JSON body of the call, as text. */
+  readonly build: (request: ChatRequest, model: UpstreamModel) => string;
+  /** A fresh reader for one streaming answer. An event larger than `maxEventBytes` is an error. */
+  readonly streamReader: (maxEventBytes: number) => StreamReader;
+  /** Reads a whole non-streaming answer: the same events in one batch. Throws `upstream_error` on garbage. */
+  readonly readAnswer: (text: string) => readonly ChatEvent[];
+  /** What the engine says in an error response; undefined when the body says nothing readable. */
+  readonly readErrorMessage: (body: string) => string | undefined;
+}
+
+/**
+ * Reads one streaming answer. Bytes may be cut anywhere, inside a character too.
+ * Whatever comes in, the events obey the order of `ChatEvent`, with exactly one `finish` or `error` over the whole stream:
+ * garbage, an event over `maxEventBytes`, or an end without the format's terminal marker become an `error` event.
+ */
+export interface StreamReader {
+  /** The events in these bytes; may be empty. After `finish` or `error` always empty. */
+  readonly read: (bytes: Uint8Array) => readonly ChatEvent[];
+  /** The upstream closed the connection. */
+  readonly end: () => readonly ChatEvent[];
+}
+
+/** What a builder must know of the model it writes to. */
+export interface UpstreamModel {
+  /** The model's name as the engine knows it. */
+  readonly name: string;
+  /** Tokens of context the engine is asked to hold, where the engine must be told (Ollama's `num_ctx`). */
+  readonly contextLength: number | undefined;
+}

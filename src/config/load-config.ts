@@ -1,0 +1,34 @@
+import type { z } from "zod";
+import { RETIRED_SETTINGS, type Settings, settingsSchema } from "./settings.ts";
+
+export interface Config {
+  readonly settings: Settings;
+  /** Retired names that are set, to be warned of. */
+  readonly retired: readonly string[];
+}
+
+/** Thrown with every wrong setting at once, ready to print. Values are never in the text: they may be secrets. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
+
+/**
+ * Reads the settings; the only reader of the environment.
+ * An empty value counts as unset, so that `NAME=` in an .env file takes the default.
+ */
+export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""),
+  );
+  const parsed = settingsSchema.safeParse(given, { reportInput: false });
+  if (!parsed.success) throw new SettingsError(describe(parsed.error));
+  const retired = Object.keys(given).filter((name) =>
+    RETIRED_SETTINGS.some((pattern) => pattern.test(name)),
+  );
+  return { settings: parsed.data, retired };
+}
+
+function describe(error: z.ZodError): string {
+  const lines = error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
+  return `Wrong settings, nothing was started:\n${lines.join("\n")}\nEach setting is explained in .env.example.`;
+}

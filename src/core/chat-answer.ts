@@ -1,0 +1,33 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { FinishReason, Usage } from "./chat-event.ts";
+
+/** A whole answer: what a stream of events adds up to. */
+export interface ChatAnswer {
+  readonly blocks: readonly AnswerBlock[];
+  readonly sources: readonly JsonObject[];
+  readonly finish: {
+    readonly reason: FinishReason;
+    readonly stopSequence?: string | undefined;
+    readonly usage?: Usage | undefined;
+    readonly extra?: JsonObject | undefined;
+  };
+  readonly extra?: JsonObject | undefined;
+}
+
+export type AnswerBlock = AnswerTextBlock | AnswerToolCall;
+
+export interface AnswerTextBlock {
+  readonly kind: "text" | "reasoning" | "refusal";
+  readonly text: string;
+  readonly signature?: string | undefined;
+  readonly redacted?: string | undefined;
+  /** The deltas' extras in order, one entry a delta that had any. */
+  readonly extras: readonly JsonObject[];
+}
+
+export interface AnswerToolCall {
+  readonly kind: "tool-call";
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+}

@@ -1,0 +1,117 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { ServiceError } from "./service-error.ts";
+
+/**
+ * What a backend says while it answers. The order is part of the contract:
+ *
+ *   start (block-start delta* block-end)* (finish | error)
+ *
+ * Blocks are numbered from 0 in the order of their start. Text, reasoning and refusal blocks never overlap
+ * another block; tool calls may be open side by side, because vendors interleave parallel calls.
+ * Exactly one `finish` or `error` ends a stream and closes what is open. An error may come first of all.
+ */
+export type ChatEvent =
+  | StartEvent
+  | BlockStartEvent
+  | ToolCallStartEvent
+  | DeltaEvent
+  | ToolCallDeltaEvent
+  | SignatureEvent
+  | BlockEndEvent
+  | SourceEvent
+  | FinishEvent
+  | ErrorEvent;
+
+export interface StartEvent {
+  readonly type: "start";
+  /** The vendor's own fields of the answer that have no canonical place (`system_fingerprint`, …). */
+  readonly extra?: JsonObject | undefined;
+}
+
+export interface BlockStartEvent {
+  readonly type: "block-start";
+  readonly block: number;
+  readonly kind: "text" | "reasoning" | "refusal";
+}
+
+export interface ToolCallStartEvent {
+  readonly type: "tool-call-start";
+  readonly block: number;
+  /** Unique in the answer; `[A-Za-z0-9_-]{1,64}` where we made it. */
+  readonly callId: string;
+  readonly name: string;
+}
+
+/** A piece of the open text, reasoning or refusal block. */
+export interface DeltaEvent {
+  readonly type: "text-delta" | "reasoning-delta" | "refusal-delta";
+  readonly block: number;
+  readonly text: string;
+  /** Local extras that belong to these very tokens, by their chat-completions names: `logprobs`, `token_ids`. */
+  readonly extra?: JsonObject | undefined;
+}
+
+/** A piece of a call's arguments: JSON text, in the bytes the vendor sent. */
+export interface ToolCallDeltaEvent {
+  readonly type: "tool-call-delta";
+  readonly block: number;
+  readonly arguments: string;
+}
+
+/** The vendor's seal over a reasoning block, or the block's encrypted content. */
+export interface SignatureEvent {
+  readonly type: "signature";
+  readonly block: number;
+  readonly signature?: string | undefined;
+  readonly redacted?: string | undefined;
+}
+
+export interface BlockEndEvent {
+  readonly type: "block-end";
+  readonly block: number;
+}
+
+/** A knowledge source that the answer used. */
+export interface SourceEvent {
+  readonly type: "source";
+  readonly source: JsonObject;
+}
+
+export interface FinishEvent {
+  readonly type: "finish";
+  readonly reason: FinishReason;
+  /** The stop string that was met, where the vendor tells. */
+  readonly stopSequence?: string | undefined;
+  /** Undefined when the vendor never said; the meter then estimates. */
+  readonly usage?: Usage | undefined;
+  /** The vendor's own fields of the choice that have no canonical place (`stop_reason`, …). */
+  readonly extra?: JsonObject | undefined;
+}
+
+export interface ErrorEvent {
+  readonly type: "error";
+  readonly error: ServiceError;
+}
+
+export type FinishReason =
+  | "stop"
+  | "stop-sequence"
+  | "length"
+  | "context-full"
+  | "tool-calls"
+  | "content-filter"
+  | "paused";
+
+/** Tokens of one call. Cached and cache-written tokens are part of `inputTokens`, reasoning tokens of `outputTokens`. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens?: number | undefined;
+  readonly cacheWriteTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
+  /** True when we counted because the vendor did not. */
+  readonly estimated?: boolean | undefined;
+}
+
+/** Events arrive in batches: one batch is what one network read brought. It is never empty. */
+export type ChatEvents = AsyncIterable<readonly ChatEvent[]>;

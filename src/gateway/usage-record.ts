@@ -1,0 +1,50 @@
+/** How a metered call ended. `rate_limited` is the upstream's refusal, not ours. */
+export type Outcome = "ok" | "error" | "aborted" | "rate_limited";
+
+export type Channel = "chat" | "messages" | "responses" | "embeddings" | "audio" | "mcp";
+
+/** What is known when a metered call begins; the journal has it before the upstream call. */
+export interface UsageStart {
+  /** The request id, unique: the row's id. */
+  readonly id: string;
+  readonly keyId: string;
+  readonly channel: Channel;
+  /** The model that answers. */
+  readonly model: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Estimate of the prompt's tokens, used when the call never gets to say. */
+  readonly inputTokens: number;
+}
+
+/** One row per metered call. Bodies are never part of it. */
+export interface UsageRecord extends UsageStart {
+  readonly outcome: Outcome;
+  /** The HTTP status the client saw. */
+  readonly status: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  readonly reasoningTokens: number;
+  /** True when we counted because the vendor did not. */
+  readonly estimated: boolean;
+  /** Milliseconds from admission to the end. */
+  readonly latencyMs: number;
+  /** Milliseconds from admission to the first event; null when none came. */
+  readonly firstTokenMs: number | null;
+}
+
+/** Where metered calls are written down. `open` before the upstream call, `close` before the last byte to the client. */
+export interface UsageJournal {
+  /** Throws `storage_unavailable` when neither the journal nor the database takes the record. */
+  readonly open: (start: UsageStart) => UsageEntry | Promise<UsageEntry>;
+}
+
+export interface UsageEntry {
+  /** Output tokens so far, for a call that is cut by a crash. At most once a second a stream. */
+  readonly progress: (outputTokens: number) => void;
+  /**
+   * The final record. Undefined: it is safe already, go on; a promise: wait for it before the last byte
+   * (only in the slow mode, when the journal's disk is full). Rejects with `storage_unavailable`.
+   */
+  readonly close: (record: UsageRecord) => undefined | Promise<void>;
+}

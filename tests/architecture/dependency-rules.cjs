@@ -1,0 +1,117 @@
+// Who may import whom. Checked by: depcruise src --config tests/architecture/dependency-rules.cjs
+//
+// Read left to right: a folder (or root file) may import only what stands to its left.
+const order = [
+  "lib",
+  "config",
+  "core",
+  "codecs",
+  "db",
+  "backends",
+  "events",
+  "access",
+  "knowledge",
+  "tools",
+  "gateway",
+  "data",
+  "workflows",
+  "operations",
+  "deps",
+  "http",
+  "console",
+  "app",
+  "jobs",
+  "main",
+];
+
+const place = (names) => `^src/(${names})(/|\\.ts$)`;
+const npm = (names) => `(^|node_modules/)(${names})(/|$)`;
+const rule = (name, from, to) => ({ name, severity: "error", from, to });
+
+const leftwardsOnly = order
+  .slice(0, -1)
+  .map((name, index) =>
+    rule(
+      `${name}-imports-leftwards-only`,
+      { path: place(name) },
+      { path: place(order.slice(index + 1).join("|")) },
+    ),
+  );
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...leftwardsOnly,
+    rule("no-cycles", {}, { circular: true }),
+
+    // The middle of the gateway never sees a wire format; the edges never see a table.
+    rule(
+      "core-and-codecs-are-pure",
+      { path: place("core|codecs") },
+      { path: `${place("config|db")}|${npm("drizzle-orm|hono|@hono")}` },
+    ),
+    rule(
+      "core-and-codecs-touch-no-runtime",
+      { path: place("core|codecs") },
+      { dependencyTypes: ["core"] },
+    ),
+    rule(
+      "only-backends-and-http-speak-wire-formats",
+      { pathNot: place("codecs|backends|http") },
+      { path: place("codecs") },
+    ),
+    rule(
+      "backends-know-no-database",
+      { path: place("backends") },
+      { path: `${place("db")}|${npm("drizzle-orm")}` },
+    ),
+    rule(
+      "http-and-console-call-verbs-not-tables",
+      { path: place("http|console") },
+      { path: `${place("db")}|${npm("drizzle-orm")}` },
+    ),
+    rule(
+      "hono-stays-at-the-edge",
+      { pathNot: place("http|console|app|main") },
+      { path: npm("hono|@hono") },
+    ),
+    rule(
+      "console-takes-only-router-and-caller-from-http",
+      { path: place("console") },
+      { path: place("http"), pathNot: "^src/http/(router|middleware/caller)\\.ts$" },
+    ),
+
+    // Things of one kind are strangers to each other; only their registry knows them all.
+    rule(
+      "codecs-are-strangers",
+      { path: "^src/codecs/([^/]+)/" },
+      { path: "^src/codecs/[^/]+/", pathNot: "^src/codecs/$1/" },
+    ),
+    rule(
+      "routes-pages-tools-are-strangers",
+      { path: "^src/(http/routes|console/pages|tools/builtin)/([^/]+)$" },
+      { path: "^src/$1/", pathNot: "^src/$1/$2$" },
+    ),
+    rule(
+      "steps-and-readers-are-strangers",
+      {
+        path: "^src/(workflows/steps|knowledge/readers)/",
+        pathNot: "/(step|reader|registry)\\.ts$",
+      },
+      { path: "^src/$1/", pathNot: "/(step|reader)\\.ts$" },
+    ),
+    rule(
+      "backends-are-strangers",
+      { path: "^src/backends/((?!backend|registry|parameter-rules|call-upstream|model-traits|run-chat|model-catalog)[a-z-]+\\.ts$" },
+      { path: "^src/backends/((?!backend|registry|parameter-rules|call-upstream|model-traits|run-chat|model-catalog)[a-z-]+\\.ts$" },
+    ),
+
+    rule("no-orphans", { orphan: true, pathNot: "^src/(main\\.ts$|lib/)" }, {}),
+    rule("no-test-code-in-src", { path: "^src/" }, { path: "^tests/" }),
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+  },
+};
