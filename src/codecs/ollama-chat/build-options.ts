@@ -1,0 +1,90 @@
+import type { GenerationParameters } from "../../core/chat-request.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import type { UpstreamModel } from "../codec.ts";
+
+type Members = Record<string, JsonValue | undefined>;
+
+/** Options of the engine that clients send as fields of the body, by the names they use. */
+const OPTION_BY_FIELD: Readonly<Record<string, string>> = {
+  min_p: "min_p",
+  mirostat: "mirostat",
+  mirostat_eta: "mirostat_eta",
+  mirostat_tau: "mirostat_tau",
+  num_keep: "num_keep",
+  penalize_newline: "penalize_newline",
+  repeat_last_n: "repeat_last_n",
+  repeat_penalty: "repeat_penalty",
+  repetition_penalty: "repeat_penalty",
+  tfs_z: "tfs_z",
+  typical_p: "typical_p",
+};
+
+/** What a client may not say: most of it makes the engine load the model anew, away from under its other users. */
+const NEVER_FROM_CLIENTS: ReadonlySet<string> = new Set([
+  "f16_kv",
+  "logits_all",
+  "low_vram",
+  "main_gpu",
+  "num_batch",
+  "num_ctx",
+  "num_gpu",
+  "num_thread",
+  "numa",
+  "shift",
+  "use_mlock",
+  "use_mmap",
+  "vocab_only",
+  // The limit of the answer is `max_tokens`, which is fitted to the context and to what the key may use.
+  "num_predict",
+  // These are the request itself.
+  "messages",
+  "model",
+  "stream",
+  "tools",
+]);
+
+/** The client's further fields, parted into options of the engine and fields of the body. */
+export function splitExtra(extra: JsonObject = {}): { options: JsonObject; fields: JsonObject } {
+  const options: Members = {};
+  const fields: Members = {};
+  for (const [name, value] of Object.entries(extra)) {
+    if (NEVER_FROM_CLIENTS.has(name)) continue;
+    if (name === "options") Object.assign(options, allowedOptions(value));
+    else if (Object.hasOwn(OPTION_BY_FIELD, name)) options[OPTION_BY_FIELD[name] ?? name] = value;
+    else fields[name] = value;
+  }
+  return { options, fields };
+}
+
+/** The engine's `options`. What the gateway understands itself wins over the client's further fields. */
+export function buildOptions(
+  parameters: GenerationParameters,
+  model: UpstreamModel,
+  extraOptions: JsonObject,
+): JsonObject {
+  return {
+    ...extraOptions,
+    ...definedOnly({
+      num_ctx: model.contextLength,
+      num_predict: parameters.maxOutputTokens,
+      temperature: parameters.temperature,
+      top_p: parameters.topP,
+      top_k: parameters.topK,
+      seed: parameters.seed,
+      stop: parameters.stop,
+      presence_penalty: parameters.presencePenalty,
+      frequency_penalty: parameters.frequencyPenalty,
+    }),
+  };
+}
+
+function allowedOptions(value: JsonValue | undefined): JsonObject {
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter(([name]) => !NEVER_FROM_CLIENTS.has(name)),
+  );
+}
+
+function definedOnly(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

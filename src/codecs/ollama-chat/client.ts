@@ -1,0 +1,23 @@
+import type { ChatEvent } from "../../core/chat-event.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { ClientCodec } from "../codec.ts";
+import { AnswerReader } from "./answer-reader.ts";
+import { buildBody } from "./build-body.ts";
+import { OllamaStreamReader } from "./client-stream.ts";
+import { readErrorMessage } from "./engine-errors.ts";
+
+/** Ollama's own chat format, `POST /api/chat`, as we speak it to the engine. */
+export const ollamaChatClient: ClientCodec = {
+  build: buildBody,
+  streamReader: (maxEventBytes) => new OllamaStreamReader(maxEventBytes),
+  readAnswer,
+  readErrorMessage,
+};
+
+function readAnswer(text: string): readonly ChatEvent[] {
+  const reader = new AnswerReader();
+  const events: ChatEvent[] = [];
+  reader.read(text, events);
+  if (reader.finished) return events;
+  throw new ServiceError("upstream_error", "The engine ended its answer before it was complete.");
+}

@@ -1,0 +1,94 @@
+import { ServiceError } from "../../core/service-error.ts";
+import { isJsonObject } from "../../lib/json.ts";
+
+const MAX_MESSAGE_LENGTH = 2000;
+
+/** How far a prompt went over the model's context, as far as the engine tells. */
+export interface ContextOverflow {
+  readonly promptTokens: number | undefined;
+  readonly contextLength: number | undefined;
+}
+
+/** Every wording of the engine for a prompt that does not fit, from 0.12 to 0.40 and its cloud models. */
+const OVERFLOWS: readonly RegExp[] = [
+  /request \((\d+) tokens\) exceeds the available context size \((\d+) tokens\)/i,
+  /exceeds the available context size/i,
+  /input length exceeds the context length/i,
+  /prompt is longer than the context length/i,
+  /prompt too long; exceeded (?:max )?context length/i,
+];
+
+/** The model cannot think, or not at the asked level: the call works without `think`. */
+export function isThinkingUnsupported(message: string): boolean {
+  return /does not support thinking|think value "[^"]*" is not supported/i.test(message);
+}
+
+/** The model cannot use tools: the call works without `tools`. */
+export function isToolsUnsupported(message: string): boolean {
+  return /does not support tools/i.test(message);
+}
+
+/** Undefined when the message is not about the context. */
+export function readContextOverflow(message: string): ContextOverflow | undefined {
+  for (const pattern of OVERFLOWS) {
+    const match = pattern.exec(message);
+    if (match === null) continue;
+    const [, promptTokens, contextLength] = match;
+    return { promptTokens: toCount(promptTokens), contextLength: toCount(contextLength) };
+  }
+  return undefined;
+}
+
+/** The engine's own words in an error body; undefined when there are none. They never hold an address. */
+export function readErrorMessage(body: string): string | undefined {
+  return readErrorField(errorField(body));
+}
+
+/** The words of an `error` field. Newer engines put the JSON of their runner into it as text. */
+export function readErrorField(error: unknown): string | undefined {
+  const text = messageOf(error);
+  if (text === undefined) return undefined;
+  const inner = text.startsWith("{") ? messageOf(errorField(text)) : undefined;
+  return hideAddresses(inner ?? text);
+}
+
+function errorField(jsonText: string): unknown {
+  try {
+    const body: unknown = JSON.parse(jsonText);
+    if (!isJsonObject(body)) return undefined;
+    const { error } = body;
+    return error;
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(error: unknown): string | undefined {
+  if (!isJsonObject(error)) return typeof error === "string" && error !== "" ? error : undefined;
+  const { message } = error;
+  return typeof message === "string" && message !== "" ? message : undefined;
+}
+
+/** The error for what the engine said after it had accepted the call. */
+export function toEngineError(message: string): ServiceError {
+  const overflow = readContextOverflow(message);
+  if (overflow === undefined) return new ServiceError("upstream_error", message);
+  const { promptTokens, contextLength } = overflow;
+  const text =
+    promptTokens === undefined || contextLength === undefined
+      ? "Your messages are longer than the model's context."
+      : `This model's maximum context length is ${contextLength} tokens. However, your messages resulted in ${promptTokens} tokens.`;
+  return new ServiceError("context_length_exceeded", text);
+}
+
+/** The engine names the address of its runner in some errors; no client is to see one. */
+function hideAddresses(message: string): string {
+  return message
+    .slice(0, MAX_MESSAGE_LENGTH)
+    .replace(/\bhttps?:\/\/[^\s"']+/gi, "[address]")
+    .replace(/(?:\[[0-9a-f:]+\]|\blocalhost|\b\d{1,3}(?:\.\d{1,3}){3}):\d+/gi, "[address]");
+}
+
+function toCount(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits);
+}
