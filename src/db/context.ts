@@ -1,0 +1,17 @@
+import type { PgDatabase } from "drizzle-orm/pg-core";
+import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
+
+/** A handle on the database: the pool itself, or one transaction. */
+export type Db = PgDatabase<PostgresJsQueryResultHKT>;
+
+/**
+ * Runs `work` in one transaction and commits when it resolves.
+ * Inside, only the handle it is given may be used: the embedded database has one session, so the outer
+ * handle would wait for this very transaction, for good.
+ */
+export function withTransaction<Result>(
+  db: Db,
+  work: (transaction: Db) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(work);
+}

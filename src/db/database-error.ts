@@ -1,0 +1,44 @@
+/** What the database said, without statement, parameters or address: fit for the log. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+  /** The SQLSTATE, or the system's or the driver's word (`ECONNREFUSED`, `CONNECT_TIMEOUT`). */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Classes 22 and 23 quote the values at fault in their message. */
+const QUOTES_VALUES = /^2[23]/;
+
+/** Turns whatever a query threw into a DatabaseError; nothing of the original travels along. */
+export function toDatabaseError(thrown: unknown): DatabaseError {
+  if (thrown instanceof DatabaseError) return thrown;
+  const origin = rootCause(thrown);
+  const code = "code" in origin && typeof origin.code === "string" ? origin.code : origin.name;
+  const isFromServer = "severity" in origin;
+  const isQuotable = isFromServer && !QUOTES_VALUES.test(code);
+  const text = isQuotable ? origin.message : constraintOf(origin);
+  return new DatabaseError(code, `The database answered ${code}${text === "" ? "" : `: ${text}`}.`);
+}
+
+/**
+ * True when the database cannot be reached or is going down, full or starting: a matter of waiting.
+ * Classes: 08 connection, 53 resources, 57 operator's intervention.
+ */
+export function isUnavailable(error: DatabaseError): boolean {
+  return /^(08|53|57)|^(CONNECT|E[A-Z]{3,}$)/.test(error.code);
+}
+
+function rootCause(thrown: unknown): Error {
+  let error = thrown instanceof Error ? thrown : new Error("unknown");
+  // A driver's error is wrapped once by drizzle; the limit only guards against a ring.
+  for (let depth = 0; depth < 5 && error.cause instanceof Error; depth += 1) error = error.cause;
+  return error;
+}
+
+function constraintOf(error: Error): string {
+  return "constraint_name" in error ? `constraint ${String(error.constraint_name)}` : "";
+}

@@ -1,0 +1,66 @@
+import { fileURLToPath } from "node:url";
+import { sql } from "drizzle-orm";
+import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
+import { type Db, withTransaction } from "./context.ts";
+import type { Database } from "./database.ts";
+
+const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
+/** Any constant does; it is this program's own. */
+const MIGRATION_LOCK = 4_823_116_093;
+/** Longest a statement of a migration, or the wait for another replica's, may take. */
+const MIGRATION_TIMEOUT_MS = 600_000;
+
+/** Thrown when a later release has been at this database: this one would not understand it. */
+export class SchemaTooNewError extends Error {
+  override readonly name = "SchemaTooNewError";
+}
+
+/**
+ * Brings the schema to this program's version. One transaction does it all under a lock, so of several
+ * replicas one migrates and the others find it done, and a kill leaves the schema as it was.
+ */
+export async function migrate(
+  { db }: Pick<Database, "db">,
+  migrationsFolder: string = MIGRATIONS_FOLDER,
+): Promise<void> {
+  const known = readMigrationFiles({ migrationsFolder });
+  await withTransaction(db, async (transaction) => {
+    await transaction.execute(sql.raw(`set local statement_timeout = ${MIGRATION_TIMEOUT_MS}`));
+    await transaction.execute(sql.raw(`set local lock_timeout = ${MIGRATION_TIMEOUT_MS}`));
+    await transaction.execute(sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    const newest = await newestApplied(transaction);
+    refuseLaterSchema(newest, known);
+    for (const migration of known) {
+      if (migration.folderMillis > newest) await apply(transaction, migration);
+    }
+  });
+}
+
+function refuseLaterSchema(newest: number, known: readonly MigrationMeta[]): void {
+  if (newest <= Math.max(0, ...known.map((migration) => migration.folderMillis))) return;
+  throw new SchemaTooNewError(
+    "The database was last used by a newer release of the gateway, and this release does not understand " +
+      "its schema. Start the newer release again, or restore a backup from before the upgrade.",
+  );
+}
+
+/** When the newest migration in the database was made, in Unix milliseconds; 0 for an empty database. */
+async function newestApplied(transaction: Db): Promise<number> {
+  await transaction.execute(sql`create schema if not exists drizzle`);
+  await transaction.execute(
+    sql`create table if not exists drizzle.__drizzle_migrations
+      (id serial primary key, hash text not null, created_at bigint)`,
+  );
+  const [row] = await transaction.execute<{ newest: string | null }>(
+    sql`select max(created_at)::text as newest from drizzle.__drizzle_migrations`,
+  );
+  return Number(row?.newest ?? 0);
+}
+
+async function apply(transaction: Db, migration: MigrationMeta): Promise<void> {
+  for (const statement of migration.sql) await transaction.execute(sql.raw(statement));
+  await transaction.execute(
+    sql`insert into drizzle.__drizzle_migrations (hash, created_at)
+      values (${migration.hash}, ${migration.folderMillis})`,
+  );
+}

@@ -1,0 +1,84 @@
+import { sql } from "drizzle-orm";
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  jsonb,
+  pgTable,
+  text,
+  timestamp,
+} from "drizzle-orm/pg-core";
+import { users } from "./users.ts";
+
+const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+const limit = (name: string) => bigint(name, { mode: "number" });
+
+/** Tools and saved connections that a key's assistant may use. */
+export interface ToolScope {
+  readonly tools: readonly string[];
+  readonly sql_connections: readonly string[];
+}
+
+/** API access keys (`sk-`). The secret itself is nowhere. */
+export const apiKeys = pgTable(
+  "api_keys",
+  {
+    /** `key_` and 22 base62 characters. */
+    id: text("id").primaryKey(),
+    name: text("name").notNull(),
+    /** HMAC-SHA256 of the secret, base64url, under a secret kept outside the database. */
+    keyHash: text("key_hash").notNull().unique(),
+    lastFour: text("last_four").notNull(),
+    state: text("state", { enum: ["active", "inactive"] })
+      .notNull()
+      .default("active"),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    assistantId: text("assistant_id"),
+    passthrough: boolean("passthrough").notNull().default(false),
+    maxLevel: text("max_level", { enum: ["read_only", "write", "full_auto"] })
+      .notNull()
+      .default("read_only"),
+    toolScope: jsonb("tool_scope")
+      .$type<ToolScope>()
+      .notNull()
+      .default({ tools: [], sql_connections: [] }),
+    /** Limits: null is unlimited, 0 refuses. */
+    monthlyTokenLimit: limit("monthly_token_limit"),
+    requestLimit: limit("request_limit"),
+    rpmLimit: limit("rpm_limit"),
+    tokenLimit: limit("token_limit"),
+    /** Addresses and ranges; empty allows any. */
+    ipAllow: text("ip_allow").array().notNull().default([]),
+    expiresAt: moment("expires_at"),
+    createdAt: moment("created_at").notNull().defaultNow(),
+    lastUsedAt: moment("last_used_at"),
+    /** Value of the change counter `api_keys` at this row's last change. */
+    changeSeq: limit("change_seq").notNull(),
+  },
+  (table) => [
+    index("api_keys_change_seq_index").on(table.changeSeq),
+    index("api_keys_owner_id_index").on(table.ownerId),
+    check("api_keys_state_is_known", sql`${table.state} in ('active', 'inactive')`),
+    check(
+      "api_keys_max_level_is_known",
+      sql`${table.maxLevel} in ('read_only', 'write', 'full_auto')`,
+    ),
+  ],
+);
+
+/**
+ * Keys that are gone. A row apart and not a mark in `api_keys`, because a key goes with its owner:
+ * whoever deletes a user first deletes the keys, so that every replica hears of it here.
+ */
+export const deletedApiKeys = pgTable(
+  "deleted_api_keys",
+  {
+    id: text("id").primaryKey(),
+    deletedAt: moment("deleted_at").notNull().defaultNow(),
+    changeSeq: limit("change_seq").notNull(),
+  },
+  (table) => [index("deleted_api_keys_change_seq_index").on(table.changeSeq)],
+);

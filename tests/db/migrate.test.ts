@@ -1,0 +1,84 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { migrate, SchemaTooNewError } from "../../src/db/migrate.ts";
+import { openEmptyDatabase } from "../support/test-database.ts";
+
+const open: Database[] = [];
+const folders: string[] = [];
+
+async function emptyDatabase(): Promise<Database> {
+  const database = await openEmptyDatabase();
+  open.push(database);
+  return database;
+}
+
+async function tables({ db }: Database): Promise<string[]> {
+  const rows = await db.execute<{ name: string }>(
+    sql`select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+  );
+  return rows.map((row) => row.name);
+}
+
+/** A copy of the program's migrations with one more, of a later release. */
+function laterMigrations(statements: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "migrations-"));
+  folders.push(folder);
+  cpSync(new URL("../../drizzle", import.meta.url), folder, { recursive: true });
+  const path = join(folder, "meta/_journal.json");
+  const journal = JSON.parse(readFileSync(path, "utf8"));
+  journal.entries.push({
+    idx: journal.entries.length,
+    version: "7",
+    when: journal.entries.at(-1).when + 1_000,
+    tag: "later",
+    breakpoints: true,
+  });
+  writeFileSync(path, JSON.stringify(journal));
+  writeFileSync(join(folder, "later.sql"), statements);
+  return folder;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((database) => database.close()));
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+describe("migrations at start", () => {
+  it("bring an empty database to the latest schema, and change nothing the second time", async () => {
+    const database = await emptyDatabase();
+    await migrate(database);
+    const made = await tables(database);
+    await migrate(database);
+    expect(made).toEqual(await tables(database));
+    expect(made).toEqual([
+      "api_keys",
+      "change_counters",
+      "deleted_api_keys",
+      "installation",
+      "journal_checkpoints",
+      "usage_records",
+      "users",
+    ]);
+  });
+
+  it("refuse a database that a newer release has migrated, and leave it alone", async () => {
+    const database = await emptyDatabase();
+    await migrate(database, laterMigrations("create table later (id int);"));
+    await expect(migrate(database)).rejects.toThrow(SchemaTooNewError);
+    expect(await tables(database)).toContain("later");
+  });
+
+  it("leave the schema as it was when one statement fails, and complete at the next start", async () => {
+    const database = await emptyDatabase();
+    const broken =
+      "create table later (id int);\n--> statement-breakpoint\ncreate table later (id int);";
+    await expect(migrate(database, laterMigrations(broken))).rejects.toThrow();
+    expect(await tables(database)).toEqual([]);
+    await migrate(database);
+    expect(await tables(database)).toContain("api_keys");
+  });
+});

@@ -1,0 +1,85 @@
+import { execFile } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** A PostgreSQL server of our own on a free port of the loopback. */
+export interface PostgresCluster {
+  /** Address of its database `postgres`, as superuser. */
+  readonly url: string;
+  readonly start: () => Promise<void>;
+  /** `immediate` is the crash: connections are cut and nothing is tidied up. */
+  readonly stop: (mode?: "fast" | "immediate") => Promise<void>;
+  /** Stops it and removes its files. */
+  readonly remove: () => Promise<void>;
+}
+
+/** Folder of the server's programs, the newest installed; undefined where there is none. */
+export function findPostgresPrograms(): string | undefined {
+  const root = "/usr/lib/postgresql";
+  if (!existsSync(root)) return undefined;
+  const versions = readdirSync(root).sort((one, other) => Number(other) - Number(one));
+  return versions.map((version) => join(root, version, "bin")).find((path) => existsSync(path));
+}
+
+/** Makes and starts a cluster; undefined, with a line that says so, where PostgreSQL is not installed. */
+export async function startPostgresCluster(): Promise<PostgresCluster | undefined> {
+  const programs = findPostgresPrograms();
+  if (programs === undefined) {
+    // biome-ignore lint/suspicious/noConsole: says which tests are left out
+    console.info("PostgreSQL is not installed: the cases that need a real one are left out.");
+    return undefined;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "postgres-"));
+  const port = await freePort();
+  const data = join(folder, "data");
+  const program = (name: string, ...given: string[]) =>
+    runUnprivileged(join(programs, name), given, folder);
+  const cluster: PostgresCluster = {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async start() {
+      const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder}`;
+      await program("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start");
+    },
+    async stop(mode = "fast") {
+      await program("pg_ctl", "-D", data, "-w", "-m", mode, "stop");
+    },
+    async remove() {
+      await cluster.stop("immediate").catch(() => undefined);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  if (isRoot()) await run("chown", ["postgres", folder]);
+  chmodSync(folder, 0o700);
+  await program("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync");
+  await cluster.start();
+  return cluster;
+}
+
+/** The server refuses to run as root. */
+async function runUnprivileged(command: string, given: string[], cwd: string): Promise<void> {
+  if (!isRoot()) {
+    await run(command, given, { cwd });
+    return;
+  }
+  const quoted = [command, ...given].map((word) => `'${word}'`).join(" ");
+  await run("su", ["postgres", "-c", quoted], { cwd });
+}
+
+function isRoot(): boolean {
+  return userInfo().uid === 0;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
