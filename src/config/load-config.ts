@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { StartRefusal } from "../lib/start-refusal.ts";
 import { RETIRED_SETTINGS, type Settings, settingsSchema } from "./settings.ts";
 
 export interface Config {
@@ -8,7 +9,7 @@ export interface Config {
 }
 
 /** Thrown with every wrong setting at once, ready to print. Values are never in the text: they may be secrets. */
-export class SettingsError extends Error {
+export class SettingsError extends StartRefusal {
   override readonly name = "SettingsError";
 }
 

@@ -1,0 +1,133 @@
+import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
+import { ServiceError, toServiceError } from "../core/service-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createTally } from "./tally.ts";
+import type { Outcome, UsageEntry, UsageStart } from "./usage-record.ts";
+
+export interface MeteredCall {
+  readonly start: UsageStart;
+  readonly entry: UsageEntry;
+  readonly clock: Clock;
+  /** Aborted when the client left, or with a `ServiceError` when the gateway ends the call. */
+  readonly signal: AbortSignal;
+}
+
+type Step = IteratorResult<readonly ChatEvent[], undefined>;
+
+const DONE: Step = { done: true, value: undefined };
+/** The status of a call whose client left before anything was answered. */
+const CLIENT_CLOSED_REQUEST = 499;
+const PROGRESS_EVERY_MS = 1_000;
+
+/**
+ * Passes a call's events on and writes its one usage row: before the event that ends the stream is handed out,
+ * when the source fails, or when the client leaves. Whatever the source does, what comes out ends with exactly one
+ * `finish` or `error`.
+ */
+export function meter(events: ChatEvents, call: MeteredCall): ChatEvents {
+  return new MeteredEvents(events[Symbol.asyncIterator](), call);
+}
+
+/** Writes the usage row of a call that failed before its first event. */
+export async function meterFailure(call: MeteredCall, error: ServiceError): Promise<void> {
+  await new MeteredEvents(undefined, call).fail(error);
+}
+
+// A class and not a generator: a generator that was never pulled would never write its row.
+class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undefined> {
+  readonly #source: AsyncIterator<readonly ChatEvent[]> | undefined;
+  readonly #call: MeteredCall;
+  readonly #tally: ReturnType<typeof createTally>;
+  #firstAt: number | undefined;
+  #progressAt: number;
+  #closed = false;
+  /** Something but an error was handed out, so the client has seen a 200. */
+  #answered = false;
+
+  constructor(source: AsyncIterator<readonly ChatEvent[]> | undefined, call: MeteredCall) {
+    this.#source = source;
+    this.#call = call;
+    this.#tally = createTally(call.start.inputTokens);
+    this.#progressAt = call.start.startedAt;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<Step> {
+    if (this.#closed) return DONE;
+    const batch = await this.#read();
+    this.#observe(batch);
+    const end = this.#tally.end();
+    if (end === undefined) return { done: false, value: batch };
+    try {
+      if (end.type === "finish") await this.#close("ok", 200);
+      else await this.fail(end.error);
+      return { done: false, value: batch };
+    } catch (thrown) {
+      // The answer is there but its row is not: the client must not take it for a finished one.
+      return { done: false, value: [...batch.slice(0, -1), errorEvent(thrown)] };
+    }
+  }
+
+  /** The client left. */
+  async return(): Promise<Step> {
+    const status = this.#firstAt === undefined ? CLIENT_CLOSED_REQUEST : 200;
+    await Promise.all([this.#source?.return?.(), this.#close("aborted", status)]);
+    return DONE;
+  }
+
+  async fail(error: ServiceError): Promise<void> {
+    const { signal } = this.#call;
+    const clientLeft = signal.aborted && !(signal.reason instanceof ServiceError);
+    const outcome = error.status === 429 ? "rate_limited" : "error";
+    const status = clientLeft ? CLIENT_CLOSED_REQUEST : error.status;
+    await this.#close(clientLeft ? "aborted" : outcome, this.#answered ? 200 : status);
+  }
+
+  async #close(outcome: Outcome, status: number): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const { start, entry, clock } = this.#call;
+    const usage = this.#tally.usage();
+    await entry.close({
+      ...start,
+      outcome,
+      status,
+      inputTokens: usage.inputTokens,
+      outputTokens: usage.outputTokens,
+      cachedTokens: usage.cachedTokens ?? 0,
+      reasoningTokens: usage.reasoningTokens ?? 0,
+      estimated: usage.estimated ?? false,
+      latencyMs: clock.now() - start.startedAt,
+      firstTokenMs: this.#firstAt === undefined ? null : this.#firstAt - start.startedAt,
+    });
+  }
+
+  async #read(): Promise<readonly ChatEvent[]> {
+    try {
+      const step = await this.#source?.next();
+      if (step !== undefined && step.done !== true) return step.value;
+      return [errorEvent(new ServiceError("upstream_error", "The engine's answer broke off."))];
+    } catch (thrown) {
+      const { signal } = this.#call;
+      return [errorEvent(signal.aborted ? signal.reason : thrown)];
+    }
+  }
+
+  #observe(batch: readonly ChatEvent[]): void {
+    this.#tally.observe(batch);
+    if (batch[0]?.type === "error") return;
+    this.#answered = true;
+    const now = this.#call.clock.now();
+    this.#firstAt ??= now;
+    if (now - this.#progressAt < PROGRESS_EVERY_MS) return;
+    this.#progressAt = now;
+    this.#call.entry.progress(this.#tally.outputTokensSoFar());
+  }
+}
+
+function errorEvent(thrown: unknown): ChatEvent {
+  return { type: "error", error: toServiceError(thrown) };
+}

@@ -1,0 +1,52 @@
+import { ServiceError } from "../core/service-error.ts";
+
+/** One client call while it runs. */
+export interface OpenCall {
+  /** Aborted when the client leaves, the time is up or the server stops; a `ServiceError` as reason is for the client to see. */
+  readonly signal: AbortSignal;
+  readonly abort: (reason?: ServiceError) => void;
+  /** The call is over: nothing more will be read or written for it. */
+  readonly close: () => void;
+}
+
+/** The calls that are running, so that a stopping server can wait for them and end them. */
+export interface OpenCalls {
+  readonly open: (clientSignal: AbortSignal) => OpenCall;
+  readonly count: () => number;
+  readonly abortAll: (reason: ServiceError) => void;
+}
+
+/** @param timeoutMs how long a call may take as a whole. */
+export function createOpenCalls(timeoutMs: number): OpenCalls {
+  const running = new Set<AbortController>();
+  return {
+    open(clientSignal) {
+      const controller = new AbortController();
+      running.add(controller);
+      const leave = () => controller.abort();
+      // The listener is what makes an abort arrive while the engine's headers are still awaited.
+      clientSignal.addEventListener("abort", leave, { once: true });
+      const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
+      return {
+        signal: controller.signal,
+        abort: (reason) => controller.abort(reason),
+        close() {
+          clearTimeout(timer);
+          clientSignal.removeEventListener("abort", leave);
+          running.delete(controller);
+        },
+      };
+    },
+    count: () => running.size,
+    abortAll(reason) {
+      for (const controller of running) controller.abort(reason);
+    },
+  };
+}
+
+function timedOut(timeoutMs: number): ServiceError {
+  return new ServiceError(
+    "upstream_timeout",
+    `The call took longer than ${Math.round(timeoutMs / 1000)} seconds.`,
+  );
+}

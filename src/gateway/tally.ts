@@ -1,0 +1,48 @@
+import type { ChatEvent, Usage } from "../core/chat-event.ts";
+import { estimateTokens } from "../core/estimate-tokens.ts";
+
+/** What a call has brought so far, counted while it passes. */
+export interface Tally {
+  readonly observe: (events: readonly ChatEvent[]) => void;
+  /** Output tokens so far, by estimate. */
+  readonly outputTokensSoFar: () => number;
+  /** The vendor's figures, else ours, marked as estimated. */
+  readonly usage: () => Usage;
+  /** The event that ended the stream, when it came. */
+  readonly end: () => Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
+}
+
+/** @param inputTokens estimate of the prompt, for a vendor that never tells. */
+export function createTally(inputTokens: number): Tally {
+  let characters = 0;
+  let end: Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
+
+  return {
+    observe(events) {
+      for (const event of events) {
+        switch (event.type) {
+          case "text-delta":
+          case "reasoning-delta":
+          case "refusal-delta":
+            characters += event.text.length;
+            break;
+          case "tool-call-delta":
+            characters += event.arguments.length;
+            break;
+          case "finish":
+          case "error":
+            end = event;
+            break;
+          default:
+            break;
+        }
+      }
+    },
+    outputTokensSoFar: () => estimateTokens(characters),
+    usage() {
+      if (end?.type === "finish" && end.usage !== undefined) return end.usage;
+      return { inputTokens, outputTokens: estimateTokens(characters), estimated: true };
+    },
+    end: () => end,
+  };
+}

@@ -1,0 +1,93 @@
+import { ServiceError } from "../core/service-error.ts";
+import { isDeeperThan } from "../lib/json-depth.ts";
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly maxDepth: number;
+}
+
+/** A body has this long, and a second more for each thousand bytes it announces: slow and honest passes, one byte a second does not. */
+const BODY_BASE_MS = 20_000;
+const BODY_BYTES_PER_MS = 1;
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Reads a JSON body under its limits: type, size while it arrives, time, UTF-8, depth, and only then the parser.
+ * Throws a `ServiceError` for each.
+ */
+export async function readJsonBody(request: Request, limits: BodyLimits): Promise<unknown> {
+  checkHeaders(request.headers);
+  const announced = announcedBytes(request.headers);
+  if (announced !== undefined && announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  const deadlineMs = BODY_BASE_MS + (announced ?? limits.maxBytes) / BODY_BYTES_PER_MS;
+  const reading =
+    announced === undefined ? readCapped(request, limits.maxBytes) : request.arrayBuffer();
+  const bytes = new Uint8Array(await withDeadline(reading, deadlineMs));
+  if (bytes.length > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  return parse(bytes, limits.maxDepth);
+}
+
+function checkHeaders(headers: Headers): void {
+  const encoding = headers.get("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+    throw new ServiceError("unsupported_media_type", "Send the body without a content encoding.", {
+      param: "Content-Encoding",
+    });
+  }
+  const type = headers.get("content-type");
+  if (type === null || !JSON_TYPE.test(type)) {
+    throw new ServiceError(
+      "unsupported_media_type",
+      "Send the body as Content-Type: application/json in UTF-8.",
+      { param: "Content-Type" },
+    );
+  }
+}
+
+function announcedBytes(headers: Headers): number | undefined {
+  const length = headers.get("content-length");
+  return length === null ? undefined : Number(length);
+}
+
+async function readCapped(request: Request, maxBytes: number): Promise<ArrayBuffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return new Blob(chunks as BlobPart[]).arrayBuffer();
+}
+
+function withDeadline<T>(reading: Promise<T>, deadlineMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(
+        new ServiceError("request_timeout", "The body took too long to arrive; send it again."),
+      );
+    }, deadlineMs);
+    reading.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function parse(bytes: Uint8Array, maxDepth: number): unknown {
+  if (isDeeperThan(maxDepth, bytes)) {
+    throw new ServiceError("invalid_json", `The body nests deeper than ${maxDepth} levels.`);
+  }
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch (error) {
+    const reason = error instanceof TypeError ? "it is not UTF-8" : "it does not parse";
+    throw new ServiceError("invalid_json", `The body is not valid JSON: ${reason}.`);
+  }
+}
+
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError(
+    "request_too_large",
+    `The body is larger than ${maxBytes} bytes; the operator sets GATEWAY_MAX_BODY_BYTES.`,
+  );
+}

@@ -1,0 +1,47 @@
+import { chatCompletionsServer } from "../../codecs/chat-completions/server.ts";
+import {
+  chatCompletionChunkSchema,
+  chatCompletionRequestSchema,
+  chatCompletionSchema,
+} from "../../codecs/chat-completions/wire.ts";
+import type { Deps } from "../../deps.ts";
+import { createChatHandler } from "../chat-handler.ts";
+import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
+import { chatErrorForm } from "../error-response.ts";
+import { addRoute, createRouter, type RouteDefinition, type Router } from "../router.ts";
+
+const createChatCompletion: RouteDefinition = {
+  method: "post",
+  path: "/v1/chat/completions",
+  operationId: "createChatCompletion",
+  tags: ["Chat"],
+  summary: "Answer a conversation in the chat-completion format",
+  description:
+    "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. " +
+    "With `stream` true the answer is a server-sent event stream that ends with `[DONE]`; an error after its start " +
+    "is a chunk with `error`. Silence is filled with comment lines.",
+  security: KEY_SECURITY,
+  request: {
+    body: {
+      required: true,
+      content: { "application/json": { schema: chatCompletionRequestSchema } },
+    },
+  },
+  responses: {
+    200: {
+      description: "The answer, or its stream when `stream` is true.",
+      content: {
+        "application/json": { schema: chatCompletionSchema },
+        "text/event-stream": { schema: chatCompletionChunkSchema },
+      },
+    },
+    ...CHAT_ERRORS,
+  },
+};
+
+/** `POST /v1/chat/completions`. */
+export function chatCompletionsRoutes(deps: Deps): Router {
+  const router = createRouter(chatErrorForm);
+  addRoute(router, createChatCompletion, createChatHandler(deps, chatCompletionsServer, "chat"));
+  return router;
+}

@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { SwaggerUI } from "@hono/swagger-ui";
+import { chatErrorForm } from "../error-response.ts";
+import { createRouter, type Router } from "../router.ts";
+
+/** The files of the reference page; no other name is ever read from the disk. */
+const ASSETS: Readonly<Record<string, string>> = {
+  "swagger-ui.css": "text/css; charset=utf-8",
+  "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+};
+
+const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Inference Gateway API</title>
+</head>
+<body>
+${SwaggerUI({
+  url: "/v1/openapi.json",
+  manuallySwaggerUIHtml: () => `<link rel="stylesheet" href="/v1/docs/swagger-ui.css">
+<div id="reference"></div>
+<script src="/v1/docs/swagger-ui-bundle.js"></script>
+<script>SwaggerUIBundle({ url: "/v1/openapi.json", dom_id: "#reference", deepLinking: true })</script>`,
+})}
+</body>
+</html>`;
+
+/** `GET /v1/docs` and `GET /v1/openapi.json`: the reference, with every file served from here. */
+export function docsRoutes(document: () => string): Router {
+  const router = createRouter(chatErrorForm);
+  router.get("/v1/openapi.json", () => text(document(), "application/json"));
+  router.get("/v1/docs", () => text(page, "text/html; charset=utf-8"));
+  for (const [name, type] of Object.entries(ASSETS)) {
+    router.get(`/v1/docs/${name}`, async () => text(await readFile(join(folder, name)), type));
+  }
+  return router;
+}
+
+function text(body: string | Buffer<ArrayBuffer>, type: string): Response {
+  return new Response(body, { headers: { "content-type": type } });
+}

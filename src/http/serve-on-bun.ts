@@ -1,0 +1,50 @@
+import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./serve.ts";
+
+/** The part of Bun's server that we use; its own types would replace Node's everywhere. */
+interface BunServer {
+  readonly port: number;
+  readonly timeout: (request: Request, seconds: number) => void;
+  readonly stop: (closeConnections?: boolean) => Promise<void>;
+}
+interface BunRuntime {
+  readonly serve: (options: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly idleTimeout: number;
+    readonly maxRequestBodySize: number;
+    readonly development: boolean;
+    readonly fetch: (request: Request, server: BunServer) => Response | Promise<Response>;
+  }) => BunServer;
+}
+
+declare const Bun: BunRuntime;
+
+/** Listens with `Bun.serve`. */
+export async function serveOnBun({ host, port, fetch }: ServeOptions): Promise<Server> {
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    idleTimeout: QUIET_CONNECTION_SECONDS,
+    // Body limits are ours: they answer in the family's form.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    development: false,
+    fetch: (request, bun) =>
+      fetch(request, {
+        host: request.headers.get("host"),
+        path: pathOf(request.url),
+        allowSilence: () => bun.timeout(request, 0),
+      }),
+  });
+  return {
+    port: server.port,
+    stop: () => server.stop(false),
+    close: () => void server.stop(true),
+  };
+}
+
+/** The path of an absolute or, under a malformed host, relative URL. */
+function pathOf(url: string): string {
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
+  const query = url.indexOf("?", start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}

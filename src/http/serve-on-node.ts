@@ -1,0 +1,57 @@
+import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./serve.ts";
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const CONNECTIONS_CHECK_MS = 2_000;
+
+/** Listens with `node:http`. */
+export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<Server> {
+  const listener = getRequestListener(
+    (request, { incoming }) => {
+      const message = incoming as IncomingMessage;
+      return fetch(request, {
+        host: hostsOf(message),
+        path: (message.url ?? "/").split("?", 1)[0] ?? "/",
+        allowSilence: () => void message.socket.setTimeout(0),
+      });
+    },
+    { overrideGlobalObjects: false },
+  );
+  const server = createServer(
+    {
+      // A missing or doubled Host is refused by the edge guard, in our form.
+      requireHostHeader: false,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      // The deadline of a body is ours: it grows with the body.
+      requestTimeout: 0,
+      keepAliveTimeout: QUIET_CONNECTION_SECONDS * 1000,
+      noDelay: true,
+    },
+    listener,
+  );
+  server.timeout = QUIET_CONNECTION_SECONDS * 1000;
+  await listen(server, host, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () => server.closeAllConnections(),
+  };
+}
+
+function listen(server: HttpServer, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, 8_192, () => resolve());
+  });
+}
+
+/** Every `Host` header; node:http itself drops the second one. */
+function hostsOf({ rawHeaders }: IncomingMessage): string | null {
+  const hosts = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host",
+  );
+  return hosts.length === 0 ? null : hosts.join(", ");
+}

@@ -1,0 +1,88 @@
+import type { StreamEncoder } from "../codecs/codec.ts";
+import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
+import { type ServiceError, toServiceError } from "../core/service-error.ts";
+import { type SilenceLimits, watchSilence } from "./watch-silence.ts";
+
+export interface EventStream extends SilenceLimits {
+  /** Pending while the engine has not begun to answer. */
+  readonly events: Promise<ChatEvents>;
+  readonly encoder: StreamEncoder;
+  /** The engine was silent for so long already that the stream begins with a keepalive. */
+  readonly beginsSilent: boolean;
+  /** Ends the call: the client left or stopped reading. */
+  readonly abort: (reason?: ServiceError) => void;
+  /** Called once, when nothing more will be written. */
+  readonly onEnd: () => void;
+}
+
+const utf8 = new TextEncoder();
+
+/**
+ * Writes a call's events as a server-sent event stream. One pull of the client takes one batch, so a client that
+ * stops reading stops the engine; whole frames leave in one write.
+ */
+export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array> {
+  const { encoder } = stream;
+  let iterator: AsyncIterator<readonly ChatEvent[]> | undefined;
+  let ended = false;
+
+  const nextText = async (): Promise<string> => {
+    try {
+      iterator ??= (await stream.events)[Symbol.asyncIterator]();
+      for (;;) {
+        const { done, value } = await iterator.next();
+        if (done === true) return "";
+        const text = encoder.encode(value);
+        if (text !== "") return text;
+      }
+    } catch (thrown) {
+      // Empty when the stream's end was written already; otherwise the failure in the family's own form.
+      return encoder.encode([{ type: "error", error: toServiceError(thrown) }]);
+    }
+  };
+  const end = () => {
+    ended = true;
+    watch.stop();
+    stream.onEnd();
+  };
+  const leave = (reason?: ServiceError) => {
+    end();
+    stream.abort(reason);
+    // Also a stream that nobody pulls any more has to be closed and metered.
+    stream.events.then((events) => events[Symbol.asyncIterator]().return?.()).catch(() => {});
+  };
+
+  let write: (text: string) => void = () => {};
+  let fail: (error: ServiceError) => void = () => {};
+  const watch = watchSilence(
+    stream,
+    () => write(encoder.keepalive),
+    (error) => {
+      leave(error);
+      fail(error);
+    },
+  );
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      write = (text) => controller.enqueue(utf8.encode(text));
+      fail = (error) => controller.error(error);
+      if (stream.beginsSilent) write(encoder.keepalive);
+    },
+    async pull(controller) {
+      watch.waitForEngine();
+      const text = await nextText();
+      if (ended) return;
+      if (text === "") {
+        end();
+        controller.close();
+        return;
+      }
+      write(text);
+      watch.waitForClient();
+    },
+    cancel() {
+      if (!ended) leave();
+    },
+  });
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { loadConfig, SettingsError } from "../../src/config/load-config.ts";
+import { settingsSchema } from "../../src/config/settings.ts";
+
+describe("the settings", () => {
+  it("all have a default or may be absent", () => {
+    const { settings } = loadConfig({});
+    expect(settings).toMatchObject({ PORT: 8080, LLM_BACKEND: "ollama", GATEWAY_RETRIES: 1 });
+    expect(settings.DATABASE_URL).toBeUndefined();
+  });
+
+  it("take an empty value for an absent one", () => {
+    expect(loadConfig({ PORT: "", DATABASE_URL: "" }).settings.PORT).toBe(8080);
+  });
+
+  it("stop the start with all wrong names at once, and never show a value", () => {
+    const wrong = {
+      PORT: "eighty",
+      LLM_BACKEND: "tgi",
+      LLM_BASE_URL: "ftp://127.0.0.1",
+      DATABASE_URL: "mysql://user:hunter2@db/x",
+      BOOTSTRAP_API_KEY: "sk-hunter2",
+      APP_SECRET: "hunter2",
+      STREAM_KEEPALIVE_MS: "-1",
+    };
+    let text = "";
+    try {
+      loadConfig(wrong);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SettingsError);
+      text = (error as Error).message;
+    }
+    for (const name of Object.keys(wrong)) expect(text).toContain(`${name}: `);
+    expect(text).not.toContain("hunter2");
+    expect(text).not.toContain("eighty");
+  });
+
+  it("name the retired ones that are still set", () => {
+    const { retired } = loadConfig({ MAX_PDF_PAGES: "1", RAG_DEFAULT_X: "2", RAG_TOP_K: "8" });
+    expect(retired).toEqual(["MAX_PDF_PAGES", "RAG_DEFAULT_X"]);
+  });
+
+  it("are all explained in .env.example, in the words of their definition", () => {
+    const example = readFileSync(".env.example", "utf8");
+    for (const [name, schema] of Object.entries(settingsSchema.shape)) {
+      expect(example, name).toContain(`# ${schema.description}\n`);
+      expect(example, name).toMatch(new RegExp(`^#? ?${name}=`, "m"));
+    }
+  });
+});

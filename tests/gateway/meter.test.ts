@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
+import { ServiceError } from "../../src/core/service-error.ts";
+import { type MeteredCall, meter, meterFailure } from "../../src/gateway/meter.ts";
+import type { UsageRecord } from "../../src/gateway/usage-record.ts";
+
+const delta = (text: string): ChatEvent => ({ type: "text-delta", block: 0, text });
+const start: ChatEvent = { type: "start" };
+
+function call(close: (record: UsageRecord) => Promise<void> | undefined = () => undefined) {
+  const records: UsageRecord[] = [];
+  const progress: number[] = [];
+  const time = { now: 1_000 };
+  const controller = new AbortController();
+  const metered: MeteredCall = {
+    start: {
+      id: "req_1",
+      keyId: "key_1",
+      channel: "chat",
+      model: "m",
+      startedAt: 1_000,
+      inputTokens: 7,
+    },
+    entry: {
+      progress: (tokens) => progress.push(tokens),
+      close: (record) => {
+        records.push(record);
+        return close(record);
+      },
+    },
+    clock: { now: () => time.now },
+    signal: controller.signal,
+  };
+  return { metered, records, progress, time, controller };
+}
+
+async function* source(...batches: ChatEvent[][]): ChatEvents {
+  for (const batch of batches) yield batch;
+}
+
+async function drain(events: ChatEvents): Promise<ChatEvent[]> {
+  const all: ChatEvent[] = [];
+  for await (const batch of events) all.push(...batch);
+  return all;
+}
+
+describe("the meter", () => {
+  it("writes the vendor's figures before the end of the stream is handed out", async () => {
+    const { metered, records, time } = call();
+    const usage = { inputTokens: 11, outputTokens: 5, cachedTokens: 3, reasoningTokens: 2 };
+    const events = meter(
+      source([start, delta("hello")], [{ type: "finish", reason: "stop", usage }]),
+      metered,
+    )[Symbol.asyncIterator]();
+    time.now = 1_250;
+    await events.next();
+    expect(records).toEqual([]);
+    time.now = 2_000;
+    await events.next();
+    expect(records).toEqual([
+      {
+        ...metered.start,
+        ...usage,
+        outcome: "ok",
+        status: 200,
+        estimated: false,
+        latencyMs: 1_000,
+        firstTokenMs: 250,
+      },
+    ]);
+    expect(await events.next()).toEqual({ done: true, value: undefined });
+    expect(records).toHaveLength(1);
+  });
+
+  it("estimates when the vendor never tells, and marks it", async () => {
+    const { metered, records } = call();
+    await drain(
+      meter(source([start, delta("12345678")], [{ type: "finish", reason: "stop" }]), metered),
+    );
+    expect(records[0]).toMatchObject({ inputTokens: 7, outputTokens: 2, estimated: true });
+  });
+
+  it("records an error in the stream with the tokens so far and the status the client saw", async () => {
+    const { metered, records } = call();
+    const error = new ServiceError("upstream_error", "gone");
+    await drain(meter(source([start, delta("1234")], [{ type: "error", error }]), metered));
+    expect(records).toMatchObject([{ outcome: "error", status: 200, outputTokens: 1 }]);
+  });
+
+  it("turns a source that throws or ends without a word into one error event", async () => {
+    for (const failing of [
+      source([start]),
+      (async function* () {
+        yield [start];
+        throw new ServiceError("upstream_error", "reset");
+      })(),
+    ]) {
+      const { metered, records } = call();
+      const events = await drain(meter(failing, metered));
+      expect(events.map((event) => event.type)).toEqual(["start", "error"]);
+      expect(records).toMatchObject([{ outcome: "error" }]);
+    }
+  });
+
+  it("records a client that left as aborted, also when nothing was ever read", async () => {
+    const never = call();
+    await meter(source([start]), never.metered)
+      [Symbol.asyncIterator]()
+      .return?.();
+    expect(never.records).toMatchObject([{ outcome: "aborted", status: 499, firstTokenMs: null }]);
+
+    const midway = call();
+    const events = meter(source([start, delta("12345")], [delta("6")]), midway.metered)[
+      Symbol.asyncIterator
+    ]();
+    await events.next();
+    await events.return?.();
+    await events.return?.();
+    expect(midway.records).toMatchObject([{ outcome: "aborted", status: 200, outputTokens: 2 }]);
+  });
+
+  it("records an abort that surfaces as a failure of the source as aborted", async () => {
+    const { metered, records, controller } = call();
+    const failing = (async function* () {
+      yield [start];
+      controller.abort();
+      throw new Error("socket closed");
+    })();
+    await drain(meter(failing, metered));
+    expect(records).toMatchObject([{ outcome: "aborted" }]);
+  });
+
+  it("shows the client why the gateway itself ended the call", async () => {
+    const { metered, records, controller } = call();
+    const stopping = new ServiceError("overloaded", "stopping");
+    const failing = (async function* () {
+      yield [start];
+      controller.abort(stopping);
+      throw new Error("socket closed");
+    })();
+    const events = await drain(meter(failing, metered));
+    expect(events.at(-1)).toEqual({ type: "error", error: stopping });
+    expect(records).toMatchObject([{ outcome: "error" }]);
+  });
+
+  it("records a call that failed before its first event with the status of the error", async () => {
+    const { metered, records } = call();
+    await meterFailure(metered, new ServiceError("rate_limit_exceeded", "upstream says no"));
+    expect(records).toMatchObject([{ outcome: "rate_limited", status: 429, outputTokens: 0 }]);
+  });
+
+  it("never hands out the end of an answer whose row could not be kept", async () => {
+    const { metered } = call(() =>
+      Promise.reject(new ServiceError("storage_unavailable", "no space")),
+    );
+    const events = await drain(
+      meter(source([start, delta("a")], [delta("b"), { type: "finish", reason: "stop" }]), metered),
+    );
+    expect(events.map((event) => event.type)).toEqual([
+      "start",
+      "text-delta",
+      "text-delta",
+      "error",
+    ]);
+  });
+
+  it("tells the journal how far a long stream is, at most once a second", async () => {
+    const { metered, progress, time } = call();
+    const long = (async function* () {
+      for (let step = 0; step < 10; step++) {
+        time.now += 400;
+        yield [delta("1234")];
+      }
+    })();
+    await drain(meter(long, metered));
+    expect(progress).toEqual([3, 6, 9]);
+  });
+});
