@@ -1,0 +1,37 @@
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Settings } from "../config/settings.ts";
+import type { Log } from "../lib/log.ts";
+import { acquireProcessLock } from "../lib/process-lock.ts";
+import type { Database } from "./database.ts";
+import { embeddedArchive } from "./embedded-archive.ts";
+import { openEmbedded } from "./open-embedded.ts";
+import { openPostgres } from "./open-postgres.ts";
+
+type StoreSettings = Pick<
+  Settings,
+  "DATABASE_URL" | "DATA_DIR" | "DB_POOL_MAX" | "DB_POOL_WAIT_MS"
+>;
+
+/**
+ * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR.
+ * Throws a ProcessLockHeldError when another process uses that folder.
+ */
+export async function openDatabase(settings: StoreSettings, log: Log): Promise<Database> {
+  if (settings.DATABASE_URL !== undefined) return openPostgres(settings.DATABASE_URL, settings);
+  const dataFolder = resolve(settings.DATA_DIR);
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  const lock = await acquireProcessLock(dataFolder);
+  try {
+    const database = await openEmbedded({
+      dataFolder,
+      archive: embeddedArchive(),
+      waitMs: settings.DB_POOL_WAIT_MS,
+      log,
+    });
+    return { ...database, close: () => database.close().finally(() => lock.release()) };
+  } catch (thrown) {
+    await lock.release();
+    throw thrown;
+  }
+}

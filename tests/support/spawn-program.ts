@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const LOADER = new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url).href;
+
+export interface Program {
+  readonly child: ChildProcess;
+  /** All it has written so far, both outputs. */
+  readonly output: () => string;
+  /** Resolves when its output holds the text; rejects when it ends before. */
+  readonly says: (text: string) => Promise<void>;
+  /** Resolves with its exit code; null when a signal ended it. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts a program of tests/support/programs on the runtime the tests run on. */
+export function spawnProgram(
+  name: string,
+  args: readonly string[] = [],
+  environment: Record<string, string> = {},
+): Program {
+  const file = fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
+  const loader = process.versions["bun"] === undefined ? ["--import", LOADER] : [];
+  const child = spawn(process.execPath, [...loader, file, ...args], {
+    // biome-ignore lint/style/noProcessEnv: a child needs the path and the home
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return {
+    child,
+    output: () => output,
+    ended,
+    says: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (output.includes(text)) resolve();
+        };
+        child.stdout.on("data", look);
+        look();
+        void ended.then((code) => reject(new Error(`ended with ${code}: ${output}`)));
+      }),
+  };
+}
