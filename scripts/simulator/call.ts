@@ -1,0 +1,21 @@
+import type { Exchange } from "./http/exchange.ts";
+import type { Json } from "./json.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import type { SimulatorOptions } from "./options.ts";
+import type { Script } from "./script.ts";
+
+/** One request on its way through an engine. */
+export interface Call {
+  readonly exchange: Exchange;
+  readonly entry: LedgerEntry;
+  /** The JSON body; empty when there is none. */
+  readonly body: Json;
+  readonly script: Script | undefined;
+  readonly options: SimulatorOptions;
+}
+
+export type Handler = (call: Call) => Promise<void>;
+
+export function sendJson({ exchange }: Call, status: number, value: unknown): Promise<void> {
+  return exchange.send(status, JSON.stringify(value), { "content-type": "application/json" });
+}

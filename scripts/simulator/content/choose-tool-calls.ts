@@ -1,0 +1,80 @@
+import type { Tool, Turn } from "./turn.ts";
+import { valueForSchema } from "./value-for-schema.ts";
+
+const CALLS_LIMIT = 8;
+/** Words of a tool's name that say nothing of what it is about. */
+const commonWords: ReadonlySet<string> = new Set([
+  "get",
+  "set",
+  "list",
+  "find",
+  "search",
+  "the",
+  "a",
+]);
+const asksForAnyTool = /\b(use|call|try|with)\b[^.?!]{0,40}\btools?\b/i;
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+/**
+ * The calls that the last user message asks for: every tool it names, by name or by the words of the name; one
+ * tool named with several capitalised words ("Oslo and Paris") is called for each of them.
+ */
+export function chooseToolCalls(
+  turn: Turn,
+  random: () => number,
+  newCallId: () => string,
+): ToolCall[] {
+  const last = turn.messages.at(-1);
+  if (!last || turn.toolChoice === "none") return [];
+  const tools = chooseTools(turn, last.role === "tool" ? "" : last.text);
+  const names = properNames(last.text);
+  const words = names.length > 0 ? names : [last.text.slice(0, 60)];
+  const [only] = tools;
+  const isRepeated = tools.length === 1 && names.length > 1 && /\band\b|,/.test(last.text);
+  const wanted =
+    only && isRepeated
+      ? names.map((name) => ({ tool: only, words: [name] }))
+      : tools.map((tool) => ({ tool, words: [...words] }));
+  return wanted.slice(0, CALLS_LIMIT).map(({ tool, words }) => ({
+    id: newCallId(),
+    name: tool.name,
+    arguments: writeArguments(tool, { words, prompt: last.text, random }),
+  }));
+}
+
+function chooseTools({ tools, toolChoice }: Turn, text: string): Tool[] {
+  if (typeof toolChoice === "object") return tools.filter(({ name }) => name === toolChoice.name);
+  const named = text === "" ? [] : tools.filter((tool) => names(text, tool.name));
+  if (named.length > 0) return named;
+  return toolChoice === "required" || asksForAnyTool.test(text) ? tools.slice(0, 1) : [];
+}
+
+function names(text: string, toolName: string): boolean {
+  if (text.includes(toolName)) return true;
+  const said = new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
+  const words = toolName
+    .replace(/([a-z])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "" && !commonWords.has(word));
+  return words.length > 0 && words.every((word) => said.has(word));
+}
+
+/** Capitalised words that do not open a sentence. */
+function properNames(text: string): string[] {
+  return [...text.matchAll(/(?<=[\p{L}\p{N},;:] )\p{Lu}\p{L}+/gu)].map(([word]) => word);
+}
+
+function writeArguments(
+  { parameters }: Tool,
+  context: { words: string[]; prompt: string; random: () => number },
+): string {
+  const schema = { type: "object", ...parameters };
+  return JSON.stringify(valueForSchema(schema, { root: parameters, ...context }));
+}

@@ -1,0 +1,59 @@
+import type { Turn } from "./turn.ts";
+import { valueForSchema } from "./value-for-schema.ts";
+
+const QUOTE_CHARACTERS = 200;
+const COUNT_LIMIT = 10_000;
+
+const closings = [
+  "A real engine would answer here; everything around me is the real thing.",
+  "I know nothing of the world, but your request arrived whole and in order.",
+  "Point the gateway at a real engine and the same request gets a real answer.",
+];
+
+/** A short coherent reply. "Say: …" is repeated word for word, "count to N" is done, a schema is followed. */
+export function writeReply(turn: Turn, random: () => number): string {
+  const last = turn.messages.at(-1);
+  const asked = turn.messages.findLast(({ role }) => role === "user")?.text.trim() ?? "";
+  if (turn.schema) return writeJson(turn.schema, asked, random);
+  if (last?.role === "tool") return `The tool answered: ${quote(last.text)} That is all I needed.`;
+  const said = /^(?:say|repeat after me|echo):\s*(.+)$/is.exec(asked)?.[1];
+  if (said) return said;
+  const count = Number(/\bcount to (\d{1,6})\b/i.exec(asked)?.[1] ?? 0);
+  if (count > 0) return countTo(Math.min(count, COUNT_LIMIT));
+  return introduce(turn, asked, random);
+}
+
+/** What a thinking model thinks before it replies. */
+export function writeReasoning(turn: Turn): string {
+  const asked = turn.messages.findLast(({ role }) => role === "user")?.text.trim() ?? "";
+  const help = turn.tools.length > 0 ? " Let me see whether one of the tools helps." : "";
+  return `The user asks: ${quote(asked)}${help} I am a simulator, so I will say so and keep it short.`;
+}
+
+function introduce(turn: Turn, asked: string, random: () => number): string {
+  const images = turn.messages.reduce((sum, message) => sum + message.images, 0);
+  const saw = images > 0 ? ` I also received ${images} image${images === 1 ? "" : "s"}.` : "";
+  const closing = closings[Math.floor(random() * closings.length)];
+  const heard = asked === "" ? "You asked nothing." : `You asked: ${quote(asked)}`;
+  return `Hello! I am the engine simulator, standing in for ${turn.model.name}. ${heard}${saw} ${closing}`;
+}
+
+function writeJson(schema: Turn["schema"], asked: string, random: () => number): string {
+  if (!schema || Object.keys(schema).length === 0) {
+    return JSON.stringify({ answer: "I am the engine simulator.", asked });
+  }
+  const words = asked === "" ? [] : [asked.slice(0, 60)];
+  return JSON.stringify(valueForSchema(schema, { root: schema, words, prompt: asked, random }));
+}
+
+function countTo(count: number): string {
+  return `${Array.from({ length: count }, (_, index) => index + 1).join(", ")}.`;
+}
+
+/** The text in quotation marks, ending as a sentence does. */
+function quote(text: string): string {
+  const characters = Array.from(text);
+  const isLong = characters.length > QUOTE_CHARACTERS;
+  const shown = isLong ? `${characters.slice(0, QUOTE_CHARACTERS).join("")}…` : text;
+  return `“${shown}”${/[.?!…]$/.test(shown) ? "" : "."}`;
+}

@@ -1,0 +1,24 @@
+import type { Model } from "./models.ts";
+
+export interface SimulatorOptions {
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly engine: "vllm" | "ollama" | "both";
+  readonly seed: string;
+  readonly models: readonly Model[];
+  /** Before the first byte of an answer. */
+  readonly latencyMs: number;
+  /** 0: at once. */
+  readonly tokensPerSecond: number;
+  /**
+   * Speaks as engines of 2025 did. vLLM: `reasoning_content`, only low, medium and high as effort, the older
+   * overflow text. Ollama: no capabilities in `/api/tags`, no ids on tool calls.
+   */
+  readonly legacy: boolean;
+  /** vLLM's `--reasoning-parser`; without it reasoning stands in the content between `<think>` tags. */
+  readonly reasoningParser: boolean;
+  /** Asks for this bearer token on `/v1`, as vLLM's `--api-key` does. */
+  readonly apiKey: string | undefined;
+  /** Tells 100,000 + the request's number as input tokens, so that each answer is known by its figures. */
+  readonly uniqueUsage: boolean;
+}

@@ -1,0 +1,137 @@
+import { type Call, type Handler, sendJson } from "./call.ts";
+import { controlRoutes } from "./control.ts";
+import { EngineError } from "./engine-error.ts";
+import type { Exchange } from "./http/exchange.ts";
+import { listenHttp } from "./http/listen-http.ts";
+import { headerOf } from "./http/request-reader.ts";
+import { type Json, objectOf, parseJson, stringOf } from "./json.ts";
+import { Ledger, type LedgerEntry } from "./ledger.ts";
+import { defaultModels } from "./models.ts";
+import { ollamaRoutes } from "./ollama/routes.ts";
+import type { SimulatorOptions } from "./options.ts";
+import { type Script, ScriptQueue } from "./script.ts";
+import { vllmRoutes } from "./vllm/routes.ts";
+import type { World } from "./world.ts";
+
+export interface Simulator {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string;
+  readonly port: number;
+  /** Queues what to say to the next requests that match. */
+  readonly script: (...scripts: readonly Script[]) => void;
+  /** Every request so far, in order; entries change while their answer runs. */
+  readonly ledger: () => readonly LedgerEntry[];
+  /** Forgets scripts and ledger. */
+  readonly reset: () => void;
+  readonly openSockets: () => number;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts an engine of no intelligence that speaks vLLM's and Ollama's formats on loopback. */
+export async function startSimulator(wanted: Partial<SimulatorOptions>): Promise<Simulator> {
+  const options: SimulatorOptions = {
+    port: 0,
+    engine: "both",
+    seed: "0",
+    models: defaultModels,
+    latencyMs: 0,
+    tokensPerSecond: 0,
+    legacy: false,
+    reasoningParser: true,
+    apiKey: undefined,
+    uniqueUsage: false,
+    ...wanted,
+  };
+  const ledger = new Ledger();
+  const scripts = new ScriptQueue();
+  const world: World = {
+    options,
+    ledger,
+    scripts,
+    routes: routesOf(options),
+    openSockets: () => 0,
+  };
+  const listener = await listenHttp(options.port, (exchange) => answer(exchange, world));
+  const { openSockets, port, stop } = listener;
+  world.openSockets = openSockets;
+  const reset = () => {
+    ledger.clear();
+    scripts.clear();
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    script: (...added) => scripts.add(added),
+    ledger: () => ledger.entries,
+    reset,
+    openSockets,
+    stop,
+  };
+}
+
+function routesOf({ engine }: SimulatorOptions): Readonly<Record<string, Handler>> {
+  if (engine === "vllm") return vllmRoutes;
+  return engine === "ollama" ? ollamaRoutes : { ...vllmRoutes, ...ollamaRoutes };
+}
+
+async function answer(exchange: Exchange, world: World): Promise<void> {
+  const { request } = exchange;
+  const control = controlRoutes[`${request.method} ${request.path}`];
+  if (control) return control(exchange, world);
+  const entry = world.ledger.open(request);
+  exchange.onGone = () => world.ledger.close(entry, "client-left");
+  const body = readJson(exchange);
+  entry.model = stringOf(body?.["model"]);
+  const script = world.scripts.take(request, entry.model);
+  const call: Call = { exchange, entry, body: body ?? {}, script, options: world.options };
+  try {
+    await dispatch(call, world, body !== undefined);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    await sendJson(call, error.status, error.body);
+  } finally {
+    entry.status = exchange.status;
+    world.ledger.close(entry, exchange.gone ? "client-left" : "complete");
+  }
+}
+
+/** The JSON body; empty without one, undefined when it is broken. */
+function readJson({ request }: Exchange): Json | undefined {
+  const isForm = /^multipart\//i.test(headerOf(request, "content-type") ?? "");
+  if (request.body.length === 0 || isForm) return {};
+  return objectOf(parseJson(request.body.toString("utf8")));
+}
+
+async function dispatch(call: Call, { routes, options }: World, isReadable: boolean) {
+  const { exchange, script } = call;
+  const { method, path } = exchange.request;
+  const handler = routes[`${method} ${path}`];
+  if (script?.respond) return respond(call, script.respond);
+  if (!handler) throw new EngineError(404, notFound(path));
+  if (options.apiKey !== undefined && path.startsWith("/v1/")) {
+    const isKnown = headerOf(exchange.request, "authorization") === `Bearer ${options.apiKey}`;
+    if (!isKnown) throw new EngineError(401, { error: "Unauthorized" });
+  }
+  if (!isReadable) throw new EngineError(400, unreadable(path));
+  await handler(call);
+}
+
+async function respond(
+  { exchange, options, script }: Call,
+  { status, headers, body = "" }: NonNullable<Script["respond"]>,
+): Promise<void> {
+  await exchange.sleep(script?.latencyMs ?? options.latencyMs);
+  exchange.segments = script?.segments;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  await exchange.send(status, text, { "content-type": "application/json", ...headers });
+}
+
+function notFound(path: string): unknown {
+  return path.startsWith("/api/") ? { error: "404 page not found" } : { detail: "Not Found" };
+}
+
+function unreadable(path: string): unknown {
+  if (path.startsWith("/api/")) return { error: "invalid character in the request body" };
+  const message = "the request body is not a JSON object";
+  return { error: { message, type: "Bad Request", param: null, code: 400 } };
+}

@@ -1,0 +1,13 @@
+import type { Handler } from "./call.ts";
+import type { Ledger } from "./ledger.ts";
+import type { SimulatorOptions } from "./options.ts";
+import type { ScriptQueue } from "./script.ts";
+
+/** All that the requests of one simulator share. */
+export interface World {
+  readonly options: SimulatorOptions;
+  readonly ledger: Ledger;
+  readonly scripts: ScriptQueue;
+  readonly routes: Readonly<Record<string, Handler>>;
+  openSockets: () => number;
+}
