@@ -6,5 +6,7 @@ export default defineConfig({
     pool: "forks",
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Bun loses the named exports of these two when they are not bundled.
+    server: { deps: { inline: ["zod", "@hono/zod-openapi"] } },
   },
 });
