@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A key that every test gateway knows. */
+export const TEST_KEY = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz";
+
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 45_000;
+
+export interface TestGateway {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly dataDir: string;
+  /** Everything it wrote to its outputs so far. */
+  readonly output: () => string;
+  /** Resolves with the exit code; null when a signal ended it. */
+  readonly exited: Promise<number | null>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+  /** Stops it and removes its folder. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts the real server as a user would, on the runtime that runs the tests, in a folder of its own.
+ * Rejects with its output when it does not get ready.
+ *
+ * @param environment settings; `DATA_DIR` keeps a folder over several starts.
+ */
+export async function startGateway(environment: Record<string, string>): Promise<TestGateway> {
+  const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "gateway-test-")));
+  const child = spawnServer({
+    HOST: "127.0.0.1",
+    PORT: "0",
+    BOOTSTRAP_API_KEY: TEST_KEY,
+    DRAIN_TIMEOUT_MS: "2000",
+    ...environment,
+    DATA_DIR: dataDir,
+  });
+  let output = "";
+  child.stdout?.on("data", (chunk) => (output += chunk));
+  child.stderr?.on("data", (chunk) => (output += chunk));
+  const exited = new Promise<number | null>((resolve) => child.on("exit", resolve));
+
+  const url = await readyUrl(child, () => output);
+  return {
+    url,
+    port: Number(new URL(url).port),
+    pid: child.pid as number,
+    dataDir,
+    output: () => output,
+    exited,
+    kill: (signal) => void child.kill(signal),
+    async stop() {
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+      await exited;
+      clearTimeout(timer);
+      if (environment["DATA_DIR"] === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts the server and waits for its end: for starts that are to be refused. */
+export async function startRefused(
+  environment: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  const child = spawnServer(environment);
+  let output = "";
+  child.stdout?.on("data", (chunk) => (output += chunk));
+  child.stderr?.on("data", (chunk) => (output += chunk));
+  const timer = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
+  const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
+  clearTimeout(timer);
+  return { code, output };
+}
+
+function spawnServer(environment: Record<string, string>): ChildProcess {
+  const onBun = process.versions["bun"] !== undefined;
+  const args = onBun ? ["src/main.ts"] : ["--import", "tsx", "src/main.ts"];
+  return spawn(process.execPath, args, {
+    env: { PATH: "/usr/bin:/bin", BUN_CONFIG_MAX_HTTP_REQUESTS: "65336", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+function readyUrl(child: ChildProcess, output: () => string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => {
+      child.kill("SIGKILL");
+      reject(new Error(`${reason}:\n${output()}`));
+    };
+    const timer = setTimeout(() => fail("the server was not ready in time"), START_TIMEOUT_MS);
+    child.on("exit", (code) => fail(`the server left with ${code}`));
+    child.stdout?.on("data", () => {
+      const url = /"url":"(http:[^"]+)"[^\n]*"msg":"ready"/.exec(output())?.[1];
+      if (url === undefined) return;
+      clearTimeout(timer);
+      resolve(url);
+    });
+  });
+}
