@@ -1,0 +1,55 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Db } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
+import type { Log } from "../../lib/log.ts";
+import { acquireProcessLock, ProcessLockHeldError } from "../../lib/process-lock.ts";
+import type { Aside } from "./aside.ts";
+import { listJournals, listSegments, removeJournalFolder } from "./journal-folder.ts";
+import { replayJournal } from "./replay-journal.ts";
+import { segmentName } from "./segment.ts";
+import { deleteCheckpoints } from "./usage-store.ts";
+
+export interface Adoption {
+  /** The folder of all journals. */
+  readonly root: string;
+  /** The journal that this process writes. */
+  readonly own: string;
+  readonly db: Db;
+  readonly aside: Aside;
+  readonly log: Log;
+}
+
+/**
+ * Replays and removes the journals of processes that are gone: of this replica's run before, or of another
+ * replica that shares the folder. What fails stays for the next time.
+ */
+export async function adoptJournals(adoption: Adoption): Promise<void> {
+  for (const journal of await listJournals(adoption.root)) {
+    if (journal === adoption.own) continue;
+    try {
+      await adopt(adoption, journal);
+    } catch (thrown) {
+      if (thrown instanceof ProcessLockHeldError) continue;
+      const cause = toDatabaseError(thrown).message;
+      adoption.log.warn({ journal, cause }, "a usage journal could not be replayed yet");
+    }
+  }
+}
+
+async function adopt({ root, db, aside, log }: Adoption, journal: string): Promise<void> {
+  const path = join(root, journal);
+  const lock = await acquireProcessLock(path);
+  try {
+    const segments = await listSegments(path);
+    const cutCalls = await replayJournal({ db, aside, journal, folder: path });
+    for (const segment of segments) await rm(join(path, segmentName(segment)));
+    await deleteCheckpoints(db, journal);
+    if (segments.length > 0)
+      log.info({ journal, cutCalls }, "replayed the usage of a lost process");
+  } catch (thrown) {
+    await lock.release();
+    throw thrown;
+  }
+  await removeJournalFolder({ path, lock });
+}

@@ -1,0 +1,45 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Log } from "../../lib/log.ts";
+
+/** Keeps what cannot be stored, in files beside the journals, for a human to look at. */
+export interface Aside {
+  /** Usage records that the database refuses, one JSON text a line. */
+  readonly keepRefused: (journal: string, record: string) => Promise<void>;
+  /** The bytes of a segment from the first that are no sound record. */
+  readonly keepDamaged: (damage: Damage) => Promise<void>;
+}
+
+export interface Damage {
+  readonly journal: string;
+  readonly segment: number;
+  /** Where the damage begins in the segment. */
+  readonly byteOffset: number;
+  readonly bytes: Uint8Array;
+}
+
+export function createAside(folder: string, log: Log): Aside {
+  return {
+    async keepRefused(journal, record) {
+      const file = `${journal}.aside`;
+      await append(join(folder, file), "a", Buffer.from(`${record}\n`));
+      log.error({ journal, file }, "the database refuses a usage record; it is kept aside");
+    },
+    async keepDamaged({ journal, segment, byteOffset, bytes }) {
+      const file = `${journal}.${segment}.${byteOffset}.damaged`;
+      await append(join(folder, file), "w", bytes);
+      const damage = { journal, segment, byteOffset, bytes: bytes.length, file };
+      log.error(damage, "a usage journal is damaged; the rest of the segment is kept aside");
+    },
+  };
+}
+
+async function append(path: string, flags: "a" | "w", bytes: Uint8Array): Promise<void> {
+  const file = await open(path, flags, 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}

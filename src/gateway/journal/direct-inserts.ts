@@ -1,0 +1,114 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { Database } from "../../db/database.ts";
+import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
+import type { Aside } from "./aside.ts";
+import { storeRecords } from "./store-records.ts";
+import type { Checkpoint } from "./usage-store.ts";
+
+const BATCH_RECORDS = 500;
+/** Records that may wait in memory when journal and database are both gone. */
+const WAITING_MAX = 10_000;
+const RETRY_INTERVAL_MS = 1_000;
+
+interface Waiting {
+  readonly record: string;
+  readonly stored: () => void;
+}
+
+export interface DirectInsertsOptions {
+  readonly journal: string;
+  readonly database: Database;
+  readonly aside: Aside;
+  /** DB_POOL_WAIT_MS. */
+  readonly waitMs: number;
+  readonly log: Log;
+}
+
+/** The way around a journal whose disk is full: records go to the database at once, those of the same moment together. */
+export class DirectInserts {
+  readonly #options: DirectInsertsOptions;
+  readonly #checkpoint: Checkpoint;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
+
+  constructor(options: DirectInsertsOptions) {
+    this.#options = options;
+    // No segment has the number 0: writing its checkpoint says nothing and proves that writing works.
+    this.#checkpoint = { journal: options.journal, segment: 0, byteOffset: 0 };
+  }
+
+  /** Records that the database has not got. */
+  get unflushedRecords(): number {
+    return this.#waiting.length;
+  }
+
+  /**
+   * Resolves when the database has the record. Rejects with `storage_unavailable` after DB_POOL_WAIT_MS; the
+   * record is still tried until the database takes it, and `onStored` is called then.
+   */
+  insert(record: string, onStored: () => void): Promise<void> {
+    if (this.#waiting.length >= WAITING_MAX) {
+      this.#options.log.error(
+        "a usage record is lost: neither the journal nor the database takes it",
+      );
+      return Promise.reject(storageUnavailable(undefined));
+    }
+    const done = new Promise<void>((resolve) => {
+      const stored = () => {
+        onStored();
+        resolve();
+      };
+      this.#waiting.push({ record, stored });
+    });
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return within(done, this.#options.waitMs, () => storageUnavailable(undefined));
+  }
+
+  /** Resolves when the database takes writes; rejects with `storage_unavailable`. Shared by all who ask meanwhile. */
+  async checkWritable(): Promise<void> {
+    if (this.#waiting.length >= WAITING_MAX) throw storageUnavailable(undefined);
+    this.#checking ??= this.#store([]).finally(() => {
+      this.#checking = undefined;
+    });
+    try {
+      await this.#checking;
+    } catch (thrown) {
+      throw storageUnavailable(thrown);
+    }
+  }
+
+  /** Resolves when nothing waits any more. */
+  async settle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, BATCH_RECORDS);
+      try {
+        await this.#store(batch.map(({ record }) => record));
+        this.#waiting = this.#waiting.slice(batch.length);
+        for (const { stored } of batch) stored();
+      } catch {
+        // Whoever waits has been told by the limit; the records stay.
+        await new Promise((resolve) => setTimeout(resolve, RETRY_INTERVAL_MS));
+      }
+    }
+  }
+
+  #store(records: readonly string[]): Promise<void> {
+    const { database, aside } = this.#options;
+    return database.ask((db) => storeRecords({ db, aside }, records, this.#checkpoint));
+  }
+}
+
+function storageUnavailable(cause: unknown): ServiceError {
+  return new ServiceError("storage_unavailable", "The gateway cannot record this call now.", {
+    retryAfterSeconds: 1,
+    cause,
+  });
+}

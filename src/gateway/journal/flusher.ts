@@ -1,0 +1,200 @@
+import { readSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import type { Db } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
+import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
+import type { UsageRecord } from "../usage-record.ts";
+import type { Aside } from "./aside.ts";
+import type { JournalWriter } from "./journal-writer.ts";
+import { CHUNK_BYTES, readChunk } from "./read-chunk.ts";
+import { recordJson, type Scan, scanRecords } from "./scan-records.ts";
+import { isDone, type Segment } from "./segment.ts";
+import { storeRecords } from "./store-records.ts";
+import { deleteCheckpoints } from "./usage-store.ts";
+
+/** Records wait for the database this long, or until so many of them wait. */
+const FLUSH_INTERVAL_MS = 200;
+const FLUSH_RECORDS = 500;
+const BACKOFF_MAX_MS = 2_000;
+/** A statement that hangs longer is given again; it inserts nothing twice. */
+const STORE_TIMEOUT_MS = 60_000;
+
+export interface FlusherOptions {
+  readonly journal: string;
+  readonly writer: JournalWriter;
+  readonly db: Db;
+  readonly aside: Aside;
+  readonly log: Log;
+}
+
+/**
+ * Moves finished records from the segments to the database, and deletes segments that are no longer needed.
+ * It reads what it stores from the files, so a database that is away costs disk and no memory.
+ */
+export class Flusher {
+  readonly #options: FlusherOptions;
+  readonly #chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  #flushedUntil = 0;
+  #unflushed = 0;
+  #oldestEndedAt: number | undefined;
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #failure: unknown;
+  #isStopped = false;
+
+  constructor(options: FlusherOptions) {
+    this.#options = options;
+  }
+
+  /** Finished records that the database has not got. */
+  get unflushedRecords(): number {
+    return this.#unflushed;
+  }
+
+  /** When the oldest of them ended, in Unix milliseconds. */
+  get oldestEndedAt(): number | undefined {
+    return this.#oldestEndedAt;
+  }
+
+  /** An end was appended to `segment`. */
+  noteEnd(segment: Segment, endedAt: number): void {
+    segment.unflushedEnds += 1;
+    this.#unflushed += 1;
+    if (this.#unflushed === 1) this.#oldestEndedAt = endedAt;
+    this.wake();
+  }
+
+  /** Something may be there to flush or to delete, soon. */
+  wake(): void {
+    if (this.#running !== undefined || this.#isStopped) return;
+    if (this.#unflushed >= FLUSH_RECORDS && this.#failures === 0) void this.#start();
+    else if (this.#timer === undefined) {
+      this.#timer = setTimeout(() => void this.#start(), this.#delayMs());
+      this.#timer.unref();
+    }
+  }
+
+  /** Resolves when the database has everything appended so far; rejects when it cannot be used now. */
+  async flush(): Promise<void> {
+    const until = this.#options.writer.position;
+    do {
+      await this.#start();
+      if (this.#failures > 0) throw this.#failure;
+    } while (this.#flushedUntil < until);
+  }
+
+  /** Starts no further flush by itself. */
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #delayMs(): number {
+    if (this.#failures === 0) return FLUSH_INTERVAL_MS;
+    return Math.min(BACKOFF_MAX_MS, FLUSH_INTERVAL_MS * 2 ** this.#failures);
+  }
+
+  /** Never rejects; one at a time. */
+  #start(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#unflushed > 0 || this.#failures > 0) this.wake();
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      // What is appended meanwhile waits for the next run: so a steady flow is stored in batches.
+      const until = this.#options.writer.position;
+      while (this.#flushedUntil < until) await this.#flushChunk();
+      await this.#deleteDone();
+      if (this.#failures > 0) this.#options.log.info("usage reaches the database again");
+      this.#failures = 0;
+    } catch (thrown) {
+      this.#failure = thrown;
+      this.#failures += 1;
+      if (this.#failures > 1) return;
+      const cause = toDatabaseError(thrown).message;
+      this.#options.log.warn(
+        { cause },
+        "usage does not reach the database; it waits in the journal",
+      );
+    }
+  }
+
+  async #flushChunk(): Promise<void> {
+    const { journal, writer } = this.#options;
+    const segment = writer.segments.find((kept) => kept.from + kept.bytes > this.#flushedUntil);
+    if (segment === undefined) throw new Error("a segment of the usage journal is gone");
+    const offset = this.#flushedUntil - segment.from;
+    const length = Math.min(CHUNK_BYTES, segment.bytes - offset);
+    const bytes = await readSegment(segment, offset, this.#chunk.subarray(0, length));
+    const scan = scanRecords(bytes);
+    const ends = endsIn(bytes, scan);
+    if (ends.length > 0) {
+      const checkpoint = { journal, segment: segment.number, byteOffset: offset + scan.soundBytes };
+      await within(
+        storeRecords(this.#options, ends, checkpoint),
+        STORE_TIMEOUT_MS,
+        () => new Error("the database hangs"),
+      );
+    }
+    this.#flushedUntil += scan.soundBytes;
+    this.#noteStored(segment, ends);
+    if (scan.rest === "damaged" || scan.soundBytes === 0) await this.#skipDamage(segment);
+  }
+
+  #noteStored(segment: Segment, ends: readonly string[]): void {
+    segment.unflushedEnds -= ends.length;
+    this.#unflushed -= ends.length;
+    const last = ends.at(-1);
+    if (this.#unflushed === 0) this.#oldestEndedAt = undefined;
+    else if (last !== undefined) {
+      // What still waits was appended after the last one stored.
+      const { startedAt, latencyMs } = JSON.parse(last) as UsageRecord;
+      this.#oldestEndedAt = startedAt + latencyMs;
+    }
+  }
+
+  /** Somebody spoilt a file under our hands: what cannot be read is kept aside, what follows goes on. */
+  async #skipDamage(segment: Segment): Promise<void> {
+    const { journal, aside } = this.#options;
+    const byteOffset = this.#flushedUntil - segment.from;
+    const rest = Buffer.alloc(segment.bytes - byteOffset);
+    const bytes = await readSegment(segment, byteOffset, rest);
+    await aside.keepDamaged({ journal, segment: segment.number, byteOffset, bytes });
+    this.#flushedUntil += rest.length;
+    this.#unflushed -= segment.unflushedEnds;
+    segment.unflushedEnds = 0;
+  }
+
+  async #deleteDone(): Promise<void> {
+    const { db, journal, writer } = this.#options;
+    for (const segment of writer.segments) {
+      if (!isDone(segment, this.#flushedUntil)) continue;
+      await rm(segment.path, { force: true });
+      writer.drop(segment);
+      await deleteCheckpoints(db, journal, segment.number);
+    }
+  }
+}
+
+function endsIn(bytes: Buffer, scan: Scan): string[] {
+  return scan.records
+    .filter((record) => record.kind === "end")
+    .map((record) => recordJson(bytes, record));
+}
+
+/**
+ * The segment being written is read through its own file, in one call that finds the bytes in memory; older
+ * ones, which may have left it, without holding up anything else.
+ */
+async function readSegment(segment: Segment, offset: number, target: Buffer): Promise<Buffer> {
+  if (segment.file === undefined) return readChunk(segment.path, offset, target);
+  return target.subarray(0, readSync(segment.file, target, 0, target.length, offset));
+}

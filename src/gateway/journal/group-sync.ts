@@ -1,0 +1,87 @@
+import { closeSync, fdatasync } from "node:fs";
+import { promisify } from "node:util";
+import type { Settings } from "../../config/settings.ts";
+import type { Log } from "../../lib/log.ts";
+
+const GROUP_INTERVAL_MS = 5;
+
+const syncFile = promisify(fdatasync);
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (cause: Error) => void;
+}
+
+/** Brings written files to the disk's platter, many writes at one go and one go at a time. */
+export class GroupSync {
+  readonly #mode: Settings["JOURNAL_FSYNC"];
+  readonly #log: Log;
+  #written = new Set<number>();
+  #retired: number[] = [];
+  #waiters: Waiter[] = [];
+  #isRunning = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(mode: Settings["JOURNAL_FSYNC"], log: Log) {
+    this.#mode = mode;
+    this.#log = log;
+  }
+
+  /** Says that the open file was written. */
+  mark(file: number): void {
+    if (this.#mode === "off") return;
+    this.#written.add(file);
+    if (this.#mode === "group") this.#runLater();
+  }
+
+  /** Closes a file that nobody writes any more, after its last sync. */
+  retire(file: number): void {
+    this.#retired.push(file);
+    this.#runLater();
+  }
+
+  /** Resolves when all that was marked so far is on the platter. Rejects when the disk refuses. */
+  settle(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // A sync that runs already may have begun before the caller's write: only the next one counts.
+      if (this.#waiters.push({ resolve, reject }) === 1) setImmediate(() => void this.#run());
+    });
+  }
+
+  #runLater(): void {
+    if (this.#isRunning || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => void this.#run(), GROUP_INTERVAL_MS);
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isRunning = true;
+    const retired = this.#retired;
+    const waiters = this.#waiters;
+    this.#retired = [];
+    this.#waiters = [];
+    await this.#syncWritten(waiters);
+    for (const file of retired) closeSync(file);
+    this.#isRunning = false;
+    if (this.#waiters.length > 0) setImmediate(() => void this.#run());
+    else if (this.#retired.length > 0 || this.#isDue()) this.#runLater();
+  }
+
+  async #syncWritten(waiters: readonly Waiter[]): Promise<void> {
+    const files = [...this.#written];
+    this.#written.clear();
+    try {
+      await Promise.all(files.map((file) => syncFile(file)));
+      for (const waiter of waiters) waiter.resolve();
+    } catch (thrown) {
+      this.#log.error({ err: thrown }, "the usage journal's disk failed to keep what was written");
+      for (const waiter of waiters) waiter.reject(new Error("fdatasync failed", { cause: thrown }));
+    }
+  }
+
+  #isDue(): boolean {
+    return this.#mode === "group" && this.#written.size > 0;
+  }
+}

@@ -1,0 +1,65 @@
+import { mkdir, readdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { randomBase62 } from "../../lib/id.ts";
+import {
+  acquireProcessLock,
+  type ProcessLock,
+  ProcessLockHeldError,
+} from "../../lib/process-lock.ts";
+import { segmentNumber } from "./segment.ts";
+
+/** How journals' folders end. Folders of other names are not ours to touch. */
+const SUFFIX = ".journal";
+const LOCK_PREFIX = "process.lock";
+const NAMES_MAX = 5;
+
+export interface JournalFolder {
+  /** Unique to one start of one process. */
+  readonly name: string;
+  readonly path: string;
+  readonly lock: ProcessLock;
+}
+
+/** Makes and locks a new folder under `root` for the journal of this process. */
+export async function createJournalFolder(root: string, instance: string): Promise<JournalFolder> {
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  for (let attempt = 1; ; attempt += 1) {
+    const name = `${instance}-${randomBase62(12)}${SUFFIX}`;
+    const path = join(root, name);
+    try {
+      return { name, path, lock: await acquireProcessLock(path) };
+    } catch (thrown) {
+      // Between its making and its locking a folder looks abandoned, and another process may have adopted it.
+      if (!(thrown instanceof ProcessLockHeldError) || attempt === NAMES_MAX) throw thrown;
+    }
+  }
+}
+
+/** Names of the journals under `root`. */
+export async function listJournals(root: string): Promise<string[]> {
+  const entries = await readdir(root, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && entry.name.endsWith(SUFFIX))
+    .map((entry) => entry.name);
+}
+
+/** Numbers of the segments in a journal's folder, oldest first. */
+export async function listSegments(folder: string): Promise<number[]> {
+  const names = await readdir(folder);
+  return names
+    .map(segmentNumber)
+    .filter((number) => number !== undefined)
+    .sort((one, other) => one - other);
+}
+
+/** Releases the lock of a journal without segments and removes its folder. */
+export async function removeJournalFolder({
+  path,
+  lock,
+}: Omit<JournalFolder, "name">): Promise<void> {
+  await lock.release();
+  const names = await readdir(path);
+  const leftovers = names.filter((name) => name.startsWith(LOCK_PREFIX));
+  await Promise.all(leftovers.map((name) => rm(join(path, name), { force: true })));
+  await rmdir(path);
+}

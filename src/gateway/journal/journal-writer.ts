@@ -1,0 +1,128 @@
+import { ftruncateSync, openSync, writeSync } from "node:fs";
+import type { Log } from "../../lib/log.ts";
+import type { GroupSync } from "./group-sync.ts";
+import { encodeRecord, MAX_RECORD_BYTES, type RecordKind } from "./record-format.ts";
+import { createSegment, SEGMENT_BYTES, type Segment } from "./segment.ts";
+
+/** How long a disk that refused a record is left alone. */
+const RETRY_INTERVAL_MS = 1_000;
+
+/** Appends records to the segments of one journal folder. */
+export class JournalWriter {
+  readonly #folder: string;
+  readonly #folderFile: number;
+  readonly #sync: GroupSync;
+  readonly #log: Log;
+  readonly #buffer = Buffer.allocUnsafeSlow(MAX_RECORD_BYTES);
+  /** The last one, while records go there. */
+  #current: Segment | undefined;
+  #segments: readonly Segment[] = [];
+  #lastNumber = 0;
+  #position = 0;
+  #isRefusing = false;
+  #isResting = false;
+  #isClosed = false;
+
+  constructor(folder: string, sync: GroupSync, log: Log) {
+    this.#folder = folder;
+    this.#folderFile = openSync(folder, "r");
+    this.#sync = sync;
+    this.#log = log;
+  }
+
+  /** Bytes written so far, over all segments. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** Segments whose files exist, oldest first. */
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  /** True from the disk's refusal of a record to the next one it takes. */
+  get isRefusing(): boolean {
+    return this.#isRefusing;
+  }
+
+  /**
+   * Writes one record with one system call and returns its segment; undefined when the disk refuses. It then
+   * leaves no part of the record behind and the disk alone for a while. Throws only for a record too large.
+   */
+  append(kind: RecordKind, json: string): Segment | undefined {
+    const size = encodeRecord(kind, json, this.#buffer);
+    if (this.#isResting || this.#isClosed) return undefined;
+    try {
+      const segment = this.#writable();
+      const file = fileOf(segment);
+      const written = writeSync(file, this.#buffer, 0, size, segment.bytes);
+      if (written !== size) throw new Error(`the disk took ${written} of ${size} bytes`);
+      segment.bytes += size;
+      this.#position += size;
+      this.#sync.mark(file);
+      if (this.#isRefusing) this.#recover();
+      return segment;
+    } catch (thrown) {
+      this.#refuse(thrown);
+      return undefined;
+    }
+  }
+
+  /** Forgets a segment whose file is about to be deleted. */
+  drop(segment: Segment): void {
+    this.#segments = this.#segments.filter((kept) => kept !== segment);
+  }
+
+  /** Ends the writing; every later record is refused. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#seal();
+    this.#sync.retire(this.#folderFile);
+  }
+
+  #writable(): Segment {
+    if (this.#current !== undefined && this.#current.bytes < SEGMENT_BYTES) return this.#current;
+    this.#seal();
+    const segment = createSegment(this.#folder, this.#lastNumber + 1, this.#position);
+    this.#lastNumber = segment.number;
+    this.#current = segment;
+    this.#segments = [...this.#segments, segment];
+    this.#sync.mark(this.#folderFile);
+    return segment;
+  }
+
+  #seal(): void {
+    if (this.#current === undefined) return;
+    this.#sync.retire(fileOf(this.#current));
+    this.#current.file = undefined;
+    this.#current = undefined;
+  }
+
+  /** A sealed segment can be flushed and deleted, which frees its space; so a full disk may heal by itself. */
+  #refuse(thrown: unknown): void {
+    if (!this.#isRefusing) this.#log.error({ err: thrown }, "the usage journal's disk refuses");
+    this.#isRefusing = true;
+    this.#isResting = true;
+    setTimeout(() => {
+      this.#isResting = false;
+    }, RETRY_INTERVAL_MS).unref();
+    if (this.#current === undefined) return;
+    try {
+      ftruncateSync(fileOf(this.#current), this.#current.bytes);
+    } catch (cause) {
+      this.#log.error({ err: cause }, "a refused record could not be taken back");
+    }
+    if (this.#current.bytes > 0) this.#seal();
+  }
+
+  #recover(): void {
+    this.#isRefusing = false;
+    this.#log.info("the usage journal's disk takes records again");
+  }
+}
+
+function fileOf(segment: Segment): number {
+  if (segment.file === undefined) throw new Error("the segment is sealed");
+  return segment.file;
+}

@@ -1,0 +1,75 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { UsageEntry, UsageRecord, UsageStart } from "../usage-record.ts";
+import type { DirectInserts } from "./direct-inserts.ts";
+import type { Flusher } from "./flusher.ts";
+import type { GroupSync } from "./group-sync.ts";
+import type { JournalWriter } from "./journal-writer.ts";
+import type { Progress } from "./replay-journal.ts";
+import type { Segment } from "./segment.ts";
+
+/** What a call is written down with. */
+export interface CallJournal {
+  readonly writer: JournalWriter;
+  readonly flusher: Flusher;
+  readonly direct: DirectInserts;
+  readonly sync: GroupSync;
+  /** JOURNAL_FSYNC is `wait`. */
+  readonly mustSync: boolean;
+  readonly clock: Clock;
+}
+
+/** Writes down that a call begins. A promise only while the journal's disk refuses. */
+export function openCall(
+  journal: CallJournal,
+  start: UsageStart,
+): UsageEntry | Promise<UsageEntry> {
+  const segment = journal.writer.append("start", JSON.stringify(start));
+  if (segment !== undefined) {
+    segment.openCalls += 1;
+    return new JournaledCall(journal, start.id, segment);
+  }
+  return journal.direct.checkWritable().then(() => new JournaledCall(journal, start.id, undefined));
+}
+
+/** A class for its cheapness: one object a call, no closures. */
+class JournaledCall implements UsageEntry {
+  readonly #journal: CallJournal;
+  readonly #id: string;
+  /** Where the start is; undefined when the disk refused it. */
+  readonly #startedIn: Segment | undefined;
+  #isClosed = false;
+
+  constructor(journal: CallJournal, id: string, startedIn: Segment | undefined) {
+    this.#journal = journal;
+    this.#id = id;
+    this.#startedIn = startedIn;
+  }
+
+  progress(outputTokens: number): void {
+    // Without the start the progress tells nothing.
+    if (this.#startedIn === undefined || this.#isClosed) return;
+    const progress: Progress = { id: this.#id, outputTokens, at: this.#journal.clock.now() };
+    this.#journal.writer.append("progress", JSON.stringify(progress));
+  }
+
+  close(record: UsageRecord): undefined | Promise<void> {
+    if (this.#isClosed) return undefined;
+    this.#isClosed = true;
+    const { writer, flusher, direct, sync, mustSync } = this.#journal;
+    const json = JSON.stringify(record);
+    const segment = writer.append("end", json);
+    if (segment === undefined) return direct.insert(json, () => this.#release(0));
+    flusher.noteEnd(segment, record.startedAt + record.latencyMs);
+    this.#release(writer.position);
+    return mustSync ? sync.settle() : undefined;
+  }
+
+  /** The start's segment may go once the database has the end, which is in the journal before `endsAt`. */
+  #release(endsAt: number): void {
+    const segment = this.#startedIn;
+    if (segment === undefined) return;
+    segment.openCalls -= 1;
+    segment.neededUntil = Math.max(segment.neededUntil, endsAt);
+    if (endsAt === 0) this.#journal.flusher.wake();
+  }
+}

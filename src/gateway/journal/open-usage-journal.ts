@@ -1,0 +1,141 @@
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Settings } from "../../config/settings.ts";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
+import type { UsageJournal } from "../usage-record.ts";
+import { createAside } from "./aside.ts";
+import { DirectInserts } from "./direct-inserts.ts";
+import { Flusher } from "./flusher.ts";
+import { GroupSync } from "./group-sync.ts";
+import { createJournalFolder, type JournalFolder, removeJournalFolder } from "./journal-folder.ts";
+import { JournalWriter } from "./journal-writer.ts";
+import { openCall } from "./journaled-call.ts";
+import { type Adopting, keepAdopting } from "./keep-adopting.ts";
+import { deleteCheckpoints } from "./usage-store.ts";
+
+const DRAIN_RETRY_MS = 200;
+
+export interface UsageJournalOptions {
+  readonly settings: Pick<
+    Settings,
+    "DATA_DIR" | "JOURNAL_DIR" | "JOURNAL_FSYNC" | "INSTANCE_ID" | "DB_POOL_WAIT_MS"
+  >;
+  readonly database: Database;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** The journal of this process, with what its owner needs to run and watch it. */
+export interface OpenUsageJournal extends UsageJournal {
+  /** Finished records that the database has not got yet. */
+  readonly unflushedRecords: number;
+  /** Seconds since the oldest of them ended; 0 when there is none. */
+  readonly oldestUnflushedAgeSeconds: number;
+  /** True while the journal's disk refuses records and they go to the database directly. */
+  readonly isRefusing: boolean;
+  /** Settles when the journals of the time before are replayed, or must wait for the next try. Never rejects. */
+  readonly adopted: Promise<void>;
+  /** Resolves when the database has every record closed so far. Rejects when it cannot be used now. */
+  readonly flush: () => Promise<void>;
+  /**
+   * Ends the journal within `limitMs`: brings what it has to the database and removes its folder; what the
+   * database does not take by then is replayed by the next start. Never rejects.
+   */
+  readonly drain: (limitMs: number) => Promise<void>;
+}
+
+interface Parts {
+  readonly folder: JournalFolder;
+  readonly database: Database;
+  readonly writer: JournalWriter;
+  readonly flusher: Flusher;
+  readonly direct: DirectInserts;
+  readonly sync: GroupSync;
+  readonly adopting: Adopting;
+  readonly log: Log;
+}
+
+/**
+ * Opens a journal of its own for this process under JOURNAL_DIR, and begins to replay the journals of
+ * processes that are gone, now and every minute.
+ */
+export async function openUsageJournal(options: UsageJournalOptions): Promise<OpenUsageJournal> {
+  const { settings, clock } = options;
+  const parts = await buildParts(options);
+  const { writer, flusher, direct, sync, adopting } = parts;
+  const mustSync = settings.JOURNAL_FSYNC === "wait";
+  const calls = { writer, flusher, direct, sync, mustSync, clock };
+  return {
+    open: (start) => openCall(calls, start),
+    get unflushedRecords() {
+      return flusher.unflushedRecords + direct.unflushedRecords;
+    },
+    get oldestUnflushedAgeSeconds() {
+      const endedAt = flusher.oldestEndedAt;
+      return endedAt === undefined ? 0 : Math.max(0, (clock.now() - endedAt) / 1_000);
+    },
+    get isRefusing() {
+      return writer.isRefusing;
+    },
+    adopted: adopting.first,
+    flush: () => flusher.flush(),
+    drain: (limitMs) => drain(parts, limitMs),
+  };
+}
+
+async function buildParts({ settings, database, log }: UsageJournalOptions): Promise<Parts> {
+  const root = resolve(settings.JOURNAL_DIR ?? join(settings.DATA_DIR, "journal"));
+  const folder = await createJournalFolder(root, settings.INSTANCE_ID ?? "gateway");
+  const journal = folder.name;
+  const { db } = database;
+  const aside = createAside(root, log);
+  const sync = new GroupSync(settings.JOURNAL_FSYNC, log);
+  const writer = new JournalWriter(folder.path, sync, log);
+  const flusher = new Flusher({ journal, writer, db, aside, log });
+  const waitMs = settings.DB_POOL_WAIT_MS;
+  const direct = new DirectInserts({ journal, database, aside, waitMs, log });
+  const adopting = keepAdopting({ root, own: journal, db, aside, log });
+  return { folder, database, writer, flusher, direct, sync, adopting, log };
+}
+
+async function drain(parts: Parts, limitMs: number): Promise<void> {
+  const { writer, flusher, log } = parts;
+  writer.close();
+  const limit = new AbortController();
+  try {
+    await within(settle(parts, limit.signal), limitMs, () => new Error("the time is over"));
+  } catch (thrown) {
+    const waiting = flusher.unflushedRecords;
+    log.warn({ err: thrown, waiting }, "usage is left in the journal for the next start");
+    await parts.folder.lock.release().catch(() => undefined);
+  } finally {
+    limit.abort();
+    flusher.stop();
+  }
+}
+
+async function settle({ folder, ...parts }: Parts, limit: AbortSignal): Promise<void> {
+  await Promise.all([
+    parts.adopting.stop(),
+    parts.direct.settle(),
+    parts.sync.settle(),
+    flushUntilDone(parts.flusher, limit),
+  ]);
+  if (parts.writer.segments.length > 0) throw new Error("calls are still open");
+  await deleteCheckpoints(parts.database.db, folder.name);
+  await removeJournalFolder(folder);
+}
+
+async function flushUntilDone(flusher: Flusher, limit: AbortSignal): Promise<void> {
+  while (!limit.aborted) {
+    try {
+      await flusher.flush();
+      return;
+    } catch {
+      await sleep(DRAIN_RETRY_MS);
+    }
+  }
+}

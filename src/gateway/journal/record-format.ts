@@ -1,0 +1,41 @@
+import { crc32 } from "node:zlib";
+
+/**
+ * A record is u32 length, u32 CRC-32, u8 kind, JSON in UTF-8; numbers little-endian. The length counts kind
+ * and JSON, the checksum covers them.
+ */
+export const RECORD_KIND = { start: 1, progress: 2, end: 3 } as const;
+
+export type RecordKind = keyof typeof RECORD_KIND;
+
+/** Largest record. Ours are about 300 bytes; a length beyond it is damage. */
+export const MAX_RECORD_BYTES = 64 * 1024;
+
+export const LENGTH_BYTES = 4;
+/** Where the kind stands, which is also what length and checksum do not count. */
+export const KIND_OFFSET = LENGTH_BYTES + 4;
+/** Where the JSON begins. */
+export const JSON_OFFSET = KIND_OFFSET + 1;
+
+/** UTF-8 needs at most three bytes for one unit of a string. */
+const MAX_JSON_LENGTH = Math.floor((MAX_RECORD_BYTES - JSON_OFFSET) / 3);
+
+/** The checksum of the kind byte alone, which the JSON's is continued from. */
+const KIND_CHECKSUM: Record<RecordKind, number> = {
+  start: crc32(Uint8Array.of(RECORD_KIND.start)),
+  progress: crc32(Uint8Array.of(RECORD_KIND.progress)),
+  end: crc32(Uint8Array.of(RECORD_KIND.end)),
+};
+
+/**
+ * Writes a record to the front of `target`, which holds MAX_RECORD_BYTES, and returns its size in bytes.
+ * Throws a RangeError for JSON that could be too large.
+ */
+export function encodeRecord(kind: RecordKind, json: string, target: Buffer): number {
+  if (json.length > MAX_JSON_LENGTH) throw new RangeError("a journal record is too large");
+  const end = JSON_OFFSET + target.write(json, JSON_OFFSET);
+  target.writeUInt32LE(end - KIND_OFFSET, 0);
+  target.writeUInt32LE(crc32(json, KIND_CHECKSUM[kind]), LENGTH_BYTES);
+  target[KIND_OFFSET] = RECORD_KIND[kind];
+  return end;
+}

@@ -1,0 +1,144 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Db } from "../../db/context.ts";
+import type { UsageRecord, UsageStart } from "../usage-record.ts";
+import type { Aside } from "./aside.ts";
+import { listSegments } from "./journal-folder.ts";
+import { CHUNK_BYTES, readChunk } from "./read-chunk.ts";
+import { type JournalRecord, recordJson, scanRecords } from "./scan-records.ts";
+import { segmentName } from "./segment.ts";
+import { storeRecords } from "./store-records.ts";
+import { readCheckpoints } from "./usage-store.ts";
+
+const CUT_BATCH_RECORDS = 500;
+
+/** What a `progress` record says. */
+export interface Progress {
+  readonly id: string;
+  readonly outputTokens: number;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+export interface Replay {
+  readonly db: Db;
+  readonly aside: Aside;
+  readonly journal: string;
+  readonly folder: string;
+}
+
+/** Calls that began and did not end, as far as the journal tells. */
+interface Ledger {
+  readonly open: Map<string, UsageStart & { readonly outputTokens: number }>;
+  /** The last moment at which the process that wrote the journal is known to have lived, in Unix milliseconds. */
+  lastKnownAt: number;
+}
+
+/**
+ * Brings everything of a journal that nobody writes any more into the database: finished calls as they were
+ * recorded, calls that were cut as errors with the tokens of their last progress. A segment counts up to its
+ * first bad record; the rest is kept aside. Repeating it changes nothing. Rejects when the database is away.
+ * Returns the number of cut calls.
+ */
+export async function replayJournal(replay: Replay): Promise<number> {
+  const checkpoints = await readCheckpoints(replay.db, replay.journal);
+  const ledger: Ledger = { open: new Map(), lastKnownAt: 0 };
+  for (const segment of await listSegments(replay.folder)) {
+    await replaySegment(replay, segment, { ledger, storedUntil: checkpoints.get(segment) ?? 0 });
+  }
+  await storeCutCalls(replay, ledger);
+  return ledger.open.size;
+}
+
+async function replaySegment(
+  replay: Replay,
+  segment: number,
+  { ledger, storedUntil }: { readonly ledger: Ledger; readonly storedUntil: number },
+): Promise<void> {
+  const { journal, aside } = replay;
+  const path = join(replay.folder, segmentName(segment));
+  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let offset = 0;
+  for (;;) {
+    const bytes = await readChunk(path, offset, chunk);
+    if (bytes.length === 0) return;
+    const scan = scanRecords(bytes);
+    const ends = noteRecords(bytes, scan.records, ledger);
+    const byteOffset = offset + scan.soundBytes;
+    // A chunk that the checkpoint divides is given again whole: what the database has, it leaves as it is.
+    if (byteOffset > storedUntil) {
+      await storeRecords(replay, ends, { journal, segment, byteOffset });
+    }
+    offset = byteOffset;
+    if (scan.rest === "damaged" || scan.soundBytes === 0) {
+      const rest = await readRest(path, offset);
+      await aside.keepDamaged({ journal, segment, byteOffset: offset, bytes: rest });
+      return;
+    }
+  }
+}
+
+/** Notes who began and who ended, and returns the finished records. */
+function noteRecords(bytes: Buffer, records: readonly JournalRecord[], ledger: Ledger): string[] {
+  const ends: string[] = [];
+  for (const record of records) {
+    const json = recordJson(bytes, record);
+    if (record.kind === "end") ends.push(json);
+    noteRecord(record.kind, JSON.parse(json), ledger);
+  }
+  return ends;
+}
+
+function noteRecord(kind: JournalRecord["kind"], content: unknown, ledger: Ledger): void {
+  switch (kind) {
+    case "start": {
+      const start = content as UsageStart;
+      ledger.open.set(start.id, { ...start, outputTokens: 0 });
+      ledger.lastKnownAt = Math.max(ledger.lastKnownAt, start.startedAt);
+      return;
+    }
+    case "progress": {
+      const { id, outputTokens, at } = content as Progress;
+      const call = ledger.open.get(id);
+      if (call !== undefined) ledger.open.set(id, { ...call, outputTokens });
+      ledger.lastKnownAt = Math.max(ledger.lastKnownAt, at);
+      return;
+    }
+    case "end": {
+      const { id, startedAt, latencyMs } = content as UsageRecord;
+      ledger.open.delete(id);
+      ledger.lastKnownAt = Math.max(ledger.lastKnownAt, startedAt + latencyMs);
+      return;
+    }
+  }
+}
+
+async function readRest(path: string, offset: number): Promise<Buffer> {
+  const { size } = await stat(path);
+  return readChunk(path, offset, Buffer.alloc(size - offset));
+}
+
+async function storeCutCalls(replay: Replay, { open, lastKnownAt }: Ledger): Promise<void> {
+  const records = [...open.values()].map((call) => JSON.stringify(cutRecord(call, lastKnownAt)));
+  for (let from = 0; from < records.length; from += CUT_BATCH_RECORDS) {
+    const batch = records.slice(from, from + CUT_BATCH_RECORDS);
+    await storeRecords(replay, batch, { journal: replay.journal, segment: 0, byteOffset: 0 });
+  }
+}
+
+/** The row of a call that ended with its process. What the client saw of it is not known: the status is 0. */
+function cutRecord(
+  call: UsageStart & { readonly outputTokens: number },
+  lastKnownAt: number,
+): UsageRecord {
+  return {
+    ...call,
+    outcome: "error",
+    status: 0,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    estimated: true,
+    latencyMs: Math.max(0, lastKnownAt - call.startedAt),
+    firstTokenMs: null,
+  };
+}

@@ -1,0 +1,16 @@
+/** Resolves or rejects as `work` does, or rejects with `tooLate()` once `limitMs` are over. The work itself goes on. */
+export async function within<Result>(
+  work: Promise<Result>,
+  limitMs: number,
+  tooLate: () => Error,
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooLate()), limitMs);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
