@@ -1,0 +1,176 @@
+import { ServiceError } from "../core/service-error.ts";
+import type { HttpChunk, HttpResponse } from "../lib/http-client.ts";
+import { connectionError, isRefused } from "./connection-error.ts";
+import type { Upstream } from "./upstream.ts";
+import { parseRetryAfter } from "./upstream-refusal.ts";
+import { type CallWatch, watchCall } from "./watch-call.ts";
+
+export interface UpstreamCall {
+  /** From the address on, with its leading slash. */
+  readonly path: string;
+  /** JSON text makes it a POST; a GET has none. */
+  readonly body?: string | undefined;
+  /** A stream ends after a silence; another answer only when its whole time is up. */
+  readonly stream: boolean;
+  readonly signal: AbortSignal;
+  /** Shorter than the upstream's own limit, for questions on the side. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * An engine's answer, whatever its status. `next` and `text` reject with a `ServiceError`, or with the client's reason
+ * for leaving. It must be read to its end or cancelled.
+ */
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly retryAfterSeconds: number | undefined;
+  /** What the next network read brings. */
+  readonly next: () => Promise<HttpChunk>;
+  readonly text: (maxBytes: number) => Promise<string>;
+  /** Closes the connection at once, a pending read included. */
+  readonly cancel: () => void;
+}
+
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503]);
+const RETRY_PAUSE_MS = { least: 100, most: 300 };
+/** An engine that asks for a longer wait is not asked again: the client is told to wait instead. */
+const LONGEST_RETRY_AFTER_SECONDS = 2;
+const USER_AGENT = "inference-gateway";
+
+/**
+ * Calls an engine; resolves with its headers. A refused connection and the statuses 429, 502 and 503 are tried again.
+ * Rejects with a `ServiceError` when there is no answer, or with the client's reason for leaving.
+ */
+export async function callUpstream(
+  upstream: Upstream,
+  call: UpstreamCall,
+): Promise<UpstreamResponse> {
+  const { limits } = upstream;
+  const watch = watchCall({
+    signal: call.signal,
+    timeoutMs: Math.min(call.timeoutMs ?? limits.timeoutMs, limits.timeoutMs),
+    idleTimeoutMs: call.stream ? limits.idleTimeoutMs : undefined,
+  });
+  try {
+    watch.waiting();
+    return watchedResponse(upstream, await sendWithRetries(upstream, call, watch), watch);
+  } catch (thrown) {
+    watch.close();
+    throw callError(upstream, thrown, watch);
+  }
+}
+
+async function sendWithRetries(
+  upstream: Upstream,
+  call: UpstreamCall,
+  watch: CallWatch,
+): Promise<HttpResponse> {
+  for (let retriesLeft = upstream.limits.retries; ; retriesLeft--) {
+    // The runtimes notice an abort only from the next turn on.
+    watch.signal.throwIfAborted();
+    let pauseMs: number | undefined;
+    try {
+      const response = await send(upstream, call, watch.signal);
+      pauseMs = retriesLeft > 0 ? retryPauseMs(upstream, response) : undefined;
+      if (pauseMs === undefined) return response;
+      response.cancel();
+    } catch (thrown) {
+      if (retriesLeft <= 0 || !isRefused(thrown)) throw thrown;
+      pauseMs = randomPauseMs();
+    }
+    await pause(pauseMs, watch.signal);
+  }
+}
+
+function send(
+  { client, address, headers }: Upstream,
+  { path, body, stream }: UpstreamCall,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  return client.send({
+    url: address + path,
+    method: body === undefined ? "GET" : "POST",
+    headers: {
+      ...headers,
+      accept: stream ? "text/event-stream, application/x-ndjson" : "application/json",
+      "accept-encoding": "identity",
+      "user-agent": USER_AGENT,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    body,
+    signal,
+  });
+}
+
+/** How long to wait before another try; undefined when this answer is to be taken as it is. */
+function retryPauseMs({ clock }: Upstream, response: HttpResponse): number | undefined {
+  if (!RETRIED_STATUSES.has(response.status)) return undefined;
+  const asked = parseRetryAfter(response.header("retry-after"), clock.now());
+  if (asked === undefined) return randomPauseMs();
+  return asked <= LONGEST_RETRY_AFTER_SECONDS ? asked * 1000 : undefined;
+}
+
+/** Random, so that calls that were refused together do not come back together. */
+function randomPauseMs(): number {
+  const { least, most } = RETRY_PAUSE_MS;
+  return least + Math.random() * (most - least);
+}
+
+function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, pauseMs);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+function watchedResponse(
+  upstream: Upstream,
+  response: HttpResponse,
+  watch: CallWatch,
+): UpstreamResponse {
+  const fail = (thrown: unknown) => {
+    watch.close();
+    response.cancel();
+    return callError(upstream, thrown, watch);
+  };
+  return {
+    status: response.status,
+    retryAfterSeconds: parseRetryAfter(response.header("retry-after"), upstream.clock.now()),
+    async next() {
+      watch.waiting();
+      try {
+        const chunk = await response.next();
+        watch.heard();
+        if (chunk.done === true) watch.close();
+        return chunk;
+      } catch (thrown) {
+        throw fail(thrown);
+      }
+    },
+    async text(maxBytes) {
+      watch.waiting();
+      try {
+        const text = await response.text(maxBytes);
+        watch.close();
+        return text;
+      } catch (thrown) {
+        throw fail(thrown);
+      }
+    },
+    cancel() {
+      watch.close();
+      watch.abort(undefined);
+      response.cancel();
+    },
+  };
+}
+
+function callError(upstream: Upstream, thrown: unknown, watch: CallWatch): unknown {
+  if (watch.signal.aborted) return watch.signal.reason;
+  return thrown instanceof ServiceError ? thrown : connectionError(thrown, upstream.addressSetting);
+}

@@ -1,0 +1,28 @@
+import type { ChatRequest } from "../core/chat-request.ts";
+import type { Model } from "./backend.ts";
+import { estimateInputTokens } from "./estimate-input-tokens.ts";
+import { contextLengthExceeded, outputRoom, withMaxOutputTokens } from "./fit-output.ts";
+
+/** How far a call went over the model's context, as far as the engine tells. */
+export interface ContextOverflow {
+  readonly promptTokens: number | undefined;
+  readonly contextLength: number | undefined;
+}
+
+/**
+ * The request with the output limit that the engine's own numbers leave room for.
+ * Throws `context_length_exceeded` when they leave none, or none that is smaller than what was asked.
+ */
+export function fitAfterOverflow(
+  request: ChatRequest,
+  model: Model,
+  overflow: ContextOverflow,
+): ChatRequest {
+  const contextLength = overflow.contextLength ?? model.contextLength;
+  const { promptTokens } = overflow;
+  const asked = request.parameters.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  if (contextLength === undefined) throw contextLengthExceeded(undefined, promptTokens);
+  const room = outputRoom(contextLength, promptTokens ?? estimateInputTokens(request));
+  if (room >= asked) throw contextLengthExceeded(contextLength, promptTokens);
+  return withMaxOutputTokens(request, room);
+}

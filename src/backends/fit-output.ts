@@ -1,0 +1,71 @@
+import type { ChatRequest } from "../core/chat-request.ts";
+import { ServiceError } from "../core/service-error.ts";
+import type { Backend, CallOptions, Model } from "./backend.ts";
+import { estimateInputTokens } from "./estimate-input-tokens.ts";
+
+export interface FittedRequest {
+  /** Names an output limit that the model's context can hold. */
+  readonly request: ChatRequest;
+  /** Tokens of the prompt: counted by the engine where it was close, else estimated, rather too many than too few. */
+  readonly inputTokens: number;
+}
+
+export interface FitOptions extends CallOptions {
+  /** Output tokens asked for when the client names no limit. */
+  readonly defaultMaxOutputTokens: number;
+}
+
+/** Room for what the engine adds to a prompt beyond what its tokenizer counts. */
+const MARGIN_TOKENS = 16;
+/** Asked for when the estimate leaves no room but may be too high: the engine knows, and refuses what does not fit. */
+const UNSURE_OUTPUT_TOKENS = 256;
+
+/**
+ * Cuts the output limit to what fits the model's context beside the prompt. A prompt that surely fits costs an estimate
+ * alone; a close one is counted by the engine. Throws `context_length_exceeded` when the prompt alone is too long.
+ */
+export async function fitOutput(
+  request: ChatRequest,
+  target: { readonly backend: Backend; readonly model: Model },
+  { defaultMaxOutputTokens, signal }: FitOptions,
+): Promise<FittedRequest> {
+  const { backend, model } = target;
+  const wanted = request.parameters.maxOutputTokens ?? defaultMaxOutputTokens;
+  const estimate = estimateInputTokens(request);
+  const { contextLength } = model;
+  if (contextLength === undefined || estimate + wanted + MARGIN_TOKENS <= contextLength) {
+    return { request: withMaxOutputTokens(request, wanted), inputTokens: estimate };
+  }
+  const counted = await backend.countTokens?.(request, model, { signal });
+  const fitting =
+    counted === undefined
+      ? Math.max(UNSURE_OUTPUT_TOKENS, contextLength - estimate - MARGIN_TOKENS)
+      : outputRoom(contextLength, counted);
+  return {
+    request: withMaxOutputTokens(request, Math.min(wanted, fitting)),
+    inputTokens: counted ?? estimate,
+  };
+}
+
+/** Output tokens that fit beside a prompt of known length, at least 1. Throws `context_length_exceeded` when none do. */
+export function outputRoom(contextLength: number, promptTokens: number): number {
+  const room = contextLength - promptTokens;
+  if (room < 1) throw contextLengthExceeded(contextLength, promptTokens);
+  return Math.max(1, room - MARGIN_TOKENS);
+}
+
+export function withMaxOutputTokens(request: ChatRequest, maxOutputTokens: number): ChatRequest {
+  return { ...request, parameters: { ...request.parameters, maxOutputTokens } };
+}
+
+/** In the words that clients look for. */
+export function contextLengthExceeded(
+  contextLength: number | undefined,
+  promptTokens: number | undefined,
+): ServiceError {
+  const text =
+    contextLength === undefined || promptTokens === undefined
+      ? "Your messages are longer than the model's context."
+      : `This model's maximum context length is ${contextLength} tokens. However, your messages resulted in ${promptTokens} tokens.`;
+  return new ServiceError("context_length_exceeded", text, { param: "messages" });
+}

@@ -1,0 +1,187 @@
+import { ServiceError } from "../core/service-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Backend, Model } from "./backend.ts";
+
+/** A model and the backend that answers for it. */
+export interface Target {
+  readonly backend: Backend;
+  readonly model: Model;
+}
+
+/** The chat models of all backends, held in memory. */
+export interface ModelCatalog {
+  /**
+   * The model that answers for a client's word: the one of this name, else the default. Without waiting while the list
+   * is there. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
+   */
+  readonly resolve: (name: string | undefined) => Target | Promise<Target>;
+  /** All models, as they were last heard of; asks the backends first when none is known. */
+  readonly list: () => Promise<readonly Model[]>;
+  /** Whether the local engine answers. As of a moment ago; soon, whatever the engine does. Never throws. */
+  readonly reachable: () => Promise<boolean>;
+  /** Asks the backends for their models. One round at a time. Never throws. */
+  readonly refresh: () => Promise<void>;
+  /** Refreshes from now on in the background, until `stop`. */
+  readonly start: () => void;
+  readonly stop: () => void;
+}
+
+export interface CatalogOptions {
+  /** The local engine comes first: the default model is its, and so is the reachability. */
+  readonly backends: readonly [Backend, ...Backend[]];
+  readonly defaultModel: string | undefined;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+const REFRESH_EVERY_MS = 15_000;
+const REFRESH_TIMEOUT_MS = 30_000;
+const REACHABLE_TTL_MS = 1_000;
+const REACHABLE_TIMEOUT_MS = 2_000;
+/** Who asks for reachability waits this long for a fresh word, then takes the last one. */
+const REACHABLE_PATIENCE_MS = 50;
+const ASSISTANT_PREFIX = "asst_";
+/** Ollama's tag that may be left out. */
+const DEFAULT_TAG = ":latest";
+
+interface BackendState {
+  readonly backend: Backend;
+  models: readonly Model[];
+  /** Why the last round brought nothing; undefined when it did. */
+  failure: unknown;
+}
+
+export function createModelCatalog(options: CatalogOptions): ModelCatalog {
+  const { backends, defaultModel, log } = options;
+  const states: readonly BackendState[] = backends.map((backend) => ({
+    backend,
+    models: [],
+    failure: undefined,
+  }));
+  let targets = new Map<string, Target>();
+  let fallback: Target | undefined;
+  let refreshing: Promise<void> | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  const refreshBackend = async (state: BackendState): Promise<void> => {
+    try {
+      state.models = await state.backend.listModels(AbortSignal.timeout(REFRESH_TIMEOUT_MS));
+      state.failure = undefined;
+    } catch (thrown) {
+      // What it had is kept: it may be back in a moment, and a call finds out by itself.
+      if (state.failure === undefined) logFailure(log, state.backend, thrown);
+      state.failure = thrown;
+    }
+  };
+  const refreshAll = async (): Promise<void> => {
+    await Promise.all(states.map(refreshBackend));
+    targets = indexTargets(states);
+    const first = states[0]?.models[0]?.id ?? targets.keys().next().value;
+    fallback = targets.get(defaultModel ?? "") ?? targets.get(first ?? "");
+  };
+  const refresh = (): Promise<void> => {
+    refreshing ??= refreshAll().finally(() => {
+      refreshing = undefined;
+    });
+    return refreshing;
+  };
+  const resolveAfterRefresh = async (name: string | undefined): Promise<Target> => {
+    await refresh();
+    const target = (name === undefined ? undefined : targets.get(name)) ?? fallback;
+    if (target === undefined) throw noModel(states);
+    return target;
+  };
+
+  return {
+    resolve(name) {
+      const target = name === undefined ? undefined : targets.get(name);
+      if (target !== undefined) return target;
+      if (name?.startsWith(ASSISTANT_PREFIX) === true) throw noAssistant(name);
+      return fallback ?? resolveAfterRefresh(name);
+    },
+    async list() {
+      if (fallback === undefined) await refresh();
+      return states.flatMap(({ models }) => models);
+    },
+    reachable: createReachability(backends[0], options.clock),
+    refresh,
+    start() {
+      timer ??= setInterval(refresh, REFRESH_EVERY_MS);
+      timer.unref();
+      void refresh();
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
+
+/** By every name a model goes by. Of equal names the earlier backend's counts. */
+function indexTargets(states: readonly BackendState[]): Map<string, Target> {
+  const targets = new Map<string, Target>();
+  const shortNames = new Map<string, Target>();
+  for (const { backend, models } of states) {
+    for (const model of models) {
+      const target = { backend, model };
+      if (!targets.has(model.id)) targets.set(model.id, target);
+      if (!model.id.endsWith(DEFAULT_TAG)) continue;
+      shortNames.set(model.id.slice(0, -DEFAULT_TAG.length), target);
+    }
+  }
+  for (const [name, target] of shortNames) if (!targets.has(name)) targets.set(name, target);
+  return targets;
+}
+
+function createReachability(backend: Backend, clock: Clock): () => Promise<boolean> {
+  let last: { readonly value: boolean; readonly at: number } | undefined;
+  let asking: Promise<boolean> | undefined;
+
+  const ask = async (): Promise<boolean> => {
+    const value = await backend.isReachable(AbortSignal.timeout(REACHABLE_TIMEOUT_MS));
+    last = { value, at: clock.now() };
+    asking = undefined;
+    return value;
+  };
+
+  return () => {
+    if (last !== undefined && Math.abs(clock.now() - last.at) < REACHABLE_TTL_MS) {
+      return Promise.resolve(last.value);
+    }
+    asking ??= ask();
+    return last === undefined ? asking : orAfter(REACHABLE_PATIENCE_MS, asking, last.value);
+  };
+}
+
+/** What `promise` brings, or `otherwise` when that takes too long. */
+function orAfter<Value>(
+  timeoutMs: number,
+  promise: Promise<Value>,
+  otherwise: Value,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(otherwise), timeoutMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function logFailure(log: Log, { name }: Backend, thrown: unknown): void {
+  const text = thrown instanceof ServiceError ? thrown.message : "The list of models failed.";
+  log.warn({ backend: name, error: thrown instanceof ServiceError ? undefined : thrown }, text);
+}
+
+function noAssistant(name: string): ServiceError {
+  return new ServiceError("model_not_found", `The assistant '${name}' does not exist.`, {
+    param: "model",
+  });
+}
+
+function noModel(states: readonly BackendState[]): ServiceError {
+  const failure = states.find((state) => state.failure !== undefined)?.failure;
+  if (failure instanceof ServiceError) return failure;
+  return new ServiceError(
+    "upstream_error",
+    "There is no chat model to answer: the model server lists none. Load one into it, then call again.",
+  );
+}

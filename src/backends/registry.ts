@@ -1,0 +1,73 @@
+import type { Settings } from "../config/settings.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createHttpClient } from "../lib/create-http-client.ts";
+import type { HttpClient } from "../lib/http-client.ts";
+import type { Log } from "../lib/log.ts";
+import type { Backend } from "./backend.ts";
+import { createModelCatalog, type ModelCatalog } from "./model-catalog.ts";
+import { createOllama } from "./ollama.ts";
+import type { Upstream } from "./upstream.ts";
+import { createVllm } from "./vllm.ts";
+
+export interface Registry {
+  /** The configured backends; the local engine comes first. */
+  readonly backends: readonly Backend[];
+  readonly models: ModelCatalog;
+  /** Stops the background work and lets go of idle connections. */
+  readonly close: () => Promise<void>;
+}
+
+export interface RegistryOptions {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+const DEFAULT_ADDRESSES = { vllm: "http://127.0.0.1:8000", ollama: "http://127.0.0.1:11434" };
+
+/** Builds the backends that the settings name. */
+export function createRegistry({ settings, log, clock }: RegistryOptions): Registry {
+  const client = createHttpClient();
+  const local = createLocal(settings, localUpstream(settings, client, clock));
+  const models = createModelCatalog({
+    backends: [local],
+    defaultModel: settings.DEFAULT_CHAT_MODEL,
+    log,
+    clock,
+  });
+  return {
+    backends: [local],
+    models,
+    async close() {
+      models.stop();
+      await client.close();
+    },
+  };
+}
+
+function createLocal(settings: Settings, upstream: Upstream): Backend {
+  switch (settings.LLM_BACKEND) {
+    case "vllm":
+      return createVllm(upstream);
+    case "ollama":
+      return createOllama(upstream, settings.LLM_CONTEXT_LENGTH);
+  }
+}
+
+function localUpstream(settings: Settings, client: HttpClient, clock: Clock): Upstream {
+  const key = settings.LLM_API_KEY;
+  return {
+    address: settings.LLM_BASE_URL ?? DEFAULT_ADDRESSES[settings.LLM_BACKEND],
+    addressSetting: "LLM_BASE_URL",
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    secrets: key === undefined ? [] : [key],
+    client,
+    clock,
+    limits: {
+      timeoutMs: settings.LLM_REQUEST_TIMEOUT * 1000,
+      idleTimeoutMs: settings.STREAM_IDLE_TIMEOUT_MS,
+      retries: settings.GATEWAY_RETRIES,
+      maxEventBytes: settings.MAX_SSE_EVENT_BYTES,
+    },
+  };
+}

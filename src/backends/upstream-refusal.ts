@@ -1,0 +1,56 @@
+import { type ErrorCode, ServiceError } from "../core/service-error.ts";
+
+/** An engine's answer with a status other than success. */
+export interface UpstreamRefusal {
+  readonly status: number;
+  /** The engine's own words, free of our key and its address. */
+  readonly message: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+}
+
+/**
+ * What a client is told by the engine's status. A fault of the request is told in the engine's own words where it has
+ * some; a fault of our credential, of our address or of the engine itself is not the client's to know more of.
+ */
+const ERROR_BY_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  400: ["invalid_value", "The model server refused the request."],
+  401: ["upstream_error", "The model server refused the gateway's key."],
+  403: ["upstream_error", "The model server refused the gateway's key."],
+  404: ["upstream_error", "The model server does not have the model or the interface asked for."],
+  408: ["upstream_timeout", "The model server took too long."],
+  413: ["request_too_large", "The request is too large for the model server."],
+  422: ["invalid_value", "The model server refused the request."],
+  429: ["rate_limit_exceeded", "The model server is at its rate limit."],
+  504: ["upstream_timeout", "The model server took too long."],
+  529: ["overloaded", "The model server is overloaded."],
+};
+const TELLS_TO_WAIT: ReadonlySet<ErrorCode> = new Set(["rate_limit_exceeded", "overloaded"]);
+/** What a client is told to wait when an overloaded engine does not say. */
+const DEFAULT_RETRY_AFTER_SECONDS = 5;
+
+/** The error a client sees for a refusal. */
+export function refusalError({
+  status,
+  message,
+  retryAfterSeconds,
+}: UpstreamRefusal): ServiceError {
+  const [code, text] = ERROR_BY_STATUS[status] ?? [
+    "upstream_error",
+    `The model server failed with status ${status}.`,
+  ];
+  return new ServiceError(code, code === "invalid_value" ? (message ?? text) : text, {
+    cause: { upstreamStatus: status },
+    ...(TELLS_TO_WAIT.has(code) && {
+      retryAfterSeconds: retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS,
+    }),
+  });
+}
+
+/** The whole seconds of a `Retry-After` header, which gives seconds or a date; undefined when it makes no sense. */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined || header.trim() === "") return undefined;
+  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(header)
+    ? Number(header)
+    : (Date.parse(header) - nowMs) / 1000;
+  return Number.isFinite(seconds) ? Math.max(1, Math.ceil(seconds)) : undefined;
+}

@@ -1,0 +1,124 @@
+import { z } from "zod";
+import { chatCompletionsClient } from "../codecs/chat-completions/client.ts";
+import { readContextOverflow } from "../codecs/chat-completions/context-overflow.ts";
+import type { ChatRequest } from "../core/chat-request.ts";
+import { isJsonObject } from "../lib/json.ts";
+import { askStatus, askUpstream } from "./ask-upstream.ts";
+import type { Backend, CallOptions, Model } from "./backend.ts";
+import type { EffortRule } from "./effort-rule.ts";
+import { isChatModelName } from "./model-traits.ts";
+import { LOCAL_PARAMETERS } from "./parameter-rules.ts";
+import { parseReply } from "./parse-reply.ts";
+import { type ChatEngine, createChat } from "./run-chat.ts";
+import type { Upstream } from "./upstream.ts";
+
+const NAME = "vllm";
+
+/** Old engines know no other levels than these three, and models differ in the name of the switch. */
+export const VLLM_EFFORT: EffortRule = {
+  table: { none: "off", low: "low", medium: "medium", high: "high", max: "high" },
+  fields(setting, _model, extra) {
+    const thinks = setting !== "off";
+    const { chat_template_kwargs: asked } = extra;
+    const kwargs = isJsonObject(asked) ? asked : {};
+    return {
+      chat_template_kwargs: { ...kwargs, enable_thinking: thinks, thinking: thinks },
+      ...(setting !== "off" && setting !== "on" && { reasoning_effort: setting }),
+    };
+  },
+};
+
+const modelCards = z.object({
+  data: z.array(
+    z.object({
+      id: z.string().min(1),
+      created: z.number().int().nonnegative().catch(0),
+      owned_by: z.string().catch(NAME),
+      max_model_len: z.number().int().positive().optional().catch(undefined),
+    }),
+  ),
+});
+const tokenCount = z.object({ count: z.number().int().nonnegative() });
+
+/** The GPU-server engine, and any server that speaks its format. */
+export function createVllm(upstream: Upstream): Backend {
+  const engine: ChatEngine = {
+    upstream,
+    path: "/v1/chat/completions",
+    codec: chatCompletionsClient,
+    parameters: LOCAL_PARAMETERS,
+    effort: VLLM_EFFORT,
+    omissions: [
+      {
+        // Models with a tokenizer of their own have no template and refuse its arguments.
+        isCause: (message) => /chat_template|reasoning_effort/i.test(message),
+        leaveOut: ({ effort: _effort, ...request }) => request,
+      },
+    ],
+    readOverflow: readContextOverflow,
+  };
+  const chat = createChat(engine);
+  return {
+    name: NAME,
+    chat: chat.run,
+    async listModels(signal) {
+      const reply = await askUpstream(upstream, { path: "/v1/models", signal });
+      const { data } = parseReply(modelCards, reply);
+      const models = data.filter(({ id }) => isChatModelName(id)).map(toModel);
+      chat.noteModels(models);
+      return models;
+    },
+    async isReachable(signal) {
+      const status = await askStatus(upstream, { path: "/health", signal });
+      if (status !== 404) return status === 200;
+      return (await askStatus(upstream, { path: "/v1/models", signal })) === 200;
+    },
+    countTokens: (request, model, options) =>
+      countTokens(upstream, chat.prepare(request, model), { ...options, model }),
+  };
+}
+
+function toModel(card: z.output<typeof modelCards>["data"][number]): Model {
+  return {
+    id: card.id,
+    backend: NAME,
+    created: card.created,
+    ownedBy: card.owned_by,
+    contextLength: card.max_model_len,
+    // The engine does not tell what its models can do: it refuses what one cannot.
+    tools: true,
+    vision: true,
+    thinking: true,
+  };
+}
+
+async function countTokens(
+  upstream: Upstream,
+  request: ChatRequest,
+  { model, signal }: CallOptions & { readonly model: Model },
+): Promise<number | undefined> {
+  const chatBody: unknown = JSON.parse(
+    chatCompletionsClient.build(request, { name: model.id, contextLength: model.contextLength }),
+  );
+  if (!isJsonObject(chatBody)) return undefined;
+  const { messages, tools, chat_template_kwargs } = chatBody;
+  const body = {
+    model: model.id,
+    messages,
+    tools,
+    chat_template_kwargs,
+    add_generation_prompt: true,
+  };
+  try {
+    const reply = await askUpstream(upstream, {
+      path: "/tokenize",
+      body: JSON.stringify(body),
+      signal,
+    });
+    return tokenCount.safeParse(reply).data?.count;
+  } catch {
+    signal.throwIfAborted();
+    // Other servers of this format have no tokenizer to ask; the estimate must do.
+    return undefined;
+  }
+}

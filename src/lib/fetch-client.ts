@@ -1,0 +1,43 @@
+import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
+import { fitsDeclared, readBodyText } from "./read-body-text.ts";
+
+/** The HTTP client of Bun. */
+export function createFetchClient(): HttpClient {
+  return { send, close: async () => {} };
+}
+
+async function send({ url, method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
+  const init: RequestInit & { timeout: false } = {
+    method,
+    headers,
+    signal,
+    redirect: "manual",
+    // Bun's own limit of 300 s would cut long silences that the settings allow.
+    timeout: false,
+    ...(body === undefined ? {} : { body }),
+  };
+  return toHttpResponse(await fetch(url, init));
+}
+
+function toHttpResponse(response: Response): HttpResponse {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const next = () => {
+    reader ??= response.body?.getReader();
+    return reader === undefined ? Promise.resolve({ done: true }) : reader.read();
+  };
+  const header = (name: string) => response.headers.get(name) ?? undefined;
+  return {
+    status: response.status,
+    header,
+    next,
+    text: (maxBytes) =>
+      fitsDeclared(header("content-length"), maxBytes)
+        ? response.text()
+        : readBodyText(next, maxBytes),
+    cancel() {
+      const cancelled = reader === undefined ? response.body?.cancel() : reader.cancel();
+      // The body may have failed or ended already: either way there is nothing left to give up.
+      cancelled?.catch(() => {});
+    },
+  };
+}

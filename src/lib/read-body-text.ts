@@ -1,0 +1,29 @@
+import type { HttpChunk } from "./http-client.ts";
+
+/** A body that is larger than its reader takes. */
+export class BodyTooLarge extends Error {
+  override readonly name = "BodyTooLarge";
+}
+
+/** Reads a body to its end as UTF-8 text. Rejects with `BodyTooLarge` beyond `maxBytes`; the rest is then unread. */
+export async function readBodyText(
+  next: () => Promise<HttpChunk>,
+  maxBytes: number,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await next();
+    if (done === true) return text + decoder.decode();
+    if (value === undefined) continue;
+    bytes += value.length;
+    if (bytes > maxBytes) throw new BodyTooLarge(`more than ${maxBytes} bytes`);
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** True when the declared length shows that the body may be taken whole, without counting. */
+export function fitsDeclared(contentLength: string | undefined, maxBytes: number): boolean {
+  return contentLength !== undefined && Number(contentLength) <= maxBytes;
+}
