@@ -1,10 +1,12 @@
-import { type FittedRequest, fitOutput } from "../backends/fit-output.ts";
+import { fitOutput } from "../backends/fit-output.ts";
+import type { Target } from "../backends/model-catalog.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
-import { type ServiceError, toServiceError } from "../core/service-error.ts";
+import { ServiceError, toServiceError } from "../core/service-error.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import { meter, meterFailure } from "./meter.ts";
-import { resolveTarget, type Target } from "./resolve-target.ts";
+import { resolveTarget } from "./resolve-target.ts";
+import type { UsageStart } from "./usage-record.ts";
 
 /** An answer under way. */
 export interface ChatReply {
@@ -30,18 +32,23 @@ async function runTarget(
   request: ChatRequest,
   target: Target,
 ): Promise<ChatEvents> {
-  const { backend, model } = target;
+  const { clock, journal, defaultMaxOutputTokens } = gateway;
   const { signal } = call;
-  const fitted = await fitOutput(request, target, {
-    defaultMaxOutputTokens: gateway.defaultMaxOutputTokens,
-    signal,
-  });
-  const metered = await openMeter(gateway, call, model.id, fitted);
+  const fitted = await fitOutput(request, target, { defaultMaxOutputTokens, signal });
+  const start = usageStart(call, target, fitted.inputTokens);
+  const metered = { start, entry: await journal.open(start), clock, signal };
   try {
-    return meter(await backend.chat(fitted.request, model, { signal }), metered);
+    const events = await target.backend.chat(fitted.request, target.model, { signal });
+    return meter(events, metered);
   } catch (thrown) {
-    const error = failureOf(thrown, signal);
+    // A call that the gateway itself ended says why; what the engine's side made of it is only an echo.
+    const error = signal.reason instanceof ServiceError ? signal.reason : toServiceError(thrown);
     await meterFailure(metered, error);
     throw error;
   }
+}
+
+function usageStart(call: ClientCall, { model }: Target, inputTokens: number): UsageStart {
+  const { requestId, caller, channel, startedAt } = call;
+  return { id: requestId, keyId: caller.keyId, channel, model: model.id, startedAt, inputTokens };
 }

@@ -18,11 +18,14 @@ interface Answer {
 
 /** The handler of one chat family: read, answer, encode. Families differ by their codec alone. */
 export function createChatHandler(deps: Deps, codec: ServerCodec, channel: Channel) {
+  const { settings } = deps;
+  const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
+
   return async (context: RequestContext): Promise<Response> => {
     const { requestId, arrivedAt, allowSilence } = context.env;
     const { raw } = context.req;
     const caller = deps.authenticate(raw.headers, arrivedAt);
-    const request = codec.parse(await readJsonBody(raw, deps.bodyLimits));
+    const request = codec.parse(await readJsonBody(raw, limits));
     allowSilence();
 
     const open = deps.openCalls.open(raw.signal);

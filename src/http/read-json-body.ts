@@ -79,10 +79,14 @@ function parse(bytes: Uint8Array, maxDepth: number): unknown {
   }
   try {
     return JSON.parse(utf8.decode(bytes));
-  } catch (error) {
-    const reason = error instanceof TypeError ? "it is not UTF-8" : "it does not parse";
-    throw new ServiceError("invalid_json", `The body is not valid JSON: ${reason}.`);
+  } catch (thrown) {
+    throw notJson(thrown);
   }
+}
+
+function notJson(thrown: unknown): ServiceError {
+  const reason = thrown instanceof TypeError ? "it is not UTF-8" : "it does not parse";
+  return new ServiceError("invalid_json", `The body is not valid JSON: ${reason}.`);
 }
 
 function tooLarge(maxBytes: number): ServiceError {

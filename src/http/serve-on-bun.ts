@@ -1,4 +1,4 @@
-import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./serve.ts";
+import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./server.ts";
 
 /** The part of Bun's server that we use; its own types would replace Node's everywhere. */
 interface BunServer {

@@ -1,7 +1,7 @@
 import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./serve.ts";
+import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./server.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECK_MS = 2_000;

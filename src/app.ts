@@ -1,0 +1,44 @@
+import type { Deps } from "./deps.ts";
+import { guardEdge } from "./http/edge-guard.ts";
+import { chatErrorForm, errorResponse } from "./http/error-response.ts";
+import { createOpenApiDocument, registerSecuritySchemes } from "./http/openapi-document.ts";
+import { createRouter } from "./http/router.ts";
+import { chatCompletionsRoutes } from "./http/routes/chat-completions.ts";
+import { docsRoutes } from "./http/routes/docs.ts";
+import { healthRoutes } from "./http/routes/health.ts";
+import { modelsRoutes } from "./http/routes/models.ts";
+import type { ServeOptions } from "./http/server.ts";
+import { refuseUnknownPath } from "./http/unknown-path.ts";
+
+/** The whole URL space on one screen, behind the edge guard. */
+export function createApp(deps: Deps): ServeOptions["fetch"] {
+  const root = createRouter(chatErrorForm);
+  registerSecuritySchemes(root);
+
+  root.route("/", chatCompletionsRoutes(deps));
+  root.route("/", modelsRoutes(deps));
+  root.route("/", healthRoutes(deps));
+  if (deps.settings.GATEWAY_DOCS_ENABLED) {
+    root.route("/", docsRoutes(createOpenApiDocument(root, deps.version)));
+  }
+  root.notFound((context) => refuseUnknownPath(root, context));
+
+  const { clock, nextRequestId, settings } = deps;
+  return async (request, { host, path, allowSilence }) => {
+    const arrivedAt = clock.now();
+    const requestId = nextRequestId(arrivedAt);
+    const refusal = guardEdge(host, path, settings.ALLOWED_HOSTS);
+    const response =
+      refusal === undefined
+        ? await root.fetch(request, { requestId, arrivedAt, allowSilence })
+        : closing(errorResponse(refusal, requestId, chatErrorForm));
+    response.headers.set("x-request-id", requestId);
+    return response;
+  };
+}
+
+/** What was refused at the edge may be followed by anything: the connection ends with it. */
+function closing(response: Response): Response {
+  response.headers.set("connection", "close");
+  return response;
+}
