@@ -1,4 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
+import { within } from "../lib/within.ts";
 import { isUnavailable, toDatabaseError } from "./database-error.ts";
 
 /** Callers that may wait for the database at once; the next ones are turned away instead of piling up. */
@@ -19,24 +20,17 @@ export function askWithin(
     const answer = work().finally(() => {
       waiting -= 1;
     });
-    return within(answer, waitMs);
+    const tooLate = () => unavailable(`no answer within ${waitMs} ms`);
+    return within(answer, waitMs, tooLate).catch((thrown: unknown) => {
+      throw translated(thrown);
+    });
   };
 }
 
-async function within<Result>(answer: Promise<Result>, waitMs: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable(`no answer within ${waitMs} ms`)), waitMs);
-  });
-  try {
-    return await Promise.race([answer, tooLate]);
-  } catch (thrown) {
-    if (thrown instanceof ServiceError) throw thrown;
-    const error = toDatabaseError(thrown);
-    throw isUnavailable(error) ? unavailable(error.message) : error;
-  } finally {
-    clearTimeout(timer);
-  }
+function translated(thrown: unknown): Error {
+  if (thrown instanceof ServiceError) return thrown;
+  const error = toDatabaseError(thrown);
+  return isUnavailable(error) ? unavailable(error.message) : error;
 }
 
 function unavailable(cause: string): ServiceError {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
+import { StartRefusal } from "../lib/start-refusal.ts";
 import { type Db, withTransaction } from "./context.ts";
 import type { Database } from "./database.ts";
 
@@ -11,7 +12,7 @@ const MIGRATION_LOCK = 4_823_116_093;
 const MIGRATION_TIMEOUT_MS = 600_000;
 
 /** Thrown when a later release has been at this database: this one would not understand it. */
-export class SchemaTooNewError extends Error {
+export class SchemaTooNewError extends StartRefusal {
   override readonly name = "SchemaTooNewError";
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomBase62 } from "./id.ts";
 import { isRunning, type ProcessIdentity, thisProcess } from "./process-identity.ts";
+import { StartRefusal } from "./start-refusal.ts";
 
 /** A folder that this process alone uses. */
 export interface ProcessLock {
@@ -10,7 +11,7 @@ export interface ProcessLock {
 }
 
 /** Thrown when another living process holds the folder; the text says who and what to do. */
-export class ProcessLockHeldError extends Error {
+export class ProcessLockHeldError extends StartRefusal {
   override readonly name = "ProcessLockHeldError";
 }
 

@@ -1,0 +1,31 @@
+import type { Database } from "../db/database.ts";
+import { installation } from "../db/tables/installation.ts";
+import { StartRefusal } from "../lib/start-refusal.ts";
+import type { Secret } from "./secret.ts";
+
+export interface Installation {
+  /** Unix milliseconds of the first start on this database. */
+  readonly installedAt: number;
+}
+
+/**
+ * Registers the installation at its first start. Refuses a secret that differs from the one the database's
+ * keys were hashed under: every key would be unknown.
+ */
+export async function openInstallation(
+  { db }: Pick<Database, "db">,
+  secret: Secret,
+): Promise<Installation> {
+  await db
+    .insert(installation)
+    .values({ secretFingerprint: secret.fingerprint })
+    .onConflictDoNothing();
+  const [row] = await db.select().from(installation);
+  if (row?.secretFingerprint !== secret.fingerprint) {
+    throw new StartRefusal(
+      "The secret differs from the one this database was set up with, so no API key would be known. " +
+        "Set APP_SECRET to the same value on every replica, or restore the file `secret` of DATA_DIR.",
+    );
+  }
+  return { installedAt: row.installedAt.getTime() };
+}

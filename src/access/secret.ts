@@ -1,0 +1,80 @@
+import { hkdfSync } from "node:crypto";
+import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Settings } from "../config/settings.ts";
+import { randomBase62 } from "../lib/id.ts";
+import { StartRefusal } from "../lib/start-refusal.ts";
+
+/** Each use of the secret has a key of its own, so that none tells anything of another. */
+export type SecretPurpose = "api-keys" | "fingerprint";
+
+/** The secret of this installation. It is kept outside the database, so that a copy of that alone opens nothing. */
+export interface Secret {
+  /** 32 bytes for one purpose, always the same. */
+  readonly derive: (purpose: SecretPurpose) => Buffer;
+  /** Tells two secrets apart without telling either. */
+  readonly fingerprint: string;
+}
+
+const FILE_NAME = "secret";
+const GENERATED_LENGTH = 43;
+const LENGTH_MIN = 16;
+
+/** Takes APP_SECRET, else DATA_DIR/secret, which is made at the first start. */
+export async function openSecret(
+  settings: Pick<Settings, "APP_SECRET" | "DATA_DIR">,
+): Promise<Secret> {
+  const text = settings.APP_SECRET ?? (await readOrCreate(resolve(settings.DATA_DIR)));
+  const derive = (purpose: SecretPurpose): Buffer =>
+    Buffer.from(hkdfSync("sha256", text, "inference-gateway", purpose, 32));
+  return { derive, fingerprint: derive("fingerprint").toString("base64url") };
+}
+
+async function readOrCreate(folder: string): Promise<string> {
+  const path = join(folder, FILE_NAME);
+  const present = await read(path);
+  if (present !== undefined) return present;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await create(path, randomBase62(GENERATED_LENGTH));
+  // Read back: another process may have been first.
+  const made = await read(path);
+  if (made === undefined) throw new StartRefusal(`${path} could not be made.`);
+  return made;
+}
+
+async function read(path: string): Promise<string | undefined> {
+  let text: string;
+  try {
+    text = (await readFile(path, "utf8")).trim();
+  } catch (thrown) {
+    if (isCode(thrown, "ENOENT")) return undefined;
+    throw thrown;
+  }
+  if (text.length >= LENGTH_MIN) return text;
+  throw new StartRefusal(
+    `${path} is damaged: it is shorter than ${LENGTH_MIN} characters. Restore it from a backup or set APP_SECRET.`,
+  );
+}
+
+/** The file appears whole or not at all, and never over another. */
+async function create(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomBase62(8)}.draft`;
+  const file = await open(draft, "wx", 0o600);
+  try {
+    await file.writeFile(`${text}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    await link(draft, path);
+  } catch (thrown) {
+    if (!isCode(thrown, "EEXIST")) throw thrown;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+function isCode(thrown: unknown, code: string): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === code;
+}

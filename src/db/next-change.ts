@@ -1,0 +1,20 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "./context.ts";
+import { changeCounters } from "./tables/change-counters.ts";
+
+/** Kinds of things that replicas hold in memory and poll for changes. */
+export type ChangeCounter = "api_keys";
+
+/** The number to stamp changed rows with, in the same transaction. Other changes of that kind wait until it ends. */
+export async function nextChange(transaction: Db, name: ChangeCounter): Promise<number> {
+  const [row] = await transaction
+    .insert(changeCounters)
+    .values({ name, seq: 1 })
+    .onConflictDoUpdate({
+      target: changeCounters.name,
+      set: { seq: sql`${changeCounters.seq} + 1` },
+    })
+    .returning({ seq: changeCounters.seq });
+  if (row === undefined) throw new Error(`the change counter ${name} gave no number`);
+  return row.seq;
+}

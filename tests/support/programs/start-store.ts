@@ -1,0 +1,29 @@
+// Opens the store of DATA_DIR or DATABASE_URL as a start of the server does, then holds it until it is ended.
+import { writeSync } from "node:fs";
+import { firstStart } from "../../../src/access/first-start.ts";
+import { hashApiKeyUnder } from "../../../src/access/hash-api-key.ts";
+import { openInstallation } from "../../../src/access/open-installation.ts";
+import { openSecret } from "../../../src/access/secret.ts";
+import { loadConfig } from "../../../src/config/load-config.ts";
+import { migrate } from "../../../src/db/migrate.ts";
+import { openDatabase } from "../../../src/db/open-db.ts";
+import { createLog } from "../../../src/lib/log.ts";
+
+try {
+  const { settings } = loadConfig();
+  const database = await openDatabase(settings, createLog("error"));
+  await migrate(database);
+  const secret = await openSecret(settings);
+  await openInstallation(database, secret);
+  const { issuedKey } = await firstStart({
+    database,
+    settings,
+    hashApiKey: hashApiKeyUnder(secret),
+  });
+  writeSync(1, `issued ${issuedKey ?? "nothing"}\nready\n`);
+  process.once("SIGTERM", () => void database.close().then(() => process.exit(0)));
+  setInterval(() => undefined, 60_000);
+} catch (thrown) {
+  writeSync(1, `${thrown instanceof Error ? thrown.message : thrown}\n`);
+  process.exit(1);
+}
