@@ -1,0 +1,63 @@
+import type {
+  ChatRequest,
+  ResponseFormat,
+  ToolChoice,
+  ToolDefinition,
+} from "../../core/chat-request.ts";
+import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { UpstreamModel } from "../codec.ts";
+import { buildMessages } from "./build-messages.ts";
+
+/** The body of `POST /v1/chat/completions`, as text. The client's further fields never win over what the gateway writes. */
+export function buildRequest(request: ChatRequest, model: UpstreamModel): string {
+  const { parameters, tools } = request;
+  const body: JsonObject = {
+    ...parameters.extra,
+    ...definedOnly({
+      temperature: parameters.temperature,
+      top_p: parameters.topP,
+      top_k: parameters.topK,
+      max_tokens: parameters.maxOutputTokens,
+      stop: parameters.stop,
+      seed: parameters.seed,
+      presence_penalty: parameters.presencePenalty,
+      frequency_penalty: parameters.frequencyPenalty,
+      response_format: parameters.responseFormat && buildResponseFormat(parameters.responseFormat),
+      logprobs: parameters.logprobs,
+      top_logprobs: parameters.topLogprobs,
+    }),
+    model: model.name,
+    messages: buildMessages(request.messages),
+    // Some engines refuse an empty list, and a choice without tools to choose from.
+    ...(tools.length > 0 &&
+      definedOnly({
+        tools: tools.map(buildTool),
+        tool_choice: request.toolChoice && buildToolChoice(request.toolChoice),
+        parallel_tool_calls: request.parallelToolCalls,
+      })),
+    stream: request.stream,
+    // Usage is measured whether the client wants to see it or not.
+    stream_options: request.stream ? { include_usage: true } : undefined,
+  };
+  return JSON.stringify(body);
+}
+
+function buildTool({ name, description, parameters, strict }: ToolDefinition): JsonObject {
+  return { type: "function", function: { name, description, parameters, strict } };
+}
+
+function buildToolChoice(choice: ToolChoice): JsonValue {
+  return choice.type === "tool"
+    ? { type: "function", function: { name: choice.name } }
+    : choice.type;
+}
+
+function buildResponseFormat(format: ResponseFormat): JsonObject {
+  if (format.type !== "json_schema") return { type: format.type };
+  const { name, schema, strict, description } = format;
+  return { type: "json_schema", json_schema: { name, schema, strict, description } };
+}
+
+function definedOnly(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,28 @@
+import type { ChatEvent } from "../../core/chat-event.ts";
+import type { ClientCodec } from "../codec.ts";
+import { buildRequest } from "./build-request.ts";
+import { ChunkReader, garbage } from "./chunk-reader.ts";
+import { createStreamReader } from "./client-stream.ts";
+import { readErrorMessage } from "./engine-errors.ts";
+
+/** The chat-completion format as we speak it to vLLM and to every server and cloud that is compatible with it. */
+export const chatCompletionsClient: ClientCodec = {
+  build: buildRequest,
+  streamReader: createStreamReader,
+  readAnswer,
+  readErrorMessage,
+};
+
+function readAnswer(text: string): readonly ChatEvent[] {
+  const chunks = new ChunkReader();
+  chunks.readWhole(parseAnswer(text));
+  return chunks.writer.take();
+}
+
+function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw garbage(cause);
+  }
+}

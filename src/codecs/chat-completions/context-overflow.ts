@@ -1,0 +1,37 @@
+/** How far a prompt went over the model's context, as far as the engine tells. */
+export interface ContextOverflow {
+  readonly promptTokens: number | undefined;
+  readonly contextLength: number | undefined;
+}
+
+/** What engines of this format call the length of the context when something does not fit into it. */
+const CONTEXT_LENGTHS: readonly RegExp[] = [
+  /maximum context length (?:is|of) (?:only )?(\d+)/i,
+  /context length is (?:only )?(\d+)/i,
+  /max_model_len\D{0,40}?(\d+)/i,
+  /maximum model length of (\d+)/i,
+];
+
+const PROMPT_TOKENS: readonly RegExp[] = [
+  /you passed (\d+) input tokens/i,
+  /\((\d+) in the messages/i,
+  /prompt contains (?:at least )?(\d+) input tokens/i,
+  /your request has (\d+) input tokens/i,
+  /your messages resulted in (\d+) tokens/i,
+  /prompt \(length (\d+)\)/i,
+];
+
+/** Reads an engine's complaint that a call does not fit into the context; undefined when the text is about something else. */
+export function readContextOverflow(message: string): ContextOverflow | undefined {
+  const contextLength = firstNumber(CONTEXT_LENGTHS, message);
+  if (contextLength === undefined) return undefined;
+  return { promptTokens: firstNumber(PROMPT_TOKENS, message), contextLength };
+}
+
+function firstNumber(patterns: readonly RegExp[], text: string): number | undefined {
+  for (const pattern of patterns) {
+    const digits = pattern.exec(text)?.[1];
+    if (digits !== undefined) return Number(digits);
+  }
+  return undefined;
+}

@@ -1,0 +1,70 @@
+import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
+import { hideAddresses } from "../../lib/hide-addresses.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { readContextOverflow } from "./context-overflow.ts";
+
+const MAX_MESSAGE_LENGTH = 2000;
+/** Vendors wrap a message in objects and arrays at most this deep. */
+const MAX_WRAPPINGS = 5;
+
+const CODES_BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [408, "upstream_timeout"],
+  [429, "rate_limit_exceeded"],
+  [503, "overloaded"],
+  [504, "upstream_timeout"],
+  [529, "overloaded"],
+]);
+
+/** The engine's own words in an error body; undefined when it says nothing readable. They hold no address and no key. */
+export function readErrorMessage(body: string): string | undefined {
+  try {
+    return messageIn(JSON.parse(body));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error that a chunk or an answer reports instead of being one; undefined when it reports none. */
+export function readChunkError(chunk: JsonObject): ServiceError | undefined {
+  const { error, object, choices, detail, message } = chunk;
+  if (error) return toServiceError(error, chunk);
+  const isFlat = choices === undefined && (object === "error" || detail || message);
+  return isFlat ? toServiceError(chunk, chunk) : undefined;
+}
+
+/** The error for whatever an engine put into an error field. */
+export function toServiceError(error: unknown, around: JsonObject = {}): ServiceError {
+  const message = messageIn(error) ?? "The engine reported an error.";
+  if (readContextOverflow(message) !== undefined) {
+    return new ServiceError("context_length_exceeded", message);
+  }
+  const status = statusIn(error) ?? statusIn(around);
+  const code = status === undefined ? undefined : CODES_BY_STATUS.get(status);
+  return new ServiceError(code ?? "upstream_error", message);
+}
+
+function statusIn(error: unknown): number | undefined {
+  if (!isJsonObject(error)) return undefined;
+  const { code, status } = error;
+  return [code, status].map(Number).find((number) => number >= 400);
+}
+
+/** `{error:{message}}`, `{error:"…"}`, `[{error}]`, `{message:{detail:[{msg}]}}`, `{detail:"…"}` and plain texts. */
+function messageIn(value: unknown, depth = 0): string | undefined {
+  if (typeof value === "string") {
+    return value.trim() === "" ? undefined : hideAddresses(value, MAX_MESSAGE_LENGTH);
+  }
+  if (depth >= MAX_WRAPPINGS) return undefined;
+  if (Array.isArray(value)) return firstMessage(value, depth);
+  if (!isJsonObject(value)) return undefined;
+  const { error, message, detail, msg, errors } = value;
+  return firstMessage([error, message, detail, msg, errors], depth);
+}
+
+function firstMessage(values: readonly unknown[], depth: number): string | undefined {
+  for (const value of values) {
+    const message = messageIn(value, depth + 1);
+    if (message !== undefined) return message;
+  }
+  return undefined;
+}

@@ -1,0 +1,108 @@
+import type { ChatEvent, DeltaEvent } from "../../core/chat-event.ts";
+import type { JsonObject } from "../../lib/json.ts";
+
+type TextKind = "text" | "reasoning" | "refusal";
+
+const DELTA_TYPES = {
+  text: "text-delta",
+  reasoning: "reasoning-delta",
+  refusal: "refusal-delta",
+} as const satisfies Record<TextKind, DeltaEvent["type"]>;
+
+/** Writes the events of one answer in the order that `ChatEvent` asks for: numbers blocks, opens and closes them. */
+export class EventWriter {
+  #events: ChatEvent[] = [];
+  #started = false;
+  #ended = false;
+  #nextBlock = 0;
+  #text: { readonly kind: TextKind; readonly block: number } | undefined;
+  readonly #calls = new Set<number>();
+
+  /** True once `finish` or `error` was written. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** Number of the open text, reasoning or refusal block. */
+  get textBlock(): number | undefined {
+    return this.#text?.block;
+  }
+
+  get textKind(): TextKind | undefined {
+    return this.#text?.kind;
+  }
+
+  /** Events written since the last `take`. */
+  get length(): number {
+    return this.#events.length;
+  }
+
+  /** What was written since the last call. */
+  take(): readonly ChatEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  start(extra: JsonObject | undefined): void {
+    this.#started = true;
+    this.#events.push(extra === undefined ? { type: "start" } : { type: "start", extra });
+  }
+
+  delta(kind: TextKind, text: string, extra: JsonObject | undefined): void {
+    if (this.#text?.kind !== kind) this.#openText(kind);
+    const type = DELTA_TYPES[kind];
+    const block = this.#nextBlock - 1;
+    this.#events.push(extra === undefined ? { type, block, text } : { type, block, text, extra });
+  }
+
+  /** Returns the number of the call's block. */
+  startCall(callId: string, name: string): number {
+    this.#closeText();
+    const block = this.#nextBlock++;
+    this.#calls.add(block);
+    this.#events.push({ type: "tool-call-start", block, callId, name });
+    return block;
+  }
+
+  isCallOpen(block: number): boolean {
+    return this.#calls.has(block);
+  }
+
+  callDelta(block: number, text: string): void {
+    this.#events.push({ type: "tool-call-delta", block, arguments: text });
+  }
+
+  /** Writes the event that ends the answer; a `finish` closes what is open. */
+  end(event: Extract<ChatEvent, { type: "finish" | "error" }>): void {
+    if (event.type === "finish") {
+      this.#closeText();
+      this.#closeCalls();
+    }
+    this.#ended = true;
+    this.#events.push(event);
+  }
+
+  #openText(kind: TextKind): void {
+    this.#closeText();
+    this.#closeCalls();
+    const block = this.#nextBlock++;
+    this.#text = { kind, block };
+    this.#events.push({ type: "block-start", block, kind });
+  }
+
+  #closeText(): void {
+    if (this.#text === undefined) return;
+    this.#events.push({ type: "block-end", block: this.#text.block });
+    this.#text = undefined;
+  }
+
+  #closeCalls(): void {
+    for (const block of this.#calls) this.#events.push({ type: "block-end", block });
+    this.#calls.clear();
+  }
+}

@@ -1,0 +1,54 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+
+type Entries = [name: string, value: JsonValue | undefined][];
+
+/** The vendor's own fields of an object; undefined when it has none. Null and `{}` say nothing and are left out. */
+export function readExtras(object: JsonObject, known: ReadonlySet<string>): JsonObject | undefined {
+  let entries: Entries | undefined;
+  for (const name in object) {
+    const value = object[name];
+    if (known.has(name) || saysNothing(value)) continue;
+    entries ??= [];
+    entries.push([name, value]);
+  }
+  return entries === undefined ? undefined : Object.fromEntries(entries);
+}
+
+/** The extras whose names are wanted; undefined when there are none. */
+export function pickExtras(
+  extras: JsonObject,
+  isWanted: (name: string) => boolean,
+): JsonObject | undefined {
+  const entries = Object.entries(extras).filter(([name]) => isWanted(name));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+/** Extras of several pieces as those of one: arrays are joined, also those one level down; else the last counts. */
+export function joinExtras(pieces: readonly (JsonObject | undefined)[]): JsonObject | undefined {
+  const joined = new Map<string, JsonValue | undefined>();
+  for (const piece of pieces) {
+    for (const [name, value] of Object.entries(piece ?? {})) {
+      joined.set(name, joinValues(joined.get(name), value));
+    }
+  }
+  return joined.size === 0 ? undefined : Object.fromEntries(joined);
+}
+
+function joinValues(one: JsonValue | undefined, other: JsonValue | undefined): typeof one {
+  if (Array.isArray(one) && Array.isArray(other)) return [...one, ...other];
+  if (isJsonObject(one) && isJsonObject(other)) {
+    const members = { ...one };
+    for (const [name, value] of Object.entries(other)) {
+      const before = members[name];
+      const areArrays = Array.isArray(before) && Array.isArray(value);
+      members[name] = areArrays ? [...before, ...value] : value;
+    }
+    return members;
+  }
+  return other;
+}
+
+function saysNothing(value: JsonValue | undefined): boolean {
+  if (value === null || value === undefined) return true;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}

@@ -1,0 +1,34 @@
+import type { FinishReason } from "../../core/chat-event.ts";
+
+const CHAT_WORDS = {
+  stop: "stop",
+  "stop-sequence": "stop",
+  length: "length",
+  "context-full": "length",
+  "tool-calls": "tool_calls",
+  "content-filter": "content_filter",
+  paused: "stop",
+} as const satisfies Record<FinishReason, string>;
+
+/** Words of all vendors of this format. Any other word is a natural end. */
+const READ_WORDS: ReadonlyMap<string, FinishReason> = new Map([
+  ["length", "length"],
+  ["max_tokens", "length"],
+  ["model_length", "context-full"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["content_filter", "content-filter"],
+]);
+
+/** Words for an answer that the engine gave up. */
+const FAILURES: ReadonlySet<string> = new Set(["error", "abort", "insufficient_system_resource"]);
+
+/** The chat format's word for a reason. */
+export function writeFinishReason(reason: FinishReason): string {
+  return CHAT_WORDS[reason];
+}
+
+/** The reason behind a vendor's word; `failure` when the engine gave the answer up. */
+export function readFinishReason(word: string): FinishReason | "failure" {
+  return FAILURES.has(word) ? "failure" : (READ_WORDS.get(word) ?? "stop");
+}

@@ -1,0 +1,26 @@
+import { isJsonObject } from "../../lib/json.ts";
+
+interface ContentPiece {
+  readonly kind: "text" | "reasoning";
+  readonly text: string;
+}
+
+/** The content of a message or a delta: a text, or parts of text and thinking. Empty pieces are left out. */
+export function readContent(content: unknown): readonly ContentPiece[] {
+  if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap(readPart).filter(({ text }) => text !== "");
+}
+
+function readPart(part: unknown): readonly ContentPiece[] {
+  if (!isJsonObject(part)) return [];
+  const { type, text, thinking } = part;
+  if (type === "thinking") return [{ kind: "reasoning", text: textOf(thinking) }];
+  return typeof text === "string" ? [{ kind: "text", text }] : [];
+}
+
+/** Thinking comes as a text or as parts of text. */
+function textOf(thinking: unknown): string {
+  const pieces = readContent(thinking);
+  return pieces.map(({ text }) => text).join("");
+}

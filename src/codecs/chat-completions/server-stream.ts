@@ -1,0 +1,135 @@
+import type { ChatEvent, FinishEvent } from "../../core/chat-event.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import type { AnswerContext, StreamEncoder } from "../codec.ts";
+import { encodeError } from "./encode-error.ts";
+import { encodeUsage } from "./encode-usage.ts";
+import { writeFinishReason } from "./finish-reasons.ts";
+
+const DONE = "data: [DONE]\n\n";
+const KEEPALIVE = ": keepalive\n\n";
+
+/** A fresh encoder for one stream. */
+export function createStreamEncoder(context: AnswerContext): StreamEncoder {
+  const chunks = new ChunkEncoder(context);
+  return {
+    keepalive: KEEPALIVE,
+    encode(events) {
+      let text = "";
+      for (const event of events) text += chunks.encode(event);
+      return text;
+    },
+  };
+}
+
+/**
+ * The chunks of a stream are alike but for their delta. What stands around it is written once a stream, and of a piece
+ * of text only the text itself is turned into JSON.
+ */
+class ChunkEncoder {
+  readonly #context: AnswerContext;
+  /** Everything before and after the delta of a chunk that brings nothing else. */
+  readonly #head: string;
+  readonly #tail: string;
+  readonly #textHead: string;
+  readonly #reasoningHead: string;
+  readonly #textTail: string;
+  /** The client's numbers of the tool calls, by block. */
+  readonly #callIndexes = new Map<number, number>();
+  readonly #sources: JsonObject[] = [];
+  #ended = false;
+
+  constructor(context: AnswerContext) {
+    const { requestId, created, model, includeUsage } = context;
+    this.#context = context;
+    const id = JSON.stringify(`chatcmpl-${requestId}`);
+    this.#head =
+      `data: {"id":${id},"object":"chat.completion.chunk","created":${created},` +
+      `"model":${JSON.stringify(model)},"choices":[{"index":0,"delta":`;
+    const usage = includeUsage ? ',"usage":null' : "";
+    this.#tail = `,"logprobs":null,"finish_reason":null}]${usage}}\n\n`;
+    this.#textHead = `${this.#head}{"content":`;
+    this.#reasoningHead = `${this.#head}{"reasoning_content":`;
+    this.#textTail = `}${this.#tail}`;
+  }
+
+  encode(event: ChatEvent): string {
+    switch (event.type) {
+      case "text-delta":
+        if (event.extra !== undefined) return this.#chunk({ content: event.text }, event.extra);
+        return this.#textHead + JSON.stringify(event.text) + this.#textTail;
+      case "reasoning-delta":
+        if (event.extra !== undefined) {
+          return this.#chunk({ reasoning_content: event.text }, event.extra);
+        }
+        return this.#reasoningHead + JSON.stringify(event.text) + this.#textTail;
+      case "refusal-delta":
+        return this.#chunk({ refusal: event.text }, event.extra);
+      case "tool-call-start":
+        return this.#callStart(event.block, event.callId, event.name);
+      case "tool-call-delta":
+        return this.#callDelta(event.block, event.arguments);
+      case "start":
+        return this.#chunk({ role: "assistant", content: "" }, undefined, event.extra);
+      case "source":
+        this.#sources.push(event.source);
+        return "";
+      case "finish":
+        return this.#end(this.#finish(event));
+      case "error":
+        return this.#end(frame(encodeError(event.error)));
+      // This format knows no blocks and no seals.
+      case "block-start":
+      case "block-end":
+      case "signature":
+        return "";
+    }
+  }
+
+  #callStart(block: number, id: string, name: string): string {
+    const index = this.#callIndexes.size;
+    this.#callIndexes.set(block, index);
+    const call = { index, id, type: "function", function: { name, arguments: "" } };
+    return this.#chunk({ tool_calls: [call] });
+  }
+
+  #callDelta(block: number, text: string): string {
+    const call = `{"index":${this.#callIndexes.get(block)},"function":{"arguments":${JSON.stringify(text)}}}`;
+    return `${this.#head}{"tool_calls":[${call}]}${this.#tail}`;
+  }
+
+  #finish({ reason, usage, extra = {} }: FinishEvent): string {
+    const { message, ...choiceExtra } = extra;
+    const delta = isJsonObject(message) ? message : {};
+    const choice = { ...choiceExtra, finish_reason: writeFinishReason(reason) };
+    const ext = this.#sources.length > 0 ? { ext: { sources: this.#sources } } : undefined;
+    const last = this.#chunk(delta, choice, ext);
+    // Only clients that asked can read a chunk without a choice.
+    if (!this.#context.includeUsage || usage === undefined) return last;
+    return last + this.#frame({ choices: [], usage: encodeUsage(usage) });
+  }
+
+  #end(frames: string): string {
+    if (this.#ended) return "";
+    this.#ended = true;
+    return frames + DONE;
+  }
+
+  /** A chunk that is not only a piece of text. */
+  #chunk(delta: JsonObject, choice?: JsonObject, extra?: JsonObject): string {
+    return this.#frame({
+      ...extra,
+      choices: [{ index: 0, logprobs: null, finish_reason: null, ...choice, delta }],
+      ...(this.#context.includeUsage && { usage: null }),
+    });
+  }
+
+  #frame(members: JsonObject): string {
+    const { requestId, created, model } = this.#context;
+    const id = `chatcmpl-${requestId}`;
+    return frame({ ...members, id, object: "chat.completion.chunk", created, model });
+  }
+}
+
+function frame(body: JsonObject): string {
+  return `data: ${JSON.stringify(body)}\n\n`;
+}

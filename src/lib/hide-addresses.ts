@@ -1,0 +1,15 @@
+const URLS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi;
+const HOSTS_WITH_PORT =
+  /\[[0-9a-f]*:[0-9a-f:.]+\](?::\d+)?|\b(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}\b/gi;
+const BARE_ADDRESSES = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;
+const KEYS = /\b(?:sk|gsk|xai)-[\w*.-]{8,}|\bBearer\s+\S+/gi;
+
+/** A text of another server made fit for a client's eyes: no addresses, no keys, at most `maxLength` characters. */
+export function hideAddresses(text: string, maxLength: number): string {
+  return text
+    .slice(0, maxLength)
+    .replace(URLS, "[address]")
+    .replace(HOSTS_WITH_PORT, "[address]")
+    .replace(BARE_ADDRESSES, "[address]")
+    .replace(KEYS, "[key]");
+}
