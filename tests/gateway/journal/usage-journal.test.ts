@@ -1,0 +1,195 @@
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Database } from "../../../src/db/database.ts";
+import type { OpenUsageJournal } from "../../../src/gateway/journal/open-usage-journal.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
+import {
+  closeCall,
+  countRows,
+  eventually,
+  journalRoot,
+  ledger,
+  openCall,
+  openTestJournal,
+  usageRecord,
+  writeCall,
+} from "../../support/usage-journal.ts";
+
+let database: Database;
+let root: string;
+let remove: () => void;
+let journal: OpenUsageJournal;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database.close());
+
+beforeEach(async () => {
+  ({ root, remove } = journalRoot());
+  journal = await openTestJournal(root, database);
+});
+afterEach(async () => {
+  await journal.drain(5_000);
+  await database.db.execute(sql`truncate usage_records, journal_checkpoints`);
+  remove();
+});
+
+const journals = () => readdirSync(root).filter((name) => name.endsWith(".journal"));
+const segments = () =>
+  journals().flatMap((name) =>
+    readdirSync(join(root, name)).filter((file) => file.endsWith(".segment")),
+  );
+
+describe("the usage journal", () => {
+  it("brings every field of a finished call to the database", async () => {
+    const record = usageRecord("a", { outcome: "aborted", firstTokenMs: null });
+    closeCall(openCall(journal, "a"), record);
+    await journal.flush();
+    const rows = await database.db.execute(
+      sql`select id, key_id, channel, model, outcome, success, status, estimated, first_token_ms,
+        (extract(epoch from started_at) * 1000)::bigint::text as started_at,
+        input_tokens + 100 * output_tokens + 10000 * cached_tokens + 1000000 * reasoning_tokens as tokens,
+        latency_ms, tool_name from usage_records`,
+    );
+    expect([...rows]).toEqual([
+      {
+        id: "a",
+        key_id: "key_1",
+        channel: "chat",
+        model: "modèle ☃",
+        outcome: "aborted",
+        success: false,
+        status: 200,
+        estimated: false,
+        first_token_ms: null,
+        started_at: "1790000000000",
+        tokens: "2031107",
+        latency_ms: "1234",
+        tool_name: null,
+      },
+    ]);
+  });
+
+  it("has a record on file when close returns, with nothing to wait for", () => {
+    const [name] = journals();
+    writeCall(journal, "a");
+    const size = () => statSync(join(root, name ?? "", segments()[0] ?? "")).size;
+    const before = size();
+    expect(before).toBeGreaterThan(300);
+    writeCall(journal, "b");
+    expect(size()).toBe(2 * before);
+  });
+
+  it("brings records to the database by itself, and says how many wait and for how long", async () => {
+    writeCall(journal, "a");
+    expect(journal.unflushedRecords).toBe(1);
+    expect(journal.oldestUnflushedAgeSeconds).toBeGreaterThan(0);
+    await eventually(() => journal.unflushedRecords === 0);
+    expect(journal.oldestUnflushedAgeSeconds).toBe(0);
+    expect(await ledger(database)).toEqual(["a ok 11"]);
+  });
+
+  it("counts a call once, however often it is closed", async () => {
+    const call = openCall(journal, "a");
+    closeCall(call, usageRecord("a"));
+    closeCall(call, usageRecord("a", { outputTokens: 99 }));
+    call.progress(5);
+    await journal.flush();
+    expect(await ledger(database)).toEqual(["a ok 11"]);
+  });
+
+  it("brings 100,000 records to the database once each and keeps one segment of them", async () => {
+    for (let index = 0; index < 100_000; index += 1) {
+      writeCall(journal, `call-${index}`);
+      if (index % 500 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await journal.flush();
+    expect(await countRows(database)).toBe(100_000);
+    expect(journal.unflushedRecords).toBe(0);
+    expect(segments()).toHaveLength(1);
+  }, 120_000);
+
+  it("keeps a segment as long as a call that began in it goes on", async () => {
+    const long = openCall(journal, "long");
+    for (let index = 0; index < 30_000; index += 1) writeCall(journal, `call-${index}`);
+    await journal.flush();
+    expect(segments()).toHaveLength(2);
+    closeCall(long, usageRecord("long"));
+    await journal.flush();
+    expect(segments()).toHaveLength(1);
+    expect(await countRows(database)).toBe(30_001);
+  }, 60_000);
+
+  it("inserts no row whose checkpoint it cannot move, and every row once when it can", async () => {
+    await database.db.execute(sql`alter table journal_checkpoints rename to elsewhere`);
+    for (let index = 0; index < 1_000; index += 1) writeCall(journal, `call-${index}`);
+    await expect(journal.flush()).rejects.toThrow();
+    expect(await countRows(database)).toBe(0);
+    expect(journal.unflushedRecords).toBe(1_000);
+    await database.db.execute(sql`alter table elsewhere rename to journal_checkpoints`);
+    await eventually(() => journal.unflushedRecords === 0);
+    expect(await countRows(database)).toBe(1_000);
+  });
+
+  it("leaves neither folder nor checkpoint behind when it ends", async () => {
+    writeCall(journal, "a");
+    await journal.drain(5_000);
+    expect(readdirSync(root)).toEqual([]);
+    expect(await ledger(database)).toEqual(["a ok 11"]);
+    const checkpoints = await database.db.execute(sql`select 1 from journal_checkpoints`);
+    expect([...checkpoints]).toEqual([]);
+  });
+
+  it("leaves a call that never ended to the next start, which records it as an error", async () => {
+    const call = openCall(journal, "cut");
+    call.progress(5);
+    call.progress(9);
+    await journal.drain(500);
+    expect(journals()).toHaveLength(1);
+    journal = await openTestJournal(root, database);
+    await journal.adopted;
+    expect(await ledger(database)).toEqual(["cut error 9"]);
+    expect(journals()).toHaveLength(1);
+  });
+
+  it("goes on when somebody takes its folder away", async () => {
+    writeCall(journal, "a");
+    rmSync(join(root, journals()[0] ?? ""), { recursive: true });
+    writeCall(journal, "b");
+    await journal.flush();
+    expect(await ledger(database)).toEqual(["a ok 11", "b ok 11"]);
+  });
+
+  it("waits for the disk before a call ends when told to", async () => {
+    const { root: other, remove: removeOther } = journalRoot();
+    const waiting = await openTestJournal(other, database, "wait");
+    const ends = ["a", "b", "c"].map((id) => openCall(waiting, id).close(usageRecord(id)));
+    expect(ends.every((end) => end instanceof Promise)).toBe(true);
+    await Promise.all(ends);
+    await waiting.drain(5_000);
+    expect(await ledger(database)).toEqual(["a ok 11", "b ok 11", "c ok 11"]);
+    removeOther();
+  });
+});
+
+describe("a record that the database refuses", () => {
+  it("is kept aside, and all others are stored", async () => {
+    for (let index = 0; index < 50; index += 1) {
+      const isBad = index === 17 || index === 43;
+      const model = isBad ? "nul \u0000" : "model";
+      const id = `call-${index}`;
+      closeCall(openCall(journal, id), usageRecord(id, { model }));
+    }
+    await journal.flush();
+    expect(await countRows(database)).toBe(48);
+    expect(journal.unflushedRecords).toBe(0);
+    const [file] = readdirSync(root).filter((name) => name.endsWith(".aside"));
+    const kept = readFileSync(join(root, file ?? ""), "utf8")
+      .trim()
+      .split("\n");
+    expect(kept.map((line) => JSON.parse(line).id)).toEqual(["call-17", "call-43"]);
+  });
+});
