@@ -1,4 +1,3 @@
-import { ServiceError } from "../core/service-error.ts";
 import { callUpstream, type UpstreamCall } from "./call-upstream.ts";
 import type { Upstream } from "./upstream.ts";
 import { refusalError } from "./upstream-refusal.ts";
@@ -9,7 +8,7 @@ const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 /** A short question to an engine, on the side of the chat calls. */
 export type Question = Pick<UpstreamCall, "path" | "body" | "signal">;
 
-/** The JSON an engine answers to a question. Rejects with a `ServiceError`, or with the client's reason for leaving. */
+/** What an engine answers to a question, parsed; undefined when it is not JSON. Rejects with a `ServiceError`, or with the client's reason for leaving. */
 export async function askUpstream(upstream: Upstream, question: Question): Promise<unknown> {
   const response = await callUpstream(upstream, {
     ...question,
@@ -21,15 +20,14 @@ export async function askUpstream(upstream: Upstream, question: Question): Promi
     const { status, retryAfterSeconds } = response;
     throw refusalError({ status, message: undefined, retryAfterSeconds });
   }
-  const text = await response.text(MAX_REPLY_BYTES);
+  return parseJson(await response.text(MAX_REPLY_BYTES));
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (thrown) {
-    throw new ServiceError(
-      "upstream_error",
-      "The model server answered something that is not JSON.",
-      { cause: thrown },
-    );
+  } catch {
+    return undefined;
   }
 }
 
