@@ -1,0 +1,114 @@
+import type * as z from "zod";
+import { ServiceError } from "../../core/service-error.ts";
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+const MAX_SHOWN_LENGTH = 40;
+
+/** Checks a value of the request. Throws `invalid_value` that names the first field at fault, what was expected and what came. */
+export function checkRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  at: Path = [],
+): asserts value is z.infer<Schema> {
+  const { error } = schema.safeParse(value);
+  const issue = error?.issues[0];
+  if (issue === undefined) return;
+  const { path, expected } = findFault(issue);
+  throw invalidValue([...at, ...path], expected, valueAt(value, path));
+}
+
+/** The error for a field that is not what was expected. */
+export function invalidValue(path: Path, expected: string, received: unknown): ServiceError {
+  const param = formatPath(path);
+  const subject = param === "" ? "The body" : `'${param}'`;
+  return new ServiceError(
+    "invalid_value",
+    `${subject} is invalid: expected ${expected}, received ${describe(received)}.`,
+    param === "" ? {} : { param },
+  );
+}
+
+interface Fault {
+  readonly path: Path;
+  readonly expected: string;
+}
+
+/** Of a union the alternative that the value came furthest with: it is the one that the client meant. */
+function findFault(issue: Issue): Fault {
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) {
+    return { path: issue.path, expected: expectedBy(issue) };
+  }
+  const faults = issue.errors.flatMap((issues) => issues.slice(0, 1)).map(findFault);
+  const depth = Math.max(...faults.map(({ path }) => path.length));
+  const deepest = faults.filter(({ path }) => path.length === depth);
+  const [first] = deepest;
+  const expected = deepest.map((fault) => fault.expected).join(" or ");
+  return { path: [...issue.path, ...(first?.path ?? [])], expected };
+}
+
+function expectedBy(issue: Issue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.expected === "nonoptional" ? "a value" : withArticle(issue.expected);
+    case "invalid_value":
+      return oneOf(issue.values);
+    case "invalid_union":
+      return oneOf("options" in issue && Array.isArray(issue.options) ? issue.options : []);
+    case "too_small":
+      return issue.origin === "number"
+        ? `at least ${issue.minimum}`
+        : `a non-empty ${issue.origin}`;
+    case "too_big":
+      return `at most ${issue.maximum}`;
+    default:
+      return issue.message.replace(/^expected /, "");
+  }
+}
+
+function withArticle(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const words = values.map((value) => JSON.stringify(value));
+  return words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`;
+}
+
+/** Never more than the beginning of a value: it may be long, and nobody but its sender is to learn it. */
+function describe(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
+  switch (typeof value) {
+    case "string":
+      return value.length > MAX_SHOWN_LENGTH
+        ? `the string ${JSON.stringify(`${value.slice(0, MAX_SHOWN_LENGTH)}…`)}`
+        : `the string ${JSON.stringify(value)}`;
+    case "number":
+    case "boolean":
+      return `the ${typeof value} ${value}`;
+    default:
+      return withArticle(typeof value);
+  }
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) {
+      return undefined;
+    }
+    current = Reflect.get(current, key);
+  }
+  return current;
+}
+
+/** `messages[0].content`. */
+function formatPath(path: Path): string {
+  return path
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
+    .join("")
+    .replace(/^\./, "");
+}

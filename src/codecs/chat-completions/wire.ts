@@ -1,0 +1,265 @@
+import * as z from "zod";
+
+// The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
+// describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
+
+const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
+
+const imagePart = z.looseObject({
+  type: z.literal("image_url"),
+  image_url: z
+    .union([z.looseObject({ url: z.string(), detail: z.string().nullish() }), z.string()])
+    .describe("An `http(s)` address or a base64 `data:` URL."),
+});
+
+const audioPart = z.looseObject({
+  type: z.literal("input_audio"),
+  input_audio: z.looseObject({
+    data: z.string().describe("Base64."),
+    format: z.string().describe("`wav` or `mp3`."),
+  }),
+});
+
+const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
+
+const toolCall = z.looseObject({
+  id: z.string(),
+  type: z.literal("function").nullish(),
+  function: z.looseObject({
+    name: z.string(),
+    arguments: z
+      .union([z.string(), z.looseObject({})])
+      .nullish()
+      .describe("JSON text, passed on byte for byte."),
+  }),
+});
+
+const name = z.string().nullish();
+const systemContent = z.union([z.string(), z.array(textPart).min(1)]);
+
+const systemMessage = z.looseObject({
+  role: z.enum(["system", "developer"]).describe("`developer` is the same as `system`."),
+  content: systemContent,
+  name,
+});
+
+const userMessage = z.looseObject({
+  role: z.literal("user"),
+  content: z.union([
+    z.string(),
+    z.array(z.discriminatedUnion("type", [textPart, imagePart, audioPart])).min(1),
+  ]),
+  name,
+});
+
+const assistantMessage = z.looseObject({
+  role: z.literal("assistant"),
+  content: z
+    .union([z.string(), z.array(z.discriminatedUnion("type", [textPart, refusalPart]))])
+    .nullish(),
+  refusal: z.string().nullish(),
+  reasoning_content: z.string().nullish().describe("What the model thought in that turn."),
+  tool_calls: z.array(toolCall).nullish(),
+  name,
+});
+
+const toolMessage = z.looseObject({
+  role: z.literal("tool"),
+  tool_call_id: z.string(),
+  content: z
+    .union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart]))])
+    .nullish(),
+});
+
+const message = z.discriminatedUnion("role", [
+  systemMessage,
+  userMessage,
+  assistantMessage,
+  toolMessage,
+]);
+
+/** A function that the model may call. Other types of tools are dropped, whatever they hold. */
+export const functionSchema = z.looseObject({
+  name: z.string().min(1),
+  description: z.string().nullish(),
+  parameters: z.looseObject({}).nullish().describe("JSON Schema of the arguments."),
+  strict: z.boolean().nullish(),
+});
+
+const tool = z
+  .looseObject({ type: z.string().nullish(), function: z.unknown().optional() })
+  .describe(
+    '`{type: "function", function: {name, description, parameters, strict}}`, or the same without the inner object. Tools of other types are ignored.',
+  );
+
+const integer = z.number().refine(Number.isInteger, "expected an integer");
+const positiveInteger = integer.min(1);
+const effort =
+  "`none`, `low`, `medium`, `high` or `max`; `minimal` is read as `low`, `xhigh` as `max`";
+
+const extension = z.looseObject({
+  thinking: z
+    .union([z.boolean(), z.string()])
+    .nullish()
+    .describe(
+      `\`true\` is \`high\`, \`false\` is \`none\`, or ${effort}. Wins over \`reasoning_effort\`.`,
+    ),
+  tools_scope: z
+    .array(z.string())
+    .nullish()
+    .describe("Tools of the assistant that may be used. Refused on a plain model."),
+});
+
+export const chatCompletionRequestSchema = z.looseObject({
+  model: z
+    .string()
+    .nullish()
+    .describe(
+      "An id of `GET /v1/models`. The default chat model answers for a missing or unknown one.",
+    ),
+  messages: z.array(message).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .looseObject({ include_usage: z.boolean().nullish() })
+    .nullish()
+    .describe("`include_usage` adds a last chunk with `usage` and no choice."),
+  temperature: z.number().min(0).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: integer.min(-1).nullish(),
+  max_tokens: positiveInteger
+    .nullish()
+    .describe(
+      "Tokens the answer may have, thinking included. Cut to what fits the model's context.",
+    ),
+  max_completion_tokens: positiveInteger.nullish().describe("Wins over `max_tokens`."),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  seed: integer.nullish(),
+  presence_penalty: z.number().nullish(),
+  frequency_penalty: z.number().nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: integer.min(0).nullish(),
+  n: z.number().nullish().describe("Only 1."),
+  response_format: z
+    .looseObject({
+      type: z.string(),
+      json_schema: z
+        .looseObject({
+          name: z.string(),
+          schema: z.looseObject({}).nullish(),
+          strict: z.boolean().nullish(),
+          description: z.string().nullish(),
+        })
+        .nullish(),
+    })
+    .nullish()
+    .describe("`text`, `json_object` or `json_schema`; other types are for local engines alone."),
+  reasoning_effort: z.string().nullish().describe(`How much to think: ${effort}.`),
+  tools: z.array(tool).nullish(),
+  tool_choice: z
+    .union([z.string(), z.looseObject({ type: z.string() })])
+    .nullish()
+    .describe('`auto`, `none`, `required`, or `{type: "function", function: {name}}`.'),
+  parallel_tool_calls: z.boolean().nullish(),
+  metadata: z
+    .looseObject({
+      ext: extension.nullish(),
+      // A text is the client's own metadata and none of ours.
+      service: z.union([extension, z.string()]).nullish(),
+    })
+    .nullish()
+    .describe("`ext` holds the gateway's own settings; `service` is its earlier name."),
+});
+
+export type ChatCompletionRequest = z.infer<typeof chatCompletionRequestSchema>;
+export type WireMessage = ChatCompletionRequest["messages"][number];
+export type WireExtension = z.infer<typeof extension>;
+export type WirePart = z.infer<
+  typeof textPart | typeof imagePart | typeof audioPart | typeof refusalPart
+>;
+
+const count = z.number().int().nonnegative();
+
+const usage = z.looseObject({
+  prompt_tokens: count.describe("Cached tokens included."),
+  completion_tokens: count.describe("Reasoning tokens included."),
+  total_tokens: count,
+  prompt_tokens_details: z.looseObject({ cached_tokens: count }).optional(),
+  completion_tokens_details: z.looseObject({ reasoning_tokens: count }).optional(),
+});
+
+const finishReason = z.enum(["stop", "length", "tool_calls", "content_filter"]);
+const answerFunction = z.object({ name: z.string(), arguments: z.string().describe("JSON text.") });
+const ext = z
+  .object({ sources: z.array(z.looseObject({})) })
+  .optional()
+  .describe("The knowledge sources that the answer used.");
+const answerId = z.string().describe("`chatcmpl-` and the request id.");
+const answeringModel = z.string().describe("The id of the model that truly answered.");
+
+export const chatCompletionSchema = z.looseObject({
+  id: answerId,
+  object: z.literal("chat.completion"),
+  created: z.number().int().describe("Unix seconds."),
+  model: answeringModel,
+  choices: z.array(
+    z.looseObject({
+      index: z.literal(0),
+      message: z.looseObject({
+        role: z.literal("assistant"),
+        content: z.string().nullable(),
+        refusal: z.string().nullable(),
+        reasoning_content: z.string().optional().describe("What the model thought."),
+        tool_calls: z
+          .array(
+            z.object({ id: z.string(), type: z.literal("function"), function: answerFunction }),
+          )
+          .optional(),
+      }),
+      logprobs: z.looseObject({}).nullable(),
+      finish_reason: finishReason,
+    }),
+  ),
+  usage: usage.optional(),
+  ext,
+});
+
+export const chatCompletionChunkSchema = z.looseObject({
+  id: answerId,
+  object: z.literal("chat.completion.chunk"),
+  created: z.number().int().describe("Unix seconds."),
+  model: answeringModel,
+  choices: z.array(
+    z.looseObject({
+      index: z.literal(0),
+      delta: z.looseObject({
+        role: z.literal("assistant").optional(),
+        content: z.string().optional(),
+        refusal: z.string().optional(),
+        reasoning_content: z.string().optional(),
+        tool_calls: z
+          .array(
+            z.object({
+              index: count,
+              id: z.string().optional(),
+              type: z.literal("function").optional(),
+              function: answerFunction.partial(),
+            }),
+          )
+          .optional(),
+      }),
+      logprobs: z.looseObject({}).nullable(),
+      finish_reason: finishReason.nullable(),
+    }),
+  ),
+  usage: usage.nullish().describe("Only with `stream_options.include_usage`, in the last chunk."),
+  ext,
+});
+
+export const errorSchema = z.object({
+  error: z.object({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable().describe("The request field at fault."),
+    code: z.string().nullable(),
+  }),
+});
