@@ -7,7 +7,7 @@ import type { Usage } from "./ledger.ts";
 export type Moment = "headers" | "terminal" | number;
 
 /** Which requests a script is for; every field given must hold. */
-export interface ScriptMatch {
+interface ScriptMatch {
   readonly path?: string;
   readonly model?: string;
   /** Text that the body holds. */
@@ -16,7 +16,7 @@ export interface ScriptMatch {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface ScriptedToolCall {
+interface ScriptedToolCall {
   readonly name: string;
   /** An object, or the very text of the arguments. */
   readonly arguments: Json | string;

@@ -9,7 +9,7 @@ export interface UsageRow {
   readonly model?: string;
 }
 
-export interface WrongRow {
+interface WrongRow {
   readonly entry: LedgerEntry;
   readonly row: UsageRow;
   readonly field: "inputTokens" | "outputTokens" | "model" | "outcome";

@@ -13,7 +13,7 @@ export interface UpstreamScript {
 }
 
 /** One request and what became of it. Times are Unix milliseconds. */
-export interface UpstreamExchange {
+interface UpstreamExchange {
   readonly request: HttpRequest;
   readonly receivedAt: number;
   /** When the other side closed, on the last exchange of a connection; undefined when this side did. */

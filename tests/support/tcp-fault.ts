@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 const SLICES_PER_SECOND = 20;
 
 /** What is done to the bytes of one direction; what is left out does nothing. */
-export interface Toxics {
+interface Toxics {
   readonly latencyMs?: number;
   readonly bytesPerSecond?: number;
   /** Cuts into writes of so many bytes with a pause between them. */
@@ -16,7 +16,7 @@ export interface Toxics {
 }
 
 /** up: from the client to the server. */
-export type Direction = "up" | "down";
+type Direction = "up" | "down";
 
 export interface TcpFault {
   readonly port: number;
