@@ -42,6 +42,7 @@ export class Flusher {
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
   #failure: unknown;
+  #isAwake = false;
   #isStopped = false;
 
   constructor(options: FlusherOptions) {
@@ -68,6 +69,7 @@ export class Flusher {
 
   /** Something may be there to flush or to delete, soon. */
   wake(): void {
+    this.#isAwake = true;
     if (this.#running !== undefined || this.#isStopped) return;
     if (this.#unflushed >= FLUSH_RECORDS && this.#failures === 0) void this.#start();
     else if (this.#timer === undefined) {
@@ -100,10 +102,13 @@ export class Flusher {
   #start(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#unflushed > 0 || this.#failures > 0) this.wake();
-    });
+    if (this.#running === undefined) {
+      this.#isAwake = false;
+      this.#running = this.#run().finally(() => {
+        this.#running = undefined;
+        if (this.#isAwake || this.#failures > 0) this.wake();
+      });
+    }
     return this.#running;
   }
 

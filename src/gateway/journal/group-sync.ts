@@ -20,6 +20,7 @@ export class GroupSync {
   #retired: number[] = [];
   #waiters: Waiter[] = [];
   #isRunning = false;
+  #isFailing = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(mode: Settings["JOURNAL_FSYNC"], log: Log) {
@@ -74,9 +75,11 @@ export class GroupSync {
     this.#written.clear();
     try {
       await Promise.all(files.map((file) => syncFile(file)));
+      this.#isFailing = false;
       for (const waiter of waiters) waiter.resolve();
     } catch (thrown) {
-      this.#log.error({ err: thrown }, "the usage journal's disk failed to keep what was written");
+      if (!this.#isFailing) this.#log.error({ err: thrown }, "the usage journal is not synced");
+      this.#isFailing = true;
       for (const waiter of waiters) waiter.reject(new Error("fdatasync failed", { cause: thrown }));
     }
   }

@@ -28,6 +28,8 @@ export function openCall(
     segment.openCalls += 1;
     return new JournaledCall(journal, start.id, segment);
   }
+  // A refusal seals the segment: once flushed and deleted, it gives its space back.
+  journal.flusher.wake();
   return journal.direct.checkWritable().then(() => new JournaledCall(journal, start.id, undefined));
 }
 

@@ -1,7 +1,8 @@
 import type { Log } from "../../lib/log.ts";
 import { type Adoption, adoptJournals } from "./adopt-journals.ts";
 
-const INTERVAL_MS = 60_000;
+/** A little more than the silence after which the owner of a lock in another container counts as gone. */
+const INTERVAL_MS = 20_000;
 
 export interface Adopting {
   /** Settles when the first round is over. Never rejects. */
@@ -10,7 +11,7 @@ export interface Adopting {
   readonly stop: () => Promise<void>;
 }
 
-/** Adopts journals now and every minute, one round at a time. */
+/** Adopts journals now and every twenty seconds, one round at a time. */
 export function keepAdopting(adoption: Adoption): Adopting {
   let running: Promise<void> | undefined;
   const round = (): Promise<void> => {

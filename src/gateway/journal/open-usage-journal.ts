@@ -60,7 +60,7 @@ interface Parts {
 
 /**
  * Opens a journal of its own for this process under JOURNAL_DIR, and begins to replay the journals of
- * processes that are gone, now and every minute.
+ * processes that are gone, now and every twenty seconds.
  */
 export async function openUsageJournal(options: UsageJournalOptions): Promise<OpenUsageJournal> {
   const { settings, clock } = options;
@@ -68,6 +68,7 @@ export async function openUsageJournal(options: UsageJournalOptions): Promise<Op
   const { writer, flusher, direct, sync, adopting } = parts;
   const mustSync = settings.JOURNAL_FSYNC === "wait";
   const calls = { writer, flusher, direct, sync, mustSync, clock };
+  let draining: Promise<void> | undefined;
   return {
     open: (start) => openCall(calls, start),
     get unflushedRecords() {
@@ -82,7 +83,10 @@ export async function openUsageJournal(options: UsageJournalOptions): Promise<Op
     },
     adopted: adopting.first,
     flush: () => flusher.flush(),
-    drain: (limitMs) => drain(parts, limitMs),
+    drain(limitMs) {
+      draining ??= drain(parts, limitMs);
+      return draining;
+    },
   };
 }
 

@@ -5,8 +5,9 @@ import type { UsageRecord, UsageStart } from "../usage-record.ts";
 import type { Aside } from "./aside.ts";
 import { listSegments } from "./journal-folder.ts";
 import { CHUNK_BYTES, readChunk } from "./read-chunk.ts";
+import { MAX_RECORD_BYTES } from "./record-format.ts";
 import { type JournalRecord, recordJson, scanRecords } from "./scan-records.ts";
-import { segmentName } from "./segment.ts";
+import { SEGMENT_BYTES, segmentName } from "./segment.ts";
 import { storeRecords } from "./store-records.ts";
 import { readCheckpoints } from "./usage-store.ts";
 
@@ -115,7 +116,8 @@ function noteRecord(kind: JournalRecord["kind"], content: unknown, ledger: Ledge
 
 async function readRest(path: string, offset: number): Promise<Buffer> {
   const { size } = await stat(path);
-  return readChunk(path, offset, Buffer.alloc(size - offset));
+  const length = Math.min(size - offset, SEGMENT_BYTES + MAX_RECORD_BYTES);
+  return readChunk(path, offset, Buffer.alloc(length));
 }
 
 async function storeCutCalls(replay: Replay, { open, lastKnownAt }: Ledger): Promise<void> {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -161,6 +161,25 @@ describe("the usage journal", () => {
     writeCall(journal, "b");
     await journal.flush();
     expect(await ledger(database)).toEqual(["a ok 11", "b ok 11"]);
+  });
+
+  it("goes on behind bytes that somebody spoilt under its hands, and keeps them aside", async () => {
+    writeCall(journal, "a");
+    const path = join(root, journals()[0] ?? "", segments()[0] ?? "");
+    const { size } = statSync(path);
+    writeCall(journal, "b");
+    writeCall(journal, "c");
+    const spoilt = readFileSync(path);
+    spoilt.writeUInt8(spoilt.readUInt8(size + 50) ^ 1, size + 50);
+    writeFileSync(path, spoilt);
+    await journal.flush();
+    expect(journal.unflushedRecords).toBe(0);
+    writeCall(journal, "d");
+    await journal.flush();
+    expect(await ledger(database)).toEqual(["a ok 11", "d ok 11"]);
+    const [aside = ""] = readdirSync(root).filter((name) => name.endsWith(".damaged"));
+    expect(readFileSync(join(root, aside))).toEqual(spoilt.subarray(size));
+    rmSync(join(root, aside));
   });
 
   it("waits for the disk before a call ends when told to", async () => {

@@ -1,0 +1,121 @@
+// What the usage journal costs. Usage: bun bench/journal.ts [postgres url], or the same with node --import tsx.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { connect } from "../src/db/connect.ts";
+import type { Database } from "../src/db/database.ts";
+import { embeddedArchive } from "../src/db/embedded-archive.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { openEmbedded } from "../src/db/open-embedded.ts";
+import {
+  type OpenUsageJournal,
+  openUsageJournal,
+} from "../src/gateway/journal/open-usage-journal.ts";
+import type { UsageRecord } from "../src/gateway/usage-record.ts";
+import { systemClock } from "../src/lib/clock.ts";
+import { createLog } from "../src/lib/log.ts";
+import { createRequestIds } from "../src/lib/request-id.ts";
+
+const CALLS = 40_000;
+const CALLS_A_TURN = 50;
+const WAIT_MS = 10_000;
+
+const log = createLog("error");
+const nextId = createRequestIds();
+
+function usageRecord(): UsageRecord {
+  const startedAt = Date.now();
+  return {
+    id: nextId(startedAt),
+    keyId: "key_0123456789abcdefABCDEF",
+    channel: "chat",
+    model: "qwen3-8b-instruct",
+    startedAt,
+    inputTokens: 123,
+    outcome: "ok",
+    status: 200,
+    outputTokens: 128,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    estimated: false,
+    latencyMs: 123,
+    firstTokenMs: 12,
+  };
+}
+
+/** Nanoseconds that one call's open and close take of the thread that serves. */
+async function measureCalls(journal: OpenUsageJournal, restMs: number): Promise<number> {
+  let spentMs = 0;
+  for (let done = 0; done < CALLS; done += CALLS_A_TURN) {
+    const records = Array.from({ length: CALLS_A_TURN }, usageRecord);
+    const from = performance.now();
+    for (const record of records) {
+      const { id, keyId, channel, model, startedAt, inputTokens } = record;
+      const entry = journal.open({ id, keyId, channel, model, startedAt, inputTokens });
+      if (entry instanceof Promise || entry.close(record) !== undefined)
+        throw new Error("slow mode");
+    }
+    spentMs += performance.now() - from;
+    await new Promise((resolve) => setTimeout(resolve, restMs));
+  }
+  return (spentMs / CALLS) * 1e6;
+}
+
+async function measure(name: string, database: Database): Promise<void> {
+  await migrate(database);
+  for (const fsync of ["off", "group"] as const) {
+    await database.db.execute(sql`truncate usage_records`);
+    const folder = mkdtempSync(join(tmpdir(), "journal-"));
+    const settings = {
+      DATA_DIR: folder,
+      JOURNAL_DIR: folder,
+      JOURNAL_FSYNC: fsync,
+      INSTANCE_ID: "bench",
+      DB_POOL_WAIT_MS: WAIT_MS,
+    };
+    const journal = await openUsageJournal({ settings, database, log, clock: systemClock });
+    await measureCalls(journal, 0);
+    await journal.flush();
+    const from = performance.now();
+    const cpu = process.cpuUsage();
+    const callNs = await measureCalls(journal, 0);
+    await journal.flush();
+    const { user, system } = process.cpuUsage(cpu);
+    const rowsPerSecond = CALLS / ((performance.now() - from) / 1_000);
+    const [row] = await database.db.execute<{ count: number }>(
+      sql`select count(*)::int as count from usage_records`,
+    );
+    const isExact = row?.count === 2 * CALLS;
+    report({
+      database: name,
+      fsync,
+      "open+close ns": callNs,
+      "rows/s written and flushed": rowsPerSecond,
+      "process CPU us/row": (user + system) / CALLS,
+      rows: isExact ? "exact" : `${row?.count} of ${2 * CALLS}`,
+    });
+    await journal.drain(WAIT_MS);
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function report(figures: Record<string, string | number>): void {
+  const words = Object.entries(figures).map(
+    ([name, value]) => `${name} ${typeof value === "number" ? value.toPrecision(4) : value}`,
+  );
+  process.stdout.write(
+    `${process.versions["bun"] === undefined ? "node" : "bun"}: ${words.join(", ")}\n`,
+  );
+}
+
+const url = process.argv[2];
+if (url !== undefined) {
+  const database = connect({ kind: "postgres", url, waitMs: WAIT_MS, driver: { max: 4 } });
+  await measure("postgres", database);
+  await database.close();
+}
+const archive = embeddedArchive();
+const embedded = await openEmbedded({ dataFolder: undefined, archive, waitMs: WAIT_MS, log });
+await measure("embedded", embedded);
+await embedded.close();
