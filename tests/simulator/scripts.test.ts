@@ -92,7 +92,7 @@ describe.each(engines)("a script for the simulator as $engine", ({ path, termina
   });
 
   it("is silent before the headers, then answers", async () => {
-    script({ stall: { at: "headers", forMs: 150 } });
+    script({ stall: { at: "headers", forMs: 800 } });
     const client = await begin(path);
     await new Promise((resolve) => setTimeout(resolve, 75));
     expect(client.received()).toHaveLength(0);
