@@ -10,7 +10,7 @@ export interface Aside {
   readonly keepDamaged: (damage: Damage) => Promise<void>;
 }
 
-export interface Damage {
+interface Damage {
   readonly journal: string;
   readonly segment: number;
   /** Where the damage begins in the segment. */

@@ -45,7 +45,8 @@ const segments = () =>
 
 describe("the usage journal", () => {
   it("brings every field of a finished call to the database", async () => {
-    const record = usageRecord("a", { outcome: "aborted", firstTokenMs: null });
+    const change = { outcome: "aborted", latencyMs: 1_233.6, firstTokenMs: null } as const;
+    const record = usageRecord("a", change);
     closeCall(openCall(journal, "a"), record);
     await journal.flush();
     const rows = await database.db.execute(
