@@ -7,8 +7,12 @@ const MAX_MESSAGE_LENGTH = 2000;
 /** Vendors wrap a message in objects and arrays at most this deep. */
 const MAX_WRAPPINGS = 5;
 
+/** Of errors that come after the status 200. */
 const CODES_BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, "invalid_value"],
   [408, "upstream_timeout"],
+  [413, "request_too_large"],
+  [422, "invalid_value"],
   [429, "rate_limit_exceeded"],
   [503, "overloaded"],
   [504, "upstream_timeout"],

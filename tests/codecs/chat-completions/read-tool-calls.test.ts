@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import { addUp, chunk, createRandom, FINISH, readChunks } from "./read-streams.ts";
+
+const ARGUMENTS =
+  '{"path": "a\\u00fc.txt",  "n":1e2, "nested":{"__proto__":[1,2,"\\\\"]}, "t":"日本 👍"}';
+
+const calls = (...fragments: readonly object[]) => chunk({ tool_calls: fragments });
+const fragment = (
+  index: number | undefined,
+  text: unknown,
+  named?: { id?: string; name?: string },
+) => ({
+  ...(index !== undefined && { index }),
+  ...(named?.id !== undefined && { id: named.id, type: "function" }),
+  function: { ...(named?.name !== undefined && { name: named.name }), arguments: text },
+});
+
+describe("arguments of a tool call", () => {
+  it("come through byte for byte in 1 to 64 fragments", () => {
+    for (let count = 1; count <= 64; count++) {
+      const pieces = split(ARGUMENTS, count);
+      const chunks = pieces.map((piece) => calls(fragment(0, piece)));
+      const first = calls(fragment(0, "", { id: "call_1", name: "f" }));
+      const { calls: read } = addUp(readChunks(first, ...chunks, FINISH));
+      expect(read).toEqual([{ id: "call_1", name: "f", arguments: ARGUMENTS }]);
+    }
+  });
+
+  it("of three calls side by side do not mix", () => {
+    for (let seed = 0; seed < 100; seed++) {
+      const random = createRandom(seed);
+      const texts = [ARGUMENTS, '{"b":2}', "{}"];
+      const rest = texts.map((text) => split(text, 1 + random(8)));
+      const chunks = texts.map((_, index) =>
+        calls(fragment(index, "", { id: `c${index}`, name: `f${index}` })),
+      );
+      while (rest.some((pieces) => pieces.length > 0)) {
+        const index = random(3);
+        const piece = rest[index]!.shift();
+        if (piece !== undefined) chunks.push(calls(fragment(index, piece)));
+      }
+      const { calls: read, end } = addUp(readChunks(...chunks, FINISH));
+      expect(read.map((call) => call.arguments)).toEqual(texts);
+      expect(end).toBe("tool-calls");
+    }
+  });
+
+  it.each([
+    ["null", null, ""],
+    ["absent", undefined, ""],
+    ["an object", { a: 1 }, '{"a":1}'],
+  ])("may be %s", (_what, given, expected) => {
+    const events = readChunks(calls(fragment(0, given, { id: "c", name: "f" })), FINISH);
+    expect(addUp(events).calls).toEqual([{ id: "c", name: "f", arguments: expected }]);
+  });
+});
+
+describe("tool calls of vendors", () => {
+  it("without index are told apart by id, or go on with the last", () => {
+    const events = readChunks(
+      calls(fragment(undefined, '{"a":', { id: "x", name: "f" })),
+      calls(fragment(undefined, "1}")),
+      calls(fragment(undefined, "{}", { id: "y", name: "g" })),
+      FINISH,
+    );
+    expect(addUp(events).calls).toEqual([
+      { id: "x", name: "f", arguments: '{"a":1}' },
+      { id: "y", name: "g", arguments: "{}" },
+    ]);
+  });
+
+  it("without index go by their place when several come in one chunk", () => {
+    const events = readChunks(
+      calls(
+        fragment(undefined, "[", { id: "x", name: "f" }),
+        fragment(undefined, "{", { id: "y", name: "g" }),
+      ),
+      calls(fragment(undefined, "]"), fragment(undefined, "}")),
+      FINISH,
+    );
+    expect(addUp(events).calls.map((call) => call.arguments)).toEqual(["[]", "{}"]);
+  });
+
+  it("may repeat id and name in every fragment", () => {
+    const named = { id: "x", name: "f" };
+    const events = readChunks(
+      calls(fragment(0, '{"a"', named)),
+      calls(fragment(0, ":1}", named)),
+      FINISH,
+    );
+    expect(addUp(events).calls).toEqual([{ id: "x", name: "f", arguments: '{"a":1}' }]);
+  });
+
+  it("may all have the index 0, whole, with ids or without", () => {
+    for (const ids of [
+      ["x", "y"],
+      ["", ""],
+      [undefined, undefined],
+    ]) {
+      const [one, two] = ids.map((id) => (id === undefined ? {} : { id }));
+      const events = readChunks(
+        calls(fragment(0, "{}", { ...one, name: "f" })),
+        calls(fragment(0, '{"a":1}', { ...two, name: "f" })),
+        FINISH,
+      );
+      const { calls: read } = addUp(events);
+      expect(read.map((call) => call.arguments)).toEqual(["{}", '{"a":1}']);
+      expect(new Set(read.map(({ id }) => id)).size).toBe(2);
+    }
+  });
+
+  it("get an id of ours where they have none, another in every answer", () => {
+    const idIn = (answer: string) => {
+      const body = { ...calls(fragment(0, "{}", { name: "f" })), id: answer };
+      return addUp(readChunks(body, FINISH)).calls[0]?.id;
+    };
+    expect(idIn("chatcmpl-1/ä")).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    expect(idIn("chatcmpl-1")).not.toBe(idIn("chatcmpl-2"));
+    expect(idIn("x".repeat(500))).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  });
+
+  it("may be named after their first fragment", () => {
+    const events = readChunks(
+      calls(fragment(0, '{"a"', { id: "x" })),
+      calls(fragment(0, ":1}", { name: "f" })),
+      FINISH,
+    );
+    expect(addUp(events).calls).toEqual([{ id: "x", name: "f", arguments: '{"a":1}' }]);
+  });
+
+  it("without a name are an error, and nothing when they are empty", () => {
+    expect(addUp(readChunks(calls(fragment(0, "{}", { id: "x" })), FINISH)).end).toBe(
+      "upstream_error",
+    );
+    const empty = readChunks(
+      chunk({ content: "a", tool_calls: [{}, null, fragment(0, null)] }),
+      FINISH,
+    );
+    expect(addUp(empty)).toMatchObject({ text: "a", calls: [], end: "stop" });
+  });
+
+  it("come with the finish reason, after text, and before it", () => {
+    const whole = { tool_calls: [fragment(undefined, "{}", { id: "x", name: "f" })] };
+    const events = readChunks(
+      chunk({ content: "a" }),
+      chunk({ content: null, ...whole }),
+      chunk({ content: "b" }),
+      chunk({}, { finish_reason: "tool_calls" }),
+    );
+    expect(addUp(events)).toMatchObject({ text: "ab", calls: [{ id: "x" }], end: "tool-calls" });
+  });
+
+  it("that go on after other text are an error, never wrong arguments", () => {
+    const events = readChunks(
+      calls(fragment(0, '{"a"', { id: "x", name: "f" })),
+      chunk({ content: "b" }),
+      calls(fragment(0, ":1}")),
+      FINISH,
+    );
+    expect(addUp(events).end).toBe("upstream_error");
+  });
+});
+
+/** The text in this many pieces, some of them empty when it is too short. */
+function split(text: string, count: number): string[] {
+  const size = Math.ceil(text.length / count);
+  return Array.from({ length: count }, (_, index) => text.slice(index * size, (index + 1) * size));
+}
