@@ -5,10 +5,12 @@ import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./serv
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECK_MS = 2_000;
+/** The adapter refuses hosts that it cannot read before we see them; the edge guard has the true one from the raw headers. */
+const ROUTED_HOST = "gateway";
 
 /** Listens with `node:http`. */
 export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<Server> {
-  const listener = getRequestListener(
+  const answer = getRequestListener(
     (request, { incoming }) => {
       const message = incoming as IncomingMessage;
       return fetch(request, {
@@ -30,7 +32,11 @@ export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<
       keepAliveTimeout: QUIET_CONNECTION_SECONDS * 1000,
       noDelay: true,
     },
-    listener,
+    (message, response) => {
+      message.headers.host = ROUTED_HOST;
+      // It never rejects.
+      void answer(message, response);
+    },
   );
   server.timeout = QUIET_CONNECTION_SECONDS * 1000;
   await listen(server, host, port);
