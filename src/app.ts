@@ -1,6 +1,7 @@
 import type { Deps } from "./deps.ts";
 import { guardEdge } from "./http/edge-guard.ts";
 import { chatErrorForm, errorResponse } from "./http/error-response.ts";
+import { leavesBodyUnread } from "./http/leaves-body-unread.ts";
 import { createOpenApiDocument, registerSecuritySchemes } from "./http/openapi-document.ts";
 import { createRouter } from "./http/router.ts";
 import { chatCompletionsRoutes } from "./http/routes/chat-completions.ts";
@@ -31,14 +32,11 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
     const response =
       refusal === undefined
         ? await root.fetch(request, { requestId, arrivedAt, allowSilence })
-        : closing(errorResponse(refusal, requestId, chatErrorForm));
-    response.headers.set("x-request-id", requestId);
+        : errorResponse(refusal, requestId, chatErrorForm);
+    const { headers } = response;
+    headers.set("x-request-id", requestId);
+    // What was refused at the edge may be followed by anything, and a body unread by all of its bytes.
+    if (refusal !== undefined || leavesBodyUnread(request)) headers.set("connection", "close");
     return response;
   };
-}
-
-/** What was refused at the edge may be followed by anything: the connection ends with it. */
-function closing(response: Response): Response {
-  response.headers.set("connection", "close");
-  return response;
 }
