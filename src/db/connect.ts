@@ -21,6 +21,8 @@ export interface ConnectOptions {
 export function connect({ kind, url, driver, waitMs }: ConnectOptions): Database {
   const options: Options<Record<string, PostgresType>> = {
     onnotice: () => undefined,
+    // The driver leaves a failure of this extra query unhandled, which ends the process. Arrays are drizzle's to read.
+    fetch_types: false,
     ...driver,
     connection: { application_name: APPLICATION_NAME, TimeZone: "UTC", ...driver.connection },
   };

@@ -21,7 +21,10 @@ export function toDatabaseError(thrown: unknown): DatabaseError {
   const isFromServer = "severity" in origin;
   const isQuotable = isFromServer && !QUOTES_VALUES.test(code);
   const text = isQuotable ? origin.message : constraintOf(origin);
-  return new DatabaseError(code, `The database answered ${code}${text === "" ? "" : `: ${text}`}.`);
+  return new DatabaseError(
+    code,
+    `The database failed with ${code}${text === "" ? "" : `: ${text}`}.`,
+  );
 }
 
 /**
@@ -30,6 +33,11 @@ export function toDatabaseError(thrown: unknown): DatabaseError {
  */
 export function isUnavailable(error: DatabaseError): boolean {
   return /^(08|53|57)|^(CONNECT|E[A-Z]{3,}$)/.test(error.code);
+}
+
+/** True when the connection that was used is gone, by the server's word or by the system's. */
+export function isConnectionLost(error: DatabaseError): boolean {
+  return /^(CONNECTION_|57P0|ECONN|EPIPE$)/.test(error.code);
 }
 
 function rootCause(thrown: unknown): Error {

@@ -4,6 +4,7 @@ import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { type Db, withTransaction } from "./context.ts";
 import type { Database } from "./database.ts";
+import { toDatabaseError } from "./database-error.ts";
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 /** Any constant does; it is this program's own. */
@@ -19,13 +20,14 @@ export class SchemaTooNewError extends StartRefusal {
 /**
  * Brings the schema to this program's version. One transaction does it all under a lock, so of several
  * replicas one migrates and the others find it done, and a kill leaves the schema as it was.
+ * Throws a StartRefusal when that fails.
  */
 export async function migrate(
   { db }: Pick<Database, "db">,
   migrationsFolder: string = MIGRATIONS_FOLDER,
 ): Promise<void> {
   const known = readMigrationFiles({ migrationsFolder });
-  await withTransaction(db, async (transaction) => {
+  const migrated = withTransaction(db, async (transaction) => {
     await transaction.execute(sql.raw(`set local statement_timeout = ${MIGRATION_TIMEOUT_MS}`));
     await transaction.execute(sql.raw(`set local lock_timeout = ${MIGRATION_TIMEOUT_MS}`));
     await transaction.execute(sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
@@ -34,6 +36,14 @@ export async function migrate(
     for (const migration of known) {
       if (migration.folderMillis > newest) await apply(transaction, migration);
     }
+  });
+  await migrated.catch((thrown: unknown) => {
+    if (thrown instanceof StartRefusal) throw thrown;
+    const cause = toDatabaseError(thrown);
+    throw new StartRefusal(
+      `The schema could not be brought up to date, it is as it was. ${cause.message}`,
+      { cause },
+    );
   });
 }
 

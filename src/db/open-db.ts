@@ -15,10 +15,11 @@ type StoreSettings = Pick<
 
 /**
  * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR.
- * Throws a ProcessLockHeldError when another process uses that folder.
+ * Throws a StartRefusal when the server cannot be reached or another process uses that folder.
  */
 export async function openDatabase(settings: StoreSettings, log: Log): Promise<Database> {
-  if (settings.DATABASE_URL !== undefined) return openPostgres(settings.DATABASE_URL, settings);
+  if (settings.DATABASE_URL !== undefined)
+    return openPostgres(settings.DATABASE_URL, settings, log);
   const dataFolder = resolve(settings.DATA_DIR);
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   const lock = await acquireProcessLock(dataFolder);

@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "../config/settings.ts";
+import type { Log } from "../lib/log.ts";
+import { StartRefusal } from "../lib/start-refusal.ts";
 import { connect } from "./connect.ts";
 import type { Database } from "./database.ts";
+import { type DatabaseError, isUnavailable, toDatabaseError } from "./database-error.ts";
 
 /** Longest a statement, and the wait for a row's lock within it, may take on the server. */
 const STATEMENT_TIMEOUT_MS = 30_000;
@@ -9,15 +13,26 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 
 type PoolSettings = Pick<Settings, "DB_POOL_MAX" | "DB_POOL_WAIT_MS">;
 
-/** A pool on the PostgreSQL server at `url`. */
-export function openPostgres(url: string, settings: PoolSettings): Database {
-  return connect({
+/** How long a start waits for a server that is still starting itself. */
+const START_WAIT_MS = 30_000;
+const START_PAUSE_MS = 250;
+/** Pause before a lost connection is made again; the driver's own would grow to 20 s. */
+const RECONNECT_PAUSE_SECONDS = 0.25;
+
+/** A pool on the PostgreSQL server at `url`. Throws a StartRefusal when there is none to be reached. */
+export async function openPostgres(
+  url: string,
+  settings: PoolSettings,
+  log: Log,
+): Promise<Database> {
+  const database = connect({
     kind: "postgres",
     url,
     waitMs: settings.DB_POOL_WAIT_MS,
     driver: {
       max: settings.DB_POOL_MAX,
       connect_timeout: Math.ceil(settings.DB_POOL_WAIT_MS / 1_000),
+      backoff: () => RECONNECT_PAUSE_SECONDS,
       connection: {
         statement_timeout: STATEMENT_TIMEOUT_MS,
         lock_timeout: LOCK_TIMEOUT_MS,
@@ -25,4 +40,22 @@ export function openPostgres(url: string, settings: PoolSettings): Database {
       },
     },
   });
+  const failure = await waitForServer(database, log);
+  if (failure === undefined) return database;
+  await database.close();
+  throw new StartRefusal(
+    `The database at DATABASE_URL cannot be used: ${failure.code}. ` +
+      "Check its address, user, password and database name, and that the server runs.",
+  );
+}
+
+async function waitForServer({ db }: Database, log: Log): Promise<DatabaseError | undefined> {
+  const deadline = performance.now() + START_WAIT_MS;
+  for (let attempt = 0; ; attempt += 1) {
+    const failure = await db.execute("select 1").then(() => undefined, toDatabaseError);
+    if (failure === undefined) return undefined;
+    if (!isUnavailable(failure) || performance.now() > deadline) return failure;
+    if (attempt === 0) log.warn({ code: failure.code }, "waiting for the database");
+    await sleep(START_PAUSE_MS);
+  }
 }

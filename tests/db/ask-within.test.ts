@@ -44,12 +44,12 @@ describe("asking the database", () => {
     await expect(refused).rejects.toMatchObject({
       name: "DatabaseError",
       code: "23505",
-      message: "The database answered 23505: constraint users_pkey.",
+      message: "The database failed with 23505: constraint users_pkey.",
     });
   });
 
   it("tells the message of a fault in the schema", async () => {
     const refused = askWithin(1_000)(failWith({ code: "42P01", severity: "ERROR" }));
-    await expect(refused).rejects.toThrow("The database answered 42P01: the message.");
+    await expect(refused).rejects.toThrow("The database failed with 42P01: the message.");
   });
 });

@@ -32,7 +32,7 @@ export async function openTestDatabase(): Promise<Database> {
 export async function openEmptyDatabase(): Promise<Database> {
   if (TEST_DATABASE_URL === undefined) return openInMemory();
   const { url, drop } = await createDatabase(TEST_DATABASE_URL);
-  const database = openPostgres(url, { DB_POOL_MAX: 4, DB_POOL_WAIT_MS: WAIT_MS });
+  const database = await openPostgres(url, { DB_POOL_MAX: 4, DB_POOL_WAIT_MS: WAIT_MS }, log);
   return { ...database, close: () => database.close().finally(drop) };
 }
 
