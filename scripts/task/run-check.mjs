@@ -5,7 +5,11 @@ import { script } from "./runtime.mjs";
 const checks = [
   {
     name: "biome",
-    ...script("node_modules/@biomejs/biome/bin/biome", [], ["ci", "--error-on-warnings"]),
+    ...script(
+      "node_modules/@biomejs/biome/bin/biome",
+      [],
+      ["ci", "--error-on-warnings", "--diagnostic-level=warn", "--colors=off"],
+    ),
   },
   { name: "types", ...script("node_modules/typescript/bin/tsc", [], ["-p", "."]) },
   {
