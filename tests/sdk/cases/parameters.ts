@@ -1,13 +1,6 @@
 import type OpenAI from "openai";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  type Body,
-  collect,
-  ENGINES,
-  type EngineGateway,
-  openEngineGateway,
-  say,
-} from "./engine-gateway.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Body, collect, type Engine, type EngineGateway, say } from "../engine-gateway.ts";
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
 /** What stands in no table of the official client's types. */
@@ -39,20 +32,17 @@ const EFFORTS: Readonly<Record<"vllm" | "ollama", readonly (readonly [string, Bo
   ],
 };
 
-describe.each(ENGINES)(
-  "4.3 and 4.4 parameters and effort, by the official client, on %s",
-  (engine) => {
+export function parameterCases(engine: Engine, opened: () => EngineGateway): void {
+  describe("4.3 and 4.4 parameters and effort", () => {
     let world: EngineGateway;
     let client: OpenAI;
     let chatModel: string;
 
-    beforeAll(async () => {
-      world = await openEngineGateway(engine);
+    beforeAll(() => {
+      world = opened();
       client = world.openai;
       chatModel = world.modelId("sim-chat");
     });
-    beforeEach(() => world.simulator.reset());
-    afterAll(() => world?.close());
 
     const ask = (params: Extras) =>
       client.chat.completions.create({
@@ -285,8 +275,8 @@ describe.each(ENGINES)(
     it("takes n of 1 and of null", async () => {
       for (const n of [1, null]) expect((await ask({ n })).choices).toHaveLength(1);
     });
-  },
-);
+  });
+}
 
 /** What a body says of thinking. */
 function effortIn({ think, reasoning_effort, chat_template_kwargs }: Body): Body {
