@@ -31,17 +31,21 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The status an engine answers to a question; undefined when it does not answer. */
+/** The status an engine answers to a question, asked once; undefined when it does not answer. */
 export async function askStatus(
   upstream: Upstream,
   question: Question,
 ): Promise<number | undefined> {
+  const limits = { ...upstream.limits, retries: 0 };
   try {
-    const response = await callUpstream(upstream, {
-      ...question,
-      stream: false,
-      timeoutMs: QUESTION_TIMEOUT_MS,
-    });
+    const response = await callUpstream(
+      { ...upstream, limits },
+      {
+        ...question,
+        stream: false,
+        timeoutMs: QUESTION_TIMEOUT_MS,
+      },
+    );
     response.cancel();
     return response.status;
   } catch {

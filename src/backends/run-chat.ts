@@ -3,7 +3,7 @@ import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
-import { conceal } from "./conceal.ts";
+import { concealError } from "./conceal.ts";
 import { applyEffortRule, type EffortRule } from "./effort-rule.ts";
 import { type ContextOverflow, fitAfterOverflow } from "./fit-after-overflow.ts";
 import { applyParameterRules, type ParameterTable } from "./parameter-rules.ts";
@@ -40,6 +40,8 @@ export interface Chat {
 
 type Batch = readonly ChatEvent[];
 
+const NO_OMISSIONS: ReadonlySet<Omission> = new Set();
+
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_BODY_TIMEOUT_MS = 5_000;
@@ -50,38 +52,27 @@ export function createChat(engine: ChatEngine): Chat {
   const refused = new Map<string, ReadonlySet<Omission>>();
   let listed = "";
 
+  const omissionsFor = ({ id }: Model) => refused.get(id) ?? NO_OMISSIONS;
   const prepare = (request: ChatRequest, model: Model) => {
     let prepared = request;
-    for (const omission of refused.get(model.id) ?? []) prepared = omission.leaveOut(prepared);
+    for (const omission of omissionsFor(model)) prepared = omission.leaveOut(prepared);
     prepared = applyParameterRules(prepared, model, engine.parameters);
     return applyEffortRule(prepared, model, engine.effort);
-  };
-
-  /** The request changed so that the engine may take it; throws when there is no such way. */
-  const correct = (request: ChatRequest, model: Model, refusal: UpstreamRefusal): ChatRequest => {
-    const { status, message } = refusal;
-    if (status !== 400 || message === undefined) throw refusalError(refusal);
-    const known = refused.get(model.id) ?? new Set();
-    const omission = engine.omissions.find((one) => !known.has(one) && one.isCause(message));
-    if (omission !== undefined) {
-      refused.set(model.id, new Set([...known, omission]));
-      return request;
-    }
-    const overflow = engine.readOverflow(message);
-    if (overflow === undefined) throw refusalError(refusal);
-    return fitAfterOverflow(request, model, overflow);
   };
 
   const run = async (request: ChatRequest, model: Model, { signal }: CallOptions) => {
     let current = request;
     // Each omission helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
     for (let correctionsLeft = engine.omissions.length + 2; ; correctionsLeft--) {
+      const omitted = omissionsFor(model);
       const response = await send(engine, prepare(current, model), { model, signal });
       if (isSuccess(response)) return readAnswer(engine, response, request.stream);
       const refusal = await readRefusal(engine, response);
       signal.throwIfAborted();
-      if (correctionsLeft <= 0) throw refusalError(refusal);
-      current = correct(current, model, refusal);
+      const omission = correctionsLeft > 0 ? findOmission(engine, refusal, omitted) : undefined;
+      if (omission !== undefined)
+        refused.set(model.id, new Set([...omissionsFor(model), omission]));
+      else current = fitToRefusal(engine, current, model, refusal);
     }
   };
 
@@ -92,6 +83,29 @@ export function createChat(engine: ChatEngine): Chat {
   };
 
   return { run, prepare, noteModels };
+}
+
+/** What to leave out after this refusal that was not left out before. */
+function findOmission(
+  { omissions }: ChatEngine,
+  { status, message }: UpstreamRefusal,
+  omitted: ReadonlySet<Omission>,
+): Omission | undefined {
+  if (status !== 400 || message === undefined) return undefined;
+  return omissions.find((omission) => !omitted.has(omission) && omission.isCause(message));
+}
+
+/** The request cut to what the engine says fits. Throws the refusal when it is about something else. */
+function fitToRefusal(
+  { readOverflow, upstream }: ChatEngine,
+  request: ChatRequest,
+  model: Model,
+  refusal: UpstreamRefusal,
+): ChatRequest {
+  const { status, message } = refusal;
+  const overflow = status === 400 && message !== undefined ? readOverflow(message) : undefined;
+  if (overflow === undefined) throw concealError(refusalError(refusal), upstream);
+  return fitAfterOverflow(request, model, overflow);
 }
 
 function send(
@@ -114,18 +128,21 @@ async function readAnswer(
 ): Promise<ChatEvents> {
   if (!stream) {
     const batch = codec.readAnswer(await response.text(MAX_ANSWER_BYTES));
-    throwIfFailed(batch);
+    throwIfFailed(batch, upstream);
     return onlyBatch(batch);
   }
-  const events = new UpstreamEvents(response, codec.streamReader(upstream.limits.maxEventBytes));
-  throwIfFailed(await events.peek());
+  const events = new UpstreamEvents(response, {
+    reader: codec.streamReader(upstream.limits.maxEventBytes),
+    upstream,
+  });
+  throwIfFailed(await events.peek(), upstream);
   return events;
 }
 
 /** An answer that fails before it has said anything is no answer: the status is still free to say so. */
-function throwIfFailed(batch: Batch): void {
+function throwIfFailed(batch: Batch, upstream: Upstream): void {
   const first = batch.find((event) => event.type !== "start");
-  if (first?.type === "error") throw first.error;
+  if (first?.type === "error") throw concealError(first.error, upstream);
 }
 
 async function* onlyBatch(batch: Batch): AsyncGenerator<Batch> {
@@ -133,13 +150,12 @@ async function* onlyBatch(batch: Batch): AsyncGenerator<Batch> {
 }
 
 async function readRefusal(
-  { codec, upstream }: ChatEngine,
+  { codec }: ChatEngine,
   response: UpstreamResponse,
 ): Promise<UpstreamRefusal> {
-  const message = codec.readErrorMessage(await readErrorBody(response));
   return {
     status: response.status,
-    message: message === undefined ? undefined : conceal(message, upstream),
+    message: codec.readErrorMessage(await readErrorBody(response)),
     retryAfterSeconds: response.retryAfterSeconds,
   };
 }

@@ -2,6 +2,8 @@ import type { StreamReader } from "../codecs/codec.ts";
 import type { ChatEvent } from "../core/chat-event.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { UpstreamResponse } from "./call-upstream.ts";
+import { concealError } from "./conceal.ts";
+import type { Upstream } from "./upstream.ts";
 
 type Batch = readonly ChatEvent[];
 type Step = IteratorResult<Batch, undefined>;
@@ -19,12 +21,17 @@ const REST = { reads: 16, timeoutMs: 1_000 };
 export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
   readonly #response: UpstreamResponse;
   readonly #reader: StreamReader;
+  readonly #upstream: Upstream;
   #ended = false;
   #peeked: Batch | undefined;
 
-  constructor(response: UpstreamResponse, reader: StreamReader) {
+  constructor(
+    response: UpstreamResponse,
+    { reader, upstream }: { readonly reader: StreamReader; readonly upstream: Upstream },
+  ) {
     this.#response = response;
     this.#reader = reader;
+    this.#upstream = upstream;
   }
 
   [Symbol.asyncIterator](): this {
@@ -67,13 +74,14 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
       const batch = this.#reader.read(value);
       const last = batch.at(-1);
       if (last?.type === "finish") this.#finish();
-      if (last?.type === "error") this.#cut();
-      return batch;
+      if (last?.type !== "error") return batch;
+      this.#cut();
+      return [...batch.slice(0, -1), this.#errorEvent(last.error)];
     } catch (thrown) {
       this.#cut();
       // Anything else is the client's reason for leaving.
       if (!(thrown instanceof ServiceError)) throw thrown;
-      return [{ type: "error", error: thrown }];
+      return [this.#errorEvent(thrown)];
     }
   }
 
@@ -81,7 +89,11 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
     this.#ended = true;
     const batch = this.#reader.end();
     if (batch.length > 0) return batch;
-    return [{ type: "error", error: new ServiceError("upstream_error", "The answer broke off.") }];
+    return [this.#errorEvent(new ServiceError("upstream_error", "The answer broke off."))];
+  }
+
+  #errorEvent(error: ServiceError): ChatEvent {
+    return { type: "error", error: concealError(error, this.#upstream) };
   }
 
   #cut(): void {

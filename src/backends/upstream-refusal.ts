@@ -3,7 +3,7 @@ import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 /** An engine's answer with a status other than success. */
 export interface UpstreamRefusal {
   readonly status: number;
-  /** The engine's own words, free of our key and its address. */
+  /** The engine's own words as they came: they may hold our key. */
   readonly message: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 }
@@ -28,7 +28,7 @@ const TELLS_TO_WAIT: ReadonlySet<ErrorCode> = new Set(["rate_limit_exceeded", "o
 /** What a client is told to wait when an overloaded engine does not say. */
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
-/** The error a client sees for a refusal. */
+/** The error for a refusal, the engine's words still as they came. */
 export function refusalError({
   status,
   message,

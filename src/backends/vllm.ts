@@ -70,7 +70,8 @@ export function createVllm(upstream: Upstream): Backend {
     },
     async isReachable(signal) {
       const status = await askStatus(upstream, { path: "/health", signal });
-      if (status !== 404) return status === 200;
+      if (status === undefined || status === 200 || status >= 500) return status === 200;
+      // Not every server of this format has the path.
       return (await askStatus(upstream, { path: "/v1/models", signal })) === 200;
     },
     countTokens: (request, model, options) =>

@@ -187,6 +187,17 @@ describe("The single-machine engine", () => {
     },
   );
 
+  it("retries each of many first calls at once", async () => {
+    const backend = ollama();
+    const model = { ...MODEL, id: "sim-small" };
+    const calls = Array.from({ length: 10 }, () =>
+      collect(backend.chat(chatRequest({ effort: "high" }), model, { signal: never() })),
+    );
+    for (const events of await Promise.all(calls)) {
+      expect(events.at(-1)).toMatchObject({ type: "finish" });
+    }
+  });
+
   it("remembers it, so that the next call does not pay, until the models change", async () => {
     const backend = ollama();
     const model = { ...MODEL, id: "sim-small" };

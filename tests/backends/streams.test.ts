@@ -4,6 +4,7 @@ import { startSimulator, type TestSimulator } from "../support/start-simulator.t
 import {
   chatRequest,
   collect,
+  ENGINE_KEY,
   ENGINES,
   MODEL,
   never,
@@ -105,11 +106,17 @@ describe.each(ENGINES)("A stream that fails ($name)", (engine) => {
     expect((await serviceErrorOf(chat())).status).toBeGreaterThanOrEqual(500);
   });
 
-  it("an error in the middle of the stream is its last event", async () => {
-    simulator.script({ text: TEXT, error: { at: 4 } });
+  it("an error in the middle of the stream is its last event, without key and address", async () => {
+    const message = `${ENGINE_KEY} is wrong at ${simulator.url}`;
+    const body = engine.name === "vllm" ? { error: { message } } : { error: message };
+    simulator.script({ text: TEXT, error: { at: 4, body } });
     const events = await collect(chat());
     expect(textOf(events)).not.toBe("");
-    expect(lastError(events).status).toBeGreaterThanOrEqual(500);
+    const error = lastError(events);
+    expect(error.status).toBeGreaterThanOrEqual(500);
+    expect(error.message).toContain("is wrong");
+    expect(error.message).not.toContain(ENGINE_KEY);
+    expect(error.message).not.toContain("127.0.0.1");
   });
 
   it("S12 an engine that never tells its usage: none is made up", async () => {
