@@ -4,7 +4,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Model } from "./backend.ts";
 
 /** What an engine is told: nothing (its own default), thinking off or on, or how much. */
-export type EffortSetting = "default" | "off" | "on" | "low" | "medium" | "high";
+type EffortSetting = "default" | "off" | "on" | "low" | "medium" | "high";
 
 /** One row of the specification's table of reasoning efforts. */
 export interface EffortRule {

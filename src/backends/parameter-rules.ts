@@ -28,7 +28,7 @@ export interface ParameterTable {
   readonly others: { readonly rule: "apply"; readonly except: readonly string[] };
 }
 
-export type NumberParameter = "temperature" | "top_p" | "top_k" | "max_tokens";
+type NumberParameter = "temperature" | "top_p" | "top_k" | "max_tokens";
 
 /** The column "Local", for both local engines. */
 export const LOCAL_PARAMETERS: ParameterTable = {

@@ -13,7 +13,7 @@ export interface Registry {
   /** The configured backends; the local engine comes first. */
   readonly backends: readonly Backend[];
   readonly models: ModelCatalog;
-  /** Stops the background work and lets go of idle connections. */
+  /** Stops the background work and closes all connections. */
   readonly close: () => Promise<void>;
 }
 
@@ -56,8 +56,10 @@ function createLocal(settings: Settings, upstream: Upstream): Backend {
 
 function localUpstream(settings: Settings, client: HttpClient, clock: Clock): Upstream {
   const key = settings.LLM_API_KEY;
+  const address = settings.LLM_BASE_URL ?? DEFAULT_ADDRESSES[settings.LLM_BACKEND];
   return {
-    address: settings.LLM_BASE_URL ?? DEFAULT_ADDRESSES[settings.LLM_BACKEND],
+    // Many programs want the address with this end, so it is often given so.
+    address: address.replace(/\/v1$/, ""),
     addressSetting: "LLM_BASE_URL",
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
     secrets: key === undefined ? [] : [key],

@@ -25,7 +25,7 @@ export interface ChatEngine {
 }
 
 /** Something that some models refuse and that a call can do without: it is left out, and the call made again. */
-export interface Omission {
+interface Omission {
   readonly isCause: (message: string) => boolean;
   readonly leaveOut: (request: ChatRequest) => ChatRequest;
 }

@@ -32,6 +32,6 @@ export interface HttpChunk {
  */
 export interface HttpClient {
   readonly send: (request: HttpRequest) => Promise<HttpResponse>;
-  /** Closes idle connections. */
+  /** Closes all connections, as far as the runtime lets us hold them. */
   readonly close: () => Promise<void>;
 }

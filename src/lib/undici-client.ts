@@ -18,7 +18,7 @@ export function createUndiciClient(): HttpClient {
         await request(url, { dispatcher: agent, method, headers, body: body ?? null, signal }),
       );
     },
-    close: () => agent.close(),
+    close: () => agent.destroy(),
   };
 }
 

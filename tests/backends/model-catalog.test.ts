@@ -66,6 +66,11 @@ describe("4.2 model resolution", () => {
     expect(error).toMatchObject({ status: 404, code: "model_not_found", param: "model" });
   });
 
+  it("the engine's address may end in /v1", async () => {
+    const models = catalog({ LLM_BACKEND: "vllm", LLM_BASE_URL: `${simulator.url}/v1` });
+    expect(await idOf(models, undefined)).toBe("sim-chat");
+  });
+
   it("lists chat models alone", async () => {
     const ids = (await catalog({ LLM_BACKEND: "vllm" }).list()).map(({ id }) => id);
     expect(ids).toEqual(["sim-chat", "sim-thinker", "sim-small"]);

@@ -14,7 +14,7 @@ export const ENGINE_KEY = "sk-canary-of-the-engine-0123456789";
 /** A port that nobody listens on: the system gives no low ones away. */
 export const CLOSED_PORT = 1;
 
-export const client = createHttpClient();
+const client = createHttpClient();
 
 export function upstreamAt(address: string, limits: Partial<UpstreamLimits> = {}): Upstream {
   return {
