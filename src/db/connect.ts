@@ -6,6 +6,8 @@ import type { Database } from "./database.ts";
 
 /** Seconds that open queries get when the pool closes. */
 const CLOSE_TIMEOUT_SECONDS = 5;
+/** Pause before a lost connection is made again; the driver's own would grow to 20 s. */
+const RECONNECT_PAUSE_SECONDS = 0.25;
 const APPLICATION_NAME = "inference-gateway";
 
 export interface ConnectOptions {
@@ -23,6 +25,7 @@ export function connect({ kind, url, driver, waitMs }: ConnectOptions): Database
     onnotice: () => undefined,
     // The driver leaves a failure of this extra query unhandled, which ends the process. Arrays are drizzle's to read.
     fetch_types: false,
+    backoff: () => RECONNECT_PAUSE_SECONDS,
     ...driver,
     connection: { application_name: APPLICATION_NAME, TimeZone: "UTC", ...driver.connection },
   };

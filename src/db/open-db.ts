@@ -8,6 +8,9 @@ import { embeddedArchive } from "./embedded-archive.ts";
 import { openEmbedded } from "./open-embedded.ts";
 import { openPostgres } from "./open-postgres.ts";
 
+/** Longest a statement may keep the embedded database from answering. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+
 type StoreSettings = Pick<
   Settings,
   "DATABASE_URL" | "DATA_DIR" | "DB_POOL_MAX" | "DB_POOL_WAIT_MS"
@@ -28,6 +31,7 @@ export async function openDatabase(settings: StoreSettings, log: Log): Promise<D
       dataFolder,
       archive: embeddedArchive(),
       waitMs: settings.DB_POOL_WAIT_MS,
+      statementMs: STATEMENT_TIMEOUT_MS,
       log,
     });
     return { ...database, close: () => database.close().finally(() => lock.release()) };

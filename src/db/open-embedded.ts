@@ -2,13 +2,16 @@ import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../lib/log.ts";
+import { within } from "../lib/within.ts";
 import { connect } from "./connect.ts";
+import type { Db } from "./context.ts";
 import type { Database } from "./database.ts";
-import { type EmbeddedServer, startEmbedded } from "./start-embedded.ts";
+import { keepRunning } from "./keep-running.ts";
+import { startEmbedded } from "./start-embedded.ts";
 
 /** Systems cut a socket's path at 104 or 108 bytes. */
 const SOCKET_PATH_MAX_BYTES = 100;
-const RESTART_DELAY_MS = 500;
+const WATCH_INTERVAL_MS = 5_000;
 
 export interface OpenEmbeddedOptions {
   /** Folder that holds the database's folder; undefined keeps the database in memory. */
@@ -17,12 +20,14 @@ export interface OpenEmbeddedOptions {
   readonly archive: string | undefined;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
+  /** A statement that takes longer costs the thread its life: the embedded database knows no limit of its own. */
+  readonly statementMs: number;
   readonly log: Log;
 }
 
 /** PostgreSQL in a thread of this process, reached over a private unix socket. The caller holds the folder's lock. */
 export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Database> {
-  const { dataFolder, archive, waitMs, log } = options;
+  const { dataFolder, archive, waitMs, statementMs, log } = options;
   const socketFolder = await makeSocketFolder(dataFolder);
   const socketPath = join(socketFolder, "socket");
   const folder = dataFolder === undefined ? undefined : join(dataFolder, "database");
@@ -42,9 +47,11 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
       database: "postgres",
     },
   });
+  const watch = watchAnswers(database.db, statementMs, thread.replace);
   return {
     ...database,
     async close() {
+      clearInterval(watch);
       await database.close();
       await thread.stop();
       await rm(socketFolder, { recursive: true, force: true });
@@ -63,33 +70,21 @@ async function makeSocketFolder(dataFolder: string | undefined): Promise<string>
   return wanted;
 }
 
-/** Starts the thread, and starts it again whenever it is lost; queries fail meanwhile. */
-async function keepRunning(
-  start: (onLost: (cause: string) => void) => Promise<EmbeddedServer>,
-  log: Log,
-): Promise<{ readonly stop: () => Promise<void> }> {
-  let isStopping = false;
-  let timer: NodeJS.Timeout | undefined;
-
-  const startAgain = (cause: string): void => {
-    if (isStopping) return;
-    log.error({ cause }, "the embedded database is lost, starting it again");
-    timer = setTimeout(() => {
-      current = start(startAgain);
-      current.catch((thrown: unknown) => startAgain(String(thrown)));
-    }, RESTART_DELAY_MS);
+/** Asks the database from time to time, and calls `onOverrun` when a statement keeps it from answering. */
+function watchAnswers(
+  db: Db,
+  statementMs: number,
+  onOverrun: (cause: string) => void,
+): NodeJS.Timeout {
+  let isAsking = false;
+  const overrun = new Error(`no answer within ${statementMs} ms`);
+  const ask = async (): Promise<void> => {
+    if (isAsking) return;
+    isAsking = true;
+    await within(db.execute("select 1"), statementMs, () => overrun).catch((thrown: unknown) => {
+      if (thrown === overrun) onOverrun(overrun.message);
+    });
+    isAsking = false;
   };
-
-  let current = start(startAgain);
-  await current;
-  return {
-    async stop() {
-      isStopping = true;
-      clearTimeout(timer);
-      await current.then(
-        (server) => server.stop(),
-        () => undefined,
-      );
-    },
-  };
+  return setInterval(() => void ask(), Math.min(WATCH_INTERVAL_MS, statementMs)).unref();
 }

@@ -16,8 +16,6 @@ type PoolSettings = Pick<Settings, "DB_POOL_MAX" | "DB_POOL_WAIT_MS">;
 /** How long a start waits for a server that is still starting itself. */
 const START_WAIT_MS = 30_000;
 const START_PAUSE_MS = 250;
-/** Pause before a lost connection is made again; the driver's own would grow to 20 s. */
-const RECONNECT_PAUSE_SECONDS = 0.25;
 
 /** A pool on the PostgreSQL server at `url`. Throws a StartRefusal when there is none to be reached. */
 export async function openPostgres(
@@ -32,7 +30,6 @@ export async function openPostgres(
     driver: {
       max: settings.DB_POOL_MAX,
       connect_timeout: Math.ceil(settings.DB_POOL_WAIT_MS / 1_000),
-      backoff: () => RECONNECT_PAUSE_SECONDS,
       connection: {
         statement_timeout: STATEMENT_TIMEOUT_MS,
         lock_timeout: LOCK_TIMEOUT_MS,

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** How long the first start, which may have to make the database, can take. */
 const START_TIMEOUT_MS = 60_000;
@@ -20,6 +21,8 @@ interface Report {
 export interface EmbeddedServer {
   /** Resolves when the database is closed and its thread has ended. */
   readonly stop: () => Promise<void>;
+  /** Ends the thread at once, whatever it does; what was committed is safe. */
+  readonly kill: () => Promise<void>;
 }
 
 /**
@@ -55,6 +58,9 @@ export async function startEmbedded(
       await ended;
       clearTimeout(timer);
     },
+    async kill() {
+      await worker.terminate();
+    },
   };
 }
 
@@ -75,5 +81,5 @@ async function started(worker: Worker, ended: Promise<string>): Promise<void> {
   clearTimeout(timer);
   if (failure === undefined) return;
   await worker.terminate();
-  throw new Error(`The embedded database did not start: ${failure}`);
+  throw new StartRefusal(`The embedded database did not start: ${failure}`);
 }

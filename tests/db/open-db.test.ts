@@ -5,7 +5,9 @@ import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
+import { embeddedArchive } from "../../src/db/embedded-archive.ts";
 import { openDatabase } from "../../src/db/open-db.ts";
+import { openEmbedded } from "../../src/db/open-embedded.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type Program, spawnProgram } from "../support/spawn-program.ts";
 
@@ -78,6 +80,23 @@ describe("the embedded database", () => {
     clearInterval(beat);
     await database.close();
     expect(longestGapMs).toBeLessThan(tookMs / 3);
+  });
+
+  it("is replaced when a statement hangs it, with all that was committed", async () => {
+    const database = await openEmbedded({
+      dataFolder: folder,
+      archive: embeddedArchive(),
+      waitMs: 500,
+      statementMs: 1_000,
+      log,
+    });
+    await database.db.execute(sql`create table kept (id int)`);
+    await database.db.execute(sql`insert into kept values (1)`);
+    const hanging = database.db.execute(sql`select count(*) from generate_series(1, 1e15::bigint)`);
+    await expect(hanging).rejects.toThrow();
+    await expect.poll(() => database.ping(), { timeout: 10_000 }).toBe(true);
+    expect(await database.db.execute(sql`select * from kept`)).toHaveLength(1);
+    await database.close();
   });
 
   it("rolls a transaction back as a whole", async () => {

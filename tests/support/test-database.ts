@@ -19,6 +19,7 @@ const PREPARE = fileURLToPath(
   new URL("../../scripts/prepare-embedded-database.mjs", import.meta.url),
 );
 const WAIT_MS = 10_000;
+const STATEMENT_MS = 60_000;
 const log = createLog("error");
 
 /** A fresh, migrated database of its own, gone when closed. */
@@ -50,7 +51,13 @@ export async function createDatabase(
 async function openInMemory(): Promise<Database> {
   // Makes the archive when the installation has not.
   if (!existsSync(embeddedArchive())) await promisify(execFile)(process.execPath, [PREPARE]);
-  return openEmbedded({ dataFolder: undefined, archive: embeddedArchive(), waitMs: WAIT_MS, log });
+  return openEmbedded({
+    dataFolder: undefined,
+    archive: embeddedArchive(),
+    waitMs: WAIT_MS,
+    statementMs: STATEMENT_MS,
+    log,
+  });
 }
 
 async function execute(url: string, statement: string): Promise<void> {
