@@ -35,7 +35,7 @@ export interface Stage {
   readonly engine: Engine;
   readonly simulator: TestSimulator;
   readonly gateway: TestGateway;
-  /** Checks that the server is unhurt, stops it and tells the usage rows it has written. */
+  /** Checks that the server is unhurt, stops it and tells the usage rows it has written; once, however often it is asked. */
   readonly finish: () => Promise<readonly StoredUsage[]>;
 }
 
@@ -57,6 +57,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     DATA_DIR: dataDir,
     ...environment,
   });
+  let finished: Promise<readonly StoredUsage[]> | undefined;
   const finish = async () => {
     try {
       await expectUnhurt(gateway);
@@ -71,7 +72,15 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       await rm(dataDir, { recursive: true, force: true });
     }
   };
-  return { engine, simulator, gateway, finish };
+  return {
+    engine,
+    simulator,
+    gateway,
+    finish: () => {
+      finished ??= finish();
+      return finished;
+    },
+  };
 }
 
 /** The same process still answers. */

@@ -1,0 +1,327 @@
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import type { Moment, Script } from "../../scripts/simulator/script.ts";
+import { callGateway, chatBody } from "../support/call-gateway.ts";
+import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
+import { readChatStream } from "../support/chat-stream.ts";
+import {
+  CHAT_CALLS,
+  ENGINES,
+  type Engine,
+  expectCleanOutput,
+  type Stage,
+  startStage,
+} from "../support/engine-stage.ts";
+import { expectChatError } from "../support/expect-chat-error.ts";
+import type { RawResponse } from "../support/raw-client.ts";
+import type { StoredUsage } from "../support/stored-usage.ts";
+
+const STREAMS = 30;
+/** Streams whose bytes arrive one by one, each in a segment of its own. */
+const SLOW_STREAMS = 8;
+const TEXT = "One two three four five six seven eight nine ten.";
+/** With the fragments below: the role (vLLM alone), ten pieces, the ending. */
+const PIECES = { fragmentCharacters: 5 };
+const GARBAGE = {
+  "truncated JSON": '{"choices":[{"delta":{"content":"zzz-garbage',
+  HTML: "<html><body>zzz-garbage 502 Bad Gateway</body></html>",
+  null: "null",
+  "an array": '["zzz-garbage"]',
+};
+const CUTS: readonly (readonly [string, number | "terminal"])[] = [
+  ["0", 0],
+  ["1", 1],
+  ["5", 5],
+  ["the last but one", "terminal"],
+];
+const CASES = ["s01", "s02", "s03", "s04", "s09", "s11", "s12"];
+
+const table = createCaseTable();
+noteLaterRoutes(table, ["S01", "S02", "S03", "S04", "S09", "S11", "S12"]);
+
+for (const engine of ENGINES) describe(`streams of ${engine}`, () => casesOf(engine));
+
+function casesOf(engine: Engine): void {
+  let stage: Stage;
+  /** What the usage rows of each case must be, in no order. */
+  const expected = new Map<string, Expected[]>();
+
+  beforeAll(async () => {
+    stage = await startStage({ engine, models: CASES });
+  });
+  afterAll(() => stage.finish());
+
+  const shows = (id: string, where: string, sentence: string, test: () => Promise<void>) =>
+    table.shows(id, `chat, ${engine}${where}`, sentence, test);
+  const expectRow = (name: string, row: Expected) =>
+    expected.set(name, [...(expected.get(name) ?? []), row]);
+
+  /** One call answered by one script. */
+  const call = (name: string, script: Omit<Script, "match">, body: object = { stream: true }) => {
+    stage.simulator.script({
+      match: { model: modelOf(engine, name), path: CHAT_CALLS[engine] },
+      ...script,
+    });
+    return callGateway(stage.gateway.port, { body: chatBody(name, { ...body }) });
+  };
+
+  shows("S01", "", `${STREAMS} streams cut inside characters come out whole`, async () => {
+    const streams = Array.from({ length: STREAMS }, async (_, seed) => {
+      const text = mixedText(seed);
+      const isSlow = seed < SLOW_STREAMS;
+      const segments = { bytes: isSlow ? 1 : 1 + (seed % 5), delayMs: isSlow ? 1 : 0 };
+      const stream = seed % 3 !== 2;
+      const body = chatBody("s01", { stream, seed });
+      stage.simulator.script({
+        match: { body: `"seed":${seed}}` },
+        text,
+        segments,
+        fragmentCharacters: 7,
+      });
+      stage.simulator.script({
+        match: { body: `"seed":${seed},` },
+        text,
+        segments,
+        fragmentCharacters: 7,
+      });
+      const response = await callGateway(stage.gateway.port, { body });
+      const answer = stream ? readChatStream(response).text : contentOf(response.json());
+      expect(answer).not.toContain("\uFFFD");
+      expect(answer).toBe(text);
+      expectRow("s01", { success: true });
+    });
+    await Promise.all(streams);
+  });
+
+  for (const [name, stream] of Object.entries(lineEndings(engine))) {
+    shows("S02", `: ${name}`, "reads as the reference", async () => {
+      const headers = { "content-type": contentTypes[engine] };
+      for (const segments of [undefined, { bytes: 1, delayMs: 0 }, { bytes: 7, delayMs: 1 }]) {
+        const respond = { status: 200, headers, body: stream };
+        const response = await call("s02", { respond, ...(segments && { segments }) });
+        const { text, finishReason, error, isDone } = readChatStream(response);
+        expect({ text, finishReason, error, isDone }).toEqual({
+          text: "é😀 line\nend",
+          finishReason: "stop",
+          error: undefined,
+          isDone: true,
+        });
+        expectRow("s02", { success: true, outputTokens: 4 });
+      }
+    });
+  }
+
+  for (const [name, at] of CUTS) {
+    // What was said before the break has time to arrive on its own.
+    shows("S03", `: RST after ${name}`, "tells the failure and never ends bare", async () => {
+      const script: Script = { text: TEXT, ...PIECES, cut: { at, how: "reset" }, ...pause(at) };
+      const startedAt = Date.now();
+      const response = await call("s03", script);
+      expect(Date.now() - startedAt).toBeLessThan(5_000);
+      if (at === 0) expectChatError(response, 502, "upstream_error");
+      else expectFailedStream(response, TEXT);
+      expectRow("s03", { success: false, outcome: "error" });
+    });
+  }
+  shows("S03", ": RST, not streaming", "is a 502", async () => {
+    for (const at of [0, 1] as const) {
+      const response = await call("s03", { text: TEXT, cut: { at, how: "reset" } }, {});
+      expectChatError(response, 502, "upstream_error");
+      expectRow("s03", { success: false, outcome: "error" });
+    }
+  });
+
+  for (const how of ["fin", "end"] as const) {
+    for (const at of [0, 3, 9]) {
+      shows("S04", `: ${how} after ${at}`, "is a failure, never a silent end", async () => {
+        const response = await call("s04", {
+          text: TEXT,
+          ...PIECES,
+          cut: { at, how },
+          ...pause(at),
+        });
+        if (at === 0) expectChatError(response, 502, "upstream_error");
+        else expectFailedStream(response, TEXT);
+        expectRow("s04", { success: false, outcome: "error" });
+      });
+    }
+  }
+
+  for (const [name, line] of Object.entries(GARBAGE)) {
+    shows("S09", `: ${name}`, "ends the stream with an error and is not passed on", async () => {
+      const response = await call("s09", { text: TEXT, ...PIECES, inject: { at: 4, line } });
+      expectFailedStream(response, TEXT);
+      expect(response.text).not.toContain("zzz-garbage");
+      const first = await call("s09", { text: TEXT, inject: { at: 0, line } });
+      expectChatError(first, 502, "upstream_error");
+      const whole = await call("s09", { text: TEXT, inject: { at: 0, line } }, {});
+      expectChatError(whole, 502, "upstream_error");
+      for (let row = 0; row < 3; row += 1) expectRow("s09", { success: false, outcome: "error" });
+    });
+  }
+
+  shows("S11", "", "is an HTTP error when the first event is one", async () => {
+    const response = await call("s11", { text: TEXT, error: { at: 0 } });
+    expect(response.status).toBeGreaterThanOrEqual(500);
+    expectChatError(response, response.status);
+    expectRow("s11", { success: false, outcome: "error" });
+    const later = await call("s11", { text: TEXT, ...PIECES, error: { at: 5 } });
+    expectFailedStream(later, TEXT);
+    expectRow("s11", { success: false, outcome: "error" });
+  });
+
+  shows("S12", "", "estimates the tokens an engine never tells", async () => {
+    const streamed = await call("s12", { text: TEXT, usage: null });
+    expect(readChatStream(streamed)).toMatchObject({
+      text: TEXT,
+      finishReason: "stop",
+      isDone: true,
+    });
+    const options = { stream: true, stream_options: { include_usage: true } };
+    const { usage } = readChatStream(await call("s12", { text: TEXT, usage: null }, options));
+    if (usage !== undefined) expectWholeNumbers(usage.prompt_tokens, usage.completion_tokens);
+    const whole = await call("s12", { text: TEXT, usage: null }, {});
+    expect(whole.status).toBe(200);
+    for (let row = 0; row < 3; row += 1) expectRow("s12", { success: true, estimated: true });
+  });
+
+  shows("I4", "", "has written exactly one true usage row for each of these calls", async () => {
+    const rows = await stage.finish();
+    expectCleanOutput(stage.gateway);
+    for (const [name, wanted] of expected) {
+      const found = rows.filter(({ model }) => model === name);
+      expect([name, found.length]).toEqual([name, wanted.length]);
+      for (const row of found) expectWholeNumbers(row.inputTokens, row.outputTokens, row.latencyMs);
+      expect([name, found.map(pick).sort()]).toEqual([name, wanted.map(complete).map(pick).sort()]);
+    }
+    const cut = rows.filter(({ model, success }) => model === "s03" && !success);
+    expect(cut.some(({ outputTokens }) => outputTokens > 0)).toBe(true);
+  });
+}
+
+function pause(at: Moment): Pick<Script, "stall"> {
+  return { stall: { at, forMs: 60 } };
+}
+
+type Expected = Pick<StoredUsage, "success"> &
+  Partial<Pick<StoredUsage, "outcome" | "estimated" | "outputTokens">>;
+
+function complete(row: Expected): Pick<StoredUsage, "success" | "outcome" | "estimated"> {
+  return { outcome: row.success ? "ok" : "error", estimated: !row.success, ...row };
+}
+
+function pick({
+  success,
+  outcome,
+  estimated,
+}: Pick<StoredUsage, "success" | "outcome" | "estimated">) {
+  return `${success} ${outcome} ${estimated ? "estimated" : "measured"}`;
+}
+
+function modelOf(engine: Engine, name: string): string {
+  return engine === "ollama" ? `${name}:latest` : name;
+}
+
+function expectWholeNumbers(...values: readonly number[]): void {
+  for (const value of values) {
+    expect(Number.isInteger(value)).toBe(true);
+    expect(value).toBeGreaterThanOrEqual(0);
+  }
+}
+
+/** A stream that broke off: some of the text, the error, `[DONE]`. */
+function expectFailedStream(response: RawResponse, whole: string): void {
+  // When the break is read together with the first events, nothing was said yet and the status is still free.
+  if (response.status !== 200) {
+    expectChatError(response, 502, "upstream_error");
+    return;
+  }
+  const { text, error, finishReason, isDone } = readChatStream(response);
+  expect(whole.startsWith(text)).toBe(true);
+  expect(error).toMatchObject({ type: "api_error", code: "upstream_error" });
+  expect([finishReason, isDone]).toEqual([undefined, true]);
+}
+
+function contentOf(answer: unknown): string {
+  return (answer as { choices: [{ message: { content: string } }] }).choices[0].message.content;
+}
+
+/** Characters of one to four bytes, joined emoji, combining marks, right-to-left text; the same for the same seed. */
+function mixedText(seed: number): string {
+  const parts = [
+    "a",
+    "é",
+    "ß",
+    "漢字",
+    "ไทย",
+    "한국어",
+    "😀",
+    "👩‍👩‍👧‍👦",
+    "🏳️‍🌈",
+    "e\u0301",
+    "שלום",
+    "𝒳",
+    "\u200d",
+    "\n",
+    '"',
+    "\\",
+  ];
+  let state = seed + 1;
+  let text = "";
+  for (let length = 0; length < 24; length += 1) {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    text += parts[Math.floor(state / 65_536) % parts.length];
+  }
+  return text;
+}
+
+const contentTypes: Readonly<Record<Engine, string>> = {
+  vllm: "text/event-stream; charset=utf-8",
+  ollama: "application/x-ndjson",
+};
+
+/** The same answer in every form that the format allows. */
+function lineEndings(engine: Engine): Readonly<Record<string, string>> {
+  if (engine === "ollama") {
+    const line = (content: string, rest: object = { done: false }) =>
+      JSON.stringify({ model: "s02", message: { role: "assistant", content }, ...rest });
+    const end = { done: true, done_reason: "stop", prompt_eval_count: 3, eval_count: 4 };
+    const lines = [line("é😀 "), line("line\n"), line("end"), line("", end)];
+    return {
+      LF: `${lines.join("\n")}\n`,
+      CRLF: `${lines.join("\r\n")}\r\n`,
+      "mixed, empty lines": `\n${lines[0]}\r\n\r\n${lines[1]}\n\n\n${lines[2]}\r\n${lines[3]}\n\n`,
+      "no end of the last line": lines.join("\n"),
+    };
+  }
+  const chunk = (delta: object, rest: object = { finish_reason: null }) =>
+    JSON.stringify({ id: "c", choices: [{ index: 0, delta, ...rest }] });
+  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+  const data = [
+    chunk({ role: "assistant", content: "" }),
+    chunk({ content: "é😀 " }),
+    chunk({ content: "line\n" }),
+    chunk({ content: "end" }),
+    chunk({}, { finish_reason: "stop" }),
+    JSON.stringify({ id: "c", choices: [], usage }),
+    "[DONE]",
+  ];
+  const events = (end: string, more = "") =>
+    data.map((one) => `data: ${one}${end}${more}${end}`).join("");
+  return {
+    LF: events("\n"),
+    CRLF: events("\r\n"),
+    CR: events("\r"),
+    mixed: data
+      .map((one, index) => `data: ${one}${["\n\n", "\r\n\r\n", "\r\r", "\r\n\n"][index % 4]}`)
+      .join(""),
+    "byte order mark, comments": `\uFEFF: hello\n\n${events("\n", ": still here\n")}`,
+    "no space after the colon": data.map((one) => `data:${one}\n\n`).join(""),
+    "event, id and retry fields": data
+      .map((one, id) => `event: message\nid: ${id}\nretry: 9\ndata: ${one}\n\n`)
+      .join(""),
+    "several data lines": data
+      .map((one) => `data: ${one.replace('"choices"', '\ndata: "choices"')}\n\n`)
+      .join(""),
+    "no blank line at the end": events("\n").trimEnd(),
+  };
+}
