@@ -77,12 +77,13 @@ export class EventWriter {
     this.#events.push({ type: "tool-call-delta", block, arguments: text });
   }
 
-  /** Writes the event that ends the answer; a `finish` closes what is open. */
+  /** Writes the event that ends the answer. An `error` leaves open blocks without an end of their own. */
   end(event: Extract<ChatEvent, { type: "finish" | "error" }>): void {
     if (event.type === "finish") {
       this.#closeText();
       this.#closeCalls();
     }
+    this.#text = undefined;
     this.#ended = true;
     this.#events.push(event);
   }

@@ -64,7 +64,7 @@ describe("the text of a stream", () => {
   });
 
   it("is the same whether events are recognised or parsed, for any chunk", () => {
-    for (let seed = 0; seed < 1000; seed++) {
+    for (let seed = 0; seed < 3000; seed++) {
       const frames = randomFrames(createRandom(seed));
       const stream = `${frames.join("")}data: [DONE]\n\n`;
       const recognised = plain(readText(stream));
@@ -82,19 +82,9 @@ describe("the text of a stream", () => {
 
 type Random = (below: number) => number;
 
-/** Chunks that are alike but for what often and what seldom differs, so that wrong recognition shows. */
-function randomFrames(random: Random): string[] {
-  const field = ["content", "content", "reasoning", "reasoning_content"][random(4)]!;
-  const space = random(3) === 0 ? 1 : undefined;
-  return Array.from({ length: 1 + random(30) }, (_, index) => {
-    const body = randomChunk(random, field, index);
-    const json = JSON.stringify(body, null, space).replaceAll("\n", "");
-    return random(60) === 0 ? `data:${json}\n\n` : `data: ${json}\n\n`;
-  });
-}
-
 const PIECES = [
   "a",
+  "b",
   " b",
   "content",
   '","x":"',
@@ -106,29 +96,49 @@ const PIECES = [
   "",
   "stop",
   "<think>",
-  "null",
 ];
+const LOGPROBS = { content: [{ token: "a" }] };
 
-function randomChunk(random: Random, usualField: string, index: number): object {
-  const seldom = (one: number, value: object): object => (random(one) === 0 ? value : {});
-  const piece = PIECES[random(PIECES.length)]!;
+/**
+ * Chunks that are alike but for what often and what seldom differs, so that wrong recognition shows. In some streams
+ * what is seldom elsewhere stands in every other chunk.
+ */
+function randomFrames(random: Random): string[] {
+  const field = ["content", "content", "reasoning", "reasoning_content"][random(4)]!;
+  const space = random(3) === 0 ? 1 : undefined;
+  const rarity = { logprobs: 15, finish: 20, usage: 20, model: 3, garbage: 200 };
+  const often = (["logprobs", "finish", "usage", "model", "garbage"] as const)[random(12)];
+  if (often !== undefined) rarity[often] = 2;
+  return Array.from({ length: 1 + random(30) }, (_, index) => {
+    const delta = randomDelta(random, field, index);
+    const seldom = (name: keyof typeof rarity, value: object): object =>
+      random(rarity[name]) === 0 ? value : {};
+    const choice = {
+      index: 0,
+      delta,
+      finish_reason: null,
+      ...seldom("logprobs", { logprobs: LOGPROBS }),
+      ...seldom("finish", { finish_reason: ["stop", "length", ""][random(3)] }),
+    };
+    const body = {
+      id: "c",
+      ...seldom("model", { model: PIECES[random(4)] }),
+      choices: random(40) === 0 ? [] : [choice],
+      ...seldom("usage", { usage: { prompt_tokens: random(2), completion_tokens: 1 } }),
+    };
+    const json = JSON.stringify(body, null, space).replaceAll("\n", "");
+    // Bare control characters are no JSON.
+    const sent = random(rarity.garbage) === 0 ? json.replace(':"a', ':"\ta') : json;
+    return random(60) === 0 ? `data:${sent}\n\n` : `data: ${sent}\n\n`;
+  });
+}
+
+function randomDelta(random: Random, usualField: string, index: number): object {
   const field = random(12) === 0 ? ["content", "refusal", "reasoning"][random(3)]! : usualField;
-  const choice = {
-    index: 0,
-    delta: {
-      ...(index === 0 && { role: "assistant" }),
-      [field]: random(20) === 0 ? null : piece,
-      ...seldom(15, { content: "both" }),
-    },
-    finish_reason: null,
-    ...seldom(15, { logprobs: { content: [{ token: piece }] } }),
-    ...seldom(20, { finish_reason: ["stop", "length", ""][random(3)] }),
-  };
   return {
-    id: "c",
-    ...seldom(2, { model: piece }),
-    choices: random(40) === 0 ? [] : [choice],
-    ...seldom(20, { usage: { prompt_tokens: index, completion_tokens: 1 } }),
+    ...(index === 0 && { role: "assistant" }),
+    [field]: random(20) === 0 ? null : PIECES[random(PIECES.length)],
+    ...(random(15) === 0 && { content: "both" }),
   };
 }
 
@@ -246,6 +256,13 @@ describe("the finish reason", () => {
     );
     const told = chunk({}, { finish_reason: "error", error: { message: "Out of memory." } });
     expect(errorOf(readChunks(text("a"), told)).message).toBe("Out of memory.");
+  });
+
+  it("is the last one that came", () => {
+    const stopped = (content: string) => chunk({ content }, { finish_reason: "stop" });
+    const cut = chunk({}, { finish_reason: "length" });
+    const events = readChunks(text("a"), stopped("b"), stopped("c"), cut, stopped("d"));
+    expect(addUp(events)).toMatchObject({ text: "abcd", end: "stop" });
   });
 
   it("S04: without it no end of a stream is a finish", () => {
