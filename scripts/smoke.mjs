@@ -1,0 +1,57 @@
+// What a newcomer does, in a fresh clone and a clean environment: `dev`, one streamed answer, stop, `start`, `test`.
+// usage: node scripts/smoke.mjs node|bun|container [--test]     `--test` also runs the whole test suite there
+// `node` sees a machine without Bun, `bun` one without Node; `container` runs the Dockerfile without an engine.
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { checkContainer } from "./smoke/check-container.mjs";
+import { checkServer } from "./smoke/check-server.mjs";
+import { isolatePath } from "./smoke/isolate-path.mjs";
+import { runCommand } from "./smoke/run-command.mjs";
+
+const INSTALL_MS = 300_000;
+const TEST_MS = 1_200_000;
+const runner = { node: ["npm", "run"], bun: ["bun", "run"] };
+const version = { node: ["node", "--version"], bun: ["bun", "--version"] };
+
+const kind = process.argv[2];
+const root = resolve(import.meta.dirname, "..");
+const folder = mkdtempSync(join(tmpdir(), "smoke-"));
+chmodSync(folder, 0o755);
+
+try {
+  const clone = join(folder, "main");
+  execFileSync("git", ["clone", "--quiet", "--no-hardlinks", root, clone]);
+  if (existsSync(join(root, "../shared")))
+    symlinkSync(join(root, "../shared"), join(folder, "shared"));
+  if (kind === "container") await checkContainer(clone, folder);
+  else await checkCommands(kind, clone);
+  console.log(`smoke ${kind}: passed`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function checkCommands(runtime, clone) {
+  const path = isolatePath(join(folder, "bin"), runtime);
+  // Port 0 takes a free one: the only word more than a newcomer has.
+  const env = { PATH: path, HOME: process.env.HOME, PORT: "0" };
+  const machine = { cwd: clone, env };
+  const number = execFileSync(...[version[runtime][0], [version[runtime][1]]], { env }).toString();
+  const told = `runtime: ${runtime} ${number.trim().replace(/^v/, "")}`;
+  const run = (task) => [...runner[runtime], task];
+
+  await checkServer({
+    name: "dev, first",
+    command: run("dev"),
+    machine,
+    told,
+    readyMs: INSTALL_MS,
+  });
+  await checkServer({ name: "dev, later", command: run("dev"), machine, told });
+  await checkServer({ name: "start", command: run("start"), machine, told, streams: false });
+  if (!process.argv.includes("--test")) return;
+  const test = runtime === "node" ? ["npm", "test"] : ["bun", "run", "test"];
+  const output = await runCommand(test, machine, TEST_MS);
+  if (!output.includes(told)) throw new Error(`${test.join(" ")} did not run on ${told}`);
+}

@@ -1,0 +1,61 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { checkServer } from "./check-server.mjs";
+import { runCommand } from "./run-command.mjs";
+
+const STEP_MS = 300_000;
+
+/** Does what the Dockerfile says in a folder, then runs its command as its user and its health check beside it. */
+export async function checkContainer(clone, folder) {
+  const app = join(folder, "app");
+  mkdirSync(app);
+  const { env, user, command, health } = await build(clone, app);
+  const [uid, gid] = user;
+  if (!uid) throw new Error("the Dockerfile names no user but root");
+  // A port and a home of our own; in a container both would be its own anyway.
+  const port = 20_000 + (process.pid % 10_000);
+  const machine = {
+    ...{ cwd: app, uid, gid },
+    env: { ...env, HOME: app, PORT: `${port}`, DATA_DIR: join(app, "data") },
+  };
+  const isHealthy = () => spawnSync(health[0], health.slice(1), machine).status === 0;
+
+  if (isHealthy()) throw new Error("healthy before the start");
+  await checkServer({
+    ...{ name: "container", command, machine, streams: false },
+    whileReady: () => {
+      if (!isHealthy()) throw new Error("the health check failed on a server that is ready");
+    },
+  });
+}
+
+/** Follows the instructions in order; what they say about the run is returned. */
+async function build(clone, app) {
+  const image = { env: { PATH: process.env.PATH, HOME: process.env.HOME }, user: [] };
+  const follow = {
+    COPY: (text) => copy(text.split(/\s+/), clone, app),
+    RUN: (text) => runCommand(["sh", "-c", text], { cwd: app, env: image.env }, STEP_MS),
+    ENV: (text) => Object.assign(image.env, Object.fromEntries([text.split("=")])),
+    USER: (text) => Object.assign(image, { user: text.split(":").map(Number) }),
+    CMD: (text) => Object.assign(image, { command: JSON.parse(text) }),
+    HEALTHCHECK: (text) =>
+      Object.assign(image, { health: JSON.parse(text.slice(text.indexOf("["))) }),
+  };
+  const text = readFileSync(join(clone, "Dockerfile"), "utf8");
+  for (const [, instruction, rest] of text.matchAll(/^([A-Z]+)\s+(.*)$/gm)) {
+    await follow[instruction]?.(rest);
+  }
+  return image;
+}
+
+function copy(words, clone, app) {
+  // What comes from the stage before is in the folder already.
+  if (words[0].startsWith("--from")) return;
+  const sources = words.slice(0, -1);
+  const target = words.at(-1);
+  for (const source of sources) {
+    const name = target.endsWith("/") ? basename(source) : "";
+    cpSync(join(clone, source), join(app, target, name), { recursive: true });
+  }
+}
