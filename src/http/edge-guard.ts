@@ -3,6 +3,8 @@ import { ServiceError } from "../core/service-error.ts";
 const HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 /** Encodings and forms that make two readers see two different paths. */
 const AMBIGUOUS_PATH = /%(?:2f|5c|00)|\/\/|\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
+/** Model ids hold slashes, and client libraries encode them. Below this path they read one way, encoded or not. */
+const MODEL_PATH = /^\/v1\/models\//;
 
 /**
  * The first code that runs on a request: exactly one well-formed `Host` that this server answers to, and a path
@@ -30,13 +32,17 @@ export function guardEdge(
       { param: "Host" },
     );
   }
-  if (AMBIGUOUS_PATH.test(path)) {
+  if (AMBIGUOUS_PATH.test(withPlainSlashes(path))) {
     return new ServiceError(
       "invalid_value",
       "The path holds an encoded or doubled separator; send a plain path.",
     );
   }
   return undefined;
+}
+
+function withPlainSlashes(path: string): string {
+  return MODEL_PATH.test(path) ? path.replaceAll(/%2f/gi, "/") : path;
 }
 
 function hostName(host: string): string {

@@ -41,6 +41,11 @@ describe("the edge guard", () => {
     "/v1/%2e%2e/metrics",
     "/v1/.",
     "/v1\\models",
+    "/v1/models%2fa",
+    "/v1/models/%2Fa",
+    "/v1/models/a%2f..%2f..%2fmetrics",
+    "/v1/models/a%2f%2e%2e%2fb",
+    "/v1/models/a%5cb",
   ])("refuses a path that reads two ways: %s", (path) => {
     expect(guardEdge("localhost", path, [])?.status).toBe(400);
   });
@@ -48,5 +53,6 @@ describe("the edge guard", () => {
   it("lets model ids with dots, colons and slashes pass", () => {
     expect(guardEdge("localhost", "/v1/models/org/qwen2.5:7b", [])).toBeUndefined();
     expect(guardEdge("localhost", "/v1/models/..hidden", [])).toBeUndefined();
+    expect(guardEdge("localhost", "/v1/models/org%2Fqwen2.5%3A7b", [])).toBeUndefined();
   });
 });
