@@ -76,10 +76,10 @@ describe.each(ENGINES)("A stream that fails ($name)", (engine) => {
 
   it("does not take its own reader's pause for the engine's silence", async () => {
     simulator.script({ text: TEXT, tokensPerSecond: 50 });
-    const events = await chat(never(), 300);
+    const events = await chat(never(), 1_000);
     let count = 0;
     for await (const batch of events) {
-      if (count === 0) await new Promise((resolve) => setTimeout(resolve, 700));
+      if (count === 0) await new Promise((resolve) => setTimeout(resolve, 1_800));
       count += 1;
       expect(batch.some(({ type }) => type === "error")).toBe(false);
     }
@@ -226,7 +226,7 @@ describe.each(ENGINES)("S06 a client that leaves ($name)", (engine) => {
     leaving.abort();
     await expect(answer).rejects.toBe(leaving.signal.reason);
     const entry = await simulator.awaitEntry(({ end }) => end === "client-left");
-    expect(entry.endedAt! - leftAt).toBeLessThan(500);
+    expect(entry.endedAt! - leftAt).toBeLessThan(2_000);
   });
 
   it("while the first event is awaited", async () => {
@@ -250,7 +250,7 @@ describe.each(ENGINES)("S06 a client that leaves ($name)", (engine) => {
     leaving.abort();
     await expect(reading).rejects.toBe(leaving.signal.reason);
     const entry = await simulator.awaitEntry(({ end }) => end === "client-left");
-    expect(entry.endedAt! - leftAt).toBeLessThan(500);
+    expect(entry.endedAt! - leftAt).toBeLessThan(2_000);
   });
 
   it("mid-stream, by leaving the loop", async () => {
@@ -301,7 +301,7 @@ describe.each(ENGINES)("Connections ($name)", (engine) => {
   });
 
   it("60 streams at once all run at the same time", async () => {
-    const server = await startSimulator({ tokensPerSecond: 20 });
+    const server = await startSimulator({ tokensPerSecond: 8 });
     const backend = engine.create(upstreamAt(server.url));
     server.script({ text: TEXT, times: "always" });
     const all = await Promise.all(
