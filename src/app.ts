@@ -1,3 +1,4 @@
+import { toServiceError } from "./core/service-error.ts";
 import type { Deps } from "./deps.ts";
 import { guardEdge } from "./http/edge-guard.ts";
 import { chatErrorForm, errorResponse } from "./http/error-response.ts";
@@ -16,13 +17,16 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
   const root = createRouter(chatErrorForm);
   registerSecuritySchemes(root);
 
-  root.route("/", chatCompletionsRoutes(deps));
-  root.route("/", modelsRoutes(deps));
-  root.route("/", healthRoutes(deps));
+  root.hono.route("/", chatCompletionsRoutes(deps).hono);
+  root.hono.route("/", modelsRoutes(deps).hono);
+  root.hono.route("/", healthRoutes(deps).hono);
   if (deps.settings.GATEWAY_DOCS_ENABLED) {
-    root.route("/", docsRoutes(createOpenApiDocument(root, deps.version)));
+    root.hono.route("/", docsRoutes(createOpenApiDocument(root, deps.version)).hono);
   }
-  root.notFound((context) => refuseUnknownPath(root, context));
+  root.hono.onError((thrown, context) =>
+    errorResponse(toServiceError(thrown), context.env.requestId, chatErrorForm),
+  );
+  root.hono.notFound((context) => refuseUnknownPath(root, context));
 
   const { clock, nextRequestId, settings } = deps;
   return async (request, { host, path, allowSilence }) => {
@@ -31,7 +35,7 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
     const refusal = guardEdge(host, path, settings.ALLOWED_HOSTS);
     const response =
       refusal === undefined
-        ? await root.fetch(request, { requestId, arrivedAt, allowSilence })
+        ? await root.hono.fetch(request, { requestId, arrivedAt, allowSilence })
         : errorResponse(refusal, requestId, chatErrorForm);
     const { headers } = response;
     headers.set("x-request-id", requestId);

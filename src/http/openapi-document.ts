@@ -8,7 +8,7 @@ export function createOpenApiDocument(root: Router, version: string): () => stri
   let text: string | undefined;
   return () => {
     text ??= JSON.stringify(
-      root.getOpenAPI31Document({
+      root.hono.getOpenAPI31Document({
         openapi: "3.1.0",
         info: {
           title: "Inference Gateway",
@@ -25,12 +25,12 @@ export function createOpenApiDocument(root: Router, version: string): () => stri
 
 /** How a key is sent; named once for all routes. */
 export function registerSecuritySchemes(root: Router): void {
-  root.openAPIRegistry.registerComponent("securitySchemes", "bearerKey", {
+  root.hono.openAPIRegistry.registerComponent("securitySchemes", "bearerKey", {
     type: "http",
     scheme: "bearer",
     description: "An API key `sk-…`.",
   });
-  root.openAPIRegistry.registerComponent("securitySchemes", "headerKey", {
+  root.hono.openAPIRegistry.registerComponent("securitySchemes", "headerKey", {
     type: "apiKey",
     in: "header",
     name: "x-api-key",

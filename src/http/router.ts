@@ -1,5 +1,5 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
-import type { Context, Handler } from "hono";
+import type { Context } from "hono";
 import { toServiceError } from "../core/service-error.ts";
 import { type ErrorForm, errorResponse } from "./error-response.ts";
 
@@ -15,30 +15,41 @@ export interface RequestEnvironment {
 }
 
 export type RequestContext = Context<RequestEnvironment>;
-export type Router = OpenAPIHono<RequestEnvironment>;
 /** A route as the OpenAPI document shows it; its schemas are the source of the document. */
 export type RouteDefinition = Omit<RouteConfig, "path"> & { readonly path: string };
+type RouteHandler = (context: RequestContext) => Promise<Response>;
 
 /** A router that speaks its family's errors. */
-export function createRouter(form: ErrorForm): Router {
-  const router = new OpenAPIHono<RequestEnvironment>();
-  router.onError((thrown, context) =>
-    errorResponse(toServiceError(thrown), context.env.requestId, form),
-  );
-  return router;
+export interface Router {
+  readonly hono: OpenAPIHono<RequestEnvironment>;
+  /**
+   * Adds a route and its documentation in one step. Bodies are read under the edge's limits by the handler and
+   * validated once, by the codec that owns the format; the definition is what clients are told.
+   */
+  readonly add: (definition: RouteDefinition, handler: RouteHandler) => void;
 }
 
-/**
- * Adds a route and its documentation in one step. Bodies are read under the edge's limits by the handler and
- * validated once, by the codec that owns the format; the definition is what clients are told.
- */
-export function addRoute(
-  router: Router,
-  definition: RouteDefinition,
-  handler: Handler<RequestEnvironment>,
-): void {
-  router.openAPIRegistry.registerPath(definition as RouteConfig);
-  // `{model}` takes the rest of the path: model ids hold slashes.
-  const pattern = definition.path.replaceAll(/\{(\w+)\}/g, ":$1{.+}");
-  router.on(definition.method.toUpperCase(), pattern, handler);
+export function createRouter(form: ErrorForm): Router {
+  const hono = new OpenAPIHono<RequestEnvironment>();
+  const refuse = (thrown: unknown, context: RequestContext) =>
+    errorResponse(toServiceError(thrown), context.env.requestId, form);
+  // Routes catch for themselves: an error handler of the router would be composed anew for every request.
+  const catching = (handler: RouteHandler): RouteHandler => {
+    return async (context) => {
+      try {
+        return await handler(context);
+      } catch (thrown) {
+        return refuse(thrown, context);
+      }
+    };
+  };
+  return {
+    hono,
+    add(definition, handler) {
+      hono.openAPIRegistry.registerPath(definition as RouteConfig);
+      // `{model}` takes the rest of the path: model ids hold slashes.
+      const pattern = definition.path.replaceAll(/\{(\w+)\}/g, ":$1{.+}");
+      hono.on(definition.method.toUpperCase(), pattern, catching(handler));
+    },
+  };
 }

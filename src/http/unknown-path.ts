@@ -7,7 +7,9 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /** A path nobody serves is 404; one that is served by other methods is 405 and names them. */
 export function refuseUnknownPath(root: Router, context: RequestContext): Response {
   const { path, method } = context.req;
-  const allowed = METHODS.filter((candidate) => root.router.match(candidate, path)[0].length > 0);
+  const allowed = METHODS.filter(
+    (candidate) => root.hono.router.match(candidate, path)[0].length > 0,
+  );
   const { requestId } = context.env;
   if (allowed.length === 0) return errorResponse(notFound(path), requestId, chatErrorForm);
   const error = new ServiceError(

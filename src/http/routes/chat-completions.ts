@@ -8,7 +8,7 @@ import type { Deps } from "../../deps.ts";
 import { createChatHandler } from "../chat-handler.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
-import { addRoute, createRouter, type RouteDefinition, type Router } from "../router.ts";
+import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const createChatCompletion: RouteDefinition = {
   method: "post",
@@ -42,6 +42,6 @@ const createChatCompletion: RouteDefinition = {
 /** `POST /v1/chat/completions`. */
 export function chatCompletionsRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm);
-  addRoute(router, createChatCompletion, createChatHandler(deps, chatCompletionsServer, "chat"));
+  router.add(createChatCompletion, createChatHandler(deps, chatCompletionsServer, "chat"));
   return router;
 }

@@ -34,10 +34,10 @@ ${SwaggerUI({
 /** `GET /v1/docs` and `GET /v1/openapi.json`: the reference, with every file served from here. */
 export function docsRoutes(document: () => string): Router {
   const router = createRouter(chatErrorForm);
-  router.get("/v1/openapi.json", () => text(document(), "application/json"));
-  router.get("/v1/docs", () => text(page, "text/html; charset=utf-8"));
+  router.hono.get("/v1/openapi.json", () => text(document(), "application/json"));
+  router.hono.get("/v1/docs", () => text(page, "text/html; charset=utf-8"));
   for (const [name, type] of Object.entries(ASSETS)) {
-    router.get(`/v1/docs/${name}`, async () => text(await readFile(join(folder, name)), type));
+    router.hono.get(`/v1/docs/${name}`, async () => text(await readFile(join(folder, name)), type));
   }
   return router;
 }

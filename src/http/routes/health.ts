@@ -3,7 +3,7 @@ import type { Deps } from "../../deps.ts";
 import { readiness } from "../../operations/health.ts";
 import { chatErrorForm } from "../error-response.ts";
 import { jsonResponse } from "../json-response.ts";
-import { addRoute, createRouter, type RouteDefinition, type Router } from "../router.ts";
+import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const license = z
   .object({
@@ -38,7 +38,7 @@ export function healthRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm);
   const backend = deps.settings.LLM_BACKEND;
 
-  addRoute(router, gatewayHealth, async () => {
+  router.add(gatewayHealth, async () => {
     const reachable = await deps.gateway.models.reachable();
     const state = deps.license();
     return jsonResponse({
@@ -47,10 +47,10 @@ export function healthRoutes(deps: Deps): Router {
       llm: { backend, reachable },
     });
   });
-  router.get("/api/health", () =>
+  router.hono.get("/api/health", () =>
     jsonResponse({ status: "ok", version: deps.version, backend, license: deps.license() }),
   );
-  router.get("/api/ready", async () => {
+  router.hono.get("/api/ready", async () => {
     const { ready, report } = await readiness(deps.readiness);
     return jsonResponse(report, ready ? 200 : 503);
   });

@@ -5,7 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
 import { jsonResponse } from "../json-response.ts";
-import { addRoute, createRouter, type RouteDefinition, type Router } from "../router.ts";
+import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const model = z
   .object({
@@ -63,7 +63,7 @@ const getModel: RouteDefinition = {
 /** `GET /v1/models` and `GET /v1/models/{model}`; ids may hold slashes and colons. */
 export function modelsRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm);
-  addRoute(router, listModels, async (context) => {
+  router.add(listModels, async (context) => {
     deps.authenticate(context.req.raw.headers, context.env.arrivedAt);
     const models = await deps.gateway.models.list();
     return jsonResponse({
@@ -74,7 +74,7 @@ export function modelsRoutes(deps: Deps): Router {
       last_id: models.at(-1)?.id ?? null,
     });
   });
-  addRoute(router, getModel, async (context) => {
+  router.add(getModel, async (context) => {
     deps.authenticate(context.req.raw.headers, context.env.arrivedAt);
     const id = context.req.param("model");
     const found = (await deps.gateway.models.list()).find((candidate) => candidate.id === id);
