@@ -7,22 +7,21 @@ import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
+import { extractArchive } from "./extract-archive.mjs";
 
 /** @typedef {import("./start-embedded.ts").EmbeddedOptions} EmbeddedOptions */
 
 /** One for the pool, the rest for a connection that closes while its successor opens. */
 const CONNECTIONS_MAX = 4;
 
-/** @param {string | undefined} path */
-async function loadArchive(path) {
-  if (path === undefined || !existsSync(path)) return {};
-  return { loadDataDir: new Blob([await readFile(path)]) };
-}
-
 /** @param {EmbeddedOptions} options */
 async function openDatabase({ folder, archive }) {
-  if (folder === undefined) return PGlite.create(await loadArchive(archive));
-  if (!existsSync(folder)) await createFolder(folder, archive);
+  const prepared = archive !== undefined && existsSync(archive) ? archive : undefined;
+  if (folder === undefined) {
+    if (prepared === undefined) return PGlite.create();
+    return PGlite.create({ loadDataDir: new Blob([await readFile(prepared)]) });
+  }
+  if (!existsSync(folder)) await createFolder(folder, prepared);
   return PGlite.create({ dataDir: folder });
 }
 
@@ -30,13 +29,13 @@ async function openDatabase({ folder, archive }) {
  * Makes the database beside its place and moves it there, so that a kill leaves nothing half made.
  *
  * @param {string} folder
- * @param {string | undefined} archive
+ * @param {string | undefined} prepared
  */
-async function createFolder(folder, archive) {
+async function createFolder(folder, prepared) {
   const unfinished = `${folder}.unfinished`;
   await rm(unfinished, { recursive: true, force: true });
-  const database = await PGlite.create({ dataDir: unfinished, ...(await loadArchive(archive)) });
-  await database.close();
+  if (prepared !== undefined) extractArchive(prepared, unfinished);
+  else await PGlite.create({ dataDir: unfinished }).then((database) => database.close());
   await rename(unfinished, folder);
   const parent = await open(dirname(folder), "r");
   await parent.sync().finally(() => parent.close());
