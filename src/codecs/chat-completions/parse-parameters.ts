@@ -1,5 +1,5 @@
 import type { GenerationParameters, ResponseFormat } from "../../core/chat-request.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import { invalidValue } from "./check-request.ts";
 import type { ChatCompletionRequest } from "./wire.ts";
 
@@ -49,20 +49,20 @@ export function parseParameters(
   const { stop, response_format: format } = request;
   const responseFormat = format == null ? undefined : parseResponseFormat(format);
   const extra = readExtra(body, format != null && responseFormat === undefined);
-  return definedOnly({
-    temperature: request.temperature,
-    topP: request.top_p,
-    topK: request.top_k,
-    maxOutputTokens: request.max_completion_tokens ?? request.max_tokens,
-    stop: typeof stop === "string" ? [stop] : stop,
-    seed: request.seed,
-    presencePenalty: request.presence_penalty,
-    frequencyPenalty: request.frequency_penalty,
+  return {
+    temperature: request.temperature ?? undefined,
+    topP: request.top_p ?? undefined,
+    topK: request.top_k ?? undefined,
+    maxOutputTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
+    stop: typeof stop === "string" ? [stop] : (stop ?? undefined),
+    seed: request.seed ?? undefined,
+    presencePenalty: request.presence_penalty ?? undefined,
+    frequencyPenalty: request.frequency_penalty ?? undefined,
     responseFormat,
-    logprobs: request.logprobs,
-    topLogprobs: request.top_logprobs,
+    logprobs: request.logprobs ?? undefined,
+    topLogprobs: request.top_logprobs ?? undefined,
     extra,
-  });
+  };
 }
 
 type WireFormat = NonNullable<ChatCompletionRequest["response_format"]>;
@@ -98,25 +98,23 @@ function parseJsonSchema({ json_schema: given }: WireFormat): ResponseFormat {
 
 /** All further fields, by their own names. */
 function readExtra(body: JsonObject, keepsFormat: boolean): JsonObject | undefined {
-  const entries = Object.entries(body).filter(([name, value]) => {
-    if (value === null || DENIED_FIELDS.has(name)) return false;
-    return !OWN_FIELDS.has(name) || (name === "response_format" && keepsFormat);
-  });
-  const { metadata } = body;
-  const rest = Object.entries(isJsonObject(metadata) ? metadata : {}).filter(
-    ([name, value]) => name !== "ext" && !(name === "service" && isJsonObject(value)),
-  );
-  if (rest.length > 0) entries.push(["metadata", Object.fromEntries(rest)]);
+  const entries: [string, JsonValue | undefined][] = [];
+  for (const name in body) {
+    if (OWN_FIELDS.has(name) && !(name === "response_format" && keepsFormat)) continue;
+    const value = body[name];
+    if (value !== null && !DENIED_FIELDS.has(name)) entries.push([name, value]);
+  }
+  const metadata = readMetadata(body["metadata"]);
+  if (metadata !== undefined) entries.push(["metadata", metadata]);
   // `fromEntries` makes plain data of a name such as `__proto__`.
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-type Present<Value> = Exclude<Value, null | undefined>;
-
-/** The members that have a value. */
-function definedOnly<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Present<Members[Name]> } {
-  const present = Object.entries(members).filter(([, value]) => value != null);
-  return Object.fromEntries(present) as { [Name in keyof Members]?: Present<Members[Name]> };
+/** The client's own metadata, without what is meant for the gateway. */
+function readMetadata(metadata: JsonValue | undefined): JsonObject | undefined {
+  if (!isJsonObject(metadata)) return undefined;
+  const rest = Object.entries(metadata).filter(
+    ([name, value]) => name !== "ext" && !(name === "service" && isJsonObject(value)),
+  );
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }
