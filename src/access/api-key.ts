@@ -5,7 +5,7 @@ import type { apiKeys, ToolScope } from "../db/tables/api-keys.ts";
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
 /** Limits of a key; null is unlimited, 0 refuses. */
-export interface ApiKeyLimits {
+interface ApiKeyLimits {
   readonly monthlyTokens: number | null;
   readonly requests: number | null;
   readonly requestsPerMinute: number | null;

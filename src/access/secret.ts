@@ -6,7 +6,7 @@ import { randomBase62 } from "../lib/id.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** Each use of the secret has a key of its own, so that none tells anything of another. */
-export type SecretPurpose = "api-keys" | "fingerprint";
+type SecretPurpose = "api-keys" | "fingerprint";
 
 /** The secret of this installation. It is kept outside the database, so that a copy of that alone opens nothing. */
 export interface Secret {

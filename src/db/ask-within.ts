@@ -1,6 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { within } from "../lib/within.ts";
-import { isUnavailable, toDatabaseError } from "./database-error.ts";
+import { isFromDatabase, isUnavailable, toDatabaseError } from "./database-error.ts";
 
 /** Callers that may wait for the database at once; the next ones are turned away instead of piling up. */
 const WAITING_MAX = 1_000;
@@ -17,9 +17,11 @@ export function askWithin(
   return async (work) => {
     if (waiting >= WAITING_MAX) throw unavailable("too many callers wait for the database");
     waiting += 1;
-    const answer = work().finally(() => {
-      waiting -= 1;
-    });
+    const answer = Promise.resolve()
+      .then(work)
+      .finally(() => {
+        waiting -= 1;
+      });
     const tooLate = () => unavailable(`no answer within ${waitMs} ms`);
     return within(answer, waitMs, tooLate).catch((thrown: unknown) => {
       throw translated(thrown);
@@ -27,8 +29,8 @@ export function askWithin(
   };
 }
 
-function translated(thrown: unknown): Error {
-  if (thrown instanceof ServiceError) return thrown;
+function translated(thrown: unknown): unknown {
+  if (thrown instanceof ServiceError || !isFromDatabase(thrown)) return thrown;
   const error = toDatabaseError(thrown);
   return isUnavailable(error) ? unavailable(error.message) : error;
 }

@@ -1,3 +1,5 @@
+import { DrizzleQueryError } from "drizzle-orm";
+
 /** What the database said, without statement, parameters or address: fit for the log. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
@@ -25,6 +27,11 @@ export function toDatabaseError(thrown: unknown): DatabaseError {
     code,
     `The database failed with ${code}${text === "" ? "" : `: ${text}`}.`,
   );
+}
+
+/** True for what the driver throws, wrapped by drizzle or not; false for a fault in our own code around it. */
+export function isFromDatabase(thrown: unknown): boolean {
+  return thrown instanceof DrizzleQueryError || "code" in rootCause(thrown);
 }
 
 /**

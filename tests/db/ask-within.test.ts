@@ -48,6 +48,16 @@ describe("asking the database", () => {
     });
   });
 
+  it("passes on a fault of the caller's own as it is, also one thrown at once", async () => {
+    const ask = askWithin(1_000);
+    const fault = new TypeError("undefined is not a function");
+    const throwing = () => {
+      throw fault;
+    };
+    await expect(ask(() => Promise.reject(fault))).rejects.toBe(fault);
+    await expect(ask(throwing)).rejects.toBe(fault);
+  });
+
   it("tells the message of a fault in the schema", async () => {
     const refused = askWithin(1_000)(failWith({ code: "42P01", severity: "ERROR" }));
     await expect(refused).rejects.toThrow("The database failed with 42P01: the message.");

@@ -94,7 +94,7 @@ describe("the embedded database", () => {
     await database.db.execute(sql`insert into kept values (1)`);
     const hanging = database.db.execute(sql`select count(*) from generate_series(1, 1e15::bigint)`);
     await expect(hanging).rejects.toThrow();
-    await expect.poll(() => database.ping(), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => database.ping(), { timeout: 20_000 }).toBe(true);
     expect(await database.db.execute(sql`select * from kept`)).toHaveLength(1);
     await database.close();
   });

@@ -20,7 +20,7 @@ export interface PostgresCluster {
 }
 
 /** Folder of the server's programs, the newest installed; undefined where there is none. */
-export function findPostgresPrograms(): string | undefined {
+function findPostgresPrograms(): string | undefined {
   const root = "/usr/lib/postgresql";
   if (!existsSync(root)) return undefined;
   const versions = readdirSync(root).sort((one, other) => Number(other) - Number(one));
