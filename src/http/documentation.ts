@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { errorSchema } from "../codecs/chat-completions/wire.ts";
 import type { RouteDefinition } from "./router.ts";
 
 /** Parts of the OpenAPI document that many routes share. */
@@ -7,25 +7,27 @@ export const KEY_SECURITY: NonNullable<RouteDefinition["security"]> = [
   { headerKey: [] },
 ];
 
-const chatError = z
-  .object({
-    error: z.object({
-      message: z.string(),
-      type: z.string(),
-      param: z.string().nullable().openapi({ description: "The field at fault." }),
-      code: z.string().nullable(),
-    }),
-  })
-  .openapi("ChatError");
+/** What is open to all says so, rather than leave it to be guessed. */
+export const NO_SECURITY: NonNullable<RouteDefinition["security"]> = [];
 
-function refusal(description: string) {
+const chatError = errorSchema.openapi("ChatError");
+
+/** An answer that is an error in the chat form. */
+export function refusal(description: string) {
   return { description, content: { "application/json": { schema: chatError } } };
 }
 
+/** The refusals that every route with a key may answer with. */
+export const KEY_ERRORS: RouteDefinition["responses"] = {
+  401: refusal("The key is missing, unknown, revoked or expired."),
+};
+
 /** The refusals that every metered route of the chat form may answer with. */
 export const CHAT_ERRORS: RouteDefinition["responses"] = {
+  ...KEY_ERRORS,
   400: refusal("The request is wrong; `param` names the field."),
-  401: refusal("The key is missing, unknown, revoked or expired."),
+  404: refusal("The assistant that `model` names does not exist."),
+  408: refusal("The body took too long to arrive."),
   413: refusal("The body is over the limit."),
   415: refusal("The body is not JSON in UTF-8."),
   429: refusal("A limit is reached; `Retry-After` tells how long."),

@@ -2,16 +2,21 @@ import { ServiceError } from "../core/service-error.ts";
 import { chatErrorForm, errorResponse } from "./error-response.ts";
 import type { RequestContext, Router } from "./router.ts";
 
+/** Where the reference is, unless the operator hides it. */
+const REFERENCE = "/v1/docs";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /** A path nobody serves is 404; one that is served by other methods is 405 and names them. */
 export function refuseUnknownPath(root: Router, context: RequestContext): Response {
   const { path, method } = context.req;
-  const allowed = METHODS.filter(
-    (candidate) => root.hono.router.match(candidate, path)[0].length > 0,
-  );
+  const isServed = (candidate: string, at: string) =>
+    root.hono.router.match(candidate, at)[0].length > 0;
+  const allowed = METHODS.filter((candidate) => isServed(candidate, path));
   const { requestId } = context.env;
-  if (allowed.length === 0) return errorResponse(notFound(path), requestId, chatErrorForm);
+  if (allowed.length === 0) {
+    const error = notFound(path, isServed("GET", REFERENCE));
+    return errorResponse(error, requestId, chatErrorForm);
+  }
   const error = new ServiceError(
     "method_not_allowed",
     `${method} is not served here; use ${allowed.join(" or ")}.`,
@@ -21,9 +26,13 @@ export function refuseUnknownPath(root: Router, context: RequestContext): Respon
   return response;
 }
 
-function notFound(path: string): ServiceError {
-  const hint = path.startsWith("/v1/v1/")
-    ? "The path has /v1 twice: take it off the client's base URL or path."
-    : "Nothing is served at this path; GET /v1/docs lists what is.";
-  return new ServiceError("not_found", hint);
+function notFound(path: string, hasReference: boolean): ServiceError {
+  if (path.startsWith("/v1/v1/")) {
+    return new ServiceError(
+      "not_found",
+      "The path has /v1 twice: take it off the client's base URL or path.",
+    );
+  }
+  const hint = hasReference ? `; GET ${REFERENCE} lists what is` : "";
+  return new ServiceError("not_found", `Nothing is served at this path${hint}.`);
 }

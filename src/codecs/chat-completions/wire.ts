@@ -117,27 +117,46 @@ export const chatCompletionRequestSchema = z.looseObject({
     .describe(
       "An id of `GET /v1/models`. The default chat model answers for a missing or unknown one.",
     ),
-  messages: z.array(message).min(1),
-  stream: z.boolean().nullish(),
+  messages: z.array(message).min(1).describe("The conversation, in order."),
+  stream: z.boolean().nullish().describe("Answer as server-sent events that end with `[DONE]`."),
   stream_options: z
     .looseObject({ include_usage: z.boolean().nullish() })
     .nullish()
     .describe("`include_usage` adds a last chunk with `usage` and no choice."),
-  temperature: z.number().min(0).nullish(),
-  top_p: z.number().min(0).max(1).nullish(),
-  top_k: integer.min(-1).nullish(),
+  temperature: z
+    .number()
+    .min(0)
+    .nullish()
+    .describe(
+      "How freely to choose; unset takes the engine's recommendation, as with all that follow.",
+    ),
+  top_p: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullish()
+    .describe("Choose among the likeliest tokens that together have this probability."),
+  top_k: integer.min(-1).nullish().describe("Choose among this many likeliest tokens; -1 is all."),
   max_tokens: positiveInteger
     .nullish()
     .describe(
       "Tokens the answer may have, thinking included. Cut to what fits the model's context.",
     ),
   max_completion_tokens: positiveInteger.nullish().describe("Wins over `max_tokens`."),
-  stop: z.union([z.string(), z.array(z.string())]).nullish(),
-  seed: integer.nullish(),
-  presence_penalty: z.number().nullish(),
-  frequency_penalty: z.number().nullish(),
-  logprobs: z.boolean().nullish(),
-  top_logprobs: integer.min(0).nullish(),
+  stop: z
+    .union([z.string(), z.array(z.string())])
+    .nullish()
+    .describe("Strings that end the answer; it does not hold them."),
+  seed: integer
+    .nullish()
+    .describe("The same seed and request give the same answer, as far as the engine can."),
+  presence_penalty: z.number().nullish().describe("Above 0 makes new topics likelier."),
+  frequency_penalty: z.number().nullish().describe("Above 0 makes repetition less likely."),
+  logprobs: z.boolean().nullish().describe("Show the log probability of every token."),
+  top_logprobs: integer
+    .min(0)
+    .nullish()
+    .describe("Likeliest alternatives to show for every token."),
   n: z.number().nullish().describe("Only 1."),
   response_format: z
     .looseObject({
@@ -154,12 +173,12 @@ export const chatCompletionRequestSchema = z.looseObject({
     .nullish()
     .describe("`text`, `json_object` or `json_schema`; other types are for local engines alone."),
   reasoning_effort: z.string().nullish().describe(`How much to think: ${effort}.`),
-  tools: z.array(tool).nullish(),
+  tools: z.array(tool).nullish().describe("What the model may call; only for models that can."),
   tool_choice: z
     .union([z.string(), z.looseObject({ type: z.string() })])
     .nullish()
     .describe('`auto`, `none`, `required`, or `{type: "function", function: {name}}`.'),
-  parallel_tool_calls: z.boolean().nullish(),
+  parallel_tool_calls: z.boolean().nullish().describe("False allows one call an answer."),
   metadata: z
     .looseObject({
       ext: extension.nullish(),

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import { readiness } from "../../operations/health.ts";
+import { NO_SECURITY } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
 import { jsonResponse } from "../json-response.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
@@ -25,6 +26,7 @@ const gatewayHealth: RouteDefinition = {
   summary: "Tell whether calls can be answered",
   description:
     "Always 200. `ok` is true when the local engine is reachable and the license is not invalid.",
+  security: NO_SECURITY,
   responses: {
     200: {
       description: "The state.",

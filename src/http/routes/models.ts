@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
-import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
+import { KEY_ERRORS, KEY_SECURITY, refusal } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
 import { jsonResponse } from "../json-response.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
@@ -41,7 +41,7 @@ const listModels: RouteDefinition = {
   security: KEY_SECURITY,
   responses: {
     200: { description: "The models.", content: { "application/json": { schema: modelList } } },
-    ...CHAT_ERRORS,
+    ...KEY_ERRORS,
   },
 };
 
@@ -55,8 +55,8 @@ const getModel: RouteDefinition = {
   request: { params: z.object({ model: z.string() }) },
   responses: {
     200: { description: "The model.", content: { "application/json": { schema: model } } },
-    404: { description: "No such model is listed." },
-    ...CHAT_ERRORS,
+    404: refusal("No such model is listed."),
+    ...KEY_ERRORS,
   },
 };
 
