@@ -2,6 +2,7 @@ import type { ChatRequest } from "../../core/chat-request.ts";
 import { EFFORTS, type Effort, parseEffort } from "../../core/effort.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { checkItemCount } from "./check-item-count.ts";
 import { checkRequest, invalidValue } from "./check-request.ts";
 import { parseMessages } from "./parse-messages.ts";
 import { parseParameters } from "./parse-parameters.ts";
@@ -11,6 +12,7 @@ import { type ChatCompletionRequest, chatCompletionRequestSchema } from "./wire.
 /** Reads the parsed JSON body of `POST /v1/chat/completions`. Throws a `ServiceError` that names the field at fault. */
 export function parseRequest(body: unknown): ChatRequest {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
+  checkItemCount(body);
   const request: unknown = body;
   checkRequest(chatCompletionRequestSchema, request);
   refuseUnsupported(request, body);

@@ -191,7 +191,7 @@ export const chatCompletionRequestSchema = z.looseObject({
 
 export type ChatCompletionRequest = z.infer<typeof chatCompletionRequestSchema>;
 export type WireMessage = ChatCompletionRequest["messages"][number];
-export type WireExtension = z.infer<typeof extension>;
+
 export type WirePart = z.infer<
   typeof textPart | typeof imagePart | typeof audioPart | typeof refusalPart
 >;

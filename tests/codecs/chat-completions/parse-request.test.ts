@@ -498,6 +498,18 @@ describe("each wrong field is a 400 that names it", () => {
     });
   });
 
+  it.each([
+    ["messages", Array(200_000).fill(1)],
+    ["tools", Array(200_000).fill(1)],
+    ["stop", Array(200_000).fill(1)],
+    ["messages", Array(1000).fill({ role: "user", content: Array(1000).fill(1) })],
+    ["metadata", { ext: { tools_scope: Array(200_000).fill(1) } }],
+  ])("too many items in %s", (name, value) => {
+    const fault = faultOf({ messages: [USER], [name]: value });
+    expect(fault).toMatchObject({ code: "invalid_value", param: name });
+    expect(fault.message).toContain("at most 100000 items");
+  });
+
   it("and says what was expected and what came, but no more than the beginning of it", () => {
     expect(faultOf({ messages: [{ role: "bot" }] }).message).toBe(
       `'messages[0].role' is invalid: expected one of "system", "developer", "user", "assistant", "tool", received the string "bot".`,
