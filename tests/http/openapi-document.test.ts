@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { chatCompletionsServer } from "../../src/codecs/chat-completions/server.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -196,6 +197,18 @@ describe("4.6 GET /v1/openapi.json", () => {
     expect(JSON.stringify(chunk)).toContain("chat.completion.chunk");
     const whole = schemaOf(document, answer, "application/json");
     expect(whole["required"]).toEqual(expect.arrayContaining(["id", "object", "model", "choices"]));
+  });
+
+  it("offers examples of a chat completion that are right", () => {
+    const body = document.paths["/v1/chat/completions"]?.["post"]?.requestBody;
+    const content = body?.["content"] as Readonly<Record<string, { examples: Json }>>;
+    const examples = Object.values(content["application/json"]?.examples ?? {});
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      const { summary, value } = example as { summary: string; value: unknown };
+      expect(summary).toBeTruthy();
+      expect(chatCompletionsServer.parse(value).messages.length).toBeGreaterThan(0);
+    }
   });
 
   it("holds true of a real answer's fields", async () => {

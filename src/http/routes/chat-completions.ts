@@ -9,6 +9,7 @@ import { createChatHandler } from "../chat-handler.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
+import { CHAT_COMPLETION_EXAMPLES } from "./chat-completion-examples.ts";
 
 const createChatCompletion: RouteDefinition = {
   method: "post",
@@ -24,7 +25,12 @@ const createChatCompletion: RouteDefinition = {
   request: {
     body: {
       required: true,
-      content: { "application/json": { schema: chatCompletionRequestSchema } },
+      content: {
+        "application/json": {
+          schema: chatCompletionRequestSchema,
+          examples: CHAT_COMPLETION_EXAMPLES,
+        },
+      },
     },
   },
   responses: {

@@ -11,6 +11,9 @@ const ASSETS: Readonly<Record<string, string>> = {
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
 };
 
+/** Keys are typed into the page: it talks to this server alone, and no other page may hold it in a frame. */
+const PAGE_POLICY = "default-src 'self' 'unsafe-inline' data:; frame-ancestors 'none'";
+
 const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 
 const page = `<!doctype html>
@@ -19,6 +22,7 @@ const page = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Inference Gateway API</title>
+<link rel="icon" href="data:,">
 </head>
 <body>
 ${SwaggerUI({
@@ -35,7 +39,11 @@ ${SwaggerUI({
 export function docsRoutes(document: () => string): Router {
   const router = createRouter(chatErrorForm);
   router.hono.get("/v1/openapi.json", () => text(document(), "application/json"));
-  router.hono.get("/v1/docs", () => text(page, "text/html; charset=utf-8"));
+  router.hono.get("/v1/docs", () => {
+    const response = text(page, "text/html; charset=utf-8");
+    response.headers.set("content-security-policy", PAGE_POLICY);
+    return response;
+  });
   for (const [name, type] of Object.entries(ASSETS)) {
     router.hono.get(`/v1/docs/${name}`, async () => text(await readFile(join(folder, name)), type));
   }

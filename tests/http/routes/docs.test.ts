@@ -25,7 +25,9 @@ describe("4.6 GET /v1/docs", () => {
 
   it("takes every file it needs from this server and names no other host", async () => {
     const page = await (await fetch(`${shown.url}/v1/docs`)).text();
-    const files = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? "");
+    const files = [...page.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(
+      ([, path]) => path ?? "",
+    );
     expect(files).toHaveLength(2);
     expect(page).not.toMatch(/https?:|"\/\//);
     const types = [];
@@ -40,6 +42,13 @@ describe("4.6 GET /v1/docs", () => {
       if (path.endsWith(".css")) expect(text).not.toMatch(/@import|url\(\s*["']?(?:https?:)?\/\//i);
     }
     expect(types).toEqual(["text/css; charset=utf-8", "text/javascript; charset=utf-8"]);
+  });
+
+  it("lets a browser load and call nothing but this server, and frame it nowhere", async () => {
+    const policy = (await fetch(`${shown.url}/v1/docs`)).headers.get("content-security-policy");
+    expect(policy).toContain("default-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/https?:|\*/);
   });
 
   it("serves no other file from beside them", async () => {
