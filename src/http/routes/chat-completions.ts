@@ -5,11 +5,11 @@ import {
   chatCompletionSchema,
 } from "../../codecs/chat-completions/wire.ts";
 import type { Deps } from "../../deps.ts";
+import { CHAT_COMPLETION_EXAMPLES } from "../chat-completion-examples.ts";
 import { createChatHandler } from "../chat-handler.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
-import { CHAT_COMPLETION_EXAMPLES } from "./chat-completion-examples.ts";
 
 const createChatCompletion: RouteDefinition = {
   method: "post",
