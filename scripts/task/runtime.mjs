@@ -4,7 +4,7 @@ const agent = process.env.npm_config_user_agent ?? "";
 const isBun = process.versions.bun !== undefined;
 
 /** "bun" or "node". */
-export const runtime = (agent === "" ? isBun : agent.startsWith("bun/")) ? "bun" : "node";
+const runtime = (agent === "" ? isBun : agent.startsWith("bun/")) ? "bun" : "node";
 
 /** Module to load first that prints the runtime which truly runs the program. */
 export const printRuntime = "./scripts/task/print-runtime.mjs";
