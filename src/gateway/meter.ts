@@ -1,4 +1,4 @@
-import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
+import type { ChatEvent, ChatEvents, FinishEvent } from "../core/chat-event.ts";
 import { ServiceError, toServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createTally } from "./tally.ts";
@@ -62,9 +62,12 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     const end = this.#tally.end();
     if (end === undefined) return { done: false, value: batch };
     try {
-      if (end.type === "finish") await this.#close("ok", 200);
-      else await this.fail(end.error);
-      return { done: false, value: batch };
+      if (end.type === "error") {
+        await this.fail(end.error);
+        return { done: false, value: batch };
+      }
+      await this.#close("ok", 200);
+      return { done: false, value: end.usage ? batch : this.#withUsage(batch, end) };
     } catch (thrown) {
       // The answer is there but its row is not: the client must not take it for a finished one.
       return { done: false, value: [...batch.slice(0, -1), errorEvent(thrown)] };
@@ -114,6 +117,11 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
       const { signal } = this.#call;
       return [errorEvent(signal.aborted ? signal.reason : thrown)];
     }
+  }
+
+  /** A client that asks for usage is told ours when the vendor tells none. */
+  #withUsage(batch: readonly ChatEvent[], end: FinishEvent): readonly ChatEvent[] {
+    return batch.map((event) => (event === end ? { ...end, usage: this.#tally.usage() } : event));
   }
 
   #observe(batch: readonly ChatEvent[]): void {

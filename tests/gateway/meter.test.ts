@@ -74,9 +74,10 @@ describe("the meter", () => {
 
   it("estimates when the vendor never tells, and marks it", async () => {
     const { metered, records } = call();
-    await drain(
+    const events = await drain(
       meter(source([start, delta("12345678")], [{ type: "finish", reason: "stop" }]), metered),
     );
+    expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 7, outputTokens: 2 } });
     expect(records[0]).toMatchObject({ inputTokens: 7, outputTokens: 2, estimated: true });
   });
 
