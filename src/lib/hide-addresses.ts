@@ -1,6 +1,6 @@
 const URLS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi;
 const HOSTS_WITH_PORT =
-  /\[[0-9a-f]*:[0-9a-f:.]+\](?::\d+)?|\b(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}\b/gi;
+  /\[[0-9a-f]*:[0-9a-f:.]+\](?::\d+)?|\b(?:localhost|\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}\b|\b[a-z0-9-]+(?:\.[a-z0-9-]+)+:\d{2,5}\b/gi;
 const BARE_ADDRESSES = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;
 const KEYS = /\b(?:sk|gsk|xai)-[\w*.-]{8,}|\bBearer\s+\S+/gi;
 

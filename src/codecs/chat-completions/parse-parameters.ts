@@ -9,6 +9,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   "messages",
   "stream",
   "stream_options",
+  "n",
   "temperature",
   "top_p",
   "top_k",
@@ -29,17 +30,6 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   "function_call",
   "metadata",
   "ext",
-]);
-
-/** What would harm the engine's other users. */
-const DENIED_FIELDS: ReadonlySet<string> = new Set([
-  "chat_template",
-  "n",
-  "best_of",
-  "priority",
-  "cache_salt",
-  "request_id",
-  "vllm_xargs",
 ]);
 
 export function parseParameters(
@@ -102,7 +92,7 @@ function readExtra(body: JsonObject, keepsFormat: boolean): JsonObject | undefin
   for (const name in body) {
     if (OWN_FIELDS.has(name) && !(name === "response_format" && keepsFormat)) continue;
     const value = body[name];
-    if (value !== null && !DENIED_FIELDS.has(name)) entries.push([name, value]);
+    if (value !== null) entries.push([name, value]);
   }
   const metadata = readMetadata(body["metadata"]);
   if (metadata !== undefined) entries.push(["metadata", metadata]);

@@ -1,4 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
+import { hideAddresses } from "../../lib/hide-addresses.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;
@@ -49,7 +50,8 @@ export function readErrorField(error: unknown): string | undefined {
   const text = messageOf(error);
   if (text === undefined) return undefined;
   const inner = text.startsWith("{") ? messageOf(errorField(text)) : undefined;
-  return hideAddresses(inner ?? text);
+  // The engine names the address of its runner in some errors; no client is to see one.
+  return hideAddresses(inner ?? text, MAX_MESSAGE_LENGTH);
 }
 
 function errorField(jsonText: string): unknown {
@@ -79,14 +81,6 @@ export function toEngineError(message: string): ServiceError {
       ? "Your messages are longer than the model's context."
       : `This model's maximum context length is ${contextLength} tokens. However, your messages resulted in ${promptTokens} tokens.`;
   return new ServiceError("context_length_exceeded", text);
-}
-
-/** The engine names the address of its runner in some errors; no client is to see one. */
-function hideAddresses(message: string): string {
-  return message
-    .slice(0, MAX_MESSAGE_LENGTH)
-    .replace(/\bhttps?:\/\/[^\s"']+/gi, "[address]")
-    .replace(/(?:\[[0-9a-f:]+\]|\blocalhost|\b\d{1,3}(?:\.\d{1,3}){3}):\d+/gi, "[address]");
 }
 
 function toCount(digits: string | undefined): number | undefined {
