@@ -79,7 +79,6 @@ function casesOf(engine: Engine): void {
   });
   const isCallOf = (model: string) => (entry: LedgerEntry) =>
     entry.path === CHAT_CALLS[engine] && entry.model?.replace(/:latest$/, "") === model;
-  const callsOf = (model: string) => stage.simulator.ledger().filter(isCallOf(model));
 
   const staySilent = async (at: Moment): Promise<void> => {
     const model = `s05-${at}`;
