@@ -17,7 +17,8 @@ import {
 import { expectChatError } from "../support/expect-chat-error.ts";
 import type { RawResponse } from "../support/raw-client.ts";
 
-const MODELS = ["first", "second", "third"] as const;
+/** The third is asked only for what fails. */
+const MODELS = ["first", "second", "third"];
 const MEBIBYTE = 1024 * 1024;
 /**
  * How long a look at the health may take while a hostile body is worked on. The simulated engine works in the process
@@ -345,7 +346,7 @@ function casesOf(engine: Engine): void {
     expect(succeeded).toHaveLength(answered);
     const told = chatCalls().filter(({ status }) => status === 200);
     const countBy = (models: readonly (string | undefined)[]) =>
-      MODELS.map((model) => models.filter((one) => plain(one) === model).length);
+      ["first", "second"].map((model) => models.filter((one) => plain(one) === model).length);
     expect(countBy(succeeded.map(({ model }) => model))).toEqual(
       countBy(told.map(({ model }) => model)),
     );
