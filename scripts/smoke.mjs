@@ -2,7 +2,7 @@
 // usage: node scripts/smoke.mjs node|bun|container [--test]     `--test` also runs the whole test suite there
 // `node` sees a machine without Bun, `bun` one without Node; `container` runs the Dockerfile without an engine.
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { checkContainer } from "./smoke/check-container.mjs";
@@ -19,6 +19,8 @@ const kind = process.argv[2];
 const root = resolve(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "smoke-"));
 chmodSync(folder, 0o755);
+
+process.once("SIGTERM", () => process.exit(1));
 
 try {
   const clone = join(folder, "main");
@@ -41,17 +43,19 @@ async function checkCommands(runtime, clone) {
   const told = `runtime: ${runtime} ${number.trim().replace(/^v/, "")}`;
   const run = (task) => [...runner[runtime], task];
 
-  await checkServer({
-    name: "dev, first",
-    command: run("dev"),
-    machine,
-    told,
-    readyMs: INSTALL_MS,
-  });
-  await checkServer({ name: "dev, later", command: run("dev"), machine, told });
-  await checkServer({ name: "start", command: run("start"), machine, told, streams: false });
+  const dev = { command: run("dev"), machine, told };
+  await checkServer({ name: "dev, first", ...dev, readyMs: INSTALL_MS });
+  await checkServer({ name: "dev, later", ...dev, whileReady: changeSource, signal: "SIGKILL" });
+  const start = { command: run("start"), machine, told };
+  await checkServer({ name: "start", ...start, streams: false, signal: "SIGINT" });
   if (!process.argv.includes("--test")) return;
   const test = runtime === "node" ? ["npm", "test"] : ["bun", "run", "test"];
   const output = await runCommand(test, machine, TEST_MS);
   if (!output.includes(told)) throw new Error(`${test.join(" ")} did not run on ${told}`);
+}
+
+/** A change under src is a reason to start again. */
+async function changeSource({ says }) {
+  appendFileSync(join(folder, "main/src/main.ts"), "\n");
+  await says(/starting again(.|\n)*"msg":"ready"/);
 }

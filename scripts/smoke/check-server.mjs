@@ -8,8 +8,9 @@ const READY = /"url":"([^"]+)".*"msg":"ready"/;
 const KEY = /Authorization: Bearer (sk-\w+)/;
 
 /**
- * Starts a server by its command, asks it for its health and one streamed answer, stops it by SIGTERM to that
- * command, and looks that nothing is left. Prints how long it took to be ready; throws at the first wrong thing.
+ * Starts a server by its command, asks it for its health and one streamed answer, sends that command a signal,
+ * and looks that nothing is left. Prints how long it took to be ready; throws at the first wrong thing.
+ * `whileReady(server)` may do more in between.
  */
 export async function checkServer({
   name,
@@ -18,6 +19,7 @@ export async function checkServer({
   told,
   streams = true,
   readyMs = 30_000,
+  signal = "SIGTERM",
   whileReady = () => {},
 }) {
   const server = startServer(command, machine);
@@ -32,28 +34,24 @@ export async function checkServer({
     if (told && !server.output().includes(told)) throw new Error(`did not print "${told}"`);
     await askHealth(url);
     if (streams) {
-      await until(
-        () => KEY.test(server.output()),
-        ANSWER_MS,
-        () => "printed no key",
-      );
+      await server.says(KEY);
       await askStream(url, KEY.exec(server.output())[1]);
     }
-    whileReady();
-    server.child.kill("SIGTERM");
+    await whileReady(server);
+    server.signal(signal);
     await until(
       () => server.isOver(),
       STOP_MS,
-      () => "SIGTERM did not end the command",
+      () => `${signal} did not end the command`,
     );
     await until(
       () => leftBehind(machine.cwd).length === 0,
       STOP_MS,
       () => `left behind: ${leftBehind(machine.cwd)}`,
     );
-    if (await answers(url)) throw new Error("still listening after SIGTERM");
+    if (await answers(url)) throw new Error("still listening at the end");
     console.log(
-      `smoke: ${name}: ${command.join(" ")}: ${told ?? "server"}, ${timing}, stopped clean`,
+      `smoke: ${name}: ${command.join(" ")}: ${told ?? "server"}, ${timing}, ended clean by ${signal}`,
     );
   } catch (error) {
     throw new Error(`${name}: ${error.message}\n--- its output:\n${server.output()}`, {
@@ -66,7 +64,9 @@ export async function checkServer({
 
 function startServer([program, ...args], { cwd, env, uid, gid }) {
   const startedMs = performance.now();
-  const child = spawn(program, args, { cwd, env, uid, gid, stdio: ["ignore", "pipe", "pipe"] });
+  const stdio = ["ignore", "pipe", "pipe"];
+  const child = spawn(program, args, { cwd, env, uid, gid, stdio, detached: true });
+  process.once("exit", () => child.kill("SIGTERM"));
   let output = "";
   let programMs = startedMs;
   let readyMs = 0;
@@ -78,8 +78,16 @@ function startServer([program, ...args], { cwd, env, uid, gid }) {
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", collect);
   child.once("error", (error) => collect(error.message));
   return {
-    child,
+    /** To the command alone; Ctrl-C, as a terminal sends it, to all in its group. */
+    signal: (name) => process.kill(name === "SIGINT" ? -child.pid : child.pid, name),
     output: () => output,
+    /** Waits until its output fits. */
+    says: (pattern) =>
+      until(
+        () => pattern.test(output),
+        ANSWER_MS,
+        () => `did not say ${pattern}`,
+      ),
     isOver: () => child.exitCode !== null || child.signalCode !== null,
     /** From the server's first line, when dependencies and engine are there. */
     sinceProgramMs: () => Math.round(readyMs - programMs),
