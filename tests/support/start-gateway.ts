@@ -28,17 +28,22 @@ export interface TestGateway {
  * Rejects with its output when it does not get ready.
  *
  * @param environment settings; `DATA_DIR` keeps a folder over several starts.
+ * @param through command that runs the server in its own place, as `unshare` and `exec` do.
  */
-export async function startGateway(environment: Record<string, string>): Promise<TestGateway> {
+export async function startGateway(
+  environment: Record<string, string>,
+  through: readonly string[] = [],
+): Promise<TestGateway> {
   const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "gateway-test-")));
-  const child = spawnServer({
+  const settings = {
     HOST: "127.0.0.1",
     PORT: "0",
     BOOTSTRAP_API_KEY: TEST_KEY,
     DRAIN_TIMEOUT_MS: "2000",
     ...environment,
     DATA_DIR: dataDir,
-  });
+  };
+  const child = spawnServer(settings, through);
   let output = "";
   child.stdout?.on("data", (chunk) => (output += chunk));
   child.stderr?.on("data", (chunk) => (output += chunk));
@@ -58,7 +63,8 @@ export async function startGateway(environment: Record<string, string>): Promise
       const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
       await exited;
       clearTimeout(timer);
-      if (environment["DATA_DIR"] === undefined) await rm(dataDir, { recursive: true, force: true });
+      if (environment["DATA_DIR"] === undefined)
+        await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
@@ -77,10 +83,14 @@ export async function startRefused(
   return { code, output };
 }
 
-function spawnServer(environment: Record<string, string>): ChildProcess {
+function spawnServer(
+  environment: Record<string, string>,
+  through: readonly string[] = [],
+): ChildProcess {
   const onBun = process.versions["bun"] !== undefined;
   const args = onBun ? ["src/main.ts"] : ["--import", "tsx", "src/main.ts"];
-  return spawn(process.execPath, args, {
+  const [command = "", ...rest] = [...through, process.execPath, ...args];
+  return spawn(command, rest, {
     env: { PATH: "/usr/bin:/bin", BUN_CONFIG_MAX_HTTP_REQUESTS: "65336", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
