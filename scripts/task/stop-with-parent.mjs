@@ -1,10 +1,14 @@
+import { isMainThread } from "node:worker_threads";
+
 // Loaded first into a server that a task starts: when the task is killed outright, the server stops too.
 const POLL_MS = 250;
 const parent = process.ppid;
 
-const timer = setInterval(() => {
+function look() {
   if (process.ppid === parent) return;
   clearInterval(timer);
   process.kill(process.pid, "SIGTERM");
-}, POLL_MS);
-timer.unref();
+}
+
+const timer = isMainThread ? setInterval(look, POLL_MS) : undefined;
+timer?.unref();
