@@ -44,7 +44,7 @@ export function isUnavailable(error: DatabaseError): boolean {
 
 /** True when the connection that was used is gone, by the server's word or by the system's. */
 export function isConnectionLost(error: DatabaseError): boolean {
-  return /^(CONNECTION_|57P0|ECONN|EPIPE$)/.test(error.code);
+  return /^(CONNECTION_CLOSED$|57P0|ECONN|EPIPE$)/.test(error.code);
 }
 
 function rootCause(thrown: unknown): Error {

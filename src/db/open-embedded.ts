@@ -42,7 +42,6 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
     driver: {
       path: socketPath,
       max: 1,
-      max_lifetime: null,
       user: "postgres",
       database: "postgres",
     },
