@@ -14,6 +14,10 @@ const words = z.string().transform((list) =>
     .filter(Boolean),
 );
 
+const apiKey = z
+  .string()
+  .regex(/^sk-[\x21-\x7e]{17,509}$/, "must start with sk- and have 20 to 512 characters");
+
 /** A setting that is absent or empty takes its default. */
 export const settingsSchema = z.object({
   HOST: z.string().default("0.0.0.0").describe("Address to listen on; `dev` uses 127.0.0.1."),
@@ -41,9 +45,7 @@ export const settingsSchema = z.object({
     .min(16)
     .optional()
     .describe("Secret under which keys are hashed; unset keeps one in DATA_DIR/secret."),
-  BOOTSTRAP_API_KEY: z
-    .string()
-    .regex(/^sk-[\x21-\x7e]{17,}$/, "must start with sk- and have 20 characters or more")
+  BOOTSTRAP_API_KEY: apiKey
     .optional()
     .describe("An API key to create at start, unlimited, owned by the administrator."),
   INSTANCE_ID: z
@@ -119,10 +121,7 @@ export const settingsSchema = z.object({
     .enum(["fatal", "error", "warn", "info", "debug", "silent"])
     .default("info")
     .describe("Least severe log line written."),
-  DEV_API_KEY: z
-    .string()
-    .startsWith("sk-")
-    .min(20)
+  DEV_API_KEY: apiKey
     .optional()
     .describe("Set by `dev`: the key it prints. It replaces the one of the run before."),
 });
