@@ -1,5 +1,5 @@
 import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./server.ts";
 
@@ -21,6 +21,8 @@ export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<
     },
     { overrideGlobalObjects: false },
   );
+  // Connections that have sent no request yet.
+  const unused = new Set<Socket>();
   const server = createServer(
     {
       // A missing or doubled Host is refused by the edge guard, in our form.
@@ -34,15 +36,25 @@ export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<
     },
     (message, response) => {
       message.headers.host = ROUTED_HOST;
+      unused.delete(message.socket);
       // It never rejects.
       void answer(message, response);
     },
   );
   server.timeout = QUIET_CONNECTION_SECONDS * 1000;
+  server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
   await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
-    stop: () => new Promise((resolve) => server.close(() => resolve())),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        // It waits for these as if a request were under way on them.
+        for (const socket of unused) socket.destroy();
+      }),
     close: () => server.closeAllConnections(),
   };
 }

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { serve } from "../../src/http/serve.ts";
+import { openRawClient, rawRequest } from "../support/raw-client.ts";
+
+describe("a server that is told to stop", () => {
+  it("does not wait for connections without a request under way", async () => {
+    const server = await serve({
+      host: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response("ok"),
+    });
+    const unused = await openRawClient(server.port);
+    const idle = await openRawClient(server.port);
+    idle.send(rawRequest("GET", "/", {}));
+    expect((await idle.readResponse()).text).toBe("ok");
+    const late = new Promise((resolve) => setTimeout(() => resolve("late"), 5_000));
+    expect(await Promise.race([server.stop(), late])).toBeUndefined();
+    unused.close();
+    idle.close();
+  });
+
+  it("waits for an answer under way", async () => {
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const server = await serve({
+      host: "127.0.0.1",
+      port: 0,
+      fetch: async () => {
+        await answered;
+        return new Response("in the end");
+      },
+    });
+    const client = await openRawClient(server.port);
+    client.send(rawRequest("GET", "/", {}));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const stopped = server.stop();
+    answer();
+    expect((await client.readResponse()).text).toBe("in the end");
+    client.close();
+    await stopped;
+    server.close();
+  });
+});
