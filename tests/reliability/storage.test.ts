@@ -223,7 +223,7 @@ function tornJournal(severable: SeverableDatabase): void {
     async () => {
       for (let index = 0; index < DAMAGES; index += 1) {
         let wanted: string[] = [];
-        const { outcomes } = await replay(`cut-${index}`, (bytes) => {
+        const { outcomes, kept } = await replay(`cut-${index}`, (bytes) => {
           const last = scanRecords(bytes).records.at(-1);
           const [from, to] = [last?.offset ?? 0, last?.end ?? 0];
           const at = from + 1 + Math.floor(((to - from - 1) * index) / DAMAGES);
@@ -231,6 +231,7 @@ function tornJournal(severable: SeverableDatabase): void {
           return bytes.subarray(0, at);
         });
         expect(outcomes).toEqual(wanted);
+        expect(kept).toHaveLength(1);
       }
     },
   );

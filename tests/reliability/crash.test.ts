@@ -1,0 +1,27 @@
+import { describe, vi } from "vitest";
+import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
+import { expectLossless } from "../support/expect-lossless.ts";
+import { runKillCycles } from "../support/kill-cycles.ts";
+import { showKillsUnderFullLoad } from "./d01-full.ts";
+
+const CYCLES = 5;
+// biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
+const isFull = process.env["RELIABILITY_FULL"] === "1";
+vi.setConfig({ testTimeout: isFull ? 900_000 : 120_000 });
+
+const table = createCaseTable();
+noteLaterRoutes(table, ["D01"]);
+
+describe("a server that is killed under load", async () => {
+  table.shows("D01", "chat", `loses and doubles nothing in ${CYCLES} kills`, async () => {
+    const report = await runKillCycles({
+      cycles: CYCLES,
+      requestsPerSecond: 100,
+      livesMs: { least: 300, most: 2_000 },
+      engine: "vllm",
+    });
+    expectLossless(report, CYCLES);
+  });
+  if (isFull) await showKillsUnderFullLoad(table);
+  else table.leavesOut("D01", "chat, full load", "left out: set RELIABILITY_FULL=1");
+});
