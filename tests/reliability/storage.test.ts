@@ -17,7 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { recordJson, scanRecords } from "../../src/gateway/journal/scan-records.ts";
 import { callGateway, chatBody } from "../support/call-gateway.ts";
-import { createCaseTable } from "../support/case-table.ts";
+import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
 import { readChatStream } from "../support/chat-stream.ts";
 import { expectCleanOutput, expectUnhurt } from "../support/engine-stage.ts";
 import { expectChatError } from "../support/expect-chat-error.ts";
@@ -36,6 +36,7 @@ const NO_POSTGRES = "left out: no PostgreSQL here";
 
 const table = createCaseTable();
 const { shows, leavesOut } = table;
+noteLaterRoutes(table, ["D06"]);
 const mayMount = spawnSync("unshare", ["-m", "true"]).status === 0;
 const database = await openSeverableDatabase();
 

@@ -17,6 +17,7 @@ import type { RawResponse } from "../support/raw-client.ts";
 import { startTcpFault, type TcpFault } from "../support/tcp-fault.ts";
 
 const RETRY_AFTER_SECONDS = 7;
+const TIMEOUT_SECONDS = 4;
 const MODEL = "refused";
 const RETRIED = "retried";
 /** An engine's status, ours, our code, the row's outcome. */
@@ -66,7 +67,7 @@ function refusalsOf(engine: Engine): void {
     stage = await startStage({
       engine,
       models: [MODEL, RETRIED],
-      environment: { GATEWAY_RETRIES: "1" },
+      environment: { GATEWAY_RETRIES: "1", LLM_REQUEST_TIMEOUT: String(TIMEOUT_SECONDS) },
       addressOf: async (simulator) => {
         front = await startTcpFault(simulator);
         return front.url;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
 import { callGateway } from "./call-gateway.ts";
-import { startGateway, type TestGateway } from "./start-gateway.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "./start-gateway.ts";
 import { startSimulator, type TestSimulator } from "./start-simulator.ts";
 import { readUsageRows, type StoredUsage } from "./stored-usage.ts";
 
@@ -94,7 +94,7 @@ export async function expectUnhurt(gateway: TestGateway): Promise<void> {
 export function expectCleanOutput(gateway: TestGateway): void {
   const output = gateway.output();
   expect(output).not.toMatch(/unhandled|uncaught/i);
-  expect(output).not.toContain(ENGINE_KEY);
+  for (const secret of [ENGINE_KEY, TEST_KEY]) expect(output).not.toContain(secret);
 }
 
 /** The lines of its log that are errors. */

@@ -9,6 +9,8 @@ import { readUsageRows, type StoredUsage } from "./stored-usage.ts";
 
 const MODEL = "sim-chat";
 const TICK_MS = 10;
+/** A stream of so many takes seconds: whoever leaves it early leaves it unfinished, however slow the machine is. */
+const LONG_TOKENS = 2_000;
 /** How long an answer's rest may take to come, or its connection to end, once the server is gone. */
 const REST_MS = 10_000;
 
@@ -55,6 +57,18 @@ interface Sent {
 export async function runKillCycles(options: KillCyclesOptions): Promise<KillCyclesReport> {
   const dataDir = await mkdtemp(join(tmpdir(), "kill-cycles-"));
   const simulator = await startSimulator({ uniqueUsage: true, tokensPerSecond: 400 });
+  simulator.script({
+    match: { body: `"max_tokens":${LONG_TOKENS}` },
+    times: "always",
+    text: "word ",
+    repeat: LONG_TOKENS,
+  });
+  simulator.script({
+    match: { body: `"num_predict":${LONG_TOKENS}` },
+    times: "always",
+    text: "word ",
+    repeat: LONG_TOKENS,
+  });
   const { databaseUrl, engine } = options;
   const environment = {
     LLM_BACKEND: engine,
@@ -125,7 +139,8 @@ function runLoad(
 
 async function sendOne(port: number, stream: boolean, sent: Sent): Promise<void> {
   const more = stream ? { stream, stream_options: { include_usage: true } } : {};
-  const client = await openCall(port, { body: chatBody(MODEL, { ...more, max_tokens: 30 }) });
+  const max_tokens = sent.leaves ? LONG_TOKENS : 30;
+  const client = await openCall(port, { body: chatBody(MODEL, { ...more, max_tokens }) });
   try {
     const head = await client.readUntil((received) => received.includes("\r\n\r\n"), REST_MS);
     sent.id = /^x-request-id: (\S+)/im.exec(head)?.[1];
