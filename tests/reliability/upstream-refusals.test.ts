@@ -140,6 +140,14 @@ function refusalsOf(engine: Engine): void {
     }
   });
 
+  shows("no answer in time", "is 504 in JSON, streaming or not", async () => {
+    stage.simulator.script({ match, times: 2, stall: { at: "headers" } });
+    for (const response of await Promise.all([call(true), call(false)])) {
+      expectChatError(response, 504, "upstream_timeout");
+      wanted.push("error");
+    }
+  });
+
   shows(
     "connection refused",
     "is 502 in JSON, and over as soon as the engine is back",
