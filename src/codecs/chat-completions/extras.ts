@@ -25,6 +25,7 @@ export function pickExtras(
 
 /** Extras of several pieces as those of one: arrays are joined, also those one level down; else the last counts. */
 export function joinExtras(pieces: readonly (JsonObject | undefined)[]): JsonObject | undefined {
+  if (pieces.every((piece) => piece === undefined)) return undefined;
   const joined = new Map<string, JsonValue | undefined>();
   for (const piece of pieces) {
     for (const [name, value] of Object.entries(piece ?? {})) {
