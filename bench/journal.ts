@@ -20,6 +20,7 @@ import { createRequestIds } from "../src/lib/request-id.ts";
 const CALLS = 40_000;
 const CALLS_A_TURN = 50;
 const WAIT_MS = 10_000;
+const STATEMENT_MS = 60_000;
 
 const log = createLog("error");
 const nextId = createRequestIds();
@@ -116,6 +117,12 @@ if (url !== undefined) {
   await database.close();
 }
 const archive = embeddedArchive();
-const embedded = await openEmbedded({ dataFolder: undefined, archive, waitMs: WAIT_MS, log });
+const embedded = await openEmbedded({
+  dataFolder: undefined,
+  archive,
+  waitMs: WAIT_MS,
+  statementMs: STATEMENT_MS,
+  log,
+});
 await measure("embedded", embedded);
 await embedded.close();
