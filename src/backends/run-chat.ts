@@ -53,26 +53,37 @@ export function createChat(engine: ChatEngine): Chat {
   let listed = "";
 
   const omissionsFor = ({ id }: Model) => refused.get(id) ?? NO_OMISSIONS;
-  const prepare = (request: ChatRequest, model: Model) => {
+  const prepare = (request: ChatRequest, model: Model, omitted = omissionsFor(model)) => {
     let prepared = request;
-    for (const omission of omissionsFor(model)) prepared = omission.leaveOut(prepared);
+    for (const omission of omitted) prepared = omission.leaveOut(prepared);
     prepared = applyParameterRules(prepared, model, engine.parameters);
     return applyEffortRule(prepared, model, engine.effort);
   };
 
+  /** Only what helped is remembered: a refusal may quote a client, who must not decide for all others. */
+  const remember = (model: Model, found: readonly Omission[]) => {
+    if (found.length > 0) refused.set(model.id, new Set([...omissionsFor(model), ...found]));
+  };
+
   const run = async (request: ChatRequest, model: Model, { signal }: CallOptions) => {
     let current = request;
+    let omitted = omissionsFor(model);
+    const found: Omission[] = [];
     // Each omission helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
     for (let correctionsLeft = engine.omissions.length + 2; ; correctionsLeft--) {
-      const omitted = omissionsFor(model);
-      const response = await send(engine, prepare(current, model), { model, signal });
-      if (isSuccess(response)) return readAnswer(engine, response, request.stream);
+      const response = await send(engine, prepare(current, model, omitted), { model, signal });
+      if (isSuccess(response)) {
+        remember(model, found);
+        return readAnswer(engine, response, request.stream);
+      }
       const refusal = await readRefusal(engine, response);
       signal.throwIfAborted();
       const omission = correctionsLeft > 0 ? findOmission(engine, refusal, omitted) : undefined;
-      if (omission !== undefined)
-        refused.set(model.id, new Set([...omissionsFor(model), omission]));
-      else current = fitToRefusal(engine, current, model, refusal);
+      if (omission === undefined) current = fitToRefusal(engine, current, model, refusal);
+      else {
+        found.push(omission);
+        omitted = new Set([...omitted, omission]);
+      }
     }
   };
 

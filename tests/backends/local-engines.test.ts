@@ -109,6 +109,19 @@ describe("The GPU-server engine", () => {
     expect(later).toHaveLength(2);
     for (const body of later) expect(body).not.toHaveProperty("chat_template_kwargs");
   });
+
+  it("lets no client's faulty field take the effort from others", async () => {
+    const error = { message: "chat_template_kwargs: Input should be a valid dictionary" };
+    for (let tries = 0; tries < 2; tries++) respond("/v1/chat/completions", 400, { error });
+    const backend = vllm();
+    const faulty = chatRequest({}, { extra: { chat_template_kwargs: "no dictionary" } });
+    const refusal = await serviceErrorOf(backend.chat(faulty, MODEL, { signal: never() }));
+    expect(refusal.code).toBe("invalid_value");
+    await collect(backend.chat(chatRequest({ effort: "none" }), MODEL, { signal: never() }));
+    expect(bodiesTo("/v1/chat/completions").at(-1)).toMatchObject({
+      chat_template_kwargs: { enable_thinking: false },
+    });
+  });
 });
 
 describe("The single-machine engine", () => {
