@@ -5,6 +5,7 @@ const TOKENS = 80;
 const INTERVAL_MS = 50;
 const STEP_STREAMS = 500;
 const MAX_STREAMS = 12_000;
+const STEP_TRIES = 2;
 /** A rate is held while the slowest hundredth of gaps stays below twice the pace and no stream fails. */
 export const GAP_P99_MAX_MS = 2 * INTERVAL_MS;
 
@@ -15,23 +16,37 @@ export interface HighestRate {
   readonly runs: readonly (Run & { readonly streams: number })[];
 }
 
+type StepRun = Run & { readonly streams: number };
+
 /** Raises the number of streams at 20 tokens/s until gaps break their bound; returns the last that held. */
 export async function findHighestRate(targets: Targets, name: TargetName): Promise<HighestRate> {
-  const runs: (Run & { readonly streams: number })[] = [];
-  let held: HighestRate = { streams: 0, tokensPerS: 0, runs };
+  const runs: StepRun[] = [];
+  let held = 0;
   // Steps grow with the height, so that a fast target is found about as soon as a slow one.
   for (let count = 1_000; count <= MAX_STREAMS; count += Math.max(STEP_STREAMS, count / 4)) {
-    const load = {
-      streams: Math.round(count),
-      seconds: 1,
-      tokens: TOKENS,
-      intervalMs: INTERVAL_MS,
-    };
-    const run = await runOnce({ load: (address) => streams(address, load) }, targets, name);
-    runs.push({ ...run, streams: load.streams });
-    const isHeld = run.failed === 0 && (run.gapMs?.p99 ?? 0) <= GAP_P99_MAX_MS;
-    if (!isHeld) break;
-    held = { streams: load.streams, tokensPerS: (load.streams * 1_000) / INTERVAL_MS, runs };
+    const tried = await tryStep(Math.round(count), targets, name);
+    runs.push(...tried);
+    if (!tried.some(isHeld)) break;
+    held = Math.round(count);
   }
-  return held;
+  return { streams: held, tokensPerS: (held * 1_000) / INTERVAL_MS, runs };
+}
+
+/** One run; a second one when it was not held, for a machine that was busy with something else. */
+async function tryStep(
+  count: number,
+  targets: Targets,
+  name: TargetName,
+): Promise<readonly StepRun[]> {
+  const load = { streams: count, seconds: 1, tokens: TOKENS, intervalMs: INTERVAL_MS };
+  const runs: StepRun[] = [];
+  while (runs.length < STEP_TRIES && !runs.some(isHeld)) {
+    const run = await runOnce({ load: (address) => streams(address, load) }, targets, name);
+    runs.push({ ...run, streams: count });
+  }
+  return runs;
+}
+
+function isHeld(run: Run): boolean {
+  return run.failed === 0 && (run.gapMs?.p99 ?? 0) <= GAP_P99_MAX_MS;
 }
