@@ -29,6 +29,7 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
   root.hono.notFound((context) => refuseUnknownPath(root, context));
 
   const { clock, nextRequestId, settings } = deps;
+  const stopping = deps.stopping.signal;
   return async (request, { host, path, allowSilence }) => {
     const arrivedAt = clock.now();
     const requestId = nextRequestId(arrivedAt);
@@ -40,7 +41,8 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
     const { headers } = response;
     headers.set("x-request-id", requestId);
     // What was refused at the edge may be followed by anything, and a body unread by all of its bytes.
-    if (refusal !== undefined || leavesBodyUnread(request)) headers.set("connection", "close");
+    const isLast = refusal !== undefined || leavesBodyUnread(request) || stopping.aborted;
+    if (isLast) headers.set("connection", "close");
     return response;
   };
 }

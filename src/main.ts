@@ -8,6 +8,8 @@ import type { Server } from "./http/server.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { StartRefusal } from "./lib/start-refusal.ts";
 
+/** A connection without a call under way is closed after this long without a byte. */
+const QUIET_CONNECTION_SECONDS = 30;
 /** After the drain, what is still open has this long to take in its last words. */
 const LAST_WORDS_MS = 2_000;
 /** Longest time for usage to reach the database at the end; the rest stays in the journal for the next start. */
@@ -20,7 +22,12 @@ async function main(): Promise<void> {
     log.warn({ settings: retired }, "settings of an earlier release are ignored");
 
   const deps = await buildDeps(settings, log);
-  const server = await serve({ host: settings.HOST, port: settings.PORT, fetch: createApp(deps) });
+  const server = await serve({
+    host: settings.HOST,
+    port: settings.PORT,
+    quietSeconds: QUIET_CONNECTION_SECONDS,
+    fetch: createApp(deps),
+  });
   stopOnSignals(deps, server, log);
   announce(deps, settings, server.port);
 }

@@ -26,9 +26,7 @@ export function createChatHandler(deps: Deps, codec: ServerCodec, channel: Chann
     const { raw } = context.req;
     const caller = deps.authenticate(raw.headers, arrivedAt);
     const request = codec.parse(await readJsonBody(raw, limits));
-    allowSilence();
-
-    const open = deps.openCalls.open(raw.signal);
+    const open = openQuietCall(deps, raw.signal, allowSilence());
     try {
       const call = { requestId, caller, channel, startedAt: arrivedAt, signal: open.signal };
       const reply = await answerChat(deps.gateway, call, request);
@@ -45,6 +43,18 @@ export function createChatHandler(deps: Deps, codec: ServerCodec, channel: Chann
       open.close();
       throw thrown;
     }
+  };
+}
+
+/** An open call during which the connection may be silent. */
+function openQuietCall(deps: Deps, clientSignal: AbortSignal, endSilence: () => void): OpenCall {
+  const open = deps.openCalls.open(clientSignal);
+  return {
+    ...open,
+    close() {
+      open.close();
+      endSilence();
+    },
   };
 }
 

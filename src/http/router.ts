@@ -9,8 +9,8 @@ export interface RequestEnvironment {
     readonly requestId: string;
     /** Unix milliseconds at arrival. */
     readonly arrivedAt: number;
-    /** Lifts the server's own limit on quiet connections; a call to an engine may be silent for minutes. */
-    readonly allowSilence: () => void;
+    /** Lifts the server's own limit on quiet connections; what it returns brings it back. */
+    readonly allowSilence: () => () => void;
   };
 }
 

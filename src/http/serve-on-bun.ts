@@ -1,4 +1,4 @@
-import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./server.ts";
+import type { ServeOptions, Server } from "./server.ts";
 
 /** The part of Bun's server that we use; its own types would replace Node's everywhere. */
 interface BunServer {
@@ -20,11 +20,12 @@ interface BunRuntime {
 declare const Bun: BunRuntime;
 
 /** Listens with `Bun.serve`. */
-export async function serveOnBun({ host, port, fetch }: ServeOptions): Promise<Server> {
+export async function serveOnBun(options: ServeOptions): Promise<Server> {
+  const { host, port, quietSeconds, fetch } = options;
   const server = Bun.serve({
     hostname: host,
     port,
-    idleTimeout: QUIET_CONNECTION_SECONDS,
+    idleTimeout: quietSeconds,
     // Body limits are ours: they answer in the family's form.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
@@ -32,7 +33,11 @@ export async function serveOnBun({ host, port, fetch }: ServeOptions): Promise<S
       fetch(request, {
         host: request.headers.get("host"),
         path: pathOf(request.url),
-        allowSilence: () => bun.timeout(request, 0),
+        allowSilence: () => {
+          bun.timeout(request, 0);
+          // It holds for the connection, so that one left idle after the call would stay open for good.
+          return () => bun.timeout(request, quietSeconds);
+        },
       }),
   });
   return {

@@ -1,7 +1,7 @@
 import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { QUIET_CONNECTION_SECONDS, type ServeOptions, type Server } from "./server.ts";
+import type { ServeOptions, Server } from "./server.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECK_MS = 2_000;
@@ -9,20 +9,25 @@ const CONNECTIONS_CHECK_MS = 2_000;
 const ROUTED_HOST = "gateway";
 
 /** Listens with `node:http`. */
-export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<Server> {
+export async function serveOnNode(options: ServeOptions): Promise<Server> {
+  const { host, port, quietSeconds, fetch } = options;
   const answer = getRequestListener(
     (request, { incoming }) => {
       const message = incoming as IncomingMessage;
       return fetch(request, {
         host: hostsOf(message),
         path: (message.url ?? "/").split("?", 1)[0] ?? "/",
-        allowSilence: () => void message.socket.setTimeout(0),
+        allowSilence: () => {
+          message.socket.setTimeout(0);
+          return () => void message.socket.setTimeout(quietSeconds * 1000);
+        },
       });
     },
     { overrideGlobalObjects: false },
   );
   // Connections that have sent no request yet.
   const unused = new Set<Socket>();
+  let isStopping = false;
   const server = createServer(
     {
       // A missing or doubled Host is refused by the edge guard, in our form.
@@ -31,17 +36,21 @@ export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       // The deadline of a body is ours: it grows with the body.
       requestTimeout: 0,
-      keepAliveTimeout: QUIET_CONNECTION_SECONDS * 1000,
+      keepAliveTimeout: quietSeconds * 1000,
       noDelay: true,
     },
     (message, response) => {
       message.headers.host = ROUTED_HOST;
       unused.delete(message.socket);
+      // A stopping server would keep the connection for another request and wait for it.
+      response.once("close", () => {
+        if (isStopping) message.socket.destroySoon();
+      });
       // It never rejects.
       void answer(message, response);
     },
   );
-  server.timeout = QUIET_CONNECTION_SECONDS * 1000;
+  server.timeout = quietSeconds * 1000;
   server.on("connection", (socket) => {
     unused.add(socket);
     socket.once("close", () => unused.delete(socket));
@@ -51,6 +60,7 @@ export async function serveOnNode({ host, port, fetch }: ServeOptions): Promise<
     port: (server.address() as AddressInfo).port,
     stop: () =>
       new Promise((resolve) => {
+        isStopping = true;
         server.close(() => resolve());
         // It waits for these as if a request were under way on them.
         for (const socket of unused) socket.destroy();

@@ -4,14 +4,19 @@ export interface Connection {
   readonly host: string | null;
   /** The path as it came, without the query. */
   readonly path: string;
-  /** Lifts the server's own limit on quiet connections; a call to an engine may be silent for minutes. */
-  readonly allowSilence: () => void;
+  /**
+   * Lifts the server's own limit on quiet connections, for a call to an engine may be silent for minutes.
+   * What it returns brings the limit back and is called when the call is over.
+   */
+  readonly allowSilence: () => () => void;
 }
 
 export interface ServeOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
+  /** A connection that sends and receives nothing for this long is closed, unless a call allows silence. */
+  readonly quietSeconds: number;
   readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
 }
 
@@ -23,6 +28,3 @@ export interface Server {
   /** Closes every connection now. */
   readonly close: () => void;
 }
-
-/** A connection that sends and receives nothing for this long is closed, unless a call allows silence. */
-export const QUIET_CONNECTION_SECONDS = 30;

@@ -7,6 +7,7 @@ describe("a server that is told to stop", () => {
     const server = await serve({
       host: "127.0.0.1",
       port: 0,
+      quietSeconds: 30,
       fetch: () => new Response("ok"),
     });
     const unused = await openRawClient(server.port);
@@ -27,6 +28,7 @@ describe("a server that is told to stop", () => {
     const server = await serve({
       host: "127.0.0.1",
       port: 0,
+      quietSeconds: 30,
       fetch: async () => {
         await answered;
         return new Response("in the end");
@@ -42,4 +44,52 @@ describe("a server that is told to stop", () => {
     await stopped;
     server.close();
   });
+
+  it("does not wait for another request once the answer under way is out", async () => {
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const server = await serve({
+      host: "127.0.0.1",
+      port: 0,
+      quietSeconds: 30,
+      fetch: async () => {
+        await answered;
+        return new Response("the last one");
+      },
+    });
+    const client = await openRawClient(server.port);
+    client.send(rawRequest("GET", "/", {}));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const stopped = server.stop();
+    answer();
+    expect((await client.readResponse()).text).toBe("the last one");
+    const late = new Promise((resolve) => setTimeout(() => resolve("late"), 5_000));
+    expect(await Promise.race([stopped, late])).toBeUndefined();
+    client.close();
+    server.close();
+  });
+});
+
+describe("a quiet connection", () => {
+  it("stays open while a call allows silence, and is closed some time after that call", async () => {
+    const server = await serve({
+      host: "127.0.0.1",
+      port: 0,
+      quietSeconds: 1,
+      fetch: async (_, { allowSilence }) => {
+        const endSilence = allowSilence();
+        await new Promise((resolve) => setTimeout(resolve, 6_000));
+        endSilence();
+        return new Response("after a long thought");
+      },
+    });
+    const client = await openRawClient(server.port);
+    client.send(rawRequest("GET", "/", {}));
+    expect((await client.readResponse()).text).toBe("after a long thought");
+    const late = new Promise((resolve) => setTimeout(() => resolve("late"), 15_000));
+    expect(await Promise.race([client.closed, late])).not.toBe("late");
+    server.close();
+  }, 30_000);
 });
