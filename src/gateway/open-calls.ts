@@ -25,7 +25,8 @@ export function createOpenCalls(timeoutMs: number): OpenCalls {
       running.add(controller);
       const leave = () => controller.abort();
       // The listener is what makes an abort arrive while the engine's headers are still awaited.
-      clientSignal.addEventListener("abort", leave, { once: true });
+      if (clientSignal.aborted) leave();
+      else clientSignal.addEventListener("abort", leave, { once: true });
       const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
       return {
         signal: controller.signal,

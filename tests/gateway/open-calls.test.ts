@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../src/core/service-error.ts";
+import { createOpenCalls } from "../../src/gateway/open-calls.ts";
+
+const TIMEOUT_MS = 60_000;
+
+describe("An open call", () => {
+  it("is aborted when its client leaves, also when that was before it was opened", () => {
+    const client = new AbortController();
+    const calls = createOpenCalls(TIMEOUT_MS);
+    const early = calls.open(client.signal);
+    expect(early.signal.aborted).toBe(false);
+    client.abort();
+    const late = calls.open(client.signal);
+    expect([early.signal.aborted, late.signal.aborted]).toEqual([true, true]);
+    early.close();
+    late.close();
+  });
+
+  it("is aborted with the words for its client when its time is up", async () => {
+    const call = createOpenCalls(20).open(new AbortController().signal);
+    await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+    expect(call.signal.reason).toMatchObject({ code: "upstream_timeout" });
+    call.close();
+  });
+
+  it("is no longer one of those that a stopping server ends once it is closed", () => {
+    const calls = createOpenCalls(TIMEOUT_MS);
+    const over = calls.open(new AbortController().signal);
+    const open = calls.open(new AbortController().signal);
+    over.close();
+    expect(calls.count()).toBe(1);
+    const reason = new ServiceError("overloaded", "The server is stopping.");
+    calls.abortAll(reason);
+    expect(over.signal.aborted).toBe(false);
+    expect(open.signal.reason).toBe(reason);
+    open.close();
+  });
+});
