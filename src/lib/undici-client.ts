@@ -14,12 +14,26 @@ export function createUndiciClient(): HttpClient {
   });
   return {
     async send({ url, method, headers, body, signal }: HttpRequest) {
-      return toHttpResponse(
-        await request(url, { dispatcher: agent, method, headers, body: body ?? null, signal }),
-      );
+      const options = { dispatcher: agent, method, headers, body: body ?? null, signal };
+      return unlessAborted(request(url, options).then(toHttpResponse), signal);
     },
     close: () => agent.destroy(),
   };
+}
+
+/** undici notices an abort only once it is connected: nobody is to wait for that. */
+function unlessAborted(answer: Promise<HttpResponse>, signal: AbortSignal): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      reject(signal.reason);
+      answer.then(
+        (late) => late.cancel(),
+        () => undefined,
+      );
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
 }
 
 function toHttpResponse({ statusCode, headers, body }: Dispatcher.ResponseData): HttpResponse {
