@@ -1,4 +1,3 @@
-import { toServiceError } from "./core/service-error.ts";
 import type { Deps } from "./deps.ts";
 import { guardEdge } from "./http/edge-guard.ts";
 import { chatErrorForm, errorResponse } from "./http/error-response.ts";
@@ -23,12 +22,10 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
   if (deps.settings.GATEWAY_DOCS_ENABLED) {
     root.hono.route("/", docsRoutes(createOpenApiDocument(root, deps.version)).hono);
   }
-  root.hono.onError((thrown, context) =>
-    errorResponse(toServiceError(thrown), context.env.requestId, chatErrorForm),
-  );
+  root.hono.onError(root.refuse);
   root.hono.notFound((context) => refuseUnknownPath(root, context));
 
-  const { clock, nextRequestId, settings } = deps;
+  const { clock, log, nextRequestId, settings } = deps;
   const stopping = deps.stopping.signal;
   return async (request, { host, path, allowSilence }) => {
     const arrivedAt = clock.now();
@@ -36,7 +33,7 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
     const refusal = guardEdge(host, path, settings.ALLOWED_HOSTS);
     const response =
       refusal === undefined
-        ? await root.hono.fetch(request, { requestId, arrivedAt, allowSilence })
+        ? await root.hono.fetch(request, { requestId, arrivedAt, allowSilence, log })
         : errorResponse(refusal, requestId, chatErrorForm);
     const { headers } = response;
     headers.set("x-request-id", requestId);

@@ -5,6 +5,7 @@ import { answerChat, type ChatReply } from "../gateway/answer-chat.ts";
 import type { OpenCall } from "../gateway/open-calls.ts";
 import type { Channel } from "../gateway/usage-record.ts";
 import { isSettledWithin } from "./is-settled-within.ts";
+import { logInternalError } from "./log-internal-error.ts";
 import { readJsonBody } from "./read-json-body.ts";
 import type { RequestContext } from "./router.ts";
 import { writeEventStream } from "./write-event-stream.ts";
@@ -74,6 +75,10 @@ async function answerStreaming(deps: Deps, answer: Answer): Promise<Response> {
     encoder: codec.streamEncoder(context),
     beginsSilent: !begun,
     abort: open.abort,
+    report(error) {
+      // What breaks because the client left is no failure.
+      if (!open.signal.aborted) logInternalError(deps.log, error, context.requestId);
+    },
     onEnd: open.close,
     keepaliveMs,
     slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,

@@ -69,8 +69,15 @@ function withDeadline<T>(reading: Promise<T>, deadlineMs: number): Promise<T> {
         new ServiceError("request_timeout", "The body took too long to arrive; send it again."),
       );
     }, deadlineMs);
-    reading.then(resolve, reject).finally(() => clearTimeout(timer));
+    reading
+      .then(resolve, (thrown: unknown) => reject(brokenOff(thrown)))
+      .finally(() => clearTimeout(timer));
   });
+}
+
+function brokenOff(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  return new ServiceError("invalid_json", "The body broke off before its end.", { cause: thrown });
 }
 
 function parse(bytes: Uint8Array, maxDepth: number): unknown {

@@ -1,7 +1,9 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { toServiceError } from "../core/service-error.ts";
+import type { Log } from "../lib/log.ts";
 import { type ErrorForm, errorResponse } from "./error-response.ts";
+import { logInternalError } from "./log-internal-error.ts";
 
 /** What the server hands to every request beside the request itself. */
 export interface RequestEnvironment {
@@ -11,6 +13,7 @@ export interface RequestEnvironment {
     readonly arrivedAt: number;
     /** Lifts the server's own limit on quiet connections; what it returns brings it back. */
     readonly allowSilence: () => () => void;
+    readonly log: Log;
   };
 }
 
@@ -27,12 +30,19 @@ export interface Router {
    * validated once, by the codec that owns the format; the definition is what clients are told.
    */
   readonly add: (definition: RouteDefinition, handler: RouteHandler) => void;
+  /** The answer for whatever a handler threw. */
+  readonly refuse: (thrown: unknown, context: RequestContext) => Response;
 }
 
 export function createRouter(form: ErrorForm): Router {
   const hono = new OpenAPIHono<RequestEnvironment>();
-  const refuse = (thrown: unknown, context: RequestContext) =>
-    errorResponse(toServiceError(thrown), context.env.requestId, form);
+  const refuse = (thrown: unknown, context: RequestContext) => {
+    const { log, requestId } = context.env;
+    const error = toServiceError(thrown);
+    // What breaks because the client left is no failure.
+    if (!context.req.raw.signal.aborted) logInternalError(log, error, requestId);
+    return errorResponse(error, requestId, form);
+  };
   // Routes catch for themselves: an error handler of the router would be composed anew for every request.
   const catching = (handler: RouteHandler): RouteHandler => {
     return async (context) => {
@@ -45,6 +55,7 @@ export function createRouter(form: ErrorForm): Router {
   };
   return {
     hono,
+    refuse,
     add(definition, handler) {
       hono.openAPIRegistry.registerPath(definition as RouteConfig);
       // `{model}` takes the rest of the path: model ids hold slashes.

@@ -11,6 +11,8 @@ export interface EventStream extends SilenceLimits {
   readonly beginsSilent: boolean;
   /** Ends the call: the client left or stopped reading. */
   readonly abort: (reason?: ServiceError) => void;
+  /** Called with the error that ends the stream. */
+  readonly report: (error: ServiceError) => void;
   /** Called once, when nothing more will be written. */
   readonly onEnd: () => void;
 }
@@ -32,12 +34,17 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
       for (;;) {
         const { done, value } = await iterator.next();
         if (done === true) return "";
+        const last = value.at(-1);
+        if (last?.type === "error") stream.report(last.error);
         const text = encoder.encode(value);
         if (text !== "") return text;
       }
     } catch (thrown) {
+      const error = toServiceError(thrown);
       // Empty when the stream's end was written already; otherwise the failure in the family's own form.
-      return encoder.encode([{ type: "error", error: toServiceError(thrown) }]);
+      const text = encoder.encode([{ type: "error", error }]);
+      if (text !== "") stream.report(error);
+      return text;
     }
   };
   const end = () => {

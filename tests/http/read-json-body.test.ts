@@ -164,4 +164,13 @@ describe("a JSON body", () => {
     expect((value as { isAdmin?: boolean }).isAdmin).toBeUndefined();
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
+
+  it("takes a body that breaks off for the client's fault", async () => {
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+    await expect(readJsonBody(new Request("http://gateway/", init), LIMITS)).rejects.toMatchObject({
+      code: "invalid_json",
+    });
+  });
 });

@@ -29,6 +29,7 @@ function open(events: Promise<ChatEvents>, changes: Partial<EventStream> = {}) {
     keepaliveMs: 10_000,
     slowClientMs: 10_000,
     abort: (reason) => log.push(`abort ${reason?.code ?? "client"}`),
+    report: (error) => log.push(`report ${error.code}`),
     onEnd: () => log.push("end"),
     ...changes,
   });
@@ -64,7 +65,14 @@ describe("an event stream", () => {
     );
     const { stream, log } = open(late, { beginsSilent: true });
     expect(await read(stream)).toBe("~!upstream_timeout");
-    expect(log).toEqual(["end"]);
+    expect(log).toEqual(["report upstream_timeout", "end"]);
+  });
+
+  it("reports the error that a source ends with", async () => {
+    const error = new ServiceError("internal_error", "a fault of ours");
+    const { stream, log } = open(Promise.resolve(batches([delta("a"), { type: "error", error }])));
+    expect(await read(stream)).toBe("a!internal_error");
+    expect(log).toEqual(["report internal_error", "end"]);
   });
 
   it("fills the engine's silence with keepalives", async () => {

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../src/core/service-error.ts";
+import { chatErrorForm } from "../../src/http/error-response.ts";
+import { createRouter } from "../../src/http/router.ts";
+import { createLog } from "../../src/lib/log.ts";
+
+const definition = { method: "get", path: "/fails", responses: {} } as const;
+
+/** Calls a route that throws; returns the answer and the lines of the log. */
+async function callFailing(thrown: unknown, signal?: AbortSignal) {
+  const lines: string[] = [];
+  const router = createRouter(chatErrorForm);
+  router.add(definition, () => Promise.reject(thrown));
+  const response = await router.hono.fetch(
+    new Request("http://gateway/fails", signal === undefined ? {} : { signal }),
+    {
+      requestId: "req_1",
+      arrivedAt: 0,
+      allowSilence: () => () => undefined,
+      log: createLog("info", { write: (line) => void lines.push(line) }),
+    },
+  );
+  return { response, lines: lines.map((line) => JSON.parse(line)) };
+}
+
+describe("A route that fails", () => {
+  it("by a fault of ours answers 500 without a word of the cause, which the log has by the request id", async () => {
+    const { response, lines } = await callFailing(new TypeError("x is undefined"));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("undefined");
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: "error",
+        requestId: "req_1",
+        err: expect.objectContaining({ type: "TypeError", message: "x is undefined" }),
+      }),
+    ]);
+  });
+
+  it("by a refusal that the client is told logs nothing", async () => {
+    const { response, lines } = await callFailing(new ServiceError("invalid_value", "Wrong."));
+    expect(response.status).toBe(400);
+    expect(lines).toEqual([]);
+  });
+
+  it("because its client left logs nothing", async () => {
+    const reason = new DOMException("gone", "AbortError");
+    const { lines } = await callFailing(reason, AbortSignal.abort(reason));
+    expect(lines).toEqual([]);
+  });
+});
