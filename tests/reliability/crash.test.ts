@@ -17,7 +17,7 @@ describe("a server that is killed under load", async () => {
     const report = await runKillCycles({
       cycles: CYCLES,
       requestsPerSecond: 100,
-      livesMs: { least: 300, most: 2_000 },
+      livesMs: { least: 300, most: 1_500 },
       engine: "vllm",
     });
     expectLossless(report, CYCLES);

@@ -31,7 +31,7 @@ const MODEL = "sim-chat";
 const MOUNT = 'mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@"';
 const EVENTUALLY_MS = 20_000;
 const JOURNALED_CALLS = 12;
-const DAMAGES = 3;
+const DAMAGES = 2;
 const NO_POSTGRES = "left out: no PostgreSQL here";
 
 const table = createCaseTable();

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
 import { callGateway } from "./call-gateway.ts";
+import { databaseServerUrl } from "./database-server.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "./start-gateway.ts";
 import { startSimulator, type TestSimulator } from "./start-simulator.ts";
 import { readUsageRows, type StoredUsage } from "./stored-usage.ts";
+import { createDatabase } from "./test-database.ts";
 
 export const ENGINES = ["vllm", "ollama"] as const;
 export type Engine = (typeof ENGINES)[number];
@@ -30,7 +32,7 @@ export interface StageOptions {
   readonly addressOf?: (simulator: TestSimulator) => Promise<string> | string;
 }
 
-/** The real server in front of a simulated engine. */
+/** The real server in front of a simulated engine, on a real PostgreSQL where there is one, else on its embedded database. */
 export interface Stage {
   readonly engine: Engine;
   readonly simulator: TestSimulator;
@@ -50,11 +52,17 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     })),
     ...options.simulator,
   });
+  const store =
+    databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+  const settings = {
+    DATA_DIR: dataDir,
+    ...(store !== undefined && { DATABASE_URL: store.url }),
+  };
   const gateway = await startGateway({
     LLM_BACKEND: engine,
     LLM_BASE_URL: (await options.addressOf?.(simulator)) ?? simulator.url,
     LLM_API_KEY: ENGINE_KEY,
-    DATA_DIR: dataDir,
+    ...settings,
     ...environment,
   });
   let finished: Promise<readonly StoredUsage[]> | undefined;
@@ -63,12 +71,12 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       await expectUnhurt(gateway);
       await gateway.stop();
       expectCleanOutput(gateway);
-      const settings = { DATA_DIR: dataDir, DATABASE_URL: environment["DATABASE_URL"] };
       return await readUsageRows(settings);
     } finally {
       gateway.kill("SIGKILL");
       await gateway.exited;
       await simulator.stop();
+      await store?.drop();
       await rm(dataDir, { recursive: true, force: true });
     }
   };

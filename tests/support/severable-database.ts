@@ -1,4 +1,4 @@
-import { startPostgresCluster } from "./postgres-cluster.ts";
+import { databaseServerUrl } from "./database-server.ts";
 import { startTcpFault, type TcpFault } from "./tcp-fault.ts";
 import { createDatabase } from "./test-database.ts";
 
@@ -12,14 +12,10 @@ export interface SeverableDatabase {
   readonly remove: () => Promise<void>;
 }
 
-/** Undefined, with a line that says so, where there is no PostgreSQL. */
+/** Undefined where there is no PostgreSQL. */
 export async function openSeverableDatabase(): Promise<SeverableDatabase | undefined> {
-  // biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
-  const given = process.env["TEST_DATABASE_URL"];
-  const cluster = given === undefined ? await startPostgresCluster() : undefined;
-  const server = given ?? cluster?.url;
-  if (server === undefined) return undefined;
-  const { url: directUrl, drop } = await createDatabase(server);
+  if (databaseServerUrl === undefined) return undefined;
+  const { url: directUrl, drop } = await createDatabase(databaseServerUrl);
   const connection = await startTcpFault({ port: Number(new URL(directUrl).port || 5432) });
   const url = new URL(directUrl);
   url.port = String(connection.port);
@@ -30,7 +26,6 @@ export async function openSeverableDatabase(): Promise<SeverableDatabase | undef
     async remove() {
       await connection.stop();
       await drop();
-      await cluster?.remove();
     },
   };
 }
