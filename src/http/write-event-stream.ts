@@ -40,12 +40,14 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
         if (text !== "") return text;
       }
     } catch (thrown) {
-      const error = toServiceError(thrown);
-      // Empty when the stream's end was written already; otherwise the failure in the family's own form.
-      const text = encoder.encode([{ type: "error", error }]);
-      if (text !== "") stream.report(error);
-      return text;
+      return failureText(toServiceError(thrown));
     }
+  };
+  /** The failure in the family's own form; empty when the stream's end was written already. */
+  const failureText = (error: ServiceError): string => {
+    const text = encoder.encode([{ type: "error", error }]);
+    if (text !== "") stream.report(error);
+    return text;
   };
   const end = () => {
     ended = true;
