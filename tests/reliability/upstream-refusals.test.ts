@@ -17,7 +17,7 @@ import type { RawResponse } from "../support/raw-client.ts";
 import { startTcpFault, type TcpFault } from "../support/tcp-fault.ts";
 
 const RETRY_AFTER_SECONDS = 7;
-const TIMEOUT_SECONDS = 4;
+const TIMEOUT_SECONDS = 3;
 const MODEL = "refused";
 const RETRIED = "retried";
 /** An engine's status, ours, our code, the row's outcome. */
