@@ -30,6 +30,7 @@ export const settingsSchema = z.object({
     .describe("Port to listen on; 0 takes a free one."),
   ALLOWED_HOSTS: words
     .prefault("")
+    .transform((names) => names.map((name) => name.toLowerCase()))
     .describe("Comma list of host names this server answers to; empty answers to any."),
   DATA_DIR: z.string().default("./data").describe("Folder of everything the service writes."),
   DATABASE_URL: z

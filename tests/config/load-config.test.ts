@@ -36,6 +36,11 @@ describe("the settings", () => {
     expect(text).not.toContain("eighty");
   });
 
+  it("take host names in any case", () => {
+    const { settings } = loadConfig({ ALLOWED_HOSTS: "Gateway.Example.org, localhost" });
+    expect(settings.ALLOWED_HOSTS).toEqual(["gateway.example.org", "localhost"]);
+  });
+
   it("name the retired ones that are still set", () => {
     const { retired } = loadConfig({ MAX_PDF_PAGES: "1", RAG_DEFAULT_X: "2", RAG_TOP_K: "8" });
     expect(retired).toEqual(["MAX_PDF_PAGES", "RAG_DEFAULT_X"]);
