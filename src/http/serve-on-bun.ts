@@ -13,6 +13,7 @@ interface BunRuntime {
     readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
     readonly development: boolean;
+    readonly reusePort: boolean;
     readonly fetch: (request: Request, server: BunServer) => Response | Promise<Response>;
   }) => BunServer;
 }
@@ -29,6 +30,8 @@ export async function serveOnBun(options: ServeOptions): Promise<Server> {
     // Body limits are ours: they answer in the family's form.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
+    // Else, outside development, a second server would silently take half of this one's connections.
+    reusePort: false,
     fetch: (request, bun) =>
       fetch(request, {
         host: request.headers.get("host"),

@@ -1,8 +1,19 @@
+import { StartRefusal } from "../lib/start-refusal.ts";
 import { serveOnBun } from "./serve-on-bun.ts";
 import { serveOnNode } from "./serve-on-node.ts";
 import type { ServeOptions, Server } from "./server.ts";
 
-/** Listens with the server of the runtime that runs us. */
-export function serve(options: ServeOptions): Promise<Server> {
-  return "Bun" in globalThis ? serveOnBun(options) : serveOnNode(options);
+/** Listens with the server of the runtime that runs us. Throws a `StartRefusal` when the address cannot be had. */
+export async function serve(options: ServeOptions): Promise<Server> {
+  try {
+    return await ("Bun" in globalThis ? serveOnBun(options) : serveOnNode(options));
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+    const { host, port } = options;
+    throw new StartRefusal(
+      `The server cannot listen on port ${port} of ${host}${code && ` (${code})`}. ` +
+        "Is another program there, or is the address not this machine's? Set PORT or HOST.",
+      { cause: thrown },
+    );
+  }
 }

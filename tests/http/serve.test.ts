@@ -1,6 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { serve } from "../../src/http/serve.ts";
+import { StartRefusal } from "../../src/lib/start-refusal.ts";
 import { openRawClient, rawRequest } from "../support/raw-client.ts";
+
+describe("a server whose port is taken", () => {
+  it("does not start, and says what to set", async () => {
+    const options = { host: "127.0.0.1", quietSeconds: 30, fetch: () => new Response("ok") };
+    const first = await serve({ ...options, port: 0 });
+    const refusal = await serve({ ...options, port: first.port }).catch(
+      (thrown: unknown) => thrown,
+    );
+    first.close();
+    expect(refusal).toBeInstanceOf(StartRefusal);
+    expect(String(refusal)).toMatch(/port \d+ of 127\.0\.0\.1 \(EADDRINUSE\).*PORT/);
+  });
+});
 
 describe("a server that is told to stop", () => {
   it("does not wait for connections without a request under way", async () => {
