@@ -26,7 +26,9 @@ export async function findEngine() {
 
 async function answers({ address, path, sign }) {
   try {
-    const response = await fetch(address + path, { signal: AbortSignal.timeout(PROBE_MS) });
+    const signal = AbortSignal.timeout(PROBE_MS);
+    // Bun would ask a proxy that the environment names.
+    const response = await fetch(address + path, { signal, proxy: false });
     return response.ok && sign in (await response.json());
   } catch {
     return false;

@@ -7,13 +7,15 @@ export function createFetchClient(): HttpClient {
 }
 
 async function send({ url, method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
-  const init: RequestInit & { timeout: false } = {
+  const init: RequestInit & { timeout: false; proxy: false } = {
     method,
     headers,
     signal,
     redirect: "manual",
     // Bun's own limit of 300 s would cut long silences that the settings allow.
     timeout: false,
+    // As on Node: a proxy named in the environment is for the world outside, not for an engine next door.
+    proxy: false,
     ...(body === undefined ? {} : { body }),
   };
   return toHttpResponse(await fetch(url, init));
