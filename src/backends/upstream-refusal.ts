@@ -25,8 +25,6 @@ const ERROR_BY_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = 
   529: ["overloaded", "The model server is overloaded."],
 };
 const TELLS_TO_WAIT: ReadonlySet<ErrorCode> = new Set(["rate_limit_exceeded", "overloaded"]);
-/** What a client is told to wait when an overloaded engine does not say. */
-const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
 /** The error for a refusal, the engine's words still as they came. */
 export function refusalError({
@@ -40,9 +38,7 @@ export function refusalError({
   ];
   return new ServiceError(code, code === "invalid_value" ? (message ?? text) : text, {
     cause: { upstreamStatus: status },
-    ...(TELLS_TO_WAIT.has(code) && {
-      retryAfterSeconds: retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS,
-    }),
+    ...(TELLS_TO_WAIT.has(code) && { retryAfterSeconds }),
   });
 }
 

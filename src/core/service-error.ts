@@ -41,13 +41,16 @@ export type ErrorStatus = (typeof ERROR_TABLE)[ErrorCode][0];
 export interface ErrorDetails {
   /** The request field at fault, as a path: `messages[0].content`. */
   readonly param?: string | undefined;
-  /** How long the client should wait, in whole seconds. Sent as `Retry-After`. */
+  /** How long the client should wait, in whole seconds. Sent as `Retry-After`. A 429 or 503 always says one. */
   readonly retryAfterSeconds?: number | undefined;
   /** False when no wait helps: sent as `x-should-retry: false`, which client libraries obey. */
   readonly shouldRetry?: boolean | undefined;
   /** What went wrong beneath, for the log. Never shown to a client. */
   readonly cause?: unknown;
 }
+
+/** What a client is told to wait where nothing better is known. */
+const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
 /** An error that a client may see. Everything else that is thrown is an `internal_error`. */
 export class ServiceError extends Error {
@@ -61,7 +64,9 @@ export class ServiceError extends Error {
     this.name = "ServiceError";
     this.code = code;
     this.param = details.param;
-    this.retryAfterSeconds = details.retryAfterSeconds;
+    const isToWait = this.status === 429 || this.status === 503;
+    this.retryAfterSeconds =
+      details.retryAfterSeconds ?? (isToWait ? DEFAULT_RETRY_AFTER_SECONDS : undefined);
     this.shouldRetry = details.shouldRetry;
   }
 
