@@ -1,4 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
+import { watchTime } from "../lib/watch-time.ts";
 
 export interface WatchOptions {
   /** Aborted when the client leaves. */
@@ -23,22 +24,18 @@ export interface CallWatch {
   readonly close: () => void;
 }
 
-/** One timer a call: it looks when the engine was last heard and arms itself anew, so that a token costs no timer. */
+/** It looks when the engine was last heard, so that a token costs no timer. */
 export function watchCall({ signal, timeoutMs, idleTimeoutMs }: WatchOptions): CallWatch {
   const controller = new AbortController();
   const endsAt = performance.now() + timeoutMs;
   let waitingSince: number | undefined;
 
   const leave = () => controller.abort(signal.reason);
-  const arm = (now: number) => {
-    const idleAt = idleTimeoutMs === undefined ? endsAt : (waitingSince ?? now) + idleTimeoutMs;
-    return setTimeout(check, Math.max(1, Math.ceil(Math.min(endsAt, idleAt) - now)));
-  };
-  const check = () => {
-    const now = performance.now();
+  const check = (now: number) => {
     const error = overdue(now);
-    if (error === undefined) timer = arm(now);
-    else controller.abort(error);
+    if (error === undefined) return;
+    stopWatching();
+    controller.abort(error);
   };
   const overdue = (now: number) => {
     if (now >= endsAt) return timedOut(`took longer than ${seconds(timeoutMs)}`);
@@ -49,7 +46,7 @@ export function watchCall({ signal, timeoutMs, idleTimeoutMs }: WatchOptions): C
 
   if (signal.aborted) leave();
   else signal.addEventListener("abort", leave, { once: true });
-  let timer = arm(performance.now());
+  const stopWatching = watchTime(check);
   return {
     signal: controller.signal,
     waiting() {
@@ -60,7 +57,7 @@ export function watchCall({ signal, timeoutMs, idleTimeoutMs }: WatchOptions): C
     },
     abort: (reason) => controller.abort(reason),
     close() {
-      clearTimeout(timer);
+      stopWatching();
       signal.removeEventListener("abort", leave);
     },
   };

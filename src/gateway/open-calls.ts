@@ -1,4 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
+import { watchTime } from "../lib/watch-time.ts";
 
 /** One client call while it runs. */
 export interface OpenCall {
@@ -27,12 +28,15 @@ export function createOpenCalls(timeoutMs: number): OpenCalls {
       // The listener is what makes an abort arrive while the engine's headers are still awaited.
       if (clientSignal.aborted) leave();
       else clientSignal.addEventListener("abort", leave, { once: true });
-      const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
+      const endsAt = performance.now() + timeoutMs;
+      const stopWatching = watchTime((now) => {
+        if (now >= endsAt) controller.abort(timedOut(timeoutMs));
+      });
       return {
         signal: controller.signal,
         abort: (reason) => controller.abort(reason),
         close() {
-          clearTimeout(timer);
+          stopWatching();
           clientSignal.removeEventListener("abort", leave);
           running.delete(controller);
         },

@@ -1,5 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { isDeeperThan } from "../lib/json-depth.ts";
+import { watchTime } from "../lib/watch-time.ts";
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -64,14 +65,24 @@ async function readCapped(request: Request, maxBytes: number): Promise<ArrayBuff
 
 function withDeadline<T>(reading: Promise<T>, deadlineMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const endsAt = performance.now() + deadlineMs;
+    const stopWatching = watchTime((now) => {
+      if (now < endsAt) return;
+      stopWatching();
       reject(
         new ServiceError("request_timeout", "The body took too long to arrive; send it again."),
       );
-    }, deadlineMs);
-    reading
-      .then(resolve, (thrown: unknown) => reject(brokenOff(thrown)))
-      .finally(() => clearTimeout(timer));
+    });
+    reading.then(
+      (body) => {
+        stopWatching();
+        resolve(body);
+      },
+      (thrown: unknown) => {
+        stopWatching();
+        reject(brokenOff(thrown));
+      },
+    );
   });
 }
 

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { watchTime } from "../../src/lib/watch-time.ts";
+
+const sleep = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));
+
+describe("the watch on time", () => {
+  it("looks again and again until it is stopped, and each look for itself", async () => {
+    const seen: number[] = [];
+    let others = 0;
+    const stop = watchTime((now) => seen.push(now));
+    const stopOther = watchTime(() => {
+      others++;
+    });
+    await sleep(300);
+    stop();
+    const looks = seen.length;
+    expect(looks).toBeGreaterThanOrEqual(2);
+    expect(seen).toEqual([...seen].sort((one, other) => one - other));
+    await sleep(200);
+    expect(seen).toHaveLength(looks);
+    expect(others).toBeGreaterThan(looks);
+    stopOther();
+  });
+
+  it("starts anew after nothing was watched for a while", async () => {
+    await sleep(150);
+    await new Promise<void>((resolve) => {
+      const stop = watchTime(() => {
+        stop();
+        resolve();
+      });
+    });
+  });
+
+  it("lets a look stop itself or start another", async () => {
+    const order: string[] = [];
+    const stopFirst = watchTime(() => {
+      stopFirst();
+      order.push("first");
+      const stopSecond = watchTime(() => {
+        stopSecond();
+        order.push("second");
+      });
+    });
+    await sleep(300);
+    expect(order).toEqual(["first", "second"]);
+  });
+});
