@@ -62,9 +62,7 @@ export class DirectInserts {
       };
       this.#waiting.push({ record, stored });
     });
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#start();
     return within(done, this.#options.waitMs, () => storageUnavailable(undefined));
   }
 
@@ -84,6 +82,14 @@ export class DirectInserts {
   /** Resolves when nothing waits any more. */
   async settle(): Promise<void> {
     await this.#running;
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      // Something may have come after the last look and before this.
+      if (this.#waiting.length > 0) this.#start();
+    });
   }
 
   async #run(): Promise<void> {

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Database } from "../../../src/db/database.ts";
+import { createAside } from "../../../src/gateway/journal/aside.ts";
+import { DirectInserts } from "../../../src/gateway/journal/direct-inserts.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
+import { journalRoot, ledger, silentLog, usageRecord } from "../../support/usage-journal.ts";
+
+const { root, remove } = journalRoot();
+let database: Database;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(async () => {
+  await database.close();
+  remove();
+});
+
+describe("A usage record that goes to the database directly", () => {
+  it("is stored also when it comes in the very moment in which the one before is done", async () => {
+    const aside = createAside(root, silentLog);
+    const options = { journal: "test", database, aside, waitMs: 5_000, log: silentLog };
+    const direct = new DirectInserts(options);
+    const insert = (id: string, onStored: () => void = () => undefined) =>
+      direct.insert(JSON.stringify(usageRecord(id)), onStored);
+    const second = new Promise((resolve, reject) => {
+      insert("one", () => queueMicrotask(() => insert("two").then(resolve, reject)));
+    });
+    await second;
+    expect(direct.unflushedRecords).toBe(0);
+    expect(await ledger(database)).toEqual(["one ok 11", "two ok 11"]);
+  });
+});
