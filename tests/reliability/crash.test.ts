@@ -2,7 +2,6 @@ import { describe, vi } from "vitest";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
 import { expectLossless } from "../support/expect-lossless.ts";
 import { runKillCycles } from "../support/kill-cycles.ts";
-import { showKillsUnderFullLoad } from "./d01-full.ts";
 
 const CYCLES = 5;
 // biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
@@ -22,6 +21,8 @@ describe("a server that is killed under load", async () => {
     });
     expectLossless(report, CYCLES);
   });
-  if (isFull) await showKillsUnderFullLoad(table);
-  else table.leavesOut("D01", "chat, full load", "left out: set RELIABILITY_FULL=1");
+  if (isFull) {
+    const { showKillsUnderFullLoad } = await import("./d01-full.ts");
+    await showKillsUnderFullLoad(table);
+  } else table.leavesOut("D01", "chat, full load", "left out: set RELIABILITY_FULL=1");
 });

@@ -12,7 +12,7 @@ import {
   errorLines,
   expectCleanOutput,
   type Stage,
-  startStage,
+  startStages,
 } from "../support/engine-stage.ts";
 import { expectChatError } from "../support/expect-chat-error.ts";
 import type { RawResponse } from "../support/raw-client.ts";
@@ -29,6 +29,7 @@ const HOSTILE_ARGUMENTS =
   '{"__proto__":{"stream":true,"n":5,"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":1.0}';
 
 const table = createCaseTable();
+const starting = startStages((engine) => ({ engine, models: MODELS }));
 noteLaterRoutes(table, ["H05", "H06", "H07", "H08", "H09", "H10", "H11", "H12"]);
 
 for (const engine of ENGINES) describe(`requests to ${engine}`, () => casesOf(engine));
@@ -38,7 +39,7 @@ function casesOf(engine: Engine): void {
   let answered = 0;
 
   beforeAll(async () => {
-    stage = await startStage({ engine, models: MODELS });
+    stage = await starting[engine];
     await expectNormalCall();
   });
   afterAll(() => stage.finish());

@@ -11,7 +11,7 @@ import {
   type Engine,
   errorLines,
   type Stage,
-  startStage,
+  startStages,
 } from "../support/engine-stage.ts";
 import type { RawClient } from "../support/raw-client.ts";
 import { type StoppableRelay, startStoppableRelay } from "../support/stoppable-relay.ts";
@@ -38,6 +38,25 @@ const WINDOWS: Readonly<Record<string, { readonly script: Script; readonly strea
 };
 
 const table = createCaseTable();
+const relays = new Map<Engine, StoppableRelay>();
+const starting = startStages((engine) => ({
+  engine,
+  models: [
+    ...SILENT_AT.map((at) => `s05-${at}`),
+    "s05-pause",
+    "connecting",
+    ...Object.keys(WINDOWS),
+  ],
+  environment: {
+    STREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS),
+    STREAM_KEEPALIVE_MS: String(KEEPALIVE_MS),
+  },
+  addressOf: async ({ port }) => {
+    const relay = await startStoppableRelay(port);
+    relays.set(engine, relay);
+    return relay.url;
+  },
+}));
 noteLaterRoutes(table, ["S05", "S06"]);
 
 for (const engine of ENGINES) describe(`silence and aborts with ${engine}`, () => casesOf(engine));
@@ -48,23 +67,8 @@ function casesOf(engine: Engine): void {
   let rows: readonly StoredUsage[] | undefined;
 
   beforeAll(async () => {
-    stage = await startStage({
-      engine,
-      models: [
-        ...SILENT_AT.map((at) => `s05-${at}`),
-        "s05-pause",
-        "connecting",
-        ...Object.keys(WINDOWS),
-      ],
-      environment: {
-        STREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS),
-        STREAM_KEEPALIVE_MS: String(KEEPALIVE_MS),
-      },
-      addressOf: async ({ port }) => {
-        relay = await startStoppableRelay(port);
-        return relay.url;
-      },
-    });
+    stage = await starting[engine];
+    relay = relays.get(engine) as StoppableRelay;
   });
   afterAll(async () => {
     relay.thaw();

@@ -9,7 +9,7 @@ import {
   type Engine,
   expectCleanOutput,
   type Stage,
-  startStage,
+  startStages,
 } from "../support/engine-stage.ts";
 import { expectChatError } from "../support/expect-chat-error.ts";
 import type { RawResponse } from "../support/raw-client.ts";
@@ -36,6 +36,7 @@ const CUTS: readonly (readonly [string, number | "terminal"])[] = [
 const CASES = ["s01", "s02", "s03", "s04", "s09", "s11", "s12"];
 
 const table = createCaseTable();
+const starting = startStages((engine) => ({ engine, models: CASES }));
 noteLaterRoutes(table, ["S01", "S02", "S03", "S04", "S09", "S11", "S12"]);
 
 for (const engine of ENGINES) describe(`streams of ${engine}`, () => casesOf(engine));
@@ -46,7 +47,7 @@ function casesOf(engine: Engine): void {
   const expected = new Map<string, Expected[]>();
 
   beforeAll(async () => {
-    stage = await startStage({ engine, models: CASES });
+    stage = await starting[engine];
   });
   afterAll(() => stage.finish());
 

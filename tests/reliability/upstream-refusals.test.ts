@@ -11,6 +11,7 @@ import {
   expectCleanOutput,
   type Stage,
   startStage,
+  startStages,
 } from "../support/engine-stage.ts";
 import { expectChatError } from "../support/expect-chat-error.ts";
 import type { RawResponse } from "../support/raw-client.ts";
@@ -51,12 +52,21 @@ const WAITS: Readonly<Record<number, string>> = {
 };
 
 const table = createCaseTable();
+const fronts = new Map<Engine, TcpFault>();
+const starting = startStages((engine) => ({
+  engine,
+  models: [MODEL, RETRIED],
+  environment: { GATEWAY_RETRIES: "1", LLM_REQUEST_TIMEOUT: String(TIMEOUT_SECONDS) },
+  addressOf: async (simulator) => {
+    const front = await startTcpFault(simulator);
+    fronts.set(engine, front);
+    return front.url;
+  },
+}));
 noteLaterRoutes(table, ["S10"]);
 
-for (const engine of ENGINES) {
-  describe(`refusals of ${engine}`, () => refusalsOf(engine));
-  describe(`${engine} at an address that is wrong`, () => wrongAddressesOf(engine));
-}
+for (const engine of ENGINES) describe(`refusals of ${engine}`, () => refusalsOf(engine));
+describe("an engine's address that is wrong", wrongAddresses);
 
 function refusalsOf(engine: Engine): void {
   let stage: Stage;
@@ -64,15 +74,8 @@ function refusalsOf(engine: Engine): void {
   const wanted: string[] = [];
 
   beforeAll(async () => {
-    stage = await startStage({
-      engine,
-      models: [MODEL, RETRIED],
-      environment: { GATEWAY_RETRIES: "1", LLM_REQUEST_TIMEOUT: String(TIMEOUT_SECONDS) },
-      addressOf: async (simulator) => {
-        front = await startTcpFault(simulator);
-        return front.url;
-      },
-    });
+    stage = await starting[engine];
+    front = fronts.get(engine) as TcpFault;
   });
   afterAll(async () => {
     await stage.finish();
@@ -175,9 +178,23 @@ function refusalsOf(engine: Engine): void {
   });
 }
 
-function wrongAddressesOf(engine: Engine): void {
-  let garbage: Server;
+function wrongAddresses(): void {
   const sockets = new Set<Socket>();
+  const stages = new Map<string, Stage>();
+  let garbage: Server;
+
+  const addresses = {
+    "TLS garbage": () => `https://127.0.0.1:${(garbage.address() as { port: number }).port}`,
+    "DNS failure": () => "http://canary-engine.invalid:8000",
+  };
+  const cells = ENGINES.flatMap((engine) =>
+    Object.entries(addresses).map(([name, addressOf]) => ({
+      engine,
+      name,
+      addressOf,
+      cell: `chat, ${engine}: ${name}`,
+    })),
+  );
 
   beforeAll(async () => {
     garbage = createServer((socket) => {
@@ -186,39 +203,36 @@ function wrongAddressesOf(engine: Engine): void {
       socket.on("data", () => socket.write("220 this is no TLS at all\r\n".repeat(8)));
     });
     await new Promise<void>((resolve) => garbage.listen(0, "127.0.0.1", resolve));
+    const startAll = cells.map(async ({ engine, cell, addressOf }) => {
+      stages.set(cell, await startStage({ engine, models: [MODEL], addressOf }));
+    });
+    await Promise.all(startAll);
   });
-  afterAll(() => {
+  afterAll(async () => {
+    await Promise.all([...stages.values()].map((stage) => stage.finish()));
     for (const socket of sockets) socket.destroy();
     garbage.close();
   });
 
-  const addresses = {
-    "TLS garbage": () => `https://127.0.0.1:${(garbage.address() as { port: number }).port}`,
-    "DNS failure": () => "http://canary-engine.invalid:8000",
-  };
-  for (const [name, addressOf] of Object.entries(addresses)) {
-    table.shows("S10", `chat, ${engine}: ${name}`, "is 502 in JSON, streaming or not", async () => {
-      const stage = await startStage({ engine, models: [MODEL], addressOf });
-      try {
-        for (const stream of [true, false]) {
-          const { port } = stage.gateway;
-          const response = await callGateway(port, { body: chatBody(MODEL, { stream }) });
-          expectChatError(response, 502, "upstream_error");
-          expectNoSecret(response, addressOf(), "canary-engine");
-        }
-        const ready = await callGateway(stage.gateway.port, { method: "GET", path: "/api/ready" });
-        expect(ready.status).toBe(503);
-        expect(ready.json()).toMatchObject({ ready: false, failed: ["llm"] });
-        const path = "/v1/health";
-        const health = await callGateway(stage.gateway.port, { method: "GET", path });
-        expect([health.status, health.json()]).toMatchObject([200, { ok: false }]);
-        const models = await callGateway(stage.gateway.port, { method: "GET", path: "/v1/models" });
-        expect([200, 502]).toContain(models.status);
-        expectNoSecret(models, addressOf(), "canary-engine");
-      } finally {
-        await stage.finish();
-        expectCleanOutput(stage.gateway);
+  for (const { cell, addressOf } of cells) {
+    table.shows("S10", cell, "is 502 in JSON, streaming or not", async () => {
+      const { gateway } = stages.get(cell) as Stage;
+      const look = (path: string) => callGateway(gateway.port, { method: "GET", path });
+      for (const stream of [true, false]) {
+        const response = await callGateway(gateway.port, { body: chatBody(MODEL, { stream }) });
+        expectChatError(response, 502, "upstream_error");
+        expectNoSecret(response, addressOf(), "canary-engine");
       }
+      const ready = await look("/api/ready");
+      expect([ready.status, ready.json()]).toMatchObject([503, { failed: ["llm"] }]);
+      const health = await look("/v1/health");
+      expect([health.status, health.json()]).toMatchObject([200, { ok: false }]);
+      const models = await look("/v1/models");
+      expect([200, 502]).toContain(models.status);
+      for (const answer of [ready, health, models]) {
+        expectNoSecret(answer, addressOf(), "canary-engine");
+      }
+      expectCleanOutput(gateway);
     });
   }
 }

@@ -91,6 +91,13 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   };
 }
 
+/** Starts a stage for each engine, side by side. */
+export function startStages(
+  optionsOf: (engine: Engine) => StageOptions,
+): Readonly<Record<Engine, Promise<Stage>>> {
+  return { vllm: startStage(optionsOf("vllm")), ollama: startStage(optionsOf("ollama")) };
+}
+
 /** The same process still answers. */
 export async function expectUnhurt(gateway: TestGateway): Promise<void> {
   const health = await callGateway(gateway.port, { method: "GET", path: "/api/health" });
