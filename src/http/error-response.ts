@@ -1,18 +1,12 @@
+import { encodeError } from "../codecs/chat-completions/encode-error.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { JsonObject } from "../lib/json.ts";
 
 /** Renders an error as the JSON body of one family. */
 export type ErrorForm = (error: ServiceError, requestId: string) => JsonObject;
 
-/** The chat form, which everything but the messages family speaks. All four keys are always there. */
-export const chatErrorForm: ErrorForm = (error) => ({
-  error: {
-    message: error.message,
-    type: error.type,
-    param: error.param ?? null,
-    code: error.code,
-  },
-});
+/** The chat form, which everything but the messages family speaks. */
+export const chatErrorForm: ErrorForm = encodeError;
 
 /** The error as a response: status, form, and the headers that tell a client what to do next. */
 export function errorResponse(error: ServiceError, requestId: string, form: ErrorForm): Response {

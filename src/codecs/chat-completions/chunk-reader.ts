@@ -2,7 +2,7 @@ import type { FinishReason, Usage } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { DeltaReader } from "./delta-reader.ts";
-import { readChunkError, toServiceError } from "./engine-errors.ts";
+import { readChunkError, toEngineError } from "./engine-errors.ts";
 import { EventWriter } from "./event-writer.ts";
 import { joinExtras, pickExtras, readExtras } from "./extras.ts";
 import { readFinishReason } from "./finish-reasons.ts";
@@ -113,7 +113,7 @@ export class ChunkReader {
   }
 
   #readEnd({ finish_reason: word, stop_reason: stop, error }: WireChoice): void {
-    if (error) throw toServiceError(error);
+    if (error) throw toEngineError(error);
     if (typeof word !== "string" || word === "") return;
     const reason = readFinishReason(word);
     if (reason === "failure") {

@@ -31,13 +31,13 @@ export function readErrorMessage(body: string): string | undefined {
 /** The error that a chunk or an answer reports instead of being one; undefined when it reports none. */
 export function readChunkError(chunk: JsonObject): ServiceError | undefined {
   const { error, object, choices, detail, message } = chunk;
-  if (error) return toServiceError(error, chunk);
+  if (error) return toEngineError(error, chunk);
   const isFlat = choices === undefined && (object === "error" || detail || message);
-  return isFlat ? toServiceError(chunk, chunk) : undefined;
+  return isFlat ? toEngineError(chunk, chunk) : undefined;
 }
 
 /** The error for whatever an engine put into an error field. */
-export function toServiceError(error: unknown, around: JsonObject = {}): ServiceError {
+export function toEngineError(error: unknown, around: JsonObject = {}): ServiceError {
   const message = messageIn(error) ?? "The engine reported an error.";
   if (readContextOverflow(message) !== undefined) {
     return new ServiceError("context_length_exceeded", message);

@@ -24,7 +24,7 @@ describe("A usage record that goes to the database directly", () => {
     const insert = (id: string, onStored: () => void = () => undefined) =>
       direct.insert(JSON.stringify(usageRecord(id)), onStored);
     const second = new Promise((resolve, reject) => {
-      insert("one", () => queueMicrotask(() => insert("two").then(resolve, reject)));
+      insert("one", () => queueMicrotask(() => insert("two").then(resolve, reject))).catch(reject);
     });
     await second;
     expect(direct.unflushedRecords).toBe(0);
