@@ -2,7 +2,7 @@ import type { GenerationParameters } from "../../core/chat-request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 
-type Members = Record<string, JsonValue | undefined>;
+type Entry = readonly [name: string, value: JsonValue | undefined];
 
 /** Options of the engine that clients send as fields of the body, by the names they use. */
 const OPTION_BY_FIELD: Readonly<Record<string, string>> = {
@@ -45,15 +45,17 @@ const NEVER_FROM_CLIENTS: ReadonlySet<string> = new Set([
 
 /** The client's further fields, parted into options of the engine and fields of the body. */
 export function splitExtra(extra: JsonObject = {}): { options: JsonObject; fields: JsonObject } {
-  const options: Members = {};
-  const fields: Members = {};
+  const options: Entry[] = [];
+  const fields: Entry[] = [];
   for (const [name, value] of Object.entries(extra)) {
     if (NEVER_FROM_CLIENTS.has(name)) continue;
-    if (name === "options") Object.assign(options, allowedOptions(value));
-    else if (Object.hasOwn(OPTION_BY_FIELD, name)) options[OPTION_BY_FIELD[name] ?? name] = value;
-    else fields[name] = value;
+    if (name === "options") options.push(...allowedOptions(value));
+    else if (Object.hasOwn(OPTION_BY_FIELD, name))
+      options.push([OPTION_BY_FIELD[name] ?? name, value]);
+    else fields.push([name, value]);
   }
-  return { options, fields };
+  // `fromEntries` makes plain data of a name such as `__proto__`.
+  return { options: Object.fromEntries(options), fields: Object.fromEntries(fields) };
 }
 
 /** The engine's `options`. What the gateway understands itself wins over the client's further fields. */
@@ -78,11 +80,9 @@ export function buildOptions(
   };
 }
 
-function allowedOptions(value: JsonValue | undefined): JsonObject {
-  if (!isJsonObject(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).filter(([name]) => !NEVER_FROM_CLIENTS.has(name)),
-  );
+function allowedOptions(value: JsonValue | undefined): readonly Entry[] {
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).filter(([name]) => !NEVER_FROM_CLIENTS.has(name));
 }
 
 function definedOnly(members: JsonObject): JsonObject {

@@ -44,6 +44,16 @@ function call(callId: string, name: string, argumentsText: string): ChatMessage 
 }
 
 describe("the body", () => {
+  it.each([
+    '{"__proto__":{"format":"json","num_ctx":1}}',
+    '{"options":{"__proto__":{"temperature":2}}}',
+  ])("takes no setting out of a field called __proto__: %s", (text) => {
+    const body = build({ parameters: { extra: JSON.parse(text) } });
+    expect(body.format).toBeUndefined();
+    expect(body.options).toMatchObject({ num_ctx: 8192 });
+    expect(body.options.temperature).toBeUndefined();
+  });
+
   it("says the model, the messages, stream and the context, and nothing that was not asked for", () => {
     expect(build()).toEqual({
       model: "qwen3:8b",
