@@ -20,6 +20,7 @@ export function refusal(description: string) {
 /** The refusals that every route with a key may answer with. */
 export const KEY_ERRORS: RouteDefinition["responses"] = {
   401: refusal("The key is missing, unknown, revoked or expired."),
+  503: refusal("The service cannot take the call now; `Retry-After` tells how long."),
 };
 
 /** The refusals that every metered route of the chat form may answer with. */
@@ -32,6 +33,5 @@ export const CHAT_ERRORS: RouteDefinition["responses"] = {
   415: refusal("The body is not JSON in UTF-8."),
   429: refusal("A limit is reached; `Retry-After` tells how long."),
   502: refusal("The engine failed."),
-  503: refusal("The service cannot take the call now."),
   504: refusal("The engine did not answer in time."),
 };
