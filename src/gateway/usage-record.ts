@@ -35,7 +35,10 @@ export interface UsageRecord extends UsageStart {
 
 /** Where metered calls are written down. `open` before the upstream call, `close` before the last byte to the client. */
 export interface UsageJournal {
-  /** Throws `storage_unavailable` when neither the journal nor the database takes the record. */
+  /**
+   * Resolves when the start is written down. Rejects with `storage_unavailable` when neither the journal nor the
+   * database takes it.
+   */
   readonly open: (start: UsageStart) => UsageEntry | Promise<UsageEntry>;
 }
 
@@ -43,8 +46,8 @@ export interface UsageEntry {
   /** Output tokens so far, for a call that is cut by a crash. At most once a second a stream. */
   readonly progress: (outputTokens: number) => void;
   /**
-   * The final record. Undefined: it is safe already, go on; a promise: wait for it before the last byte
-   * (only in the slow mode, when the journal's disk is full). Rejects with `storage_unavailable`.
+   * The final record. Undefined: it is safe already, go on; a promise: wait for it before the last byte.
+   * Rejects with `storage_unavailable`.
    */
   readonly close: (record: UsageRecord) => undefined | Promise<void>;
 }

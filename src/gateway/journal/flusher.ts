@@ -59,7 +59,7 @@ export class Flusher {
     return this.#oldestEndedAt;
   }
 
-  /** An end was appended to `segment`. */
+  /** An end was written to `segment`. */
   noteEnd(segment: Segment, endedAt: number): void {
     segment.unflushedEnds += 1;
     this.#unflushed += 1;
@@ -80,6 +80,7 @@ export class Flusher {
 
   /** Resolves when the database has everything appended so far; rejects when it cannot be used now. */
   async flush(): Promise<void> {
+    this.#options.writer.writePending();
     const until = this.#options.writer.position;
     do {
       await this.#start();

@@ -6,14 +6,26 @@ import { createSegment, SEGMENT_BYTES, type Segment } from "./segment.ts";
 
 /** How long a disk that refused a record is left alone. */
 const RETRY_INTERVAL_MS = 1_000;
+/** Records are written before the end of the turn when the next one might not fit. */
+const BATCH_BYTES = 256 * 1024;
 
-/** Appends records to the segments of one journal folder. */
+const REFUSED = Promise.resolve(undefined);
+
+/**
+ * Appends records to the segments of one journal folder: those of one turn of the event loop together, because
+ * a system call costs a busy server far more than the bytes do.
+ */
 export class JournalWriter {
   readonly #folder: string;
   readonly #folderFile: number;
   readonly #sync: GroupSync;
   readonly #log: Log;
-  readonly #buffer = Buffer.allocUnsafeSlow(MAX_RECORD_BYTES);
+  readonly #buffer = Buffer.allocUnsafeSlow(BATCH_BYTES);
+  /** Bytes in the buffer. */
+  #pendingBytes = 0;
+  /** Settles for all records in the buffer; undefined when it is empty. */
+  #pending: Promise<Segment | undefined> | undefined;
+  #settle: (segment: Segment | undefined) => void = () => undefined;
   /** The last one, while records go there. */
   #current: Segment | undefined;
   #segments: readonly Segment[] = [];
@@ -46,14 +58,50 @@ export class JournalWriter {
   }
 
   /**
-   * Writes one record with one system call and returns its segment; undefined when the disk refuses. It then
-   * leaves no part of the record behind and the disk alone for a while. Throws only for a record too large.
+   * Resolves at the end of this turn of the event loop with the segment that the record is written to; with
+   * undefined when the disk refuses. Never rejects; throws only for a record too large.
    */
-  append(kind: RecordKind, json: string): Segment | undefined {
-    const size = encodeRecord(kind, json, this.#buffer);
-    if (this.#isResting || this.#isClosed) return undefined;
+  append(kind: RecordKind, json: string): Promise<Segment | undefined> {
+    if (this.#pendingBytes + MAX_RECORD_BYTES > BATCH_BYTES) this.writePending();
+    if (this.#isResting || this.#isClosed) return REFUSED;
+    this.#pendingBytes += encodeRecord(kind, json, this.#buffer, this.#pendingBytes);
+    this.#pending ??= new Promise((resolve) => {
+      this.#settle = resolve;
+      setImmediate(() => this.writePending());
+    });
+    return this.#pending;
+  }
+
+  /** Writes now what would be written at the end of the turn. */
+  writePending(): void {
+    if (this.#pending === undefined) return;
+    const size = this.#pendingBytes;
+    this.#pendingBytes = 0;
+    this.#pending = undefined;
+    this.#settle(this.#write(size));
+  }
+
+  /** Forgets a segment whose file is about to be deleted. */
+  drop(segment: Segment): void {
+    this.#segments = this.#segments.filter((kept) => kept !== segment);
+  }
+
+  /** Ends the writing; every later record is refused. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.writePending();
+    this.#isClosed = true;
+    this.#seal();
+    this.#sync.retire(this.#folderFile);
+  }
+
+  /**
+   * Writes the buffer with one system call and returns the segment; undefined when the disk refuses. It then
+   * leaves no part of any record behind and the disk alone for a while.
+   */
+  #write(size: number): Segment | undefined {
     try {
-      const segment = this.#writable();
+      const segment = this.#writable(size);
       const file = fileOf(segment);
       const written = writeSync(file, this.#buffer, 0, size, segment.bytes);
       if (written !== size) throw new Error(`the disk took ${written} of ${size} bytes`);
@@ -68,21 +116,9 @@ export class JournalWriter {
     }
   }
 
-  /** Forgets a segment whose file is about to be deleted. */
-  drop(segment: Segment): void {
-    this.#segments = this.#segments.filter((kept) => kept !== segment);
-  }
-
-  /** Ends the writing; every later record is refused. */
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#seal();
-    this.#sync.retire(this.#folderFile);
-  }
-
-  #writable(): Segment {
-    if (this.#current !== undefined && this.#current.bytes < SEGMENT_BYTES) return this.#current;
+  #writable(size: number): Segment {
+    const current = this.#current;
+    if (current !== undefined && current.bytes + size <= SEGMENT_BYTES) return current;
     this.#seal();
     const segment = createSegment(this.#folder, this.#lastNumber + 1, this.#position);
     this.#lastNumber = segment.number;
@@ -111,7 +147,7 @@ export class JournalWriter {
     try {
       ftruncateSync(fileOf(this.#current), this.#current.bytes);
     } catch (cause) {
-      this.#log.error({ err: cause }, "a refused record could not be taken back");
+      this.#log.error({ err: cause }, "refused records could not be taken back");
     }
     if (this.#current.bytes > 0) this.#seal();
   }

@@ -18,19 +18,15 @@ export interface CallJournal {
   readonly clock: Clock;
 }
 
-/** Writes down that a call begins. A promise only while the journal's disk refuses. */
-export function openCall(
-  journal: CallJournal,
-  start: UsageStart,
-): UsageEntry | Promise<UsageEntry> {
-  const segment = journal.writer.append("start", JSON.stringify(start));
-  if (segment !== undefined) {
-    segment.openCalls += 1;
-    return new JournaledCall(journal, start.id, segment);
-  }
-  // A refusal seals the segment: once flushed and deleted, it gives its space back.
-  journal.flusher.wake();
-  return journal.direct.checkWritable().then(() => new JournaledCall(journal, start.id, undefined));
+/** Resolves when it is written down that a call begins. */
+export async function openCall(journal: CallJournal, start: UsageStart): Promise<UsageEntry> {
+  const segment = await journal.writer.append("start", JSON.stringify(start));
+  if (segment === undefined) {
+    // A refusal seals the segment: once flushed and deleted, it gives its space back.
+    journal.flusher.wake();
+    await journal.direct.checkWritable();
+  } else segment.openCalls += 1;
+  return new JournaledCall(journal, start.id, segment);
 }
 
 /** A class for its cheapness: one object a call, no closures. */
@@ -51,19 +47,19 @@ class JournaledCall implements UsageEntry {
     // Without the start the progress tells nothing.
     if (this.#startedIn === undefined || this.#isClosed) return;
     const progress: Progress = { id: this.#id, outputTokens, at: this.#journal.clock.now() };
-    this.#journal.writer.append("progress", JSON.stringify(progress));
+    void this.#journal.writer.append("progress", JSON.stringify(progress));
   }
 
-  close(record: UsageRecord): undefined | Promise<void> {
-    if (this.#isClosed) return undefined;
+  async close(record: UsageRecord): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     const { writer, flusher, direct, sync, mustSync } = this.#journal;
     const json = JSON.stringify(record);
-    const segment = writer.append("end", json);
+    const segment = await writer.append("end", json);
     if (segment === undefined) return direct.insert(json, () => this.#release(0));
     flusher.noteEnd(segment, record.startedAt + record.latencyMs);
     this.#release(writer.position);
-    return mustSync ? sync.settle() : undefined;
+    if (mustSync) await sync.settle();
   }
 
   /** The start's segment may go once the database has the end, which is in the journal before `endsAt`. */

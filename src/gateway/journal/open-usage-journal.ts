@@ -124,10 +124,11 @@ async function drain(parts: Parts, limitMs: number): Promise<void> {
 async function settle({ folder, ...parts }: Parts, limit: AbortSignal): Promise<void> {
   await Promise.all([
     parts.adopting.stop(),
-    parts.direct.settle(),
     parts.sync.settle(),
     flushUntilDone(parts.flusher, limit),
   ]);
+  // Not earlier: calls that the last write refused come here only now.
+  await parts.direct.settle();
   if (parts.writer.segments.length > 0) throw new Error("calls are still open");
   await deleteCheckpoints(parts.database.db, folder.name);
   await removeJournalFolder(folder);

@@ -28,14 +28,14 @@ const KIND_CHECKSUM: Record<RecordKind, number> = {
 };
 
 /**
- * Writes a record to the front of `target`, which holds MAX_RECORD_BYTES, and returns its size in bytes.
+ * Writes a record to `target` from `offset`, where MAX_RECORD_BYTES have room, and returns its size in bytes.
  * Throws a RangeError for JSON that could be too large.
  */
-export function encodeRecord(kind: RecordKind, json: string, target: Buffer): number {
+export function encodeRecord(kind: RecordKind, json: string, target: Buffer, offset = 0): number {
   if (json.length > MAX_JSON_LENGTH) throw new RangeError("a journal record is too large");
-  const end = JSON_OFFSET + target.write(json, JSON_OFFSET);
-  target.writeUInt32LE(end - KIND_OFFSET, 0);
-  target.writeUInt32LE(crc32(json, KIND_CHECKSUM[kind]), LENGTH_BYTES);
-  target[KIND_OFFSET] = RECORD_KIND[kind];
-  return end;
+  const size = JSON_OFFSET + target.write(json, offset + JSON_OFFSET);
+  target.writeUInt32LE(size - KIND_OFFSET, offset);
+  target.writeUInt32LE(crc32(json, KIND_CHECKSUM[kind]), offset + LENGTH_BYTES);
+  target[offset + KIND_OFFSET] = RECORD_KIND[kind];
+  return size;
 }

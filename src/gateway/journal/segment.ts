@@ -1,7 +1,7 @@
 import { openSync } from "node:fs";
 import { join } from "node:path";
 
-/** Size from which the next record goes to a new segment. */
+/** What does not fit into this size any more goes to a new segment. */
 export const SEGMENT_BYTES = 8 * 1024 * 1024;
 
 const NAME = /^(\d{8})\.segment$/;

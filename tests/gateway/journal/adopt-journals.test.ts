@@ -15,13 +15,12 @@ import {
   countRows,
   journalRoot,
   ledger,
-  openCall,
   openTestJournal,
   silentLog,
   usageRecord,
   usageStart,
-  writeCall,
 } from "../../support/usage-journal.ts";
+import { callIds, writeCalls } from "./write-calls.ts";
 
 let database: Database;
 let root: string;
@@ -96,11 +95,11 @@ describe("the journal of a process that is gone", () => {
 
   it("is left as it is while its process lives", async () => {
     const journal = await openTestJournal(root, database);
-    writeCall(journal, "a");
-    const call = openCall(journal, "open");
+    await writeCalls(journal, ["a"]);
+    const call = await journal.open(usageStart("open"));
     await adopt();
     expect(await ledger(database)).not.toContain("open error 0");
-    expect(call.close(usageRecord("open"))).toBeUndefined();
+    await call.close(usageRecord("open"));
     await journal.drain(5_000);
     expect(await ledger(database)).toEqual(["a ok 11", "open ok 11"]);
   });
@@ -116,8 +115,9 @@ describe("the journal of a process that is gone", () => {
 
   it("adds nothing to what was stored before the end of the process", async () => {
     const journal = await openTestJournal(root, database);
-    for (let index = 0; index < 2_000; index += 1) writeCall(journal, `call-${index}`);
-    openCall(journal, "cut").progress(4);
+    await writeCalls(journal, callIds("call", 2_000));
+    (await journal.open(usageStart("cut"))).progress(4);
+    await new Promise((resolve) => setImmediate(resolve));
     const [name = ""] = readdirSync(root);
     const copy = (to: string) => {
       cpSync(join(root, name), join(root, to), {

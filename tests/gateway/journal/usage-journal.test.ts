@@ -4,18 +4,19 @@ import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import type { OpenUsageJournal } from "../../../src/gateway/journal/open-usage-journal.ts";
+import { scanRecords } from "../../../src/gateway/journal/scan-records.ts";
+import { SEGMENT_BYTES } from "../../../src/gateway/journal/segment.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import {
-  closeCall,
   countRows,
   eventually,
   journalRoot,
   ledger,
-  openCall,
   openTestJournal,
   usageRecord,
-  writeCall,
+  usageStart,
 } from "../../support/usage-journal.ts";
+import { callIds, writeCalls } from "./write-calls.ts";
 
 let database: Database;
 let root: string;
@@ -47,7 +48,7 @@ describe("the usage journal", () => {
   it("brings every field of a finished call to the database", async () => {
     const change = { outcome: "aborted", latencyMs: 1_233.6, firstTokenMs: null } as const;
     const record = usageRecord("a", change);
-    closeCall(openCall(journal, "a"), record);
+    await (await journal.open(usageStart("a"))).close(record);
     await journal.flush();
     const rows = await database.db.execute(
       sql`select id, key_id, channel, model, outcome, success, status, estimated, first_token_ms,
@@ -74,18 +75,58 @@ describe("the usage journal", () => {
     ]);
   });
 
-  it("has a record on file when close returns, with nothing to wait for", () => {
-    const [name] = journals();
-    writeCall(journal, "a");
-    const size = () => statSync(join(root, name ?? "", segments()[0] ?? "")).size;
-    const before = size();
-    expect(before).toBeGreaterThan(300);
-    writeCall(journal, "b");
-    expect(size()).toBe(2 * before);
+  it("has a start on file when its call may begin, and an end when its call may end", async () => {
+    const size = () => statSync(join(root, journals()[0] ?? "", segments()[0] ?? "")).size;
+    const call = await journal.open(usageStart("a"));
+    const start = size();
+    expect(start).toBeGreaterThan(100);
+    await call.close(usageRecord("a"));
+    const whole = size();
+    expect(whole).toBeGreaterThan(start + 200);
+    await writeCalls(journal, ["b", "c"]);
+    expect(size()).toBe(3 * whole);
+  });
+
+  it("writes the records of one turn at its end, together", async () => {
+    const opening = ["a", "b"].map((id) => journal.open(usageStart(id)));
+    expect(segments()).toEqual([]);
+    await opening[0];
+    const path = join(root, journals()[0] ?? "", segments()[0] ?? "");
+    expect(scanRecords(readFileSync(path))).toMatchObject({
+      records: [{ kind: "start" }, { kind: "start" }],
+      rest: "nothing",
+    });
+    for (const id of ["a", "b"]) await (await opening.shift())?.close(usageRecord(id));
+  });
+
+  it("keeps a segment within its size, whatever one turn brings", async () => {
+    const calls = await Promise.all(
+      callIds("open", 80_000).map((id) => journal.open(usageStart(id))),
+    );
+    const paths = segments().map((file) => join(root, journals()[0] ?? "", file));
+    const scans = paths.map((path) => scanRecords(readFileSync(path)));
+    expect(scans.length).toBeGreaterThan(1);
+    expect(scans.every(({ rest }) => rest === "nothing")).toBe(true);
+    expect(scans.flatMap(({ records }) => records)).toHaveLength(80_000);
+    expect(Math.max(...paths.map((path) => statSync(path).size))).toBeLessThanOrEqual(
+      SEGMENT_BYTES,
+    );
+    await Promise.all(calls.map((call, index) => call.close(usageRecord(`open-${index}`))));
+  }, 60_000);
+
+  it("writes what its last turn brought before it ends", async () => {
+    const call = await journal.open(usageStart("a"));
+    const opening = journal.open(usageStart("cut"));
+    const closing = call.close(usageRecord("a"));
+    await journal.drain(500);
+    await Promise.all([opening, closing]);
+    journal = await openTestJournal(root, database);
+    await journal.adopted;
+    expect(await ledger(database)).toEqual(["a ok 11", "cut error 0"]);
   });
 
   it("brings records to the database by itself, and says how many wait and for how long", async () => {
-    writeCall(journal, "a");
+    await writeCalls(journal, ["a"]);
     expect(journal.unflushedRecords).toBe(1);
     expect(journal.oldestUnflushedAgeSeconds).toBeGreaterThan(0);
     await eventually(() => journal.unflushedRecords === 0);
@@ -94,18 +135,18 @@ describe("the usage journal", () => {
   });
 
   it("counts a call once, however often it is closed", async () => {
-    const call = openCall(journal, "a");
-    closeCall(call, usageRecord("a"));
-    closeCall(call, usageRecord("a", { outputTokens: 99 }));
+    const call = await journal.open(usageStart("a"));
+    const closing = call.close(usageRecord("a"));
+    await call.close(usageRecord("a", { outputTokens: 99 }));
     call.progress(5);
+    await closing;
     await journal.flush();
     expect(await ledger(database)).toEqual(["a ok 11"]);
   });
 
   it("brings 100,000 records to the database once each and keeps one segment of them", async () => {
-    for (let index = 0; index < 100_000; index += 1) {
-      writeCall(journal, `call-${index}`);
-      if (index % 500 === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 200; turn += 1) {
+      await writeCalls(journal, callIds(`call-${turn}`, 500));
     }
     await journal.flush();
     expect(await countRows(database)).toBe(100_000);
@@ -114,11 +155,11 @@ describe("the usage journal", () => {
   }, 120_000);
 
   it("keeps a segment as long as a call that began in it goes on", async () => {
-    const long = openCall(journal, "long");
-    for (let index = 0; index < 30_000; index += 1) writeCall(journal, `call-${index}`);
+    const long = await journal.open(usageStart("long"));
+    await writeCalls(journal, callIds("call", 30_000));
     await journal.flush();
     expect(segments()).toHaveLength(2);
-    closeCall(long, usageRecord("long"));
+    await long.close(usageRecord("long"));
     await journal.flush();
     expect(segments()).toHaveLength(1);
     expect(await countRows(database)).toBe(30_001);
@@ -126,7 +167,7 @@ describe("the usage journal", () => {
 
   it("inserts no row whose checkpoint it cannot move, and every row once when it can", async () => {
     await database.db.execute(sql`alter table journal_checkpoints rename to elsewhere`);
-    for (let index = 0; index < 1_000; index += 1) writeCall(journal, `call-${index}`);
+    await writeCalls(journal, callIds("call", 1_000));
     await expect(journal.flush()).rejects.toThrow();
     expect(await countRows(database)).toBe(0);
     expect(journal.unflushedRecords).toBe(1_000);
@@ -136,7 +177,7 @@ describe("the usage journal", () => {
   });
 
   it("leaves neither folder nor checkpoint behind when it ends", async () => {
-    writeCall(journal, "a");
+    await writeCalls(journal, ["a"]);
     await journal.drain(5_000);
     expect(readdirSync(root)).toEqual([]);
     expect(await ledger(database)).toEqual(["a ok 11"]);
@@ -145,7 +186,7 @@ describe("the usage journal", () => {
   });
 
   it("leaves a call that never ended to the next start, which records it as an error", async () => {
-    const call = openCall(journal, "cut");
+    const call = await journal.open(usageStart("cut"));
     call.progress(5);
     call.progress(9);
     await journal.drain(500);
@@ -157,25 +198,25 @@ describe("the usage journal", () => {
   });
 
   it("goes on when somebody takes its folder away", async () => {
-    writeCall(journal, "a");
+    await writeCalls(journal, ["a"]);
     rmSync(join(root, journals()[0] ?? ""), { recursive: true });
-    writeCall(journal, "b");
+    await writeCalls(journal, ["b"]);
     await journal.flush();
     expect(await ledger(database)).toEqual(["a ok 11", "b ok 11"]);
   });
 
   it("goes on behind bytes that somebody spoilt under its hands, and keeps them aside", async () => {
-    writeCall(journal, "a");
+    await writeCalls(journal, ["a"]);
     const path = join(root, journals()[0] ?? "", segments()[0] ?? "");
     const { size } = statSync(path);
-    writeCall(journal, "b");
-    writeCall(journal, "c");
+    await writeCalls(journal, ["b"]);
+    await writeCalls(journal, ["c"]);
     const spoilt = readFileSync(path);
     spoilt.writeUInt8(spoilt.readUInt8(size + 50) ^ 1, size + 50);
     writeFileSync(path, spoilt);
     await journal.flush();
     expect(journal.unflushedRecords).toBe(0);
-    writeCall(journal, "d");
+    await writeCalls(journal, ["d"]);
     await journal.flush();
     expect(await ledger(database)).toEqual(["a ok 11", "d ok 11"]);
     const [aside = ""] = readdirSync(root).filter((name) => name.endsWith(".damaged"));
@@ -186,9 +227,7 @@ describe("the usage journal", () => {
   it("waits for the disk before a call ends when told to", async () => {
     const { root: other, remove: removeOther } = journalRoot();
     const waiting = await openTestJournal(other, database, "wait");
-    const ends = ["a", "b", "c"].map((id) => openCall(waiting, id).close(usageRecord(id)));
-    expect(ends.every((end) => end instanceof Promise)).toBe(true);
-    await Promise.all(ends);
+    await writeCalls(waiting, ["a", "b", "c"]);
     await waiting.drain(5_000);
     expect(await ledger(database)).toEqual(["a ok 11", "b ok 11", "c ok 11"]);
     removeOther();
@@ -201,7 +240,7 @@ describe("a record that the database refuses", () => {
       const isBad = index === 17 || index === 43;
       const model = isBad ? "nul \u0000" : "model";
       const id = `call-${index}`;
-      closeCall(openCall(journal, id), usageRecord(id, { model }));
+      await (await journal.open(usageStart(id))).close(usageRecord(id, { model }));
     }
     await journal.flush();
     expect(await countRows(database)).toBe(48);
