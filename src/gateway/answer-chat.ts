@@ -1,10 +1,11 @@
+import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
 import { fitOutput } from "../backends/fit-output.ts";
 import type { Target } from "../backends/model-catalog.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { ServiceError, toServiceError } from "../core/service-error.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
-import { meter, meterFailure } from "./meter.ts";
+import { type MeteredCall, meter, meterFailure } from "./meter.ts";
 import { resolveTarget } from "./resolve-target.ts";
 import type { UsageStart } from "./usage-record.ts";
 
@@ -32,20 +33,38 @@ async function runTarget(
   request: ChatRequest,
   target: Target,
 ): Promise<ChatEvents> {
-  const { clock, journal, defaultMaxOutputTokens } = gateway;
+  const { defaultMaxOutputTokens } = gateway;
   const { signal } = call;
-  const fitted = await fitOutput(request, target, { defaultMaxOutputTokens, signal });
-  const start = usageStart(call, target, fitted.inputTokens);
-  const metered = { start, entry: await journal.open(start), clock, signal };
+  const open = (inputTokens: number) => openMetered(gateway, call, target, inputTokens);
+  // It may ask the engine already, and may find that the prompt is too long: such a call has its row too.
+  const fitted = await fitOutput(request, target, { defaultMaxOutputTokens, signal }).catch(
+    async (thrown: unknown) => fail(await open(estimateInputTokens(request)), thrown),
+  );
+  const metered = await open(fitted.inputTokens);
   try {
-    const events = await target.backend.chat(fitted.request, target.model, { signal });
-    return meter(events, metered);
+    return meter(await target.backend.chat(fitted.request, target.model, { signal }), metered);
   } catch (thrown) {
-    // A call that the gateway itself ended says why; what the engine's side made of it is only an echo.
-    const error = signal.reason instanceof ServiceError ? signal.reason : toServiceError(thrown);
-    await meterFailure(metered, error);
-    throw error;
+    return fail(metered, thrown);
   }
+}
+
+async function openMetered(
+  { clock, journal }: Gateway,
+  call: ClientCall,
+  target: Target,
+  inputTokens: number,
+): Promise<MeteredCall> {
+  const start = usageStart(call, target, inputTokens);
+  return { start, entry: await journal.open(start), clock, signal: call.signal };
+}
+
+/** Writes the row of a call that failed before its first event, and throws what its client is told. */
+async function fail(metered: MeteredCall, thrown: unknown): Promise<never> {
+  const { reason } = metered.signal;
+  // A call that the gateway itself ended says why; what the engine's side made of it is only an echo.
+  const error = reason instanceof ServiceError ? reason : toServiceError(thrown);
+  await meterFailure(metered, error);
+  throw error;
 }
 
 function usageStart(call: ClientCall, { model }: Target, inputTokens: number): UsageStart {
