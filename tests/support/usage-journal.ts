@@ -8,7 +8,7 @@ import {
   type OpenUsageJournal,
   openUsageJournal,
 } from "../../src/gateway/journal/open-usage-journal.ts";
-import type { UsageEntry, UsageRecord, UsageStart } from "../../src/gateway/usage-record.ts";
+import type { UsageRecord, UsageStart } from "../../src/gateway/usage-record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
 
@@ -63,23 +63,6 @@ export function usageRecord(id: string, change: Partial<UsageRecord> = {}): Usag
     firstTokenMs: 56,
     ...change,
   };
-}
-
-/** Opens a call that the journal's disk takes. */
-export function openCall(journal: OpenUsageJournal, id: string): UsageEntry {
-  const entry = journal.open(usageStart(id));
-  if (entry instanceof Promise) throw new Error("the journal's disk refuses");
-  return entry;
-}
-
-/** Ends a call whose record the journal has at once, with nothing to wait for. */
-export function closeCall(call: UsageEntry, record: UsageRecord): void {
-  if (call.close(record) !== undefined) throw new Error("the end is not in the journal yet");
-}
-
-/** One call from its start to its end. */
-export function writeCall(journal: OpenUsageJournal, id: string): void {
-  closeCall(openCall(journal, id), usageRecord(id));
 }
 
 /** `id outcome outputTokens` of every row, by id. */

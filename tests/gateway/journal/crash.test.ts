@@ -16,12 +16,12 @@ import {
   ledger,
   openTestJournal,
 } from "../../support/usage-journal.ts";
-import { callIds, writeCalls } from "./write-calls.ts";
+import { callIds, writeCalls } from "../../support/write-calls.ts";
 
 const CYCLES = 20;
 /** Calls that a program has under way. */
 const LANES = 50;
-const WRITE_UNTIL_KILLED = "../../gateway/journal/programs/write-until-killed";
+const WRITE_UNTIL_KILLED = "write-until-killed";
 /** Nothing listens there: a journal with this database keeps all on its disk. */
 const NOWHERE = "postgres://nobody@127.0.0.1:9/none";
 
@@ -132,7 +132,7 @@ function canMount(): boolean {
 if (canMount()) {
   describe("the usage journal on a disk that fills up", () => {
     it("goes around it, refuses calls when the database is gone too, and returns to it", async () => {
-      const program = spawnProgram("../../gateway/journal/programs/fill-disk", [root]);
+      const program = spawnProgram("fill-disk", [root]);
       expect([await program.ended, program.output()]).toEqual([
         0,
         expect.stringMatching(/^{.*}$/m),

@@ -16,7 +16,7 @@ import {
   usageRecord,
   usageStart,
 } from "../../support/usage-journal.ts";
-import { callIds, writeCalls } from "./write-calls.ts";
+import { callIds, writeCalls } from "../../support/write-calls.ts";
 
 let database: Database;
 let root: string;

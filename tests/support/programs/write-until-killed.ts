@@ -1,13 +1,8 @@
 // Writes calls to a usage journal until it is killed: <database url> <journal folder> <file of acknowledgements>.
 // A line `start id` or `end id` is in that file only after the journal took the record.
 import { openSync, writeSync } from "node:fs";
-import { randomBase62 } from "../../../../src/lib/id.ts";
-import {
-  connectTo,
-  openTestJournal,
-  usageRecord,
-  usageStart,
-} from "../../../support/usage-journal.ts";
+import { randomBase62 } from "../../../src/lib/id.ts";
+import { connectTo, openTestJournal, usageRecord, usageStart } from "../usage-journal.ts";
 
 const [, , url = "", folder = "", acknowledgements = ""] = process.argv;
 const database = connectTo(url);

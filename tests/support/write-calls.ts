@@ -1,5 +1,5 @@
-import type { OpenUsageJournal } from "../../../src/gateway/journal/open-usage-journal.ts";
-import { usageRecord, usageStart } from "../../support/usage-journal.ts";
+import type { OpenUsageJournal } from "../../src/gateway/journal/open-usage-journal.ts";
+import { usageRecord, usageStart } from "./usage-journal.ts";
 
 /** Writes calls from their starts to their ends, all in the same turns of the event loop. */
 export async function writeCalls(journal: OpenUsageJournal, ids: readonly string[]): Promise<void> {
