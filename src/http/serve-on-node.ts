@@ -5,6 +5,7 @@ import type { ServeOptions, Server } from "./server.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECK_MS = 2_000;
+const LINGER_MS = 1_000;
 /** The adapter refuses hosts that it cannot read before we see them; the edge guard has the true one from the raw headers. */
 const ROUTED_HOST = "gateway";
 
@@ -53,6 +54,7 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
   server.timeout = quietSeconds * 1000;
   server.on("connection", (socket) => {
     unused.add(socket);
+    lingerOnClose(socket);
     socket.once("close", () => unused.delete(socket));
   });
   await listen(server, host, port);
@@ -66,6 +68,22 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
         for (const socket of unused) socket.destroy();
       }),
     close: () => server.closeAllConnections(),
+  };
+}
+
+/**
+ * Lets a client that is still sending its body read the answer: closing at once would reset the connection, and the
+ * reset may overtake the answer. The adapter reads on for a while and asks a second time when it has had enough.
+ */
+function lingerOnClose(socket: Socket): void {
+  socket.destroySoon = () => {
+    if (socket.writableEnded) {
+      socket.destroy();
+      return;
+    }
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once("close", () => clearTimeout(timer));
   };
 }
 

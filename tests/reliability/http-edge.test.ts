@@ -22,7 +22,7 @@ const KEY = { authorization: `Bearer ${TEST_KEY}` };
 const JSON_TYPE = { "content-type": "application/json" };
 
 const table = createCaseTable();
-const { shows } = table;
+const { shows, leavesOut } = table;
 noteLaterRoutes(table, ["H03", "H04"]);
 
 let stage: Stage;
@@ -158,12 +158,20 @@ describe("a body over the limit", () => {
   );
 
   shows("H03", "chat", "at the limit exactly is read", async () => {
-    const text = JSON.stringify(chatBody(MODEL));
-    await expect(callGateway(port, { body: text.padEnd(LIMIT_BYTES) })).resolves.toMatchObject({
-      status: 200,
-    });
-    expectChatError(await callGateway(port, { body: text.padEnd(LIMIT_BYTES + 1) }), 413);
+    const body = JSON.stringify(chatBody(MODEL)).padEnd(LIMIT_BYTES);
+    expect((await callGateway(port, { body })).status).toBe(200);
   });
+
+  // Bun resets the connection when it closes it, and the reset may overtake the answer.
+  if ("Bun" in globalThis) leavesOut("H03", "chat, a body sent to its end", "left out: Bun resets");
+  else {
+    shows("H03", "chat, a body sent to its end", "is refused, and the answer arrives", async () => {
+      for (const bytes of [LIMIT_BYTES + 1, 2 * LIMIT_BYTES, 20 * LIMIT_BYTES]) {
+        const response = await callGateway(port, { body: Buffer.alloc(bytes, 32) });
+        expectChatError(response, 413, "request_too_large");
+      }
+    });
+  }
 
   shows(
     "H04",
