@@ -103,23 +103,22 @@ function casesOf(engine: Engine): void {
       (entry) => isCallOf(model)(entry) && entry.end === "client-left",
     );
   };
-  shows(
-    "S05",
-    ": silent from the start, before and amid events",
-    "gets keepalives, then an error, and the engine is let go",
-    async () => {
-      await Promise.all(SILENT_AT.map(staySilent));
-    },
-  );
-
-  shows("S05", ": pauses below the limit", "do not end a stream", async () => {
-    const paused: Script = { ...match("s05-pause"), ...PIECES, stall: { at: 4, forMs: 1_200 } };
-    stage.simulator.script(paused);
+  /** Below the limit, which ends no stream. */
+  const pause = async (): Promise<void> => {
+    stage.simulator.script({ ...match("s05-pause"), ...PIECES, stall: { at: 4, forMs: 1_200 } });
     const body = chatBody("s05-pause", { stream: true });
     const stream = readChatStream(await callGateway(stage.gateway.port, { body }));
     expect(stream).toMatchObject({ text: TEXT, finishReason: "stop", error: undefined });
     expect(stream.keepalives).toBeGreaterThanOrEqual(1);
-  });
+  };
+  shows(
+    "S05",
+    ": silent from the start, before and amid events, pausing",
+    "gets keepalives, then an error, and the engine is let go",
+    async () => {
+      await Promise.all([...SILENT_AT.map(staySilent), pause()]);
+    },
+  );
 
   for (const [model, { script, stream }] of Object.entries(WINDOWS)) {
     shows("S06", `: ${model}`, "stops the engine at once when the client leaves", async () => {

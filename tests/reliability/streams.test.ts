@@ -76,13 +76,13 @@ function casesOf(engine: Engine): void {
         match: { body: `"seed":${seed}}` },
         text,
         segments,
-        fragmentCharacters: 7,
+        fragmentCharacters: 15,
       });
       stage.simulator.script({
         match: { body: `"seed":${seed},` },
         text,
         segments,
-        fragmentCharacters: 7,
+        fragmentCharacters: 15,
       });
       const response = await callGateway(stage.gateway.port, { body });
       const answer = stream ? readChatStream(response).text : contentOf(response.json());

@@ -21,6 +21,7 @@ const RETRY_AFTER_SECONDS = 7;
 const TIMEOUT_SECONDS = 3;
 const MODEL = "refused";
 const RETRIED = "retried";
+const UNANSWERED = "unanswered";
 /** An engine's status, ours, our code, the row's outcome. */
 const STATUSES: readonly (readonly [number, number, string, string])[] = [
   [400, 400, "invalid_value", "error"],
@@ -55,7 +56,7 @@ const table = createCaseTable();
 const fronts = new Map<Engine, TcpFault>();
 const starting = startStages((engine) => ({
   engine,
-  models: [MODEL, RETRIED],
+  models: [MODEL, RETRIED, UNANSWERED],
   environment: { GATEWAY_RETRIES: "1", LLM_REQUEST_TIMEOUT: String(TIMEOUT_SECONDS) },
   addressOf: async (simulator) => {
     const front = await startTcpFault(simulator);
@@ -71,11 +72,21 @@ describe("an engine's address that is wrong", wrongAddresses);
 function refusalsOf(engine: Engine): void {
   let stage: Stage;
   let front: TcpFault;
+  /** Under way from the start, so that their time is nobody's wait. */
+  let unanswered: Promise<readonly RawResponse[]>;
   const wanted: string[] = [];
 
   beforeAll(async () => {
     stage = await starting[engine];
     front = fronts.get(engine) as TcpFault;
+    const name = engine === "ollama" ? `${UNANSWERED}:latest` : UNANSWERED;
+    const script = {
+      match: { ...match, model: name },
+      times: 2,
+      stall: { at: "headers" },
+    } as const;
+    stage.simulator.script(script);
+    unanswered = Promise.all([call(true, UNANSWERED), call(false, UNANSWERED)]);
   });
   afterAll(async () => {
     await stage.finish();
@@ -144,11 +155,7 @@ function refusalsOf(engine: Engine): void {
   });
 
   shows("no answer in time", "is 504 in JSON, streaming or not", async () => {
-    stage.simulator.script({ match, times: 2, stall: { at: "headers" } });
-    for (const response of await Promise.all([call(true), call(false)])) {
-      expectChatError(response, 504, "upstream_timeout");
-      wanted.push("error");
-    }
+    for (const response of await unanswered) expectChatError(response, 504, "upstream_timeout");
   });
 
   shows(
@@ -174,6 +181,8 @@ function refusalsOf(engine: Engine): void {
     expect(found.sort()).toEqual(wanted.sort());
     const retried = rows.filter(({ model }) => model === RETRIED).map(({ outcome }) => outcome);
     expect(retried).toEqual(["ok", "ok", "ok", "ok"]);
+    const late = rows.filter(({ model }) => model === UNANSWERED).map(({ outcome }) => outcome);
+    expect(late).toEqual(["error", "error"]);
     expect(errorLines(stage.gateway)).toEqual([]);
   });
 }
