@@ -1,13 +1,8 @@
 import type { ChatRequest } from "../core/chat-request.ts";
+import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { Model } from "./backend.ts";
 import { estimateInputTokens } from "./estimate-input-tokens.ts";
 import { contextLengthExceeded, outputRoom, withMaxOutputTokens } from "./fit-output.ts";
-
-/** How far a call went over the model's context, as far as the engine tells. */
-export interface ContextOverflow {
-  readonly promptTokens: number | undefined;
-  readonly contextLength: number | undefined;
-}
 
 /**
  * The request with the output limit that the engine's own numbers leave room for.

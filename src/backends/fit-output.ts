@@ -1,4 +1,5 @@
 import type { ChatRequest } from "../core/chat-request.ts";
+import { describeOverflow } from "../core/context-overflow.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import { estimateInputTokens } from "./estimate-input-tokens.ts";
@@ -63,9 +64,6 @@ export function contextLengthExceeded(
   contextLength: number | undefined,
   promptTokens: number | undefined,
 ): ServiceError {
-  const text =
-    contextLength === undefined || promptTokens === undefined
-      ? "Your messages are longer than the model's context."
-      : `This model's maximum context length is ${contextLength} tokens. However, your messages resulted in ${promptTokens} tokens.`;
+  const text = describeOverflow({ contextLength, promptTokens });
   return new ServiceError("context_length_exceeded", text, { param: "messages" });
 }

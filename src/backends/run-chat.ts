@@ -1,11 +1,12 @@
 import type { ClientCodec } from "../codecs/codec.ts";
 import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
+import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
 import { applyEffortRule, type EffortRule } from "./effort-rule.ts";
-import { type ContextOverflow, fitAfterOverflow } from "./fit-after-overflow.ts";
+import { fitAfterOverflow } from "./fit-after-overflow.ts";
 import { applyParameterRules, type ParameterTable } from "./parameter-rules.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamEvents } from "./upstream-events.ts";

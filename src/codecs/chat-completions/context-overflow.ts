@@ -1,8 +1,4 @@
-/** How far a prompt went over the model's context, as far as the engine tells. */
-export interface ContextOverflow {
-  readonly promptTokens: number | undefined;
-  readonly contextLength: number | undefined;
-}
+import type { ContextOverflow } from "../../core/context-overflow.ts";
 
 /** What engines of this format call the length of the context when something does not fit into it. */
 const CONTEXT_LENGTHS: readonly RegExp[] = [

@@ -1,14 +1,9 @@
+import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { hideAddresses } from "../../lib/hide-addresses.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;
-
-/** How far a prompt went over the model's context, as far as the engine tells. */
-export interface ContextOverflow {
-  readonly promptTokens: number | undefined;
-  readonly contextLength: number | undefined;
-}
 
 /** Every wording of the engine for a prompt that does not fit, from 0.12 to 0.40 and its cloud models. */
 const OVERFLOWS: readonly RegExp[] = [
@@ -75,12 +70,7 @@ function messageOf(error: unknown): string | undefined {
 export function toEngineError(message: string): ServiceError {
   const overflow = readContextOverflow(message);
   if (overflow === undefined) return new ServiceError("upstream_error", message);
-  const { promptTokens, contextLength } = overflow;
-  const text =
-    promptTokens === undefined || contextLength === undefined
-      ? "Your messages are longer than the model's context."
-      : `This model's maximum context length is ${contextLength} tokens. However, your messages resulted in ${promptTokens} tokens.`;
-  return new ServiceError("context_length_exceeded", text);
+  return new ServiceError("context_length_exceeded", describeOverflow(overflow));
 }
 
 function toCount(digits: string | undefined): number | undefined {
