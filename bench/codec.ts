@@ -5,7 +5,8 @@ import type { ChatEvent } from "../src/core/chat-event.ts";
 
 const TOKENS = 128;
 const MAX_EVENT_BYTES = 1024 * 1024;
-const CONTEXT = { requestId: "req_bench", model: "bench", created: 1, includeUsage: false };
+const CONTEXT = { requestId: "req_bench", model: "bench", created: 1 };
+const FORM = { includeUsage: false };
 const secondsEach = Number(process.argv[2] ?? 1);
 
 const utf8 = new TextEncoder();
@@ -36,7 +37,7 @@ function read(bytes: Uint8Array, reads: number): (readonly ChatEvent[])[] {
 }
 
 function encode(batches: readonly (readonly ChatEvent[])[]): number {
-  const encoder = chatCompletionsServer.streamEncoder(CONTEXT);
+  const encoder = chatCompletionsServer.streamEncoder(CONTEXT, FORM);
   return batches.reduce((sum, batch) => sum + utf8.encode(encoder.encode(batch)).length, 0);
 }
 

@@ -12,8 +12,13 @@ export interface Model {
   readonly ownedBy: string;
   /** Tokens of prompt and answer together; undefined when the engine does not tell. */
   readonly contextLength: number | undefined;
+  /** Tokens one answer may have at most; undefined when only the context limits it. */
+  readonly maxOutputTokens?: number | undefined;
   readonly tools: boolean;
   readonly vision: boolean;
+  /** It reads documents such as PDFs. */
+  readonly documents: boolean;
+  readonly audio: boolean;
   readonly thinking: boolean;
 }
 
@@ -21,6 +26,8 @@ export interface Model {
 export interface CallOptions {
   /** Ends the upstream call at once, whatever it is doing. */
   readonly signal: AbortSignal;
+  /** The client's messages and tools go to the model unchanged, whatever the parameter table says of tools. */
+  readonly passthrough?: boolean | undefined;
 }
 
 /** A server of models. It knows no caller and no table. */

@@ -28,7 +28,7 @@ const UNSURE_OUTPUT_TOKENS = 256;
 export async function fitOutput(
   request: ChatRequest,
   target: { readonly backend: Backend; readonly model: Model },
-  { defaultMaxOutputTokens, signal }: FitOptions,
+  { defaultMaxOutputTokens, ...options }: FitOptions,
 ): Promise<FittedRequest> {
   const { backend, model } = target;
   const wanted = request.parameters.maxOutputTokens ?? defaultMaxOutputTokens;
@@ -37,7 +37,7 @@ export async function fitOutput(
   if (contextLength === undefined || estimate + wanted + MARGIN_TOKENS <= contextLength) {
     return { request: withMaxOutputTokens(request, wanted), inputTokens: estimate };
   }
-  const counted = await backend.countTokens?.(request, model, { signal });
+  const counted = await backend.countTokens?.(request, model, options);
   const fitting =
     counted === undefined
       ? Math.max(UNSURE_OUTPUT_TOKENS, contextLength - estimate - MARGIN_TOKENS)
@@ -64,6 +64,9 @@ export function contextLengthExceeded(
   contextLength: number | undefined,
   promptTokens: number | undefined,
 ): ServiceError {
-  const text = describeOverflow({ contextLength, promptTokens });
-  return new ServiceError("context_length_exceeded", text, { param: "messages" });
+  const overflow = { contextLength, promptTokens };
+  return new ServiceError("context_length_exceeded", describeOverflow(overflow), {
+    param: "messages",
+    overflow,
+  });
 }

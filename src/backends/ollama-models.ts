@@ -83,6 +83,8 @@ function toModel(
     // Old engines do not tell; there the template does, and a refusal to think is made good.
     tools: able?.includes("tools") ?? shown?.template.includes(".Tools") ?? true,
     vision: able?.includes("vision") ?? false,
+    documents: false,
+    audio: false,
     thinking: able?.includes("thinking") ?? true,
   };
 }

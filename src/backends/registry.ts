@@ -56,7 +56,7 @@ function createLocal(settings: Settings, upstream: Upstream): Backend {
 
 function localUpstream(settings: Settings, client: HttpClient, clock: Clock): Upstream {
   const key = settings.LLM_API_KEY;
-  const address = settings.LLM_BASE_URL ?? DEFAULT_ADDRESSES[settings.LLM_BACKEND];
+  const [address = DEFAULT_ADDRESSES[settings.LLM_BACKEND]] = settings.LLM_BASE_URL ?? [];
   return {
     // Many programs want the address with this end, so it is often given so.
     address: address.replace(/\/v1$/, ""),

@@ -37,6 +37,7 @@ export function refusalError({
     `The model server failed with status ${status}.`,
   ];
   return new ServiceError(code, code === "invalid_value" ? (message ?? text) : text, {
+    upstreamStatus: status,
     cause: { upstreamStatus: status },
     ...(TELLS_TO_WAIT.has(code) && { retryAfterSeconds }),
   });

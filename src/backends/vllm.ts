@@ -89,6 +89,8 @@ function toModel(card: z.output<typeof modelCards>["data"][number]): Model {
     // The engine does not tell what its models can do: it refuses what one cannot.
     tools: true,
     vision: true,
+    documents: false,
+    audio: true,
     thinking: true,
   };
 }

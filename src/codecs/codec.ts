@@ -4,14 +4,22 @@ import type { ChatRequest } from "../core/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** A wire format as clients speak it to us. Pure: no I/O, no clock, no randomness of its own. */
-export interface ServerCodec {
-  /** Reads a parsed JSON body. Throws a `ServiceError` that names the field at fault. */
-  readonly parse: (body: unknown) => ChatRequest;
-  /** The whole answer as the JSON body of a non-streaming call. */
-  readonly encodeAnswer: (answer: ChatAnswer, context: AnswerContext) => JsonObject;
+/**
+ * A wire format as clients speak it to us. Pure: no I/O, no clock, no randomness of its own.
+ * `Form` is what a request asks of the shape of its answer; it concerns nobody but the format itself.
+ */
+export interface ServerCodec<Form> {
+  /**
+   * Reads a parsed JSON body. Throws a `ServiceError` that names the field at fault.
+   * @param text the body as it came: the parser rounds integers beyond 2^53, the text has them whole.
+   */
+  readonly parse: (body: unknown, text: string) => ParsedCall<Form>;
+  /** The whole answer as the JSON text of a non-streaming call. */
+  readonly encodeAnswer: (answer: ChatAnswer, context: AnswerContext, form: Form) => string;
   /** A fresh encoder for one stream. */
-  readonly streamEncoder: (context: AnswerContext) => StreamEncoder;
+  readonly streamEncoder: (context: AnswerContext, form: Form) => StreamEncoder;
+  /** What to write when nothing was said for a while, before the first event too. */
+  readonly keepalive: string;
   /** The JSON body of an error response. */
   readonly encodeError: (error: ServiceError, requestId: string) => JsonObject;
 }
@@ -20,8 +28,11 @@ export interface ServerCodec {
 export interface StreamEncoder {
   /** The text for one batch; every frame in it is whole. `finish` and `error` end the stream in the family's form. */
   readonly encode: (events: readonly ChatEvent[]) => string;
-  /** What to write when nothing was said for a while. */
-  readonly keepalive: string;
+}
+
+export interface ParsedCall<Form> {
+  readonly request: ChatRequest;
+  readonly form: Form;
 }
 
 /** What an encoder must know beside the events. */
@@ -31,8 +42,6 @@ export interface AnswerContext {
   readonly model: string;
   /** Unix seconds. */
   readonly created: number;
-  /** Show usage at the end of the stream. */
-  readonly includeUsage: boolean;
 }
 
 /** A wire format as we speak it to engines and clouds. Pure. */

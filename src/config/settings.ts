@@ -7,12 +7,19 @@ const flag = z
   .enum(["1", "0", "true", "false"])
   .transform((word) => word === "1" || word === "true");
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ""));
+const httpUrls = z
+  .string()
+  .transform((list) => list.split(",").map((url) => url.trim()))
+  .pipe(z.array(httpUrl).min(1));
 const words = z.string().transform((list) =>
   list
     .split(",")
     .map((word) => word.trim())
     .filter(Boolean),
 );
+
+const name = z.string().min(1);
+const vendorKey = name.optional();
 
 const apiKey = z
   .string()
@@ -58,10 +65,10 @@ export const settingsSchema = z.object({
     .enum(["vllm", "ollama"])
     .default("ollama")
     .describe("Kind of the local engine: vllm (any OpenAI-compatible server) or ollama."),
-  LLM_BASE_URL: httpUrl
+  LLM_BASE_URL: httpUrls
     .optional()
     .describe(
-      "Address of the local engine; defaults to http://127.0.0.1:8000 (vllm) or http://127.0.0.1:11434 (ollama).",
+      "Address of the local engine, or a comma list of several that serve the same models; defaults to http://127.0.0.1:8000 (vllm) or http://127.0.0.1:11434 (ollama).",
     ),
   LLM_API_KEY: z.string().min(1).optional().describe("Bearer token for the local engine."),
   LLM_REQUEST_TIMEOUT: positive
@@ -71,6 +78,74 @@ export const settingsSchema = z.object({
   LLM_CONTEXT_LENGTH: positive
     .default(32_768)
     .describe("Tokens of context Ollama is asked to hold, at most what the model has."),
+  MODELS_FILE: name
+    .optional()
+    .describe("JSON file that says of single models what they can do; see the README."),
+  MODEL_FALLBACKS: words
+    .prefault("")
+    .describe("Comma list of models to try, in this order, when the one asked for cannot answer."),
+  OPENAI_API_KEY: vendorKey.describe("Key for OpenAI; without it none of its models is listed."),
+  OPENAI_BASE_URL: httpUrl
+    .default("https://api.openai.com/v1")
+    .describe("Address of OpenAI's interface, with its version."),
+  OPENAI_MODELS: words.prefault("").describe("Comma list of OpenAI's chat models to offer."),
+  OPENAI_FORWARD: words
+    .prefault("")
+    .describe("Comma list of further parameters that OpenAI is sent, such as stop or seed."),
+  ANTHROPIC_API_KEY: vendorKey.describe(
+    "Key for Anthropic; without it none of its models is listed.",
+  ),
+  ANTHROPIC_BASE_URL: httpUrl
+    .default("https://api.anthropic.com")
+    .describe("Address of Anthropic's interface, without its version."),
+  ANTHROPIC_MODELS: words.prefault("").describe("Comma list of Anthropic's models to offer."),
+  ANTHROPIC_FORWARD: words
+    .prefault("")
+    .describe("Comma list of further parameters that Anthropic is sent, such as stop."),
+  GEMINI_API_KEY: vendorKey.describe("Key for Gemini; without it none of its models is listed."),
+  GEMINI_BASE_URL: httpUrl
+    .default("https://generativelanguage.googleapis.com/v1beta")
+    .describe("Address of Gemini's interface, with its version."),
+  GEMINI_MODELS: words.prefault("").describe("Comma list of Gemini's chat models to offer."),
+  GEMINI_FORWARD: words
+    .prefault("")
+    .describe("Comma list of further parameters that Gemini is sent, such as stop or seed."),
+  COMPATIBLE_API_KEY: vendorKey.describe(
+    "Key for the OpenAI-compatible cloud; without it none of its models is listed.",
+  ),
+  COMPATIBLE_BASE_URL: httpUrl
+    .default("https://api.mistral.ai/v1")
+    .describe(
+      "Address of the OpenAI-compatible cloud, with its version: Mistral, xAI, DeepSeek, Groq, OpenRouter and others.",
+    ),
+  COMPATIBLE_MODELS: words
+    .prefault("")
+    .describe("Comma list of the OpenAI-compatible cloud's chat models to offer."),
+  COMPATIBLE_FORWARD: words
+    .prefault("")
+    .describe("Comma list of further parameters that the OpenAI-compatible cloud is sent."),
+  EMBEDDING_BASE_URL: httpUrl
+    .optional()
+    .describe("Address of the server that embeds; defaults to the local engine."),
+  EMBEDDING_API_KEY: vendorKey.describe(
+    "Bearer token for EMBEDDING_BASE_URL; the local engine's key goes to the local engine alone.",
+  ),
+  EMBEDDING_MODEL: name
+    .optional()
+    .describe("Embedding model for a missing or unknown name; unset takes the engine's first."),
+  SPEECH_BASE_URL: httpUrl
+    .optional()
+    .describe(
+      "Address of the OpenAI-compatible server that transcribes; defaults to the local engine.",
+    ),
+  SPEECH_API_KEY: vendorKey.describe(
+    "Bearer token for SPEECH_BASE_URL; the local engine's key goes to the local engine alone.",
+  ),
+  EGRESS_ALLOW: words
+    .prefault("")
+    .describe(
+      "Comma list of private hosts, addresses or CIDR ranges that addresses given by clients may point to.",
+    ),
   GATEWAY_REQUEST_TIMEOUT: positive
     .max(86_400)
     .optional()
@@ -103,6 +178,9 @@ export const settingsSchema = z.object({
     .default(30_000)
     .describe("How long open streams may go on after SIGTERM."),
   GATEWAY_MAX_BODY_BYTES: positive.default(32 * 1024 * 1024).describe("Largest JSON body."),
+  GATEWAY_MAX_AUDIO_BYTES: positive
+    .default(25 * 1024 * 1024)
+    .describe("Largest body of a transcription."),
   MAX_JSON_DEPTH: positive.max(1_000).default(128).describe("Deepest nesting of a JSON body."),
   MAX_SSE_EVENT_BYTES: positive
     .default(8 * 1024 * 1024)

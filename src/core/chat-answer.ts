@@ -30,4 +30,5 @@ export interface AnswerToolCall {
   readonly callId: string;
   readonly name: string;
   readonly arguments: string;
+  readonly signature?: string | undefined;
 }

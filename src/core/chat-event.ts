@@ -24,6 +24,8 @@ export type ChatEvent =
 
 export interface StartEvent {
   readonly type: "start";
+  /** Tokens of the prompt, cached ones included, as far as they are known before the answer; the truth is in `finish`. */
+  readonly inputTokens?: number | undefined;
   /** The vendor's own fields of the answer that have no canonical place (`system_fingerprint`, …). */
   readonly extra?: JsonObject | undefined;
 }
@@ -40,6 +42,8 @@ export interface ToolCallStartEvent {
   /** Unique in the answer; `[A-Za-z0-9_-]{1,64}` where we made it. */
   readonly callId: string;
   readonly name: string;
+  /** The vendor's seal over the call, marked likewise, to be replayed with it. */
+  readonly signature?: string | undefined;
 }
 
 /** A piece of the open text, reasoning or refusal block. */
@@ -58,7 +62,7 @@ export interface ToolCallDeltaEvent {
   readonly arguments: string;
 }
 
-/** The vendor's seal over a reasoning block, or the block's encrypted content. */
+/** The vendor's seal over a reasoning block, or the block's encrypted content, both marked as `core/seal.ts` says. */
 export interface SignatureEvent {
   readonly type: "signature";
   readonly block: number;

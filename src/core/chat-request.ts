@@ -14,8 +14,10 @@ export interface ChatRequest {
   readonly parameters: GenerationParameters;
   readonly effort?: Effort | undefined;
   readonly stream: boolean;
-  /** The client asked to be shown usage at the end of the stream. It is measured always. */
-  readonly includeUsage: boolean;
+  /** Models to try in this order when the one asked for cannot answer. */
+  readonly fallbacks?: readonly string[] | undefined;
+  /** The client wants no words of what the model thinks, only the seals it needs to replay them. */
+  readonly omitsReasoning?: boolean | undefined;
   /** Tools the client asks an assistant to use; refused on a plain model. */
   readonly toolsScope?: readonly string[] | undefined;
 }
@@ -73,27 +75,53 @@ export interface AssistantMessage {
 export interface ToolMessage {
   readonly role: "tool";
   readonly callId: string;
-  readonly content: readonly (TextPart | ImagePart)[];
+  readonly content: readonly (TextPart | ImagePart | DocumentPart)[];
   readonly isError?: boolean | undefined;
+  readonly cacheControl?: CacheControl | undefined;
 }
 
-export type UserPart = TextPart | ImagePart | AudioPart;
+/**
+ * A client's mark that the prompt up to here is worth keeping in the vendor's cache, in the messages format's words.
+ * Only a vendor that knows such marks is told.
+ */
+export type CacheControl = JsonObject;
+
+export type UserPart = TextPart | ImagePart | AudioPart | DocumentPart;
 export type AssistantPart = TextPart | ReasoningPart | RefusalPart | ToolCallPart;
 
 export interface TextPart {
   readonly type: "text";
   readonly text: string;
+  readonly cacheControl?: CacheControl | undefined;
 }
 
-export interface ImagePart {
+export interface ImagePart extends Attachment {
   readonly type: "image";
-  readonly source:
-    | { readonly kind: "url"; readonly url: string }
-    | { readonly kind: "base64"; readonly mediaType: string; readonly data: string };
+  readonly source: MediaSource;
   readonly detail?: string | undefined;
+  readonly cacheControl?: CacheControl | undefined;
 }
 
-export interface AudioPart {
+/** A file that the model is to read whole, such as a PDF. What a client sends as plain text is a `TextPart`. */
+export interface DocumentPart extends Attachment {
+  readonly type: "document";
+  readonly source: MediaSource;
+  /** Its title or the name of its file. */
+  readonly title?: string | undefined;
+  readonly cacheControl?: CacheControl | undefined;
+}
+
+export type MediaSource =
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "base64"; readonly mediaType: string; readonly data: string };
+
+/** Something that not every model takes. */
+interface Attachment {
+  /** Where it stood in the client's own body, so that a refusal can name it: `messages[0].content[1]`. */
+  readonly at?: string | undefined;
+}
+
+export interface AudioPart extends Attachment {
   readonly type: "audio";
   /** Base64. */
   readonly data: string;
@@ -105,9 +133,9 @@ export interface AudioPart {
 export interface ReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
-  /** The vendor's seal over the text; replayed unchanged. */
+  /** The vendor's seal over the text, marked as `core/seal.ts` says; replayed unchanged. */
   readonly signature?: string | undefined;
-  /** Encrypted thinking, shown to nobody; replayed unchanged. */
+  /** Encrypted thinking, shown to nobody, marked likewise; replayed unchanged. */
   readonly redacted?: string | undefined;
 }
 
@@ -122,6 +150,9 @@ export interface ToolCallPart {
   readonly name: string;
   /** JSON text as it was sent, never re-serialised: byte for byte. */
   readonly arguments: string;
+  /** The vendor's seal over the call, marked likewise; replayed unchanged. */
+  readonly signature?: string | undefined;
+  readonly cacheControl?: CacheControl | undefined;
 }
 
 export interface ToolDefinition {
@@ -130,6 +161,7 @@ export interface ToolDefinition {
   /** JSON Schema of the arguments; undefined means no arguments. */
   readonly parameters?: JsonObject | undefined;
   readonly strict?: boolean | undefined;
+  readonly cacheControl?: CacheControl | undefined;
 }
 
 export type ToolChoice =

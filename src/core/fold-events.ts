@@ -44,8 +44,8 @@ function add(draft: Draft, event: ChatEvent): void {
       blocks[event.block] = { kind: event.kind, text: "", extras: [] };
       break;
     case "tool-call-start": {
-      const { callId, name } = event;
-      blocks[event.block] = { kind: "tool-call", callId, name, arguments: "" };
+      const { callId, name, signature } = event;
+      blocks[event.block] = { kind: "tool-call", callId, name, arguments: "", signature };
       break;
     }
     case "text-delta":

@@ -1,3 +1,5 @@
+import type { ContextOverflow } from "./context-overflow.ts";
+
 /**
  * The one table of errors. A family only renders it; a status or a type is never written elsewhere.
  * `type` is the chat form's type, `messagesType` the messages form's.
@@ -39,6 +41,10 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 export type ErrorStatus = (typeof ERROR_TABLE)[ErrorCode][0];
 
 export interface ErrorDetails {
+  /** How far the prompt is too long: every family says it in the words its clients look for. */
+  readonly overflow?: ContextOverflow | undefined;
+  /** The status a vendor answered with, where a family passes it on. */
+  readonly upstreamStatus?: number | undefined;
   /** The request field at fault, as a path: `messages[0].content`. */
   readonly param?: string | undefined;
   /** How long the client should wait, in whole seconds. Sent as `Retry-After`. A 429 or 503 always says one. */
@@ -58,6 +64,8 @@ export class ServiceError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: boolean | undefined;
+  readonly overflow: ContextOverflow | undefined;
+  readonly upstreamStatus: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -68,6 +76,8 @@ export class ServiceError extends Error {
     this.retryAfterSeconds =
       details.retryAfterSeconds ?? (isToWait ? DEFAULT_RETRY_AFTER_SECONDS : undefined);
     this.shouldRetry = details.shouldRetry;
+    this.overflow = details.overflow;
+    this.upstreamStatus = details.upstreamStatus;
   }
 
   /** The HTTP status. */

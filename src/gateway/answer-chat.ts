@@ -11,8 +11,8 @@ import type { UsageStart } from "./usage-record.ts";
 
 /** An answer under way. */
 export interface ChatReply {
-  /** The id of the model that answers, as listed. */
-  readonly model: string;
+  /** The id of the model that answers, as listed. Final once `events` is settled: a fallback may have taken over. */
+  readonly model: () => string;
   /** Rejects with a `ServiceError` when the call fails before its first event. */
   readonly events: Promise<ChatEvents>;
 }
@@ -24,7 +24,7 @@ export async function answerChat(
   request: ChatRequest,
 ): Promise<ChatReply> {
   const target = await resolveTarget(gateway.models, request);
-  return { model: target.model.id, events: runTarget(gateway, call, request, target) };
+  return { model: () => target.model.id, events: runTarget(gateway, call, request, target) };
 }
 
 async function runTarget(
@@ -34,15 +34,15 @@ async function runTarget(
   target: Target,
 ): Promise<ChatEvents> {
   const { defaultMaxOutputTokens } = gateway;
-  const { signal } = call;
+  const options = { signal: call.signal, passthrough: call.caller.passthrough };
   const open = (inputTokens: number) => openMetered(gateway, call, target, inputTokens);
   // It may ask the engine already, and may find that the prompt is too long: such a call has its row too.
-  const fitted = await fitOutput(request, target, { defaultMaxOutputTokens, signal }).catch(
+  const fitted = await fitOutput(request, target, { defaultMaxOutputTokens, ...options }).catch(
     async (thrown: unknown) => fail(await open(estimateInputTokens(request)), thrown),
   );
   const metered = await open(fitted.inputTokens);
   try {
-    return meter(await target.backend.chat(fitted.request, target.model, { signal }), metered);
+    return meter(await target.backend.chat(fitted.request, target.model, options), metered);
   } catch (thrown) {
     return fail(metered, thrown);
   }

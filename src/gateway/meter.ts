@@ -60,14 +60,15 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     const batch = await this.#read();
     this.#observe(batch);
     const end = this.#tally.end();
-    if (end === undefined) return { done: false, value: batch };
+    if (end === undefined) return { done: false, value: this.#withInputTokens(batch) };
     try {
       if (end.type === "error") {
         await this.fail(end.error);
         return { done: false, value: batch };
       }
       await this.#close("ok", 200);
-      return { done: false, value: end.usage ? batch : this.#withUsage(batch, end) };
+      const told = end.usage ? batch : this.#withUsage(batch, end);
+      return { done: false, value: this.#withInputTokens(told) };
     } catch (thrown) {
       // The answer is there but its row is not: the client must not take it for a finished one.
       return { done: false, value: [...batch.slice(0, -1), errorEvent(thrown)] };
@@ -122,6 +123,13 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
   /** A client that asks for usage is told ours when the vendor tells none. */
   #withUsage(batch: readonly ChatEvent[], end: FinishEvent): readonly ChatEvent[] {
     return batch.map((event) => (event === end ? { ...end, usage: this.#tally.usage() } : event));
+  }
+
+  /** Some formats tell the prompt's tokens before the answer; ours stand in where the vendor does not say. */
+  #withInputTokens(batch: readonly ChatEvent[]): readonly ChatEvent[] {
+    const [first, ...rest] = batch;
+    if (first?.type !== "start" || first.inputTokens !== undefined) return batch;
+    return [{ ...first, inputTokens: this.#call.start.inputTokens }, ...rest];
   }
 
   #observe(batch: readonly ChatEvent[]): void {

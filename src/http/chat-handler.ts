@@ -1,4 +1,4 @@
-import type { AnswerContext, ServerCodec } from "../codecs/codec.ts";
+import type { AnswerContext, ParsedCall, ServerCodec } from "../codecs/codec.ts";
 import { foldEvents } from "../core/fold-events.ts";
 import type { Deps } from "../deps.ts";
 import { answerChat, type ChatReply } from "../gateway/answer-chat.ts";
@@ -6,19 +6,20 @@ import type { OpenCall } from "../gateway/open-calls.ts";
 import type { Channel } from "../gateway/usage-record.ts";
 import { isSettledWithin } from "./is-settled-within.ts";
 import { logInternalError } from "./log-internal-error.ts";
-import { readJsonBody } from "./read-json-body.ts";
+import { type BodyLimits, readJsonBody } from "./read-json-body.ts";
 import type { RequestContext } from "./router.ts";
 import { writeEventStream } from "./write-event-stream.ts";
 
-interface Answer {
-  readonly codec: ServerCodec;
+interface Answer<Form> {
+  readonly codec: ServerCodec<Form>;
+  readonly form: Form;
   readonly reply: ChatReply;
   readonly open: OpenCall;
-  readonly context: AnswerContext;
+  readonly context: Omit<AnswerContext, "model">;
 }
 
 /** The handler of one chat family: read, answer, encode. Families differ by their codec alone. */
-export function createChatHandler(deps: Deps, codec: ServerCodec, channel: Channel) {
+export function createChatHandler<Form>(deps: Deps, codec: ServerCodec<Form>, channel: Channel) {
   const { settings } = deps;
   const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
 
@@ -26,25 +27,28 @@ export function createChatHandler(deps: Deps, codec: ServerCodec, channel: Chann
     const { requestId, arrivedAt, allowSilence } = context.env;
     const { raw } = context.req;
     const caller = deps.authenticate(raw.headers, arrivedAt);
-    const request = codec.parse(await readJsonBody(raw, limits));
+    const { request, form } = await readCall(codec, raw, limits);
     const open = openQuietCall(deps, raw.signal, allowSilence());
     try {
       const call = { requestId, caller, channel, startedAt: arrivedAt, signal: open.signal };
       const reply = await answerChat(deps.gateway, call, request);
       const created = Math.floor(arrivedAt / 1000);
-      const { includeUsage, stream } = request;
-      const answer: Answer = {
-        codec,
-        reply,
-        open,
-        context: { requestId, model: reply.model, created, includeUsage },
-      };
-      return stream ? await answerStreaming(deps, answer) : await answerWhole(answer);
+      const answer: Answer<Form> = { codec, form, reply, open, context: { requestId, created } };
+      return request.stream ? await answerStreaming(deps, answer) : await answerWhole(answer);
     } catch (thrown) {
       open.close();
       throw thrown;
     }
   };
+}
+
+async function readCall<Form>(
+  codec: ServerCodec<Form>,
+  request: Request,
+  limits: BodyLimits,
+): Promise<ParsedCall<Form>> {
+  const { body, text } = await readJsonBody(request, limits);
+  return codec.parse(body, text);
 }
 
 /** An open call during which the connection may be silent. */
@@ -59,20 +63,24 @@ function openQuietCall(deps: Deps, clientSignal: AbortSignal, endSilence: () => 
   };
 }
 
-async function answerWhole({ codec, reply, open, context }: Answer): Promise<Response> {
-  const body = codec.encodeAnswer(await foldEvents(await reply.events), context);
+async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
+  const { codec, form, reply, open } = answer;
+  const whole = await foldEvents(await reply.events);
+  const body = codec.encodeAnswer(whole, { ...answer.context, model: reply.model() }, form);
   open.close();
-  return new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } });
+  return new Response(body, { headers: { "content-type": "application/json" } });
 }
 
-async function answerStreaming(deps: Deps, answer: Answer): Promise<Response> {
-  const { codec, reply, open, context } = answer;
+async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<Response> {
+  const { codec, form, reply, open, context } = answer;
   const keepaliveMs = deps.settings.STREAM_KEEPALIVE_MS;
   // As long as the engine has said nothing the status is still free for an error. Past that the stream begins.
   const begun = await isSettledWithin(reply.events, keepaliveMs);
   const body = writeEventStream({
     events: reply.events,
-    encoder: codec.streamEncoder(context),
+    // Which model answers is known with the first event.
+    createEncoder: () => codec.streamEncoder({ ...context, model: reply.model() }, form),
+    keepalive: codec.keepalive,
     beginsSilent: !begun,
     abort: open.abort,
     report(error) {

@@ -2,11 +2,19 @@ import { encodeError } from "../codecs/chat-completions/encode-error.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** Renders an error as the JSON body of one family. */
-export type ErrorForm = (error: ServiceError, requestId: string) => JsonObject;
+/** How one family says an error. */
+export interface ErrorForm {
+  /** The JSON body. */
+  readonly encode: (error: ServiceError, requestId: string) => JsonObject;
+  /** The HTTP status. */
+  readonly statusOf: (error: ServiceError) => number;
+}
 
 /** The chat form, which everything but the messages family speaks. */
-export const chatErrorForm: ErrorForm = encodeError;
+export const chatErrorForm: ErrorForm = {
+  encode: encodeError,
+  statusOf: ({ status }) => status,
+};
 
 /** The error as a response: status, form, and the headers that tell a client what to do next. */
 export function errorResponse(error: ServiceError, requestId: string, form: ErrorForm): Response {
@@ -18,5 +26,6 @@ export function errorResponse(error: ServiceError, requestId: string, form: Erro
   if (error.shouldRetry === false) headers.set("x-should-retry", "false");
   // The rest of a body that was refused unread must not be taken for the next request.
   if (error.status === 408 || error.status === 413) headers.set("connection", "close");
-  return new Response(JSON.stringify(form(error, requestId)), { status: error.status, headers });
+  const body = JSON.stringify(form.encode(error, requestId));
+  return new Response(body, { status: form.statusOf(error), headers });
 }

@@ -14,11 +14,17 @@ const BODY_BYTES_PER_MS = 1;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
+/** A body twice: parsed, and as the text it came as. */
+export interface JsonBody {
+  readonly body: unknown;
+  readonly text: string;
+}
+
 /**
  * Reads a JSON body under its limits: type, size while it arrives, time, UTF-8, depth, and only then the parser.
  * Throws a `ServiceError` for each.
  */
-export async function readJsonBody(request: Request, limits: BodyLimits): Promise<unknown> {
+export async function readJsonBody(request: Request, limits: BodyLimits): Promise<JsonBody> {
   checkHeaders(request.headers);
   const announced = announcedBytes(request.headers);
   if (announced !== undefined && announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
@@ -91,12 +97,13 @@ function brokenOff(thrown: unknown): ServiceError {
   return new ServiceError("invalid_json", "The body broke off before its end.", { cause: thrown });
 }
 
-function parse(bytes: Uint8Array, maxDepth: number): unknown {
+function parse(bytes: Uint8Array, maxDepth: number): JsonBody {
   if (isDeeperThan(maxDepth, bytes)) {
     throw new ServiceError("invalid_json", `The body nests deeper than ${maxDepth} levels.`);
   }
   try {
-    return JSON.parse(utf8.decode(bytes));
+    const text = utf8.decode(bytes);
+    return { body: JSON.parse(text), text };
   } catch (thrown) {
     throw notJson(thrown);
   }

@@ -6,7 +6,10 @@ import { type SilenceLimits, watchSilence } from "./watch-silence.ts";
 export interface EventStream extends SilenceLimits {
   /** Pending while the engine has not begun to answer. */
   readonly events: Promise<ChatEvents>;
-  readonly encoder: StreamEncoder;
+  /** Called once, when the first event or the failure is there. */
+  readonly createEncoder: () => StreamEncoder;
+  /** What is written into a silence. */
+  readonly keepalive: string;
   /** The engine was silent for so long already that the stream begins with a keepalive. */
   readonly beginsSilent: boolean;
   /** Ends the call: the client left or stopped reading. */
@@ -24,10 +27,14 @@ const utf8 = new TextEncoder();
  * stops reading stops the engine; whole frames leave in one write.
  */
 export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array> {
-  const { encoder } = stream;
+  let encoder: StreamEncoder | undefined;
   let iterator: AsyncIterator<readonly ChatEvent[]> | undefined;
   let ended = false;
 
+  const encode = (events: readonly ChatEvent[]): string => {
+    encoder ??= stream.createEncoder();
+    return encoder.encode(events);
+  };
   const nextText = async (): Promise<string> => {
     try {
       iterator ??= (await stream.events)[Symbol.asyncIterator]();
@@ -36,7 +43,7 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
         if (done === true) return "";
         const last = value.at(-1);
         if (last?.type === "error") stream.report(last.error);
-        const text = encoder.encode(value);
+        const text = encode(value);
         if (text !== "") return text;
       }
     } catch (thrown) {
@@ -45,7 +52,7 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
   };
   /** The failure in the family's own form; empty when the stream's end was written already. */
   const failureText = (error: ServiceError): string => {
-    const text = encoder.encode([{ type: "error", error }]);
+    const text = encode([{ type: "error", error }]);
     if (text !== "") stream.report(error);
     return text;
   };
@@ -65,7 +72,7 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
   let fail: (error: ServiceError) => void = () => {};
   const watch = watchSilence(
     stream,
-    () => write(encoder.keepalive),
+    () => write(stream.keepalive),
     (error) => {
       leave(error);
       fail(error);
@@ -76,7 +83,7 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
     start(controller) {
       write = (text) => controller.enqueue(utf8.encode(text));
       fail = (error) => controller.error(error);
-      if (stream.beginsSilent) write(encoder.keepalive);
+      if (stream.beginsSilent) write(stream.keepalive);
     },
     async pull(controller) {
       watch.waitForEngine();

@@ -53,6 +53,8 @@ export const MODEL: Model = {
   contextLength: 32_768,
   tools: true,
   vision: true,
+  documents: false,
+  audio: false,
   thinking: true,
 };
 
@@ -65,7 +67,6 @@ export function chatRequest(
     messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }],
     tools: [],
     stream: true,
-    includeUsage: false,
     parameters: { maxOutputTokens: 64, ...parameters },
     ...fields,
   };

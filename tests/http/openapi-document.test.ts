@@ -207,7 +207,7 @@ describe("4.6 GET /v1/openapi.json", () => {
     for (const example of examples) {
       const { summary, value } = example as { summary: string; value: unknown };
       expect(summary).toBeTruthy();
-      expect(chatCompletionsServer.parse(value).messages.length).toBeGreaterThan(0);
+      expect(chatCompletionsServer.parse(value, "").request.messages.length).toBeGreaterThan(0);
     }
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readJsonBody } from "../../src/http/read-json-body.ts";
+import { type BodyLimits, readJsonBody } from "../../src/http/read-json-body.ts";
 
 const LIMITS = { maxBytes: 1_000, maxDepth: 4 };
 
@@ -38,17 +38,24 @@ function chunkedRequest(chunks: readonly Uint8Array[], onCancel: () => void = ()
   return new Request("http://gateway/v1/chat/completions", init as RequestInit);
 }
 
+const readParsed = async (body: Request, limits: BodyLimits) =>
+  (await readJsonBody(body, limits)).body;
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("a JSON body", () => {
+  it("comes with its text, in which large numbers are whole", async () => {
+    const text = '{"a": 9007199254740993}';
+    expect((await readJsonBody(request(text), LIMITS)).text).toBe(text);
+  });
+
   it("is read as it is", async () => {
     const value = { text: "Grüße 世界 👋", numbers: [1, 2.5, null], nested: { on: true } };
-    expect(await readJsonBody(request(JSON.stringify(value)), LIMITS)).toEqual(value);
+    expect(await readParsed(request(JSON.stringify(value)), LIMITS)).toEqual(value);
   });
 
   it("is read in chunks of any size, cut within characters too", async () => {
     const chunks = Array.from(bytes('{"a":"世界"}'), (byte) => Uint8Array.of(byte));
-    expect(await readJsonBody(chunkedRequest(chunks), LIMITS)).toEqual({ a: "世界" });
+    expect(await readParsed(chunkedRequest(chunks), LIMITS)).toEqual({ a: "世界" });
   });
 
   it.each([
@@ -58,7 +65,7 @@ describe("a JSON body", () => {
     'application/json;charset="UTF-8"',
     "application/json;",
   ])("may be announced as %s", async (type) => {
-    expect(await readJsonBody(request("{}", { "content-type": type }), LIMITS)).toEqual({});
+    expect(await readParsed(request("{}", { "content-type": type }), LIMITS)).toEqual({});
   });
 
   it.each([
@@ -70,45 +77,40 @@ describe("a JSON body", () => {
     "multipart/form-data; boundary=x",
     "",
   ])("announced as %j is 415 and names the header", async (type) => {
-    await expect(
-      readJsonBody(request("{}", { "content-type": type }), LIMITS),
-    ).rejects.toMatchObject({
-      status: 415,
-      code: "unsupported_media_type",
-      param: "Content-Type",
-    });
+    await expect(readParsed(request("{}", { "content-type": type }), LIMITS)).rejects.toMatchObject(
+      {
+        status: 415,
+        code: "unsupported_media_type",
+        param: "Content-Type",
+      },
+    );
   });
 
   it("that is compressed is 415 and names the header", async () => {
     for (const encoding of ["gzip", "br", "identity, gzip"]) {
       await expect(
-        readJsonBody(request("{}", { "content-encoding": encoding }), LIMITS),
+        readParsed(request("{}", { "content-encoding": encoding }), LIMITS),
       ).rejects.toMatchObject({ status: 415, param: "Content-Encoding" });
     }
-    expect(await readJsonBody(request("{}", { "content-encoding": "identity" }), LIMITS)).toEqual(
-      {},
-    );
+    expect(await readParsed(request("{}", { "content-encoding": "identity" }), LIMITS)).toEqual({});
   });
 
   it("may be as long as the limit and no byte longer, announced or not", async () => {
     const longest = JSON.stringify("x".repeat(LIMITS.maxBytes - 2));
     const tooLong = JSON.stringify("x".repeat(LIMITS.maxBytes - 1));
     const refusal = { status: 413, code: "request_too_large" };
-    expect(await readJsonBody(request(longest), LIMITS)).toHaveLength(LIMITS.maxBytes - 2);
-    expect(await readJsonBody(chunkedRequest([bytes(longest)]), LIMITS)).toBeTypeOf("string");
-    await expect(readJsonBody(request(tooLong), LIMITS)).rejects.toMatchObject(refusal);
+    expect(await readParsed(request(longest), LIMITS)).toHaveLength(LIMITS.maxBytes - 2);
+    expect(await readParsed(chunkedRequest([bytes(longest)]), LIMITS)).toBeTypeOf("string");
+    await expect(readParsed(request(tooLong), LIMITS)).rejects.toMatchObject(refusal);
     await expect(
-      readJsonBody(
-        chunkedRequest([bytes(tooLong.slice(0, 900)), bytes(tooLong.slice(900))]),
-        LIMITS,
-      ),
+      readParsed(chunkedRequest([bytes(tooLong.slice(0, 900)), bytes(tooLong.slice(900))]), LIMITS),
     ).rejects.toMatchObject(refusal);
   });
 
   it("counts bytes, not characters", async () => {
     const body = JSON.stringify("世".repeat(400));
-    await expect(readJsonBody(request(body), LIMITS)).rejects.toMatchObject({ status: 413 });
-    await expect(readJsonBody(chunkedRequest([bytes(body)]), LIMITS)).rejects.toMatchObject({
+    await expect(readParsed(request(body), LIMITS)).rejects.toMatchObject({ status: 413 });
+    await expect(readParsed(chunkedRequest([bytes(body)]), LIMITS)).rejects.toMatchObject({
       status: 413,
     });
   });
@@ -116,7 +118,7 @@ describe("a JSON body", () => {
   it("that is too long is let go of as soon as that is known", async () => {
     let isLetGo = false;
     const endless = Array.from({ length: 1_000 }, () => bytes("x".repeat(300)));
-    const reading = readJsonBody(
+    const reading = readParsed(
       chunkedRequest(endless, () => {
         isLetGo = true;
       }),
@@ -129,7 +131,7 @@ describe("a JSON body", () => {
   it.each(["", "{", "{'a':1}", '{"a":1,}', "undefined", "NaN", '{"a":"\u0001"}', "{}{}"])(
     "that does not parse is 400 invalid_json: %j",
     async (text) => {
-      await expect(readJsonBody(request(text), LIMITS)).rejects.toMatchObject({
+      await expect(readParsed(request(text), LIMITS)).rejects.toMatchObject({
         status: 400,
         code: "invalid_json",
         message: expect.stringContaining("does not parse"),
@@ -144,22 +146,22 @@ describe("a JSON body", () => {
     ["Latin-1", [0x22, 0xfc, 0x22]],
     ["UTF-16", [0xff, 0xfe, 0x22, 0x00, 0x22, 0x00]],
   ])("with %s is 400 and told not to be UTF-8", async (_, given) => {
-    await expect(readJsonBody(request(Uint8Array.from(given)), LIMITS)).rejects.toMatchObject({
+    await expect(readParsed(request(Uint8Array.from(given)), LIMITS)).rejects.toMatchObject({
       code: "invalid_json",
       message: expect.stringContaining("UTF-8"),
     });
   });
 
   it("may nest as deep as the limit and no deeper", async () => {
-    expect(await readJsonBody(request("[[[[]]]]"), LIMITS)).toEqual([[[[]]]]);
-    await expect(readJsonBody(request("[[[[[]]]]]"), LIMITS)).rejects.toMatchObject({
+    expect(await readParsed(request("[[[[]]]]"), LIMITS)).toEqual([[[[]]]]);
+    await expect(readParsed(request("[[[[[]]]]]"), LIMITS)).rejects.toMatchObject({
       code: "invalid_json",
       message: expect.stringContaining("4 levels"),
     });
   });
 
   it("makes plain data of dangerous names", async () => {
-    const value = await readJsonBody(request('{"__proto__":{"isAdmin":true}}'), LIMITS);
+    const value = await readParsed(request('{"__proto__":{"isAdmin":true}}'), LIMITS);
     expect(Object.keys(value as object)).toEqual(["__proto__"]);
     expect((value as { isAdmin?: boolean }).isAdmin).toBeUndefined();
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
@@ -169,7 +171,7 @@ describe("a JSON body", () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
     const headers = { "content-type": "application/json" };
     const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
-    await expect(readJsonBody(new Request("http://gateway/", init), LIMITS)).rejects.toMatchObject({
+    await expect(readParsed(new Request("http://gateway/", init), LIMITS)).rejects.toMatchObject({
       code: "invalid_json",
     });
   });

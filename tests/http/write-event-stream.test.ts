@@ -17,14 +17,15 @@ function plainEncoder(): StreamEncoder {
     if (event.type === "error") return `!${event.error.code}`;
     return event.type === "finish" ? "." : "";
   };
-  return { encode: (events) => events.map(word).join(""), keepalive: "~" };
+  return { encode: (events) => events.map(word).join("") };
 }
 
 function open(events: Promise<ChatEvents>, changes: Partial<EventStream> = {}) {
   const log: string[] = [];
   const stream = writeEventStream({
     events,
-    encoder: plainEncoder(),
+    createEncoder: plainEncoder,
+    keepalive: "~",
     beginsSilent: false,
     keepaliveMs: 10_000,
     slowClientMs: 10_000,

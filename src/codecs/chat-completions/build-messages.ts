@@ -1,11 +1,12 @@
 import type {
   AssistantMessage,
-  AudioPart,
   ChatMessage,
-  ImagePart,
+  DocumentPart,
+  MediaSource,
   RefusalPart,
   TextPart,
   ToolCallPart,
+  UserPart,
 } from "../../core/chat-request.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 
@@ -67,24 +68,30 @@ function buildCall(call: ToolCallPart): JsonObject {
 }
 
 /** A lone text as a plain string, which every chat template understands. */
-function buildContent(parts: readonly (TextPart | ImagePart | AudioPart)[]): JsonValue {
+function buildContent(parts: readonly UserPart[]): JsonValue {
   const [first] = parts;
   if (first === undefined) return "";
   if (parts.length === 1 && first.type === "text") return first.text;
   return parts.map(buildPart);
 }
 
-function buildPart(part: TextPart | ImagePart | AudioPart): JsonObject {
+function buildPart(part: UserPart): JsonObject {
   switch (part.type) {
     case "text":
       return { type: "text", text: part.text };
     case "image":
-      return { type: "image_url", image_url: { url: imageUrl(part), detail: part.detail } };
+      return { type: "image_url", image_url: { url: mediaUrl(part.source), detail: part.detail } };
     case "audio":
       return { type: "input_audio", input_audio: { data: part.data, format: part.format } };
+    case "document":
+      return buildDocument(part);
   }
 }
 
-function imageUrl({ source }: ImagePart): string {
+function buildDocument({ source, title }: DocumentPart): JsonObject {
+  return { type: "file", file: { filename: title ?? "document.pdf", file_data: mediaUrl(source) } };
+}
+
+function mediaUrl(source: MediaSource): string {
   return source.kind === "url" ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }

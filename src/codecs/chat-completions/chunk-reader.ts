@@ -1,9 +1,9 @@
 import type { FinishReason, Usage } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { EventWriter } from "../event-writer.ts";
 import { DeltaReader } from "./delta-reader.ts";
 import { readChunkError, toEngineError } from "./engine-errors.ts";
-import { EventWriter } from "./event-writer.ts";
 import { joinExtras, pickExtras, readExtras } from "./extras.ts";
 import { readFinishReason } from "./finish-reasons.ts";
 import { readUsage } from "./read-usage.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
+import type { EventWriter } from "../event-writer.ts";
 import { type ThinkPiece, ThinkTagSplitter } from "../think-tag-splitter.ts";
-import type { EventWriter } from "./event-writer.ts";
 import { joinExtras } from "./extras.ts";
 import { readContent } from "./read-content.ts";
 import { ToolCallReader } from "./tool-call-reader.ts";

@@ -1,8 +1,8 @@
 import { isJsonObject } from "../../lib/json.ts";
 import type { SseShortcut } from "../../lib/sse-reader.ts";
+import type { EventWriter } from "../event-writer.ts";
 import { readThought } from "./delta-reader.ts";
 import { DeltaTemplate } from "./delta-template.ts";
-import type { EventWriter } from "./event-writer.ts";
 import { findChoice, type WireChoice, type WireDelta } from "./wire-chunk.ts";
 
 /** A vendor whose events differ in more than their text is not tried for ever. */

@@ -7,7 +7,7 @@ import type {
   TextPart,
   ToolCallPart,
 } from "../../core/chat-request.ts";
-import { invalidValue } from "./check-request.ts";
+import { invalidValue } from "../check-request.ts";
 import { parseContent } from "./parse-content.ts";
 import type { WireMessage } from "./wire.ts";
 

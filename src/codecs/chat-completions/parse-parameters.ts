@@ -1,6 +1,6 @@
 import type { GenerationParameters, ResponseFormat } from "../../core/chat-request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
-import { invalidValue } from "./check-request.ts";
+import { invalidValue } from "../check-request.ts";
 import type { ChatCompletionRequest } from "./wire.ts";
 
 /** Fields with a place of their own in the request, and those that are the gateway's. */

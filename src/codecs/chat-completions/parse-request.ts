@@ -2,22 +2,36 @@ import type { ChatRequest } from "../../core/chat-request.ts";
 import { EFFORTS, type Effort, parseEffort } from "../../core/effort.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { checkItemCount } from "./check-item-count.ts";
-import { checkRequest, invalidValue } from "./check-request.ts";
+import { checkItemCount } from "../check-item-count.ts";
+import { checkRequest, invalidValue } from "../check-request.ts";
+import type { ParsedCall } from "../codec.ts";
+import type { ChatForm } from "./chat-form.ts";
 import { parseMessages } from "./parse-messages.ts";
 import { parseParameters } from "./parse-parameters.ts";
 import { parseTools } from "./parse-tools.ts";
 import { type ChatCompletionRequest, chatCompletionRequestSchema } from "./wire.ts";
 
 /** Reads the parsed JSON body of `POST /v1/chat/completions`. Throws a `ServiceError` that names the field at fault. */
-export function parseRequest(body: unknown): ChatRequest {
+export function parseRequest(body: unknown): ParsedCall<ChatForm> {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
   checkItemCount(body);
   const request: unknown = body;
   checkRequest(chatCompletionRequestSchema, request);
   refuseUnsupported(request, body);
-  const { stream, stream_options, parallel_tool_calls } = request;
+  const { stream, stream_options } = request;
+  return {
+    request: toChatRequest(request, body, stream ?? false),
+    form: { includeUsage: stream_options?.include_usage ?? false },
+  };
+}
+
+function toChatRequest(
+  request: ChatCompletionRequest,
+  body: JsonObject,
+  stream: boolean,
+): ChatRequest {
   const { tools, toolChoice } = parseTools(request);
+  const { parallel_tool_calls } = request;
   const toolsScope = readExtension(request, "tools_scope")?.value;
   return {
     model: request.model || undefined,
@@ -27,8 +41,7 @@ export function parseRequest(body: unknown): ChatRequest {
     parallelToolCalls: parallel_tool_calls ?? undefined,
     parameters: parseParameters(request, body),
     effort: readEffort(request),
-    stream: stream ?? false,
-    includeUsage: stream_options?.include_usage ?? false,
+    stream,
     toolsScope,
   };
 }

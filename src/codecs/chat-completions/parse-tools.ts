@@ -1,6 +1,6 @@
 import type { ToolChoice, ToolDefinition } from "../../core/chat-request.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import { checkRequest, invalidValue } from "./check-request.ts";
+import { checkRequest, invalidValue } from "../check-request.ts";
 import { type ChatCompletionRequest, functionSchema } from "./wire.ts";
 
 /** What a request says about tools. */

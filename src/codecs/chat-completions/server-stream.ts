@@ -1,18 +1,20 @@
 import type { ChatEvent, FinishEvent } from "../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import type { AnswerContext, StreamEncoder } from "../codec.ts";
+import type { ChatForm } from "./chat-form.ts";
 import { encodeError } from "./encode-error.ts";
 import { encodeUsage } from "./encode-usage.ts";
 import { writeFinishReason } from "./finish-reasons.ts";
 
 const DONE = "data: [DONE]\n\n";
-const KEEPALIVE = ": keepalive\n\n";
 
 /** A fresh encoder for one stream. */
-export function createStreamEncoder(context: AnswerContext): StreamEncoder {
-  const chunks = new ChunkEncoder(context);
+export function createStreamEncoder(
+  context: AnswerContext,
+  { includeUsage }: ChatForm,
+): StreamEncoder {
+  const chunks = new ChunkEncoder(context, includeUsage);
   return {
-    keepalive: KEEPALIVE,
     encode(events) {
       let text = "";
       for (const event of events) text += chunks.encode(event);
@@ -27,6 +29,7 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
  */
 class ChunkEncoder {
   readonly #context: AnswerContext;
+  readonly #includeUsage: boolean;
   /** Everything before and after the delta of a chunk that brings nothing else. */
   readonly #head: string;
   readonly #tail: string;
@@ -38,9 +41,10 @@ class ChunkEncoder {
   readonly #sources: JsonObject[] = [];
   #ended = false;
 
-  constructor(context: AnswerContext) {
-    const { requestId, created, model, includeUsage } = context;
+  constructor(context: AnswerContext, includeUsage: boolean) {
+    const { requestId, created, model } = context;
     this.#context = context;
+    this.#includeUsage = includeUsage;
     const id = JSON.stringify(`chatcmpl-${requestId}`);
     this.#head =
       `data: {"id":${id},"object":"chat.completion.chunk","created":${created},` +
@@ -104,7 +108,7 @@ class ChunkEncoder {
     const ext = this.#sources.length > 0 ? { ext: { sources: this.#sources } } : undefined;
     const last = this.#chunk(delta, choice, ext);
     // Only clients that asked can read a chunk without a choice.
-    if (!this.#context.includeUsage || usage === undefined) return last;
+    if (!this.#includeUsage || usage === undefined) return last;
     return last + this.#frame({ choices: [], usage: encodeUsage(usage) });
   }
 
@@ -119,7 +123,7 @@ class ChunkEncoder {
     return this.#frame({
       ...extra,
       choices: [{ index: 0, logprobs: null, finish_reason: null, ...choice, delta }],
-      ...(this.#context.includeUsage && { usage: null }),
+      ...(this.#includeUsage && { usage: null }),
     });
   }
 

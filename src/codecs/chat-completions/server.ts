@@ -1,13 +1,15 @@
 import type { ServerCodec } from "../codec.ts";
+import type { ChatForm } from "./chat-form.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { encodeError } from "./encode-error.ts";
 import { parseRequest } from "./parse-request.ts";
 import { createStreamEncoder } from "./server-stream.ts";
 
 /** The chat-completion format as clients speak it to us. */
-export const chatCompletionsServer: ServerCodec = {
+export const chatCompletionsServer: ServerCodec<ChatForm> = {
   parse: parseRequest,
-  encodeAnswer,
+  encodeAnswer: (answer, context) => JSON.stringify(encodeAnswer(answer, context)),
   streamEncoder: createStreamEncoder,
+  keepalive: ": keepalive\n\n",
   encodeError,
 };

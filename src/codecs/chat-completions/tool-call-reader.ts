@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import type { EventWriter } from "./event-writer.ts";
+import type { EventWriter } from "../event-writer.ts";
 
 /** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
 const MAX_SEED_LENGTH = 40;

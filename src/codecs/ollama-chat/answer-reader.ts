@@ -1,9 +1,9 @@
-import type { ChatEvent, FinishReason, Usage } from "../../core/chat-event.ts";
+import type { FinishReason, Usage } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { rawElements, rawMember } from "../../lib/raw-json.ts";
+import { EventWriter } from "../event-writer.ts";
 import { ThinkTagSplitter } from "../think-tag-splitter.ts";
-import { BlockSequence } from "./block-sequence.ts";
 import { readErrorField, toEngineError } from "./engine-errors.ts";
 import { type AnswerLine, answerLine, type WireLogprob, type WireToolCall } from "./wire.ts";
 
@@ -12,67 +12,50 @@ const MAX_STAMP_LENGTH = 40;
 
 /** Reads one answer line by line. A non-streaming answer is a single line that is also the last. */
 export class AnswerReader {
-  readonly #blocks = new BlockSequence();
+  readonly writer = new EventWriter();
   readonly #thinkTags = new ThinkTagSplitter();
   readonly #callIds = new Set<string>();
   /** Of tokens whose text is still held back. */
   #logprobs: WireLogprob[] = [];
-  #started = false;
-  #finished = false;
 
-  /** True after the line that says `done`. */
-  get finished(): boolean {
-    return this.#finished;
-  }
-
-  /** Adds the events of one line. Throws a `ServiceError` on an error of the engine and on anything but an answer. */
-  read(text: string, events: ChatEvent[]): void {
+  /** Writes the events of one line. Throws a `ServiceError` on an error of the engine and on anything but an answer. */
+  read(text: string): void {
     const line = parseLine(text);
-    if (!this.#started) {
-      this.#started = true;
-      events.push({ type: "start" });
-    }
+    if (!this.writer.started) this.writer.start();
     if (line.logprobs) this.#logprobs.push(...line.logprobs);
     const { message } = line;
-    if (message?.thinking) this.#addThinking(message.thinking, events);
-    if (message?.content) this.#addContent(message.content, events);
+    if (message?.thinking) this.#addThinking(message.thinking);
+    if (message?.content) this.#addContent(message.content);
     if (message?.tool_calls?.length) {
-      this.#addToolCalls(message.tool_calls, text, line, events);
+      this.#addToolCalls(message.tool_calls, text, line);
     }
-    if (line.done === true) this.#finish(line, events);
+    if (line.done === true) this.#finish(line);
   }
 
-  #addThinking(text: string, events: ChatEvent[]): void {
-    this.#flushContent(events);
-    this.#blocks.addText(events, "reasoning", text, this.#takeExtra());
+  #addThinking(text: string): void {
+    this.#flushContent();
+    this.writer.delta("reasoning", text, this.#takeExtra());
   }
 
-  #addContent(text: string, events: ChatEvent[]): void {
+  #addContent(text: string): void {
     for (const piece of this.#thinkTags.push(text)) {
-      this.#blocks.addText(events, piece.kind, piece.text, this.#takeExtra());
+      this.writer.delta(piece.kind, piece.text, this.#takeExtra());
     }
   }
 
-  #flushContent(events: ChatEvent[]): void {
+  #flushContent(): void {
     for (const piece of this.#thinkTags.flush()) {
-      this.#blocks.addText(events, piece.kind, piece.text, this.#takeExtra());
+      this.writer.delta(piece.kind, piece.text, this.#takeExtra());
     }
   }
 
-  #addToolCalls(
-    calls: readonly WireToolCall[],
-    text: string,
-    line: AnswerLine,
-    events: ChatEvent[],
-  ): void {
-    this.#flushContent(events);
+  #addToolCalls(calls: readonly WireToolCall[], text: string, line: AnswerLine): void {
+    this.#flushContent();
     const argumentTexts = readArguments(text);
     for (const [index, call] of calls.entries()) {
-      this.#blocks.addToolCall(events, {
-        id: this.#callId(call, line),
-        name: call.function.name,
-        arguments: argumentTexts[index] ?? "{}",
-      });
+      const block = this.writer.startCall(this.#callId(call, line), call.function.name);
+      this.writer.callDelta(block, argumentTexts[index] ?? "{}");
+      this.writer.endCall(block);
     }
   }
 
@@ -82,22 +65,20 @@ export class AnswerReader {
    */
   #callId(call: WireToolCall, line: AnswerLine): string {
     const stamp = (line.created_at ?? "").replace(/\D/g, "").slice(0, MAX_STAMP_LENGTH);
-    const made = `call_${stamp}_${this.#blocks.next}`;
+    const made = `call_${stamp}_${this.writer.nextBlock}`;
     const id = call.id && !this.#callIds.has(call.id) ? call.id : made;
     this.#callIds.add(id);
     return id;
   }
 
-  #finish(line: AnswerLine, events: ChatEvent[]): void {
-    this.#flushContent(events);
-    const { open } = this.#blocks;
+  #finish(line: AnswerLine): void {
+    this.#flushContent();
+    const { textKind } = this.writer;
     // Tokens without text of their own, such as a stop token. Those of tool calls have no place and are left out.
-    if (open !== undefined && this.#logprobs.length > 0) {
-      this.#blocks.addText(events, open, "", this.#takeExtra());
+    if (textKind !== undefined && this.#logprobs.length > 0) {
+      this.writer.delta(textKind, "", this.#takeExtra());
     }
-    this.#blocks.close(events);
-    this.#finished = true;
-    events.push({ type: "finish", reason: this.#finishReason(line), usage: readUsage(line) });
+    this.writer.end({ type: "finish", reason: this.#finishReason(line), usage: readUsage(line) });
   }
 
   #finishReason(line: AnswerLine): FinishReason {

@@ -126,9 +126,10 @@ function readParts(
         images.push(imageData(part, partPath));
         break;
       case "audio":
+      case "document":
         throw new ServiceError(
           "invalid_value",
-          `This model takes no audio in messages: ${partPath}.`,
+          `This model takes no ${part.type} in messages: ${partPath}.`,
           { param: partPath },
         );
     }

@@ -8,44 +8,42 @@ import { AnswerReader } from "./answer-reader.ts";
 export class OllamaStreamReader implements StreamReader {
   readonly #lines: LineReader;
   readonly #answer = new AnswerReader();
-  #ended = false;
 
   constructor(maxEventBytes: number) {
     this.#lines = new LineReader(maxEventBytes);
   }
 
   read(bytes: Uint8Array): readonly ChatEvent[] {
-    if (this.#ended) return [];
-    const events: ChatEvent[] = [];
-    this.#readLines(this.#lines.read(bytes), events);
-    if (this.#lines.tooLong) this.#fail("The engine sent a line that is too long.", events);
-    return events;
+    const { writer } = this.#answer;
+    if (writer.ended) return [];
+    this.#readLines(this.#lines.read(bytes));
+    if (this.#lines.tooLong) this.#fail("The engine sent a line that is too long.");
+    return writer.take();
   }
 
   end(): readonly ChatEvent[] {
-    if (this.#ended) return [];
-    const events: ChatEvent[] = [];
-    this.#readLines(this.#lines.end(), events);
-    this.#fail("The engine ended its answer before it was complete.", events);
-    return events;
+    const { writer } = this.#answer;
+    if (writer.ended) return [];
+    this.#readLines(this.#lines.end());
+    this.#fail("The engine ended its answer before it was complete.");
+    return writer.take();
   }
 
-  #readLines(lines: readonly string[], events: ChatEvent[]): void {
+  #readLines(lines: readonly string[]): void {
+    const { writer } = this.#answer;
     for (const line of lines) {
-      if (this.#ended) return;
+      if (writer.ended) return;
       try {
-        if (line.trim() !== "") this.#answer.read(line, events);
-        this.#ended = this.#answer.finished;
+        if (line.trim() !== "") this.#answer.read(line);
       } catch (error) {
-        this.#ended = true;
-        events.push({ type: "error", error: toServiceError(error) });
+        writer.end({ type: "error", error: toServiceError(error) });
       }
     }
   }
 
-  #fail(message: string, events: ChatEvent[]): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    events.push({ type: "error", error: new ServiceError("upstream_error", message) });
+  #fail(message: string): void {
+    const { writer } = this.#answer;
+    if (writer.ended) return;
+    writer.end({ type: "error", error: new ServiceError("upstream_error", message) });
   }
 }

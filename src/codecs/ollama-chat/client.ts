@@ -15,9 +15,8 @@ export const ollamaChatClient: ClientCodec = {
 };
 
 function readAnswer(text: string): readonly ChatEvent[] {
-  const reader = new AnswerReader();
-  const events: ChatEvent[] = [];
-  reader.read(text, events);
-  if (reader.finished) return events;
+  const answer = new AnswerReader();
+  answer.read(text);
+  if (answer.writer.ended) return answer.writer.take();
   throw new ServiceError("upstream_error", "The engine ended its answer before it was complete.");
 }

@@ -8,7 +8,6 @@ const HI: ChatRequest = {
   tools: [],
   parameters: {},
   stream: false,
-  includeUsage: false,
 };
 
 function build(changes: Partial<ChatRequest>) {

@@ -9,7 +9,8 @@ import type { ChatEvent } from "../../../src/core/chat-event.ts";
 import { foldEvents } from "../../../src/core/fold-events.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 
-const CONTEXT = { requestId: "req_1", model: 'a"b', created: 1760000000, includeUsage: false };
+const CONTEXT = { requestId: "req_1", model: 'a"b', created: 1760000000 };
+const FORM = { includeUsage: false };
 const HEAD = {
   id: "chatcmpl-req_1",
   object: "chat.completion.chunk",
@@ -54,7 +55,7 @@ const EVENTS: readonly ChatEvent[] = [
 ];
 
 function encode(events: readonly ChatEvent[], includeUsage = false, size = events.length): string {
-  const encoder = chatCompletionsServer.streamEncoder({ ...CONTEXT, includeUsage });
+  const encoder = chatCompletionsServer.streamEncoder(CONTEXT, { includeUsage });
   let text = "";
   for (let at = 0; at < events.length; at += size)
     text += encoder.encode(events.slice(at, at + size));
@@ -124,18 +125,18 @@ describe("a stream", () => {
 
   it("ends after an error with the error and [DONE], and nothing after that", () => {
     const error = new ServiceError("upstream_timeout", "Too slow.");
-    const encoder = chatCompletionsServer.streamEncoder(CONTEXT);
+    const encoder = chatCompletionsServer.streamEncoder(CONTEXT, FORM);
     const chunks = chunksOf(encoder.encode([...EVENTS.slice(0, 3), { type: "error", error }]));
     expect(chunks.at(-1)).toEqual({
       error: { message: "Too slow.", type: "api_error", param: null, code: "upstream_timeout" },
     });
     expect(encoder.encode([{ type: "error", error }])).toBe("");
-    const alone = chatCompletionsServer.streamEncoder(CONTEXT);
+    const alone = chatCompletionsServer.streamEncoder(CONTEXT, FORM);
     expect(chunksOf(alone.encode([{ type: "error", error }]))).toHaveLength(1);
   });
 
   it("is kept alive by a comment", () => {
-    expect(chatCompletionsServer.streamEncoder(CONTEXT).keepalive).toBe(": keepalive\n\n");
+    expect(chatCompletionsServer.keepalive).toBe(": keepalive\n\n");
   });
 
   it.each([
@@ -158,7 +159,7 @@ describe("a whole answer", () => {
         yield events;
       })(),
     );
-    return chatCompletionsServer.encodeAnswer(answer, CONTEXT);
+    return JSON.parse(chatCompletionsServer.encodeAnswer(answer, CONTEXT, FORM));
   };
 
   it("says the same as its stream", async () => {

@@ -7,7 +7,8 @@ import { foldEvents } from "../../../src/core/fold-events.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 import { addUp, chunk, FINISH, MAX_EVENT_BYTES, readPieces, toFrame } from "./read-streams.ts";
 
-const CONTEXT = { requestId: "req_1", model: "m", created: 1760000000, includeUsage: true };
+const CONTEXT = { requestId: "req_1", model: "m", created: 1760000000 };
+const FORM = { includeUsage: true };
 const QUESTION = { model: "m", messages: [{ role: "user" as const, content: "Hi" }] };
 
 /** The official client, which gets this for an answer. */
@@ -24,7 +25,7 @@ function clientOf(body: BodyInit, contentType: string): OpenAI {
 /** An engine's stream read and written again, in the batches in which it came. */
 function relay(bytes: Uint8Array, size: number): ReadableStream<Uint8Array> {
   const reader = createStreamReader(MAX_EVENT_BYTES);
-  const encoder = chatCompletionsServer.streamEncoder(CONTEXT);
+  const encoder = chatCompletionsServer.streamEncoder(CONTEXT, FORM);
   const utf8 = new TextEncoder();
   return new ReadableStream({
     start(controller) {
@@ -135,6 +136,7 @@ describe("the official client", () => {
         })(),
       ),
       CONTEXT,
+      FORM,
     );
     const { stop_reason: _null, ...choice } = answer.choices[0]!;
     const expected = {
@@ -144,8 +146,8 @@ describe("the official client", () => {
       model: "m",
       choices: [choice],
     };
-    const client = clientOf(JSON.stringify(body), "application/json");
+    const client = clientOf(body, "application/json");
     expect(await client.chat.completions.create(QUESTION)).toMatchObject(expected);
-    expect(body).toEqual(expected);
+    expect(JSON.parse(body)).toEqual(expected);
   });
 });

@@ -5,7 +5,8 @@ import { chatCompletionRequestSchema } from "../../../src/codecs/chat-completion
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 
-const { parse } = chatCompletionsServer;
+const read = (body: unknown) => chatCompletionsServer.parse(body, "");
+const parse = (body: unknown) => read(body).request;
 const USER = { role: "user", content: "Hi" };
 const IMAGE = "iVBORw0KGgo=";
 
@@ -29,8 +30,8 @@ describe("a request", () => {
       tools: [],
       parameters: {},
       stream: false,
-      includeUsage: false,
     });
+    expect(read({ messages: [USER] }).form).toEqual({ includeUsage: false });
   });
 
   it("may say null for every optional field", () => {
@@ -66,7 +67,6 @@ describe("a request", () => {
     expect(request).toMatchObject({
       model: "m",
       stream: true,
-      includeUsage: true,
       effort: "low",
       parallelToolCalls: false,
       parameters: {

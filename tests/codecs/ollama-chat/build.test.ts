@@ -14,7 +14,6 @@ function request(more: Partial<ChatRequest> = {}): ChatRequest {
     tools: [],
     parameters: {},
     stream: true,
-    includeUsage: false,
     ...more,
   };
 }

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { ServiceError } from "../../core/service-error.ts";
+import { ServiceError } from "../core/service-error.ts";
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -106,7 +106,7 @@ function valueAt(value: unknown, path: Path): unknown {
 }
 
 /** `messages[0].content`. */
-function formatPath(path: Path): string {
+export function formatPath(path: Path): string {
   return path
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
     .join("")

@@ -1,5 +1,5 @@
-import type { ChatEvent, DeltaEvent } from "../../core/chat-event.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { ChatEvent, DeltaEvent, SignatureEvent } from "../core/chat-event.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 type TextKind = "text" | "reasoning" | "refusal";
 
@@ -27,6 +27,11 @@ export class EventWriter {
     return this.#started;
   }
 
+  /** The number of the block that comes next. */
+  get nextBlock(): number {
+    return this.#nextBlock;
+  }
+
   /** Number of the open text, reasoning or refusal block. */
   get textBlock(): number | undefined {
     return this.#text?.block;
@@ -48,9 +53,14 @@ export class EventWriter {
     return events;
   }
 
-  start(extra: JsonObject | undefined): void {
+  /** @param inputTokens of the prompt, where the vendor tells before it answers. */
+  start(extra?: JsonObject | undefined, inputTokens?: number): void {
     this.#started = true;
-    this.#events.push(extra === undefined ? { type: "start" } : { type: "start", extra });
+    this.#events.push({
+      type: "start",
+      ...(extra !== undefined && { extra }),
+      ...(inputTokens !== undefined && { inputTokens }),
+    });
   }
 
   delta(kind: TextKind, text: string, extra: JsonObject | undefined): void {
@@ -61,12 +71,34 @@ export class EventWriter {
   }
 
   /** Returns the number of the call's block. */
-  startCall(callId: string, name: string): number {
+  startCall(callId: string, name: string, signature?: string): number {
     this.#closeText();
     const block = this.#nextBlock++;
     this.#calls.add(block);
-    this.#events.push({ type: "tool-call-start", block, callId, name });
+    const call = { type: "tool-call-start", block, callId, name } as const;
+    this.#events.push(signature === undefined ? call : { ...call, signature });
     return block;
+  }
+
+  /** Of a call that is known to be whole. Calls left open are closed by whatever comes after them. */
+  endCall(block: number): void {
+    if (this.#calls.delete(block)) this.#events.push({ type: "block-end", block });
+  }
+
+  /** Seals a reasoning block: the open one, or a new one without words. */
+  sign(seal: Pick<SignatureEvent, "signature" | "redacted">): void {
+    if (this.#text?.kind !== "reasoning") this.#openText("reasoning");
+    this.#events.push({ type: "signature", block: this.#nextBlock - 1, ...seal });
+  }
+
+  /** Opens a block that may stay empty, closing what is open. */
+  openText(kind: TextKind): void {
+    this.#openText(kind);
+  }
+
+  /** Closes the open text, reasoning or refusal block: what comes next is a block of its own. */
+  closeText(): void {
+    this.#closeText();
   }
 
   isCallOpen(block: number): boolean {
