@@ -10,6 +10,8 @@ export interface NewApiKey {
   readonly ownerId: string;
   /** The whole key, `sk-…`; only its hash and its end are kept. */
   readonly text: string;
+  /** The client's tools and messages reach the model unchanged. */
+  readonly passthrough?: boolean;
 }
 
 const ID_LENGTH = 22;
@@ -23,7 +25,7 @@ export function newApiKeyText(): string {
 /** Stores a key without limits; undefined when that very key is there already. */
 export async function createApiKey(
   transaction: Db,
-  { name, ownerId, text }: NewApiKey,
+  { name, ownerId, text, passthrough = false }: NewApiKey,
   hashApiKey: HashApiKey,
 ): Promise<ApiKeyRow | undefined> {
   const [row] = await transaction
@@ -34,6 +36,7 @@ export async function createApiKey(
       ownerId,
       keyHash: hashApiKey(text),
       lastFour: text.slice(-4),
+      passthrough,
       changeSeq: await nextChange(transaction, "api_keys"),
     })
     .onConflictDoNothing({ target: apiKeys.keyHash })

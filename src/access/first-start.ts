@@ -1,11 +1,12 @@
-import { eq, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Settings } from "../config/settings.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
+import { nextChange } from "../db/next-change.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";
 import { users } from "../db/tables/users.ts";
 import { randomBase62 } from "../lib/id.ts";
-import { createApiKey, newApiKeyText } from "./create-api-key.ts";
+import { createApiKey, type NewApiKey, newApiKeyText } from "./create-api-key.ts";
 import type { HashApiKey } from "./hash-api-key.ts";
 import { replaceDevKey } from "./replace-dev-key.ts";
 
@@ -15,7 +16,10 @@ const ADMIN_NAME = "admin";
 
 export interface FirstStartOptions {
   readonly database: Pick<Database, "db">;
-  readonly settings: Pick<Settings, "BOOTSTRAP_API_KEY" | "DEV_API_KEY">;
+  readonly settings: Pick<
+    Settings,
+    "BOOTSTRAP_API_KEY" | "BOOTSTRAP_API_KEY_PASSTHROUGH" | "DEV_API_KEY"
+  >;
   readonly hashApiKey: HashApiKey;
 }
 
@@ -34,11 +38,12 @@ export function firstStart({
     const ownerId = await findOrCreateAdmin(transaction);
     const { BOOTSTRAP_API_KEY: bootstrapKey, DEV_API_KEY: devKey } = settings;
     if (bootstrapKey !== undefined) {
-      await createApiKey(
-        transaction,
-        { name: "bootstrap", ownerId, text: bootstrapKey },
-        hashApiKey,
-      );
+      const passthrough = settings.BOOTSTRAP_API_KEY_PASSTHROUGH;
+      const key = { name: "bootstrap", ownerId, text: bootstrapKey, passthrough };
+      const created = await createApiKey(transaction, key, hashApiKey);
+      // A key that is there keeps what was set since; only what the setting asks for is added.
+      if (created === undefined && passthrough)
+        await grantPassthrough(transaction, key, hashApiKey);
     }
     if (devKey !== undefined) {
       await replaceDevKey(transaction, { name: "dev", ownerId, text: devKey }, hashApiKey);
@@ -49,6 +54,17 @@ export function firstStart({
     await createApiKey(transaction, { name: "first", ownerId, text: issuedKey }, hashApiKey);
     return { issuedKey };
   });
+}
+
+async function grantPassthrough(
+  transaction: Db,
+  { text }: NewApiKey,
+  hashApiKey: HashApiKey,
+): Promise<void> {
+  await transaction
+    .update(apiKeys)
+    .set({ passthrough: true, changeSeq: await nextChange(transaction, "api_keys") })
+    .where(and(eq(apiKeys.keyHash, hashApiKey(text)), eq(apiKeys.passthrough, false)));
 }
 
 /** The id of the first administrator. Made when there is no user at all; cannot log in until a password is set. */

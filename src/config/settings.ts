@@ -56,6 +56,9 @@ export const settingsSchema = z.object({
   BOOTSTRAP_API_KEY: apiKey
     .optional()
     .describe("An API key to create at start, unlimited, owned by the administrator."),
+  BOOTSTRAP_API_KEY_PASSTHROUGH: flag
+    .prefault("0")
+    .describe("1 gives that key passthrough, as coding agents need it with OpenAI's models."),
   INSTANCE_ID: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)

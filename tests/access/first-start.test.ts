@@ -19,10 +19,21 @@ beforeEach(() => database.db.execute(sql`truncate users, change_counters cascade
 
 afterAll(() => database.close());
 
-const start = (settings: { BOOTSTRAP_API_KEY?: string; DEV_API_KEY?: string } = {}) =>
+interface Given {
+  BOOTSTRAP_API_KEY?: string;
+  BOOTSTRAP_API_KEY_PASSTHROUGH?: boolean;
+  DEV_API_KEY?: string;
+}
+
+const start = (settings: Given = {}) =>
   firstStart({
     database,
-    settings: { BOOTSTRAP_API_KEY: undefined, DEV_API_KEY: undefined, ...settings },
+    settings: {
+      BOOTSTRAP_API_KEY: undefined,
+      BOOTSTRAP_API_KEY_PASSTHROUGH: false,
+      DEV_API_KEY: undefined,
+      ...settings,
+    },
     hashApiKey,
   });
 
@@ -73,6 +84,19 @@ describe("the first start", () => {
     expect((await keys()).map(({ name, keyHash }) => [name, keyHash])).toEqual([
       ["bootstrap", hashApiKey(BOOTSTRAP_API_KEY)],
     ]);
+  });
+
+  it("gives the key of BOOTSTRAP_API_KEY passthrough when asked, and never takes it back", async () => {
+    await start({ BOOTSTRAP_API_KEY });
+    const [plain] = await keys();
+    expect(plain).toMatchObject({ passthrough: false });
+    await start({ BOOTSTRAP_API_KEY, BOOTSTRAP_API_KEY_PASSTHROUGH: true });
+    const [granted, ...others] = await keys();
+    expect(others).toEqual([]);
+    expect(granted).toMatchObject({ id: plain?.id, passthrough: true });
+    expect(granted?.changeSeq).toBeGreaterThan(plain?.changeSeq ?? 0);
+    await start({ BOOTSTRAP_API_KEY });
+    expect((await keys())[0]).toMatchObject({ passthrough: true });
   });
 
   it("gives the developer's key the secret of this run in place of the last one's", async () => {
