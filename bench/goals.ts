@@ -1,6 +1,7 @@
 import type { HighestRate } from "./highest-rate.ts";
 import { medianOf, ratioToPassThrough } from "./report.ts";
 import type { Runs } from "./scenarios.ts";
+import { type Translation, translationRatio } from "./translation.ts";
 
 /** Everything one benchmark found. Scenarios stand in the order of `scenarios()`. */
 export interface Findings {
@@ -9,6 +10,7 @@ export interface Findings {
   readonly openLoop: Runs;
   readonly paced1000: Runs;
   readonly paced4000: Runs;
+  readonly translation: Translation;
   readonly idleMemoryMb: number;
   readonly rows: number;
   readonly answered: number;
@@ -24,7 +26,7 @@ export interface Goal {
 
 /** What the gateway is to reach, with what it did. Memory counts only beside a real PostgreSQL. */
 export function goals(findings: Findings, database: "postgres" | "embedded"): readonly Goal[] {
-  const { requests, burst, openLoop, paced1000, paced4000 } = findings;
+  const { requests, burst, openLoop, paced1000, paced4000, translation } = findings;
   const gapP99 = (name: "direct" | "gateway") =>
     medianOf(paced1000[name], (run) => run.gapMs?.p99) ?? Number.NaN;
   const openP50 = (name: "passThrough" | "gateway") =>
@@ -49,6 +51,7 @@ export function goals(findings: Findings, database: "postgres" | "embedded"): re
       0.5,
       ratioToPassThrough(burst, (run) => run.tokensPerS),
     ),
+    atLeast("burst tokens/s, chat to messages, to chat", 0.7, translationRatio(translation)),
     atMost(
       "200 requests/s, p50 over pass-through, ms",
       0.3,

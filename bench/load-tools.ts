@@ -6,7 +6,13 @@ import { promisify } from "node:util";
 
 const source = fileURLToPath(new URL(".", import.meta.url));
 const binaries = join(source, "bin");
-const PATH = "/v1/chat/completions";
+/** The families whose streams are measured: where they are asked for, what they need, and how their streams end. */
+const FAMILIES = {
+  chat: { path: "/v1/chat/completions", body: {}, end: "data: [DONE]" },
+  messages: { path: "/v1/messages", body: { max_tokens: 8_192 }, end: "event: message_stop" },
+} as const;
+export type Family = keyof typeof FAMILIES;
+
 /** Past the end of a run a tool waits at most 60 s for open answers. */
 const OVERTIME_MS = 70_000;
 
@@ -63,7 +69,11 @@ export function loadRequests(
 ): Promise<RequestLoad> {
   const body = { model: "bench", messages: [{ role: "user", content: "Say hello." }] };
   const numbers = [load.connections, load.seconds, load.ratePerS];
-  return runTool("requestload", address, load.seconds, [...numbers, JSON.stringify(body)]);
+  return runTool("requestload", address, load.seconds, [
+    FAMILIES.chat.path,
+    ...numbers,
+    JSON.stringify(body),
+  ]);
 }
 
 /** Streams of `tokens` tokens, one each `intervalMs`; 0 sends a stream at once. */
@@ -74,13 +84,21 @@ export function loadStreams(
     readonly seconds: number;
     readonly tokens: number;
     readonly intervalMs: number;
+    readonly family?: Family;
   },
 ): Promise<StreamLoad> {
+  const family = FAMILIES[load.family ?? "chat"];
   // The model server reads its pace from the prompt.
   const content = `Say hello. @@${load.tokens},${load.intervalMs}`;
-  const body = { model: "bench", stream: true, messages: [{ role: "user", content }] };
+  const messages = [{ role: "user", content }];
+  const body = { ...family.body, model: "bench", stream: true, messages };
   const numbers = [load.streams, load.seconds, load.tokens];
-  return runTool("streamload", address, load.seconds, [...numbers, JSON.stringify(body)]);
+  return runTool("streamload", address, load.seconds, [
+    family.path,
+    ...numbers,
+    family.end,
+    JSON.stringify(body),
+  ]);
 }
 
 async function runTool<T>(
@@ -89,7 +107,7 @@ async function runTool<T>(
   seconds: number,
   args: readonly (string | number)[],
 ): Promise<T> {
-  const words = [port, PATH, ...args, `Authorization: Bearer ${key}`].map(String);
+  const words = [port, ...args, `Authorization: Bearer ${key}`].map(String);
   const timeout = seconds * 1_000 + OVERTIME_MS;
   const { stdout } = await promisify(execFile)(join(binaries, tool), words, { timeout });
   return JSON.parse(stdout);

@@ -10,6 +10,7 @@ import { buildTools, loadRequests } from "./load-tools.ts";
 import { scenarioFigures, scenarioTable } from "./report.ts";
 import { type Run, type Runs, runScenario, scenarios } from "./scenarios.ts";
 import { startTargets, TARGET_NAMES, type Targets } from "./targets.ts";
+import { measureTranslation, translationTable } from "./translation.ts";
 
 const RESULTS = "bench/results";
 const WARM_UP_SECONDS = 2;
@@ -40,10 +41,14 @@ try {
     console.log(scenarioTable(scenario.name, runs));
     measured.push({ name: scenario.name, runs });
   }
+  const translation = await measureTranslation(targets, options.quick);
+  console.log(translationTable(translation));
   const highest = options.quick ? undefined : await findHighestRates(targets);
 
   const gatewayRuns: readonly Run[] = [
     ...measured.flatMap(({ runs }) => runs.gateway),
+    ...translation.chat,
+    ...translation.messages,
     ...(highest?.gateway.runs ?? []),
   ];
   const answered = gatewayRuns.reduce((sum, run) => sum + run.answered, warmUp);
@@ -57,7 +62,7 @@ try {
   if (!requests || !burst || !openLoop || !paced1000 || !paced4000)
     throw new Error("a scenario is missing");
   const findings: Findings = {
-    ...{ requests, burst, openLoop, paced1000, paced4000 },
+    ...{ requests, burst, openLoop, paced1000, paced4000, translation },
     ...{ idleMemoryMb, rows, answered, highest },
   };
   const found = goals(findings, targets.database);

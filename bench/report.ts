@@ -80,7 +80,8 @@ function ratio(value: number | undefined): string {
   return value === undefined ? "" : value.toFixed(2);
 }
 
-function median(values: readonly number[]): number | undefined {
+/** The middle value; undefined of none. */
+export function median(values: readonly number[]): number | undefined {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;
   const [low, high] = [sorted[middle - 1], sorted[middle]];
