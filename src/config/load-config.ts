@@ -30,6 +30,9 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
 }
 
 function describe(error: z.ZodError): string {
-  const lines = error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
+  const lines = error.issues.map(({ path: [name, index], message }) => {
+    const entry = typeof index === "number" ? ` (entry ${index + 1} of the list)` : "";
+    return `  ${String(name)}: ${message}${entry}`;
+  });
   return `Wrong settings, nothing was started:\n${lines.join("\n")}\nEach setting is explained in .env.example.`;
 }

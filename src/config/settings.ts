@@ -1,12 +1,15 @@
 import { z } from "zod";
 
 /** Every setting: its name in the environment, its type, its default, one line of documentation. */
-const positive = z.coerce.number().int().positive();
+const number = z.coerce.number({ error: "must be a number" }).int();
+const positive = number.positive();
 const milliseconds = positive.max(2_147_483_647);
 const flag = z
   .enum(["1", "0", "true", "false"])
   .transform((word) => word === "1" || word === "true");
-const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ""));
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: "must be an address such as http://127.0.0.1:8000" })
+  .transform((url) => url.replace(/\/+$/, ""));
 const httpUrls = z
   .string()
   .transform((list) => list.split(",").map((url) => url.trim()))
@@ -28,13 +31,7 @@ const apiKey = z
 /** A setting that is absent or empty takes its default. */
 export const settingsSchema = z.object({
   HOST: z.string().default("0.0.0.0").describe("Address to listen on; `dev` uses 127.0.0.1."),
-  PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8080)
-    .describe("Port to listen on; 0 takes a free one."),
+  PORT: number.min(0).max(65_535).default(8080).describe("Port to listen on; 0 takes a free one."),
   ALLOWED_HOSTS: words
     .prefault("")
     .transform((names) => names.map((name) => name.toLowerCase()))
@@ -153,9 +150,7 @@ export const settingsSchema = z.object({
     .max(86_400)
     .optional()
     .describe("Seconds a client's call may take; defaults to LLM_REQUEST_TIMEOUT."),
-  GATEWAY_RETRIES: z.coerce
-    .number()
-    .int()
+  GATEWAY_RETRIES: number
     .min(0)
     .max(5)
     .default(1)

@@ -36,6 +36,12 @@ describe("the settings", () => {
     expect(text).not.toContain("eighty");
   });
 
+  it("name the entry of a list that is wrong", () => {
+    const settings = { LLM_BASE_URL: "http://127.0.0.1:8000, ftp://127.0.0.1", PORT: "eighty" };
+    expect(() => loadConfig(settings)).toThrow(/LLM_BASE_URL: must be .* \(entry 2 of the list\)/);
+    expect(() => loadConfig(settings)).toThrow(/PORT: must be a number/);
+  });
+
   it("take host names in any case", () => {
     const { settings } = loadConfig({ ALLOWED_HOSTS: "Gateway.Example.org, localhost" });
     expect(settings.ALLOWED_HOSTS).toEqual(["gateway.example.org", "localhost"]);
