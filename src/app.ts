@@ -6,8 +6,10 @@ import { createOpenApiDocument, registerSecuritySchemes } from "./http/openapi-d
 import { createRouter } from "./http/router.ts";
 import { chatCompletionsRoutes } from "./http/routes/chat-completions.ts";
 import { docsRoutes } from "./http/routes/docs.ts";
+import { embeddingsRoutes } from "./http/routes/embeddings.ts";
 import { healthRoutes } from "./http/routes/health.ts";
 import { modelsRoutes } from "./http/routes/models.ts";
+import { responsesRoutes } from "./http/routes/responses.ts";
 import type { ServeOptions } from "./http/server.ts";
 import { refuseUnknownPath } from "./http/unknown-path.ts";
 
@@ -17,6 +19,8 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
   registerSecuritySchemes(root);
 
   root.hono.route("/", chatCompletionsRoutes(deps).hono);
+  root.hono.route("/", responsesRoutes(deps).hono);
+  root.hono.route("/", embeddingsRoutes(deps).hono);
   root.hono.route("/", modelsRoutes(deps).hono);
   root.hono.route("/", healthRoutes(deps).hono);
   if (deps.settings.GATEWAY_DOCS_ENABLED) {

@@ -42,6 +42,8 @@ export interface AnswerContext {
   readonly model: string;
   /** Unix seconds. */
   readonly created: number;
+  /** Unix seconds at the moment it is asked, for formats that tell when an answer was whole. */
+  readonly now?: (() => number) | undefined;
 }
 
 /** A wire format as we speak it to engines and clouds. Pure. */

@@ -33,7 +33,13 @@ export function createChatHandler<Form>(deps: Deps, codec: ServerCodec<Form>, ch
       const call = { requestId, caller, channel, startedAt: arrivedAt, signal: open.signal };
       const reply = await answerChat(deps.gateway, call, request);
       const created = Math.floor(arrivedAt / 1000);
-      const answer: Answer<Form> = { codec, form, reply, open, context: { requestId, created } };
+      const answer: Answer<Form> = {
+        codec,
+        form,
+        reply,
+        open,
+        context: { requestId, created, now: () => Math.floor(deps.clock.now() / 1000) },
+      };
       return request.stream ? await answerStreaming(deps, answer) : await answerWhole(answer);
     } catch (thrown) {
       open.close();

@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { EFFORTS, type Effort, parseEffort } from "../core/effort.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../lib/json.ts";
+import { invalidValue } from "./check-request.ts";
+
+/** The words for efforts, as the documentation tells them. */
+export const EFFORT_WORDS =
+  "`none`, `low`, `medium`, `high` or `max`; `minimal` is read as `low`, `xhigh` as `max`";
+
+const extension = z.looseObject({
+  thinking: z
+    .union([z.boolean(), z.string()])
+    .nullish()
+    .describe(
+      `\`true\` is \`high\`, \`false\` is \`none\`, or ${EFFORT_WORDS}. Wins over the request's own effort.`,
+    ),
+  tools_scope: z
+    .array(z.string())
+    .nullish()
+    .describe("Tools of the assistant that may be used. Refused on a plain model."),
+});
+
+/** A request's `metadata`: the client's own, and the settings of the gateway among it. */
+export const metadataSchema = z
+  .looseObject({
+    ext: extension.nullish(),
+    // A text is the client's own metadata and none of ours.
+    service: z.union([extension, z.string()]).nullish(),
+  })
+  .describe("`ext` holds the gateway's own settings; `service` is its earlier name.");
+
+type Metadata = z.infer<typeof metadataSchema> | null | undefined;
+type Extension = z.infer<typeof extension>;
+
+interface Setting<Value> {
+  readonly value: Value;
+  readonly path: readonly string[];
+}
+
+/** A setting of `metadata.ext`, else of its earlier name `metadata.service`. */
+function readSetting<Name extends "thinking" | "tools_scope">(
+  metadata: Metadata,
+  name: Name,
+): Setting<NonNullable<Extension[Name]>> | undefined {
+  for (const space of ["ext", "service"] as const) {
+    const settings = metadata?.[space];
+    const value = typeof settings === "string" ? undefined : settings?.[name];
+    if (value != null) return { value, path: ["metadata", space, name] };
+  }
+  return undefined;
+}
+
+/** The tools of an assistant that the client asks for. */
+export function readToolsScope(metadata: Metadata): readonly string[] | undefined {
+  return readSetting(metadata, "tools_scope")?.value;
+}
+
+/** The effort asked for: `thinking` of the metadata wins over the request's own field. Throws on any other word. */
+export function readEffort(
+  metadata: Metadata,
+  own: string | null | undefined,
+  ownPath: readonly string[],
+): Effort | undefined {
+  const asked = own == null ? undefined : toEffort({ value: own, path: ownPath });
+  const thinking = readSetting(metadata, "thinking");
+  return thinking === undefined ? asked : toEffort(thinking);
+}
+
+function toEffort({ value, path }: Setting<string | boolean>): Effort {
+  if (typeof value === "boolean") return value ? "high" : "none";
+  const effort = parseEffort(value);
+  if (effort !== undefined) return effort;
+  throw invalidValue(path, `one of ${EFFORTS.map((word) => `"${word}"`).join(", ")}`, value);
+}
+
+/** The client's own metadata, without what is meant for the gateway; undefined when nothing is left. */
+export function readOwnMetadata(metadata: JsonValue | undefined): JsonObject | undefined {
+  if (!isJsonObject(metadata)) return undefined;
+  const rest = Object.entries(metadata).filter(
+    ([name, value]) => name !== "ext" && !(name === "service" && isJsonObject(value)),
+  );
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
+}

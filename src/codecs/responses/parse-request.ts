@@ -1,0 +1,91 @@
+import type { ChatRequest } from "../../core/chat-request.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { checkItemCount } from "../check-item-count.ts";
+import { checkRequest, invalidValue } from "../check-request.ts";
+import type { ParsedCall } from "../codec.ts";
+import { readEffort, readToolsScope } from "../metadata-extension.ts";
+import { parseInput } from "./parse-input.ts";
+import { parseParameters } from "./parse-parameters.ts";
+import { parseToolChoice } from "./parse-tool-choice.ts";
+import { parseTools } from "./parse-tools.ts";
+import { repeatRequest } from "./repeat-request.ts";
+import type { ResponsesForm } from "./responses-form.ts";
+import { type ResponsesRequest, responsesRequestSchema } from "./wire.ts";
+
+/** Reads the parsed JSON body of `POST /v1/responses`. Throws a `ServiceError` that names the field at fault. */
+export function parseRequest(body: unknown): ParsedCall<ResponsesForm> {
+  if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
+  checkItemCount(body);
+  refuseUnsupported(body);
+  const request: unknown = body;
+  checkRequest(responsesRequestSchema, request);
+  return toCall(request, body);
+}
+
+function toCall(request: ResponsesRequest, body: JsonObject): ParsedCall<ResponsesForm> {
+  const { model, metadata, parallel_tool_calls, stream, include, ext } = request;
+  const { offered, names, repeated } = parseTools(request);
+  const choice = parseToolChoice(request.tool_choice, offered);
+  const effort = readEffort(metadata, request.reasoning?.effort, ["reasoning", "effort"]);
+  const chatRequest: ChatRequest = {
+    model: model || undefined,
+    messages: parseInput(request, names),
+    tools: choice.tools,
+    toolChoice: choice.toolChoice,
+    parallelToolCalls: parallel_tool_calls ?? undefined,
+    parameters: parseParameters(request, body),
+    effort,
+    stream: stream ?? false,
+    toolsScope: readToolsScope(metadata),
+    fallbacks: ext?.fallbacks ?? undefined,
+  };
+  const form: ResponsesForm = {
+    repeated: repeatRequest(request, body, {
+      tools: repeated,
+      toolChoice: choice.repeated,
+      effort,
+    }),
+    toolNames: names,
+    sealsThoughts: include?.includes("reasoning.encrypted_content") ?? false,
+  };
+  return { request: chatRequest, form };
+}
+
+/** What would need a memory of earlier answers, which are not stored. */
+const STORED = new Map([
+  ["previous_response_id", "send the whole conversation in 'input' with every request"],
+  ["conversation", "send the whole conversation in 'input' with every request"],
+  ["prompt", "send its text in 'instructions' or 'input'"],
+]);
+
+/** Fields of the chat-completion format that stand elsewhere in this one. What they ask for must not get lost. */
+const MOVED = new Map([
+  ["messages", "input"],
+  ["max_tokens", "max_output_tokens"],
+  ["max_completion_tokens", "max_output_tokens"],
+  ["response_format", "text.format"],
+  ["reasoning_effort", "reasoning.effort"],
+]);
+
+function refuseUnsupported(body: JsonObject): void {
+  for (const [param, instead] of STORED) {
+    if (body[param] == null) continue;
+    throw unsupported(param, `answers and prompts are not stored here: ${instead}`);
+  }
+  if (body["background"] === true) {
+    throw unsupported(
+      "background",
+      "answers are not stored here: leave it out, and set 'stream' to get the answer as it is made",
+    );
+  }
+  for (const [param, name] of MOVED) {
+    if (body[param] != null) throw unsupported(param, `in this format it is '${name}'`);
+  }
+}
+
+function unsupported(param: string, reason: string): ServiceError {
+  return new ServiceError("unsupported_parameter", `'${param}' cannot be used, ${reason}.`, {
+    param,
+  });
+}

@@ -1,0 +1,89 @@
+import type { ToolChoice, ToolDefinition } from "../../core/chat-request.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { invalidValue } from "../check-request.ts";
+import type { OfferedTool } from "./parse-tools.ts";
+import type { ResponsesRequest } from "./wire.ts";
+
+interface ParsedChoice {
+  /** The tools that may be called. */
+  readonly tools: readonly ToolDefinition[];
+  readonly toolChoice: ToolChoice | undefined;
+  /** The choice as the answer repeats it. */
+  readonly repeated: JsonValue;
+}
+
+const CHOICES: ReadonlyMap<unknown, ToolChoice> = new Map([
+  ["auto", { type: "auto" }],
+  ["none", { type: "none" }],
+  ["required", { type: "required" }],
+  ["any", { type: "required" }],
+]);
+
+/** A choice without tools to choose from says nothing and is left out, and so is the choice of a tool we do not have. */
+export function parseToolChoice(
+  choice: ResponsesRequest["tool_choice"],
+  offered: readonly OfferedTool[],
+): ParsedChoice {
+  const tools = offered.map(({ definition }) => definition);
+  const free = { tools, toolChoice: undefined, repeated: "auto" };
+  if (choice == null || tools.length === 0) return free;
+  if (typeof choice === "string") {
+    const toolChoice = CHOICES.get(choice);
+    if (toolChoice !== undefined) return { tools, toolChoice, repeated: toolChoice.type };
+    throw invalidValue(["tool_choice"], 'one of "auto", "none", "required" or an object', choice);
+  }
+  switch (choice.type) {
+    case "function":
+    case "custom": {
+      const { definition, tool } = findTool(choice, offered);
+      const repeated = { type: choice.type, name: tool.name };
+      return { tools, toolChoice: { type: "tool", name: definition.name }, repeated };
+    }
+    case "allowed_tools":
+      return parseAllowed(choice, offered);
+    default:
+      return free;
+  }
+}
+
+function findTool(choice: object, offered: readonly OfferedTool[]): OfferedTool {
+  const found = offered.find(({ tool }) => names(choice, tool));
+  if (found !== undefined) return found;
+  const name: unknown = Reflect.get(choice, "name");
+  throw invalidValue(["tool_choice", "name"], "the name of one of `tools`", name);
+}
+
+function parseAllowed(choice: object, offered: readonly OfferedTool[]): ParsedChoice {
+  const mode: unknown = Reflect.get(choice, "mode") ?? "auto";
+  const toolChoice = CHOICES.get(mode);
+  if (toolChoice === undefined) {
+    throw invalidValue(["tool_choice", "mode"], 'one of "auto", "required"', mode);
+  }
+  const allowed: unknown = Reflect.get(choice, "tools");
+  if (!Array.isArray(allowed)) {
+    throw invalidValue(["tool_choice", "tools"], "an array", allowed);
+  }
+  const kept = offered.filter(({ tool }) => allowed.some((one) => names(one, tool)));
+  return {
+    tools: kept.map(({ definition }) => definition),
+    toolChoice: kept.length === 0 ? undefined : toolChoice,
+    repeated: {
+      type: "allowed_tools",
+      mode: toolChoice.type,
+      tools: kept.map(({ tool }) => repeatTool(tool)),
+    },
+  };
+}
+
+function repeatTool({ name, isCustom }: OfferedTool["tool"]): JsonObject {
+  return { type: isCustom ? "custom" : "function", name };
+}
+
+/** True when a choice `{type, name, namespace?}` means this tool. */
+function names(choice: unknown, { name, namespace, isCustom }: OfferedTool["tool"]): boolean {
+  if (!isJsonObject(choice)) return false;
+  if (choice["type"] === "namespace")
+    return namespace !== undefined && choice["name"] === namespace;
+  if (choice["name"] !== name || (choice["type"] === "custom") !== isCustom) return false;
+  return choice["namespace"] == null || choice["namespace"] === namespace;
+}
