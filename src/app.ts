@@ -6,6 +6,7 @@ import { createOpenApiDocument, registerSecuritySchemes } from "./http/openapi-d
 import { createRouter } from "./http/router.ts";
 import { chatCompletionsRoutes } from "./http/routes/chat-completions.ts";
 import { docsRoutes } from "./http/routes/docs.ts";
+import { embeddingsRoutes } from "./http/routes/embeddings.ts";
 import { healthRoutes } from "./http/routes/health.ts";
 import { modelsRoutes } from "./http/routes/models.ts";
 import { responsesRoutes } from "./http/routes/responses.ts";
@@ -19,6 +20,7 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
 
   root.hono.route("/", chatCompletionsRoutes(deps).hono);
   root.hono.route("/", responsesRoutes(deps).hono);
+  root.hono.route("/", embeddingsRoutes(deps).hono);
   root.hono.route("/", modelsRoutes(deps).hono);
   root.hono.route("/", healthRoutes(deps).hono);
   if (deps.settings.GATEWAY_DOCS_ENABLED) {

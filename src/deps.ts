@@ -12,6 +12,7 @@ import type { Caller } from "./core/caller.ts";
 import type { Database } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open-db.ts";
+import type { EmbeddingGateway } from "./gateway/embed.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { openUsageJournal } from "./gateway/journal/open-usage-journal.ts";
 import { createOpenCalls, type OpenCalls } from "./gateway/open-calls.ts";
@@ -28,7 +29,7 @@ export interface Deps {
   readonly clock: Clock;
   /** Of the package. */
   readonly version: string;
-  readonly gateway: Gateway;
+  readonly gateway: Gateway & EmbeddingGateway;
   readonly openCalls: OpenCalls;
   /** Throws a `ServiceError` unless the headers carry a key that may call. `now` in Unix milliseconds. */
   readonly authenticate: (headers: Headers, now: number) => Caller;
@@ -70,6 +71,7 @@ async function buildOn(database: Database, settings: Settings, log: Log): Promis
     version: packageJson.version,
     gateway: {
       models: registry.models,
+      embeddings: registry.embeddings,
       journal,
       clock,
       defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,

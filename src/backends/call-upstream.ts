@@ -10,11 +10,19 @@ export interface UpstreamCall {
   readonly path: string;
   /** JSON text makes it a POST; a GET has none. */
   readonly body?: string | undefined;
+  /** A body that is passed on while it arrives, instead of a text. Such a call cannot be made twice. */
+  readonly upload?: Upload | undefined;
   /** A stream ends after a silence; another answer only when its whole time is up. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
   /** Shorter than the upstream's own limit, for questions on the side. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** A body on its way to an engine: pulled as fast as the engine takes it. */
+export interface Upload {
+  readonly contentType: string;
+  readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 /**
@@ -24,6 +32,7 @@ export interface UpstreamCall {
 export interface UpstreamResponse {
   readonly status: number;
   readonly retryAfterSeconds: number | undefined;
+  readonly contentType: string | undefined;
   /** What the next network read brings. */
   readonly next: () => Promise<HttpChunk>;
   readonly text: (maxBytes: number) => Promise<string>;
@@ -65,7 +74,8 @@ async function sendWithRetries(
   call: UpstreamCall,
   watch: CallWatch,
 ): Promise<HttpResponse> {
-  for (let retriesLeft = upstream.limits.retries; ; retriesLeft--) {
+  const retries = call.upload === undefined ? upstream.limits.retries : 0;
+  for (let retriesLeft = retries; ; retriesLeft--) {
     // The runtimes notice an abort only from the next turn on.
     watch.signal.throwIfAborted();
     let pauseMs: number | undefined;
@@ -84,22 +94,28 @@ async function sendWithRetries(
 
 function send(
   { client, address, headers }: Upstream,
-  { path, body, stream }: UpstreamCall,
+  call: UpstreamCall,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
+  const body = call.upload?.bytes ?? call.body;
   return client.send({
-    url: address + path,
+    url: address + call.path,
     method: body === undefined ? "GET" : "POST",
     headers: {
       ...headers,
-      accept: stream ? "text/event-stream, application/x-ndjson" : "application/json",
+      accept: accepted(call),
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,
-      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(body !== undefined && { "content-type": call.upload?.contentType ?? "application/json" }),
     },
     body,
     signal,
   });
+}
+
+function accepted({ stream, upload }: UpstreamCall): string {
+  if (upload !== undefined) return "application/json, text/plain, text/event-stream";
+  return stream ? "text/event-stream, application/x-ndjson" : "application/json";
 }
 
 /** How long to wait before another try; undefined when this answer is to be taken as it is. */
@@ -141,6 +157,7 @@ function watchedResponse(
   return {
     status: response.status,
     retryAfterSeconds: parseRetryAfter(response.header("retry-after"), upstream.clock.now()),
+    contentType: response.header("content-type"),
     async next() {
       watch.waiting();
       try {

@@ -4,6 +4,8 @@ import { createHttpClient } from "../lib/create-http-client.ts";
 import type { HttpClient } from "../lib/http-client.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
+import { dedicatedUpstream } from "./dedicated-upstream.ts";
+import { createEmbeddings, type Embeddings } from "./embeddings.ts";
 import { createModelCatalog, type ModelCatalog } from "./model-catalog.ts";
 import { createOllama } from "./ollama.ts";
 import type { Upstream } from "./upstream.ts";
@@ -13,6 +15,7 @@ export interface Registry {
   /** The configured backends; the local engine comes first. */
   readonly backends: readonly Backend[];
   readonly models: ModelCatalog;
+  readonly embeddings: Embeddings;
   /** Stops the background work and closes all connections. */
   readonly close: () => Promise<void>;
 }
@@ -28,7 +31,8 @@ const DEFAULT_ADDRESSES = { vllm: "http://127.0.0.1:8000", ollama: "http://127.0
 /** Builds the backends that the settings name. */
 export function createRegistry({ settings, log, clock }: RegistryOptions): Registry {
   const client = createHttpClient();
-  const local = createLocal(settings, localUpstream(settings, client, clock));
+  const localServer = localUpstream(settings, client, clock);
+  const local = createLocal(settings, localServer);
   const models = createModelCatalog({
     backends: [local],
     defaultModel: settings.DEFAULT_CHAT_MODEL,
@@ -38,6 +42,7 @@ export function createRegistry({ settings, log, clock }: RegistryOptions): Regis
   return {
     backends: [local],
     models,
+    embeddings: createEmbedder(settings, localServer),
     async close() {
       models.stop();
       await client.close();
@@ -52,6 +57,25 @@ function createLocal(settings: Settings, upstream: Upstream): Backend {
     case "ollama":
       return createOllama(upstream, settings.LLM_CONTEXT_LENGTH);
   }
+}
+
+/** Embeds on the server that the settings name for it, else on the local engine. */
+function createEmbedder(settings: Settings, local: Upstream): Embeddings {
+  const { EMBEDDING_BASE_URL, EMBEDDING_API_KEY, EMBEDDING_MODEL, LLM_BACKEND } = settings;
+  const dedicated = dedicatedUpstream(
+    {
+      address: EMBEDDING_BASE_URL,
+      addressSetting: "EMBEDDING_BASE_URL",
+      apiKey: EMBEDDING_API_KEY,
+    },
+    local,
+  );
+  return createEmbeddings({
+    upstream: dedicated ?? local,
+    kind: dedicated === undefined ? LLM_BACKEND : "vllm",
+    isDedicated: dedicated !== undefined,
+    defaultModel: EMBEDDING_MODEL,
+  });
 }
 
 function localUpstream(settings: Settings, client: HttpClient, clock: Clock): Upstream {

@@ -16,7 +16,8 @@ async function send({ url, method, headers, body, signal }: HttpRequest): Promis
     timeout: false,
     // As on Node: a proxy named in the environment is for the world outside, not for an engine next door.
     proxy: false,
-    ...(body === undefined ? {} : { body }),
+    // Bun takes any async iterable, though the types do not say so.
+    ...(body === undefined ? {} : { body: body as BodyInit }),
   };
   return toHttpResponse(await fetch(url, init));
 }

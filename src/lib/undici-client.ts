@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { Agent, type Dispatcher, request } from "undici";
 import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
 import { fitsDeclared, readBodyText } from "./read-body-text.ts";
@@ -14,7 +15,9 @@ export function createUndiciClient(): HttpClient {
   });
   return {
     async send({ url, method, headers, body, signal }: HttpRequest) {
-      const options = { dispatcher: agent, method, headers, body: body ?? null, signal };
+      // It takes any async iterable, though its types do not say so.
+      const sent = (body ?? null) as string | Readable | null;
+      const options = { dispatcher: agent, method, headers, body: sent, signal };
       return unlessAborted(request(url, options).then(toHttpResponse), signal);
     },
     close: () => agent.destroy(),

@@ -1,0 +1,32 @@
+import type { Upstream } from "./upstream.ts";
+
+/** A server that the settings name for one purpose. */
+export interface DedicatedServer {
+  readonly address: string | undefined;
+  readonly addressSetting: string;
+  readonly apiKey: string | undefined;
+}
+
+/**
+ * That server; undefined when the settings name none. It has the local engine's limits, and never its key: that one
+ * goes to the local engine alone.
+ */
+export function dedicatedUpstream(
+  { address, addressSetting, apiKey }: DedicatedServer,
+  local: Upstream,
+): Upstream | undefined {
+  if (address === undefined) return undefined;
+  return {
+    ...local,
+    address,
+    addressSetting,
+    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    secrets: apiKey === undefined ? [] : [apiKey],
+  };
+}
+
+/** A server of the OpenAI format with the version in its address, which may be given with or without it. */
+export function withVersion(upstream: Upstream): Upstream {
+  const { address } = upstream;
+  return /\/v\d+(beta)?$/.test(address) ? upstream : { ...upstream, address: `${address}/v1` };
+}

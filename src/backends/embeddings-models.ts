@@ -1,0 +1,67 @@
+import { ServiceError } from "../core/service-error.ts";
+import { createKnownNames } from "./known-names.ts";
+import { isNameOf, type ListedName } from "./list-names.ts";
+import { isChatModelName, isEmbeddingModelName } from "./model-traits.ts";
+import type { Upstream } from "./upstream.ts";
+
+export interface EmbeddingModelsOptions {
+  readonly upstream: Upstream;
+  readonly listNames: (upstream: Upstream, signal: AbortSignal) => Promise<readonly ListedName[]>;
+  /** The server is there to embed: where no name tells, any model of its does. */
+  readonly isDedicated: boolean;
+  /** For a missing or unknown name. */
+  readonly defaultModel: string | undefined;
+}
+
+const LIST_TIMEOUT_MS = 15_000;
+
+/**
+ * The model that embeds for a client's word: the embedding model of this name, else the default one. Without waiting
+ * while the name is known. Throws `upstream_error` when there is none.
+ */
+export function createEmbeddingModels(
+  options: EmbeddingModelsOptions,
+): (word: string | undefined) => string | Promise<string> {
+  const { upstream, listNames, isDedicated, defaultModel } = options;
+  const known = createKnownNames(async () => {
+    const listed = await listNames(upstream, AbortSignal.timeout(LIST_TIMEOUT_MS));
+    return embeddingNames(listed, isDedicated);
+  }, upstream.clock);
+
+  const find = (word: string | undefined) => {
+    if (word === undefined) return undefined;
+    return known.now().find((name) => isNameOf(name, word));
+  };
+  return (word) => {
+    const settled = known.settled();
+    const found = find(word);
+    if (found !== undefined) return found;
+    return settled.then(() => {
+      const name = find(word) ?? find(defaultModel) ?? defaultModel ?? known.now()[0];
+      if (name === undefined) throw noModel(known.failure(), upstream);
+      return name;
+    });
+  };
+}
+
+function embeddingNames(listed: readonly ListedName[], isDedicated: boolean): readonly string[] {
+  const embedding = listed.filter(
+    ({ name, capabilities }) => capabilities?.includes("embedding") ?? isEmbeddingModelName(name),
+  );
+  const found = embedding.length === 0 && isDedicated ? listed.filter(mayEmbed) : embedding;
+  return found.map(({ name }) => name);
+}
+
+/** Nothing tells that it does something else. */
+function mayEmbed({ name }: ListedName): boolean {
+  return isChatModelName(name);
+}
+
+function noModel(failure: unknown, { addressSetting }: Upstream): ServiceError {
+  // Not every server that embeds lists its models.
+  if (failure instanceof ServiceError && failure.upstreamStatus !== 404) return failure;
+  return new ServiceError(
+    "upstream_error",
+    `There is no embedding model: the server in ${addressSetting} lists none. Load one into it, name one in EMBEDDING_MODEL, or set EMBEDDING_BASE_URL to a server that has one.`,
+  );
+}

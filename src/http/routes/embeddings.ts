@@ -1,0 +1,68 @@
+import { encodeEmbeddings } from "../../codecs/embeddings/encode-answer.ts";
+import { parseEmbeddingRequest } from "../../codecs/embeddings/parse-request.ts";
+import { embeddingListSchema, embeddingRequestSchema } from "../../codecs/embeddings/wire.ts";
+import type { Deps } from "../../deps.ts";
+import { embed } from "../../gateway/embed.ts";
+import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
+import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "../embedding-examples.ts";
+import { chatErrorForm } from "../error-response.ts";
+import { openQuietCall } from "../open-quiet-call.ts";
+import { readJsonBody } from "../read-json-body.ts";
+import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
+
+const { 404: _noAssistants, ...EMBEDDING_ERRORS } = CHAT_ERRORS;
+
+const createEmbedding: RouteDefinition = {
+  method: "post",
+  path: "/v1/embeddings",
+  operationId: "createEmbedding",
+  tags: ["Embeddings"],
+  summary: "Turn texts into vectors",
+  description:
+    "The answer's `model` is the id that truly answered: a missing name, an unknown one and that of a chat model take " +
+    "the default embedding model. An input that is longer than the model's context is refused with " +
+    "`context_length_exceeded`, never cut. Metered by an estimate of a token for every four characters.",
+  security: KEY_SECURITY,
+  request: {
+    body: {
+      required: true,
+      content: {
+        "application/json": { schema: embeddingRequestSchema, examples: EMBEDDING_EXAMPLES },
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: "A vector for each input, in the order of the inputs.",
+      content: {
+        "application/json": { schema: embeddingListSchema, example: EMBEDDING_LIST_EXAMPLE },
+      },
+    },
+    ...EMBEDDING_ERRORS,
+  },
+};
+
+/** `POST /v1/embeddings`. */
+export function embeddingsRoutes(deps: Deps): Router {
+  const { settings } = deps;
+  const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
+  const router = createRouter(chatErrorForm);
+  router.add(createEmbedding, async (context: RequestContext) => {
+    const { requestId, arrivedAt } = context.env;
+    const { raw } = context.req;
+    const caller = deps.authenticate(raw.headers, arrivedAt);
+    const request = parseEmbeddingRequest((await readJsonBody(raw, limits)).body);
+    const open = openQuietCall(deps, context);
+    try {
+      const { signal } = open;
+      const channel = "embeddings" as const;
+      const call = { requestId, caller, channel, startedAt: arrivedAt, signal };
+      const reply = await embed(deps.gateway, call, request);
+      const body = encodeEmbeddings(reply, request.encoding);
+      return new Response(body, { headers: { "content-type": "application/json" } });
+    } finally {
+      open.close();
+    }
+  });
+  return router;
+}
