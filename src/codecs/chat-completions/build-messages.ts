@@ -1,41 +1,55 @@
 import type {
   AssistantMessage,
   ChatMessage,
-  DocumentPart,
-  MediaSource,
   RefusalPart,
   TextPart,
   ToolCallPart,
-  UserPart,
 } from "../../core/chat-request.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { buildContent } from "./build-content.ts";
+import type { Dialect } from "./dialect.ts";
+import { withShortCallIds } from "./short-call-ids.ts";
+import { keepStrictTurns } from "./strict-turns.ts";
+import { moveToolMedia } from "./tool-media.ts";
 
 /** The messages as the engine reads them, in their order. */
-export function buildMessages(messages: readonly ChatMessage[]): JsonObject[] {
-  return messages.map(buildMessage);
+export function buildMessages(messages: readonly ChatMessage[], dialect: Dialect): JsonObject[] {
+  let told = messages;
+  if (dialect.callIds === "nine-alphanumerics") told = withShortCallIds(told);
+  if (!dialect.takesMediaFromTools) told = moveToolMedia(told);
+  if (!dialect.hasStrictTurns) return told.map((message) => buildMessage(message, dialect));
+  return markPrefix(keepStrictTurns(told).map((message) => buildMessage(message, dialect)));
 }
 
-function buildMessage(message: ChatMessage): JsonObject {
+/** Strict servers take an answer in the last place only when told to go on from it. */
+function markPrefix(messages: JsonObject[]): JsonObject[] {
+  const last = messages.at(-1);
+  return last?.["role"] === "assistant"
+    ? [...messages.slice(0, -1), { ...last, prefix: true }]
+    : messages;
+}
+
+function buildMessage(message: ChatMessage, dialect: Dialect): JsonObject {
   switch (message.role) {
     case "system":
     case "user":
       return {
-        role: message.role,
-        content: buildContent(message.content),
-        name: message.name,
+        role: message.role === "system" ? dialect.systemRole : "user",
+        content: buildContent(message.content, dialect),
+        name: dialect.takesNames ? message.name : undefined,
       };
     case "assistant":
-      return buildAssistant(message);
+      return buildAssistant(message, dialect);
     case "tool":
       return {
         role: "tool",
         tool_call_id: message.callId,
-        content: buildContent(message.content),
+        content: buildContent(message.content, dialect),
       };
   }
 }
 
-function buildAssistant({ content, name }: AssistantMessage): JsonObject {
+function buildAssistant({ content, name }: AssistantMessage, dialect: Dialect): JsonObject {
   const said: (TextPart | RefusalPart)[] = [];
   const calls: ToolCallPart[] = [];
   let thought = "";
@@ -47,9 +61,9 @@ function buildAssistant({ content, name }: AssistantMessage): JsonObject {
   return {
     role: "assistant",
     // What the model refused to say is, to most engines, what it said.
-    content: calls.length > 0 && said.length === 0 ? null : buildContent(said.map(toText)),
-    name,
-    reasoning_content: thought === "" ? undefined : thought,
+    content: calls.length > 0 && said.length === 0 ? null : buildContent(said.map(toText), dialect),
+    name: dialect.takesNames ? name : undefined,
+    reasoning_content: dialect.takesThoughts && thought !== "" ? thought : undefined,
     tool_calls: calls.length === 0 ? undefined : calls.map(buildCall),
   };
 }
@@ -65,33 +79,4 @@ function buildCall(call: ToolCallPart): JsonObject {
     // Engines parse it, and an empty text is no JSON.
     function: { name: call.name, arguments: call.arguments === "" ? "{}" : call.arguments },
   };
-}
-
-/** A lone text as a plain string, which every chat template understands. */
-function buildContent(parts: readonly UserPart[]): JsonValue {
-  const [first] = parts;
-  if (first === undefined) return "";
-  if (parts.length === 1 && first.type === "text") return first.text;
-  return parts.map(buildPart);
-}
-
-function buildPart(part: UserPart): JsonObject {
-  switch (part.type) {
-    case "text":
-      return { type: "text", text: part.text };
-    case "image":
-      return { type: "image_url", image_url: { url: mediaUrl(part.source), detail: part.detail } };
-    case "audio":
-      return { type: "input_audio", input_audio: { data: part.data, format: part.format } };
-    case "document":
-      return buildDocument(part);
-  }
-}
-
-function buildDocument({ source, title }: DocumentPart): JsonObject {
-  return { type: "file", file: { filename: title ?? "document.pdf", file_data: mediaUrl(source) } };
-}
-
-function mediaUrl(source: MediaSource): string {
-  return source.kind === "url" ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }

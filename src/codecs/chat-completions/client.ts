@@ -3,15 +3,21 @@ import type { ClientCodec } from "../codec.ts";
 import { buildRequest } from "./build-request.ts";
 import { ChunkReader, garbage } from "./chunk-reader.ts";
 import { createStreamReader } from "./client-stream.ts";
+import { type Dialect, PLAIN_DIALECT } from "./dialect.ts";
 import { readErrorMessage } from "./engine-errors.ts";
 
-/** The chat-completion format as we speak it to vLLM and to every server and cloud that is compatible with it. */
-export const chatCompletionsClient: ClientCodec = {
-  build: buildRequest,
-  streamReader: createStreamReader,
-  readAnswer,
-  readErrorMessage,
-};
+/** The chat-completion format as we speak it to servers of one dialect. What any of them answers is read alike. */
+export function createChatCompletionsClient(dialect: Dialect): ClientCodec {
+  return {
+    build: (request, model) => buildRequest(request, model, dialect),
+    streamReader: createStreamReader,
+    readAnswer,
+    readErrorMessage,
+  };
+}
+
+/** The chat-completion format as we speak it to vLLM and to every server that is compatible with it. */
+export const chatCompletionsClient: ClientCodec = createChatCompletionsClient(PLAIN_DIALECT);
 
 function readAnswer(text: string): readonly ChatEvent[] {
   const chunks = new ChunkReader();
