@@ -1,5 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
-import type { HttpChunk, HttpResponse } from "../lib/http-client.ts";
+import type { HttpChunk, HttpResponse, Route } from "../lib/http-client.ts";
 import { connectionError, isRefused } from "./connection-error.ts";
 import type { Upstream } from "./upstream.ts";
 import { parseRetryAfter } from "./upstream-refusal.ts";
@@ -17,6 +17,8 @@ export interface UpstreamCall {
   readonly signal: AbortSignal;
   /** Shorter than the upstream's own limit, for questions on the side. */
   readonly timeoutMs?: number | undefined;
+  /** Where the call belongs when the upstream has replicas; without it the least busy one takes it. */
+  readonly route?: Route | undefined;
 }
 
 /** A body on its way to an engine: pulled as fast as the engine takes it. */
@@ -93,12 +95,12 @@ async function sendWithRetries(
 }
 
 function send(
-  { client, address, headers }: Upstream,
+  { client, replicas, address, headers }: Upstream,
   call: UpstreamCall,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   const body = call.upload?.bytes ?? call.body;
-  return client.send({
+  return (replicas ?? client).send({
     url: address + call.path,
     method: body === undefined ? "GET" : "POST",
     headers: {
@@ -110,6 +112,7 @@ function send(
     },
     body,
     signal,
+    route: call.route,
   });
 }
 

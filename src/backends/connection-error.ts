@@ -16,6 +16,12 @@ export function isRefused(thrown: unknown): boolean {
   return REFUSED.has(codeOf(thrown));
 }
 
+/** True when no connection came about, so that nothing was done. */
+export function isUnconnected(thrown: unknown): boolean {
+  const code = codeOf(thrown);
+  return NEVER_CONNECTED.has(code) || code === "UND_ERR_CONNECT_TIMEOUT";
+}
+
 /** The error for a connection that failed. Its text and cause name no address: the runtime's own text would. */
 export function connectionError(thrown: unknown, addressSetting: string): ServiceError {
   if (thrown instanceof BodyTooLarge) {

@@ -18,6 +18,7 @@ export function dedicatedUpstream(
   if (address === undefined) return undefined;
   return {
     ...local,
+    replicas: undefined,
     address,
     addressSetting,
     headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },

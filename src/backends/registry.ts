@@ -1,11 +1,11 @@
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createHttpClient } from "../lib/create-http-client.ts";
-import type { HttpClient } from "../lib/http-client.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
 import { dedicatedUpstream } from "./dedicated-upstream.ts";
 import { createEmbeddings, type Embeddings } from "./embeddings.ts";
+import { localUpstream } from "./local-upstream.ts";
 import { createModelCatalog, type ModelCatalog } from "./model-catalog.ts";
 import { createOllama } from "./ollama.ts";
 import type { Upstream } from "./upstream.ts";
@@ -26,12 +26,10 @@ export interface RegistryOptions {
   readonly clock: Clock;
 }
 
-const DEFAULT_ADDRESSES = { vllm: "http://127.0.0.1:8000", ollama: "http://127.0.0.1:11434" };
-
 /** Builds the backends that the settings name. */
 export function createRegistry({ settings, log, clock }: RegistryOptions): Registry {
   const client = createHttpClient();
-  const localServer = localUpstream(settings, client, clock);
+  const localServer = localUpstream({ settings, client, clock, log });
   const local = createLocal(settings, localServer);
   const models = createModelCatalog({
     backends: [local],
@@ -45,6 +43,7 @@ export function createRegistry({ settings, log, clock }: RegistryOptions): Regis
     embeddings: createEmbedder(settings, localServer),
     async close() {
       models.stop();
+      await localServer.replicas?.close();
       await client.close();
     },
   };
@@ -76,24 +75,4 @@ function createEmbedder(settings: Settings, local: Upstream): Embeddings {
     isDedicated: dedicated !== undefined,
     defaultModel: EMBEDDING_MODEL,
   });
-}
-
-function localUpstream(settings: Settings, client: HttpClient, clock: Clock): Upstream {
-  const key = settings.LLM_API_KEY;
-  const [address = DEFAULT_ADDRESSES[settings.LLM_BACKEND]] = settings.LLM_BASE_URL ?? [];
-  return {
-    // Many programs want the address with this end, so it is often given so.
-    address: address.replace(/\/v1$/, ""),
-    addressSetting: "LLM_BASE_URL",
-    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    secrets: key === undefined ? [] : [key],
-    client,
-    clock,
-    limits: {
-      timeoutMs: settings.LLM_REQUEST_TIMEOUT * 1000,
-      idleTimeoutMs: settings.STREAM_IDLE_TIMEOUT_MS,
-      retries: settings.GATEWAY_RETRIES,
-      maxEventBytes: settings.MAX_SSE_EVENT_BYTES,
-    },
-  };
 }

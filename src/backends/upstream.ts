@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { HttpClient } from "../lib/http-client.ts";
+import type { ReplicaClient } from "./replicas/replica-client.ts";
 
 /** A server of models as we call it. */
 export interface Upstream {
@@ -12,6 +13,8 @@ export interface Upstream {
   /** The setting that holds the address, for the operator to look at. */
   readonly addressSetting: string;
   readonly client: HttpClient;
+  /** Stands in for `client` where several servers of the same models share the work; `address` is the first one's. */
+  readonly replicas?: ReplicaClient | undefined;
   readonly clock: Clock;
   readonly limits: UpstreamLimits;
 }

@@ -7,6 +7,15 @@ export interface HttpRequest {
   readonly body?: string | AsyncIterable<Uint8Array> | undefined;
   /** Closes the connection at once: while it is made, while headers are awaited, in the middle of the body. */
   readonly signal: AbortSignal;
+  readonly route?: Route | undefined;
+}
+
+/** For a client with several servers behind one address: which of them should take the call. */
+export interface Route {
+  /** Calls of one key belong to one server, which has the beginning of their prompts in its cache. */
+  readonly key: number;
+  /** The model it needs. */
+  readonly model: string;
 }
 
 /** An answer whose body is still to be read, by `next` or by `text`, not both. */

@@ -1,0 +1,107 @@
+import type { HttpClient, HttpResponse } from "../../lib/http-client.ts";
+import { isUnconnected } from "../connection-error.ts";
+import type { Replica } from "./replica.ts";
+import type { ReplicaCheck } from "./replica-checks.ts";
+import type { ReplicaState } from "./replica-state.ts";
+
+export interface CheckOptions {
+  readonly replicas: readonly Replica[];
+  readonly client: HttpClient;
+  /** The credential, as headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly check: ReplicaCheck;
+  readonly state: ReplicaState;
+  readonly now: () => number;
+}
+
+/** How often a replica is checked, give or take the jitter. */
+const CHECK_EVERY_MS = 5_000;
+/** Sooner after a check that failed. */
+const RECHECK_AFTER_MS = 1_000;
+const JITTER = 0.2;
+/** How often it is looked whether a check is due. */
+const TICK_MS = 250;
+const CHECK_TIMEOUT_MS = 2_000;
+const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+
+/** Checks every replica from now on, until the returned function is called. */
+export function startChecks(options: CheckOptions): () => void {
+  const { replicas, now } = options;
+  const stopping = new AbortController();
+  const dueAt = new Map<Replica, number>();
+  const running = new Set<Replica>();
+
+  const checkOne = async (replica: Replica): Promise<void> => {
+    running.add(replica);
+    const isWell = await checkReplica(options, replica, stopping.signal);
+    running.delete(replica);
+    dueAt.set(replica, now() + jittered(isWell ? CHECK_EVERY_MS : RECHECK_AFTER_MS));
+  };
+  const isDue = (replica: Replica) => {
+    const { breaker } = replica;
+    return breaker.isClosed ? now() >= (dueAt.get(replica) ?? 0) : breaker.takesProbe(now());
+  };
+  const tick = () => {
+    for (const replica of replicas) {
+      if (!running.has(replica) && isDue(replica)) void checkOne(replica);
+    }
+  };
+  const timer = setInterval(tick, TICK_MS).unref();
+  tick();
+  return () => {
+    clearInterval(timer);
+    stopping.abort();
+  };
+}
+
+/** So that neither replicas nor gateways are checked in step. */
+function jittered(milliseconds: number): number {
+  return milliseconds * (1 + JITTER * (2 * Math.random() - 1));
+}
+
+/** True when it works. Never throws. */
+async function checkReplica(
+  options: CheckOptions,
+  replica: Replica,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  const { check, state } = options;
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(CHECK_TIMEOUT_MS)]);
+  const ask = (path: string) => askReplica(options, replica.address + path, signal);
+  try {
+    if (check.healthPath !== undefined) (await ask(check.healthPath)).cancel();
+    const response = await ask(check.modelsPath);
+    if (response.status === 200) {
+      replica.models = check.readModels(parseJson(await response.text(MAX_REPLY_BYTES)));
+    } else response.cancel();
+    state.succeeded(replica);
+    return true;
+  } catch (thrown) {
+    if (!stopping.aborted) {
+      state.failed(replica, thrown instanceof EngineFailure || isUnconnected(thrown));
+    }
+    return false;
+  }
+}
+
+/** The engine says itself that it does not work. */
+class EngineFailure extends Error {}
+
+async function askReplica(
+  { client, headers }: CheckOptions,
+  url: string,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const response = await client.send({ url, method: "GET", headers, signal });
+  if (response.status < 500) return response;
+  response.cancel();
+  throw new EngineFailure(`status ${response.status}`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import { mixBits } from "./hash-text.ts";
+import type { Replica } from "./replica.ts";
+
+/** A replica may have this many times the calls of an average one before a conversation goes elsewhere. */
+const LOAD_FACTOR = 1.5;
+
+/**
+ * The replicas a call may go to: of those that have its model, the ones that work. While none has the model, or none
+ * works, a try is better than none.
+ */
+export function findCandidates(replicas: readonly Replica[], model: string | undefined): Replica[] {
+  const serving = replicas.filter(({ models }) => mayServe(models, model));
+  const known = serving.length > 0 ? serving : replicas;
+  const working = known.filter(({ breaker }) => breaker.isClosed);
+  return working.length > 0 ? working : [...known];
+}
+
+function mayServe(models: ReadonlySet<string> | undefined, model: string | undefined): boolean {
+  return models === undefined || model === undefined || models.has(model);
+}
+
+/**
+ * The replica a conversation belongs to: the one with the highest score of its key and the replica's own number, so that
+ * a replica that comes or goes moves its own share and no other. One that has more calls than its share, and more than
+ * `spillAbove`, is passed over for the next by score. Undefined when there is no candidate.
+ */
+export function chooseByKey(
+  candidates: readonly Replica[],
+  key: number,
+  spillAbove: number,
+): Replica | undefined {
+  let openCalls = 1;
+  for (const replica of candidates) openCalls += replica.openCalls;
+  const share = Math.ceil((LOAD_FACTOR * openCalls) / candidates.length);
+  const room = Math.max(spillAbove, share);
+  let best: Replica | undefined;
+  let bestScore = -1;
+  for (const replica of candidates) {
+    const score = mixBits(key ^ replica.seed);
+    if (replica.openCalls >= room || score <= bestScore) continue;
+    best = replica;
+    bestScore = score;
+  }
+  return best;
+}
+
+/** The replica with the fewest open calls; of equal ones the first from `start` on. */
+export function chooseByLoad(candidates: readonly Replica[], start: number): Replica | undefined {
+  let best: Replica | undefined;
+  for (let step = 0; step < candidates.length; step++) {
+    const replica = candidates[(start + step) % candidates.length];
+    if (replica !== undefined && (best === undefined || replica.openCalls < best.openCalls)) {
+      best = replica;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,49 @@
+import type { HttpResponse } from "../../lib/http-client.ts";
+import { BodyTooLarge } from "../../lib/read-body-text.ts";
+
+interface Watcher {
+  /** Once: it was read to its end, given up, or broke. */
+  readonly ended: () => void;
+  readonly broke: () => void;
+}
+
+/** The response, which tells when it is over. */
+export function countResponse(response: HttpResponse, watcher: Watcher): HttpResponse {
+  let isOver = false;
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    watcher.ended();
+  };
+  const fail = (thrown: unknown) => {
+    if (!isOver && !(thrown instanceof BodyTooLarge)) watcher.broke();
+    end();
+    return thrown;
+  };
+  return {
+    status: response.status,
+    header: response.header,
+    async next() {
+      try {
+        const chunk = await response.next();
+        if (chunk.done === true) end();
+        return chunk;
+      } catch (thrown) {
+        throw fail(thrown);
+      }
+    },
+    async text(maxBytes) {
+      try {
+        const text = await response.text(maxBytes);
+        end();
+        return text;
+      } catch (thrown) {
+        throw fail(thrown);
+      }
+    },
+    cancel() {
+      end();
+      response.cancel();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { HttpClient, HttpRequest, HttpResponse } from "../../lib/http-client.ts";
+import type { Log } from "../../lib/log.ts";
+import { isUnconnected } from "../connection-error.ts";
+import { startChecks } from "./check-replicas.ts";
+import { chooseByKey, chooseByLoad, findCandidates } from "./choose-replica.ts";
+import { countResponse } from "./count-response.ts";
+import { Replica } from "./replica.ts";
+import type { ReplicaCheck } from "./replica-checks.ts";
+import { ReplicaState } from "./replica-state.ts";
+
+/** Several servers of the same models as one: their client, for addresses that begin with the first one's. */
+export interface ReplicaClient extends HttpClient {
+  readonly addresses: readonly string[];
+}
+
+export interface ReplicaOptions {
+  /** Two or more, without a slash at the end. */
+  readonly addresses: readonly [string, string, ...string[]];
+  /** The client that calls each of them. It is not closed here. */
+  readonly client: HttpClient;
+  /** The credential, as headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly check: ReplicaCheck;
+  readonly log: Log;
+  /** Milliseconds of a clock that never runs backwards. */
+  readonly now?: () => number;
+}
+
+/** The engine is too busy, or is not there behind its proxy: another one may take the call. */
+const REFUSALS: ReadonlySet<number> = new Set([429, 502, 503]);
+/** Of those the ones that speak against the replica itself. */
+const FAILURES: ReadonlySet<number> = new Set([502, 503]);
+/** A call whose connection broke before an answer is made again only so often: it may be what breaks the engine. */
+const MOST_BROKEN_TRIES = 2;
+
+/**
+ * Sends each call to the replica it belongs to, and to another one when that refuses it before its first byte. A replica
+ * that fails is left alone until a check finds it well.
+ */
+export function createReplicaClient(options: ReplicaOptions): ReplicaClient {
+  const { addresses, client, check, log, now = () => performance.now() } = options;
+  const [first] = addresses;
+  const replicas = addresses.map((address, index) => new Replica(address, index + 1));
+  const state = new ReplicaState({ count: replicas.length, log, now });
+  const stopChecks = startChecks({ ...options, replicas, state, now });
+  let turn = 0;
+
+  const choose = (candidates: readonly Replica[], { route, body }: HttpRequest) => {
+    if (route !== undefined) return chooseByKey(candidates, route.key, check.spillAbove);
+    // A question on the side always goes to the first one that works: two may differ in what they list.
+    return body === undefined ? candidates[0] : chooseByLoad(candidates, turn++);
+  };
+
+  const sendTo = async (replica: Replica, request: HttpRequest): Promise<HttpResponse> => {
+    replica.openCalls += 1;
+    try {
+      const url = replica.address + request.url.slice(first.length);
+      const response = await client.send({ ...request, url });
+      if (FAILURES.has(response.status)) state.failed(replica, false);
+      else state.succeeded(replica);
+      return countResponse(response, {
+        ended: () => {
+          replica.openCalls -= 1;
+        },
+        broke: () => state.broke(replica, request.signal),
+      });
+    } catch (thrown) {
+      replica.openCalls -= 1;
+      state.broke(replica, request.signal, isUnconnected(thrown));
+      throw thrown;
+    }
+  };
+
+  return {
+    addresses,
+    send(request) {
+      if (!request.url.startsWith(`${first}/`)) return client.send(request);
+      const candidates = findCandidates(replicas, request.route?.model);
+      return sendToOne(candidates, request, { choose, sendTo });
+    },
+    async close() {
+      stopChecks();
+    },
+  };
+}
+
+interface Sending {
+  readonly choose: (candidates: readonly Replica[], request: HttpRequest) => Replica | undefined;
+  readonly sendTo: (replica: Replica, request: HttpRequest) => Promise<HttpResponse>;
+}
+
+/** Tries each candidate at most once. When all refuse, the last refusal is the answer: it says more than a failure. */
+async function sendToOne(
+  candidates: readonly Replica[],
+  request: HttpRequest,
+  { choose, sendTo }: Sending,
+): Promise<HttpResponse> {
+  let triesLeft = isRepeatable(request) ? candidates.length : 1;
+  let brokenTriesLeft = MOST_BROKEN_TRIES;
+  let untried = candidates;
+  let refusal: HttpResponse | undefined;
+  let failure: unknown;
+  while (triesLeft-- > 0 && brokenTriesLeft > 0 && !request.signal.aborted) {
+    const replica = choose(untried, request);
+    if (replica === undefined) break;
+    untried = untried.filter((candidate) => candidate !== replica);
+    try {
+      const response = await sendTo(replica, request);
+      refusal?.cancel();
+      if (!REFUSALS.has(response.status)) return response;
+      refusal = response;
+    } catch (thrown) {
+      failure = thrown;
+      if (!isUnconnected(thrown)) brokenTriesLeft -= 1;
+    }
+  }
+  if (refusal !== undefined && !request.signal.aborted) return refusal;
+  refusal?.cancel();
+  throw failure ?? request.signal.reason;
+}
+
+/** A body that is passed on while it arrives is gone after one try. */
+function isRepeatable({ body }: HttpRequest): boolean {
+  return body === undefined || typeof body === "string";
+}

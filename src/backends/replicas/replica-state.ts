@@ -1,0 +1,41 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Replica } from "./replica.ts";
+
+export interface StateOptions {
+  /** Of the replicas. */
+  readonly count: number;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** Learns from calls and checks which replicas work, and tells the operator when that changes. */
+export class ReplicaState {
+  readonly #options: StateOptions;
+
+  constructor(options: StateOptions) {
+    this.#options = options;
+  }
+
+  succeeded(replica: Replica): void {
+    if (replica.breaker.succeeded()) this.#tell("info", replica, "is back");
+  }
+
+  /** `isDown`: nobody is there. */
+  failed(replica: Replica, isDown: boolean): void {
+    if (!replica.breaker.failed(this.#options.now(), isDown)) return;
+    this.#tell("warn", replica, "is down; its calls go to the others");
+  }
+
+  /** A call's connection broke off, or was given up: a client that left says nothing about the replica. */
+  broke(replica: Replica, signal: AbortSignal, isDown = false): void {
+    const isOurs =
+      signal.reason instanceof ServiceError && signal.reason.code === "upstream_timeout";
+    if (!signal.aborted || isOurs) this.failed(replica, isDown);
+  }
+
+  #tell(level: "info" | "warn", { position, host }: Replica, what: string): void {
+    const { log, count } = this.#options;
+    log[level]({ replica: position, host }, `model server ${position} of ${count} ${what}`);
+  }
+}
