@@ -1,0 +1,25 @@
+import type { ChatRequest } from "../../core/chat-request.ts";
+import { alternateTurns } from "../alternate-turns.ts";
+import type { UpstreamModel } from "../codec.ts";
+import { buildContents, buildText } from "./build-contents.ts";
+import { buildGenerationConfig } from "./build-generation-config.ts";
+import { buildTools } from "./build-tools.ts";
+
+/** Generations before the vendor began to demand seals on calls. What is not known is taken for the newest. */
+const KNOWS_NO_SEALS = /^(?:models\/)?gemini-[12](?:[.-]|$)/i;
+
+/**
+ * The body of `:generateContent` and `:streamGenerateContent`, as text: whether it streams, and which model answers, is
+ * said by the path.
+ */
+export function buildRequest(request: ChatRequest, model: UpstreamModel): string {
+  // The vendor takes no thoughts of its own back, only the seals on calls.
+  const { system, turns } = alternateTurns(request.messages, () => false);
+  const rest = JSON.stringify({
+    systemInstruction: system.length === 0 ? undefined : { parts: system.map(buildText) },
+    ...buildTools(request),
+    generationConfig: buildGenerationConfig(request),
+  });
+  const contents = buildContents(turns, !KNOWS_NO_SEALS.test(model.name)).join(",");
+  return `{"contents":[${contents}],${rest.slice(1)}`;
+}

@@ -1,0 +1,100 @@
+import type { FinishReason, Usage } from "../../core/chat-event.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { rawElements, rawMember } from "../../lib/raw-json.ts";
+import { brokenOff, notAnAnswer, parseAnswerObject } from "../answer-json.ts";
+import { EventWriter } from "../event-writer.ts";
+import { CallReader } from "./call-reader.ts";
+import { readFailure, readFinishReason } from "./finish-reasons.ts";
+import { readUsage } from "./read-usage.ts";
+import { toVendorError } from "./vendor-errors.ts";
+
+/**
+ * Reads one answer, chunk by chunk; a whole answer is a single chunk. Throws a `ServiceError` for an error that the
+ * vendor reports and for anything that is not an answer.
+ */
+export class AnswerReader {
+  readonly writer = new EventWriter();
+  readonly #calls = new CallReader(this.writer);
+  #seed = "";
+  #reason: FinishReason | undefined;
+  #usage: Usage | undefined;
+
+  readEvent(data: string): void {
+    const chunk = parseAnswerObject(data);
+    const { error, candidates, promptFeedback, responseId, usageMetadata } = chunk;
+    if (isJsonObject(error)) throw toVendorError(error);
+    // Each chunk counts anew all that was said so far.
+    this.#usage = readUsage(usageMetadata) ?? this.#usage;
+    if (!this.writer.started) {
+      if (!isAnswer(chunk)) throw notAnAnswer();
+      if (typeof responseId === "string") this.#seed = responseId;
+      this.writer.start(undefined, this.#usage?.inputTokens);
+    }
+    if (Array.isArray(candidates)) this.#readCandidates(candidates, data);
+    const { blockReason } = isJsonObject(promptFeedback) ? promptFeedback : {};
+    if (typeof blockReason === "string") this.#reason ??= "content-filter";
+  }
+
+  /**
+   * No chunk comes any more. The reason to stop may stand in any chunk, so that the end is written when the vendor closes
+   * the stream.
+   */
+  finish(): void {
+    if (this.#reason === undefined) throw brokenOff();
+    this.#calls.end();
+    const isForCalls = this.#calls.any && this.#reason === "stop";
+    this.writer.end({
+      type: "finish",
+      reason: isForCalls ? "tool-calls" : this.#reason,
+      usage: this.#usage,
+    });
+  }
+
+  /** The gateway asks for one; others that come all the same are left out. */
+  #readCandidates(candidates: readonly unknown[], data: string): void {
+    const place = candidates.findIndex(
+      (candidate) => isJsonObject(candidate) && (candidate["index"] ?? 0) === 0,
+    );
+    const candidate = candidates[place];
+    if (!isJsonObject(candidate)) return;
+    const { content, finishReason } = candidate;
+    const { parts } = isJsonObject(content) ? content : {};
+    let raws: readonly string[] | undefined;
+    for (const [index, part] of Array.isArray(parts) ? parts.entries() : []) {
+      if (!isJsonObject(part)) continue;
+      const { functionCall } = part;
+      if (isJsonObject(functionCall)) raws ??= rawParts(data, place);
+      this.#readPart(part, raws?.[index] ?? "{}");
+    }
+    if (typeof finishReason === "string") this.#readReason(finishReason);
+  }
+
+  #readPart(part: JsonObject, raw: string): void {
+    const { text, thought, functionCall, thoughtSignature: signature } = part;
+    if (typeof text === "string" && text !== "") {
+      this.#calls.end();
+      this.writer.delta(thought === true ? "reasoning" : "text", text, undefined);
+    }
+    if (isJsonObject(functionCall)) {
+      const rawCall = rawMember(raw, "functionCall") ?? "{}";
+      this.#calls.read(functionCall, rawCall, { signature, seed: this.#seed });
+    }
+  }
+
+  #readReason(word: string): void {
+    const failure = readFailure(word);
+    if (failure !== undefined) throw new ServiceError("upstream_error", failure);
+    this.#reason = readFinishReason(word);
+  }
+}
+
+function isAnswer(chunk: JsonObject): boolean {
+  return ["candidates", "promptFeedback", "usageMetadata"].some((name) => name in chunk);
+}
+
+/** The JSON texts of a candidate's parts. */
+function rawParts(data: string, candidate: number): readonly string[] {
+  const raw = rawElements(rawMember(data, "candidates") ?? "[]")[candidate] ?? "{}";
+  return rawElements(rawMember(rawMember(raw, "content") ?? "{}", "parts") ?? "[]");
+}
