@@ -10,6 +10,7 @@ import { embeddingsRoutes } from "./http/routes/embeddings.ts";
 import { healthRoutes } from "./http/routes/health.ts";
 import { modelsRoutes } from "./http/routes/models.ts";
 import { responsesRoutes } from "./http/routes/responses.ts";
+import { transcriptionsRoutes } from "./http/routes/transcriptions.ts";
 import type { ServeOptions } from "./http/server.ts";
 import { refuseUnknownPath } from "./http/unknown-path.ts";
 
@@ -21,6 +22,7 @@ export function createApp(deps: Deps): ServeOptions["fetch"] {
   root.hono.route("/", chatCompletionsRoutes(deps).hono);
   root.hono.route("/", responsesRoutes(deps).hono);
   root.hono.route("/", embeddingsRoutes(deps).hono);
+  root.hono.route("/", transcriptionsRoutes(deps).hono);
   root.hono.route("/", modelsRoutes(deps).hono);
   root.hono.route("/", healthRoutes(deps).hono);
   if (deps.settings.GATEWAY_DOCS_ENABLED) {

@@ -16,6 +16,7 @@ import type { EmbeddingGateway } from "./gateway/embed.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { openUsageJournal } from "./gateway/journal/open-usage-journal.ts";
 import { createOpenCalls, type OpenCalls } from "./gateway/open-calls.ts";
+import type { TranscriptionGateway } from "./gateway/transcribe.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { JsonObject } from "./lib/json.ts";
 import type { Log } from "./lib/log.ts";
@@ -29,7 +30,7 @@ export interface Deps {
   readonly clock: Clock;
   /** Of the package. */
   readonly version: string;
-  readonly gateway: Gateway & EmbeddingGateway;
+  readonly gateway: Gateway & EmbeddingGateway & TranscriptionGateway;
   readonly openCalls: OpenCalls;
   /** Throws a `ServiceError` unless the headers carry a key that may call. `now` in Unix milliseconds. */
   readonly authenticate: (headers: Headers, now: number) => Caller;
@@ -72,6 +73,7 @@ async function buildOn(database: Database, settings: Settings, log: Log): Promis
     gateway: {
       models: registry.models,
       embeddings: registry.embeddings,
+      speech: registry.speech,
       journal,
       clock,
       defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,

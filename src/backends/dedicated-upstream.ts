@@ -5,20 +5,23 @@ export interface DedicatedServer {
   readonly address: string | undefined;
   readonly addressSetting: string;
   readonly apiKey: string | undefined;
+  /** Further tries of a call that was refused before its first byte. */
+  readonly retries: number;
 }
 
 /**
- * That server; undefined when the settings name none. It has the local engine's limits, and never its key: that one
- * goes to the local engine alone.
+ * That server; undefined when the settings name none. It has the local engine's time limits, and never its
+ * key: that one goes to the local engine alone.
  */
 export function dedicatedUpstream(
-  { address, addressSetting, apiKey }: DedicatedServer,
+  { address, addressSetting, apiKey, retries }: DedicatedServer,
   local: Upstream,
 ): Upstream | undefined {
   if (address === undefined) return undefined;
   return {
     ...local,
     replicas: undefined,
+    limits: { ...local.limits, retries },
     address,
     addressSetting,
     headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },

@@ -5,6 +5,7 @@ import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
 import { dedicatedUpstream } from "./dedicated-upstream.ts";
 import { createEmbeddings, type Embeddings } from "./embeddings.ts";
+import { createSpeech, type Speech } from "./speech.ts";
 import { localUpstream } from "./local-upstream.ts";
 import { createModelCatalog, type ModelCatalog } from "./model-catalog.ts";
 import { createOllama } from "./ollama.ts";
@@ -16,6 +17,7 @@ export interface Registry {
   readonly backends: readonly Backend[];
   readonly models: ModelCatalog;
   readonly embeddings: Embeddings;
+  readonly speech: Speech;
   /** Stops the background work and closes all connections. */
   readonly close: () => Promise<void>;
 }
@@ -41,6 +43,7 @@ export function createRegistry({ settings, log, clock }: RegistryOptions): Regis
     backends: [local],
     models,
     embeddings: createEmbedder(settings, localServer),
+    speech: createTranscriber(settings, localServer),
     async close() {
       models.stop();
       await localServer.replicas?.close();
@@ -66,6 +69,7 @@ function createEmbedder(settings: Settings, local: Upstream): Embeddings {
       address: EMBEDDING_BASE_URL,
       addressSetting: "EMBEDDING_BASE_URL",
       apiKey: EMBEDDING_API_KEY,
+      retries: settings.GATEWAY_RETRIES,
     },
     local,
   );
@@ -74,5 +78,24 @@ function createEmbedder(settings: Settings, local: Upstream): Embeddings {
     kind: dedicated === undefined ? LLM_BACKEND : "vllm",
     isDedicated: dedicated !== undefined,
     defaultModel: EMBEDDING_MODEL,
+  });
+}
+
+/** Transcribes on the server that the settings name for it, else on the local engine. */
+function createTranscriber(settings: Settings, local: Upstream): Speech {
+  const { SPEECH_BASE_URL, SPEECH_API_KEY, LLM_BACKEND } = settings;
+  const dedicated = dedicatedUpstream(
+    {
+      address: SPEECH_BASE_URL,
+      addressSetting: "SPEECH_BASE_URL",
+      apiKey: SPEECH_API_KEY,
+      retries: settings.GATEWAY_RETRIES,
+    },
+    local,
+  );
+  return createSpeech({
+    upstream: dedicated ?? local,
+    kind: dedicated === undefined ? LLM_BACKEND : "vllm",
+    isDedicated: dedicated !== undefined,
   });
 }

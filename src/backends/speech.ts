@@ -1,0 +1,119 @@
+import { readChunkError, readErrorMessage } from "../codecs/chat-completions/engine-errors.ts";
+import {
+  readTranscript,
+  type Transcript,
+  transcriptEvents,
+} from "../codecs/transcription/read-transcript.ts";
+import { createTranscriptReader } from "../codecs/transcription/transcript-reader.ts";
+import type { ChatEvents } from "../core/chat-event.ts";
+import { ServiceError } from "../core/service-error.ts";
+import type { TranscriptFormat, TranscriptionUpload } from "../core/transcription.ts";
+import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
+import { concealError } from "./conceal.ts";
+import { withVersion } from "./dedicated-upstream.ts";
+import { limitIdle } from "./limit-idle.ts";
+import { listCards, listTags } from "./list-names.ts";
+import { readRefusal } from "./read-refusal.ts";
+import { createSpeechModels } from "./speech-models.ts";
+import type { Upstream } from "./upstream.ts";
+import { UpstreamEvents } from "./upstream-events.ts";
+import { refusalError } from "./upstream-refusal.ts";
+
+/** What transcribes. */
+export interface Speech {
+  /** The model to ask for by a client's word; undefined leaves it to the server. Never rejects. */
+  readonly modelFor: (word: string | undefined) => Promise<string | undefined>;
+  /**
+   * Hands the form on and resolves when the server has accepted it. Rejects with a `ServiceError`, with what broke the
+   * upload, or with the reason of the signal, which ends the call at once.
+   */
+  readonly transcribe: (upload: TranscriptionUpload, signal: AbortSignal) => Promise<SpeechAnswer>;
+}
+
+/** An answer that is still to be read, in one of the two ways. Both reject with a `ServiceError`. */
+export interface SpeechAnswer {
+  readonly whole: (format: TranscriptFormat) => Promise<Transcript>;
+  /** Resolves when the first event is there. */
+  readonly events: (format: TranscriptFormat) => Promise<ChatEvents>;
+}
+
+export interface SpeechOptions {
+  readonly upstream: Upstream;
+  /** How it lists its models; all transcribe in the same format. */
+  readonly kind: "vllm" | "ollama";
+  /** The server is there to transcribe and for nothing else. */
+  readonly isDedicated: boolean;
+}
+
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Speech {
+  const versioned = withVersion(upstream);
+  const models =
+    kind === "ollama"
+      ? { upstream, listNames: listTags }
+      : { upstream: versioned, listNames: listCards };
+  return {
+    modelFor: createSpeechModels({ ...models, isDedicated }),
+    transcribe: (upload, signal) => transcribe(versioned, upload, signal),
+  };
+}
+
+async function transcribe(
+  upstream: Upstream,
+  upload: TranscriptionUpload,
+  signal: AbortSignal,
+): Promise<SpeechAnswer> {
+  const response = await callUpstream(upstream, {
+    path: "/audio/transcriptions",
+    upload,
+    stream: false,
+    signal,
+  });
+  if (response.status < 200 || response.status >= 300) {
+    const refusal = await readRefusal(response, readErrorMessage);
+    signal.throwIfAborted();
+    throw concealError(refusalError(refusal), upstream);
+  }
+  const concealed = <Result>(reading: Promise<Result>) => reading.catch(concealing(upstream));
+  return {
+    whole: (format) => concealed(readWhole(response, format)),
+    events: (format) => concealed(readEvents(upstream, response, format)),
+  };
+}
+
+function concealing(upstream: Upstream): (thrown: unknown) => never {
+  return (thrown) => {
+    throw thrown instanceof ServiceError ? concealError(thrown, upstream) : thrown;
+  };
+}
+
+async function readWhole(
+  response: UpstreamResponse,
+  format: TranscriptFormat,
+): Promise<Transcript> {
+  const { contentType } = response;
+  const body = await response.text(MAX_ANSWER_BYTES);
+  return readTranscript({ contentType, body, readError: readChunkError }, format);
+}
+
+async function readEvents(
+  upstream: Upstream,
+  response: UpstreamResponse,
+  format: TranscriptFormat,
+): Promise<ChatEvents> {
+  if (!/^text\/event-stream/i.test(response.contentType ?? "")) {
+    return onlyBatch(await readWhole(response, format));
+  }
+  const { maxEventBytes, idleTimeoutMs } = upstream.limits;
+  const reader = createTranscriptReader(maxEventBytes, readChunkError);
+  const events = new UpstreamEvents(limitIdle(response, idleTimeoutMs), { reader, upstream });
+  // A stream that fails before it has said anything is no answer: the status is still free to say so.
+  const first = (await events.peek()).find((event) => event.type !== "start");
+  if (first?.type === "error") throw first.error;
+  return events;
+}
+
+async function* onlyBatch(transcript: Transcript): ChatEvents {
+  yield transcriptEvents(transcript);
+}

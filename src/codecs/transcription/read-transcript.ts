@@ -1,0 +1,126 @@
+import type { ChatEvent, Usage } from "../../core/chat-event.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { TranscriptFormat } from "../../core/transcription.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { EventWriter } from "../event-writer.ts";
+import { readTranscriptUsage } from "./transcript-usage.ts";
+
+/** A whole answer, checked and fit for the client. */
+export interface Transcript {
+  readonly body: string;
+  readonly contentType: string;
+  /** What was said, for an estimate of its tokens; with srt and vtt its times too. */
+  readonly text: string;
+  /** Undefined when the server counts no tokens. */
+  readonly usage: Usage | undefined;
+  /** The fields of a JSON answer. */
+  readonly fields: JsonObject;
+}
+
+export interface TranscriptAnswer {
+  readonly contentType: string | undefined;
+  readonly body: string;
+  /** The error that a JSON answer is; undefined when it is none. */
+  readonly readError: (answer: JsonObject) => ServiceError | undefined;
+}
+
+const JSON_TYPE = "application/json";
+const TEXT_TYPE = "text/plain; charset=utf-8";
+
+/**
+ * Reads a whole answer in the format that was asked for. Throws the error that it reports, `upstream_error` when it is
+ * something else, `unsupported_parameter` when the server has passed over the format.
+ */
+export function readTranscript(answer: TranscriptAnswer, format: TranscriptFormat): Transcript {
+  switch (format) {
+    case "json":
+    case "verbose_json":
+    case "diarized_json":
+      return readJson(answer);
+    case "text":
+    case "srt":
+    case "vtt":
+      return readText(answer, format);
+  }
+}
+
+function readJson({ body, readError }: TranscriptAnswer): Transcript {
+  const answer = parseJson(body);
+  if (!isJsonObject(answer)) throw garbled();
+  const error = readError(answer);
+  if (error !== undefined) throw error;
+  const { text, duration, usage } = answer;
+  if (typeof text !== "string") throw garbled();
+  // vLLM tells the duration as a text.
+  const seconds = typeof duration === "string" ? Number(duration) : Number.NaN;
+  return {
+    body: Number.isFinite(seconds) ? JSON.stringify({ ...answer, duration: seconds }) : body,
+    contentType: JSON_TYPE,
+    text,
+    usage: readTranscriptUsage(usage),
+    fields: answer,
+  };
+}
+
+function readText(answer: TranscriptAnswer, format: "text" | "srt" | "vtt"): Transcript {
+  const text = plainText(answer, format);
+  if (!isIn(format, text)) throw garbled();
+  return { body: text, contentType: TEXT_TYPE, text, usage: undefined, fields: {} };
+}
+
+/** Some servers wrap the text in JSON. */
+function plainText(
+  { contentType = "", body, readError }: TranscriptAnswer,
+  format: "text" | "srt" | "vtt",
+): string {
+  if (/\bhtml\b/i.test(contentType)) throw garbled();
+  if (!/\bjson\b/i.test(contentType)) return body;
+  const answer = parseJson(body);
+  if (typeof answer === "string") return answer;
+  if (!isJsonObject(answer)) throw garbled();
+  const error = readError(answer);
+  if (error !== undefined) throw error;
+  const { text } = answer;
+  if (typeof text !== "string") throw garbled();
+  if (format === "text") return text;
+  throw new ServiceError(
+    "unsupported_parameter",
+    `The server that transcribes does not know the response_format '${format}'; use json or text.`,
+    { param: "response_format" },
+  );
+}
+
+function isIn(format: "text" | "srt" | "vtt", text: string): boolean {
+  switch (format) {
+    case "text":
+      return true;
+    case "srt":
+      return text.trim() === "" || text.includes("-->");
+    case "vtt":
+      return text.trimStart().startsWith("WEBVTT");
+  }
+}
+
+/** A whole answer as the events of a stream, for a client that asked for one of a server that has none. */
+export function transcriptEvents({ text, usage, fields }: Transcript): readonly ChatEvent[] {
+  const writer = new EventWriter();
+  writer.start();
+  writer.delta("text", text, undefined);
+  writer.end({ type: "finish", reason: "stop", usage, extra: { text, usage: fields["usage"] } });
+  return writer.take();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function garbled(): ServiceError {
+  return new ServiceError(
+    "upstream_error",
+    "The server answered with something else than a transcript.",
+  );
+}

@@ -1,0 +1,27 @@
+import type { Usage } from "../../core/chat-event.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+
+/** The tokens of a `usage` object; undefined when it tells a duration, or nothing. */
+export function readTranscriptUsage(usage: JsonValue | undefined): Usage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const { input_tokens, output_tokens } = usage;
+  if (!isCount(input_tokens) || !isCount(output_tokens)) return undefined;
+  return { inputTokens: input_tokens, outputTokens: output_tokens };
+}
+
+/** The figures of a vLLM stream in the words of OpenAI's; undefined when there are none. */
+export function toTokenUsage(usage: JsonValue | undefined): JsonObject | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const { prompt_tokens, completion_tokens } = usage;
+  if (!isCount(prompt_tokens) || !isCount(completion_tokens)) return undefined;
+  return {
+    type: "tokens",
+    input_tokens: prompt_tokens,
+    output_tokens: completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+  };
+}
+
+function isCount(value: JsonValue | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,92 @@
+import { ServiceError } from "../core/service-error.ts";
+import { watchTime } from "../lib/watch-time.ts";
+
+/** A body that is read piece by piece. */
+export interface BodyStream extends AsyncIterable<Uint8Array> {
+  /** True once it has been read to its end. */
+  readonly isRead: () => boolean;
+}
+
+export interface BodyStreamLimits {
+  readonly maxBytes: number;
+  /** The setting that says so, for the operator. */
+  readonly setting: string;
+}
+
+/** How long the client may be waited for in all, and a millisecond more for each of these many bytes it has sent. */
+const WAIT_BASE_MS = 20_000;
+const WAIT_BYTES_PER_MS = 1;
+
+type Step = IteratorResult<Uint8Array, undefined>;
+
+/**
+ * The body of a request while it arrives, pulled as fast as its reader takes it. Only the time spent waiting for the
+ * client counts against it. The iterator throws `request_too_large`, `request_timeout`, or `invalid_value` when the
+ * client has broken off. Throws `request_too_large` at once when the announced length is over the limit.
+ *
+ * @param onBroken called when the client has broken off.
+ */
+export function readBodyStream(
+  request: Request,
+  limits: BodyStreamLimits,
+  onBroken: () => void,
+): BodyStream {
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  if (announced > limits.maxBytes) throw tooLarge(limits);
+  let isRead = request.body === null;
+  let bytes = 0;
+  let waitedMs = 0;
+
+  async function* read(): AsyncGenerator<Uint8Array, undefined> {
+    const reader = request.body?.getReader();
+    if (reader === undefined) return;
+    try {
+      for (;;) {
+        const startedAt = performance.now();
+        const leftMs = WAIT_BASE_MS + bytes / WAIT_BYTES_PER_MS - waitedMs;
+        const { done, value } = await within(leftMs, reader.read() as Promise<Step>, onBroken);
+        waitedMs += performance.now() - startedAt;
+        if (done === true) break;
+        bytes += value.byteLength;
+        if (bytes > limits.maxBytes) throw tooLarge(limits);
+        yield value;
+      }
+      isRead = true;
+    } finally {
+      // What is left of it is nobody's any more.
+      if (!isRead) reader.cancel().catch(() => {});
+    }
+  }
+  return { isRead: () => isRead, [Symbol.asyncIterator]: read };
+}
+
+function within(timeoutMs: number, reading: Promise<Step>, onBroken: () => void): Promise<Step> {
+  return new Promise((resolve, reject) => {
+    const endsAt = performance.now() + timeoutMs;
+    const stopWatching = watchTime((now) => {
+      if (now < endsAt) return;
+      stopWatching();
+      reject(
+        new ServiceError("request_timeout", "The body took too long to arrive; send it again."),
+      );
+    });
+    reading.then(
+      (step) => {
+        stopWatching();
+        resolve(step);
+      },
+      (cause: unknown) => {
+        stopWatching();
+        onBroken();
+        reject(new ServiceError("invalid_value", "The body broke off before its end.", { cause }));
+      },
+    );
+  });
+}
+
+function tooLarge({ maxBytes, setting }: BodyStreamLimits): ServiceError {
+  return new ServiceError(
+    "request_too_large",
+    `The body is larger than ${maxBytes} bytes; the operator sets ${setting}.`,
+  );
+}

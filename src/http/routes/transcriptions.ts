@@ -1,0 +1,125 @@
+import { encodeError } from "../../codecs/chat-completions/encode-error.ts";
+import { createTranscriptEncoder } from "../../codecs/transcription/transcript-encoder.ts";
+import {
+  transcriptEventSchema,
+  transcriptionRequestSchema,
+  transcriptionSchema,
+} from "../../codecs/transcription/wire.ts";
+import type { ChatEvents } from "../../core/chat-event.ts";
+import type { Deps } from "../../deps.ts";
+import type { OpenCall } from "../../gateway/open-calls.ts";
+import { transcribe } from "../../gateway/transcribe.ts";
+import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../documentation.ts";
+import { chatErrorForm } from "../error-response.ts";
+import { isSettledWithin } from "../is-settled-within.ts";
+import { logInternalError } from "../log-internal-error.ts";
+import { multipartBoundary } from "../multipart-boundary.ts";
+import { openQuietCall } from "../open-quiet-call.ts";
+import { type BodyStream, readBodyStream } from "../read-body-stream.ts";
+import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
+import { openTranscriptionUpload } from "../transcription-upload.ts";
+import { writeEventStream } from "../write-event-stream.ts";
+
+const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
+
+const createTranscription: RouteDefinition = {
+  method: "post",
+  path: "/v1/audio/transcriptions",
+  operationId: "createTranscription",
+  tags: ["Audio"],
+  summary: "Turn speech into text",
+  description:
+    "The form goes to the server that transcribes while it arrives, with all its fields. With `stream` true the answer " +
+    "is a server-sent event stream that ends with `transcript.text.done`; an error after its start is an event with " +
+    "`error`. Silence is filled with comment lines.",
+  security: KEY_SECURITY,
+  request: {
+    body: {
+      required: true,
+      content: { "multipart/form-data": { schema: transcriptionRequestSchema } },
+    },
+  },
+  responses: {
+    200: {
+      description: "The transcript in the format asked for, or its stream when `stream` is true.",
+      content: {
+        "application/json": {
+          schema: transcriptionSchema,
+          example: { text: "Hello there.", usage: { type: "duration", seconds: 2 } },
+        },
+        "text/plain": { schema: { type: "string", description: "With text, srt and vtt." } },
+        "text/event-stream": { schema: transcriptEventSchema },
+      },
+    },
+    ...AUDIO_ERRORS,
+    415: refusal("The body is no multipart form with a boundary."),
+  },
+};
+
+const STREAM_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  "x-accel-buffering": "no",
+};
+
+/** `POST /v1/audio/transcriptions`. */
+export function transcriptionsRoutes(deps: Deps): Router {
+  const router = createRouter(chatErrorForm);
+  const limits = {
+    maxBytes: deps.settings.GATEWAY_MAX_AUDIO_BYTES,
+    setting: "GATEWAY_MAX_AUDIO_BYTES",
+  };
+  router.add(createTranscription, async (context) => {
+    const { raw } = context.req;
+    const caller = deps.authenticate(raw.headers, context.env.arrivedAt);
+    const boundary = multipartBoundary(raw.headers);
+    const open = openQuietCall(deps, context);
+    let body: BodyStream | undefined;
+    try {
+      body = readBodyStream(raw, limits, open.abort);
+      const { modelFor } = deps.gateway.speech;
+      const upload = openTranscriptionUpload({ body, boundary, modelFor });
+      const { requestId, arrivedAt } = context.env;
+      const { signal } = open;
+      const call = { requestId, caller, channel: "audio" as const, startedAt: arrivedAt, signal };
+      const reply = await transcribe(deps.gateway, call, upload);
+      if (reply.kind === "stream") return await streamTranscript(deps, context, open, reply.events);
+      open.close();
+      const { body: text, contentType } = reply.answer;
+      return new Response(text, { headers: { "content-type": contentType } });
+    } catch (thrown) {
+      open.close();
+      const response = router.refuse(thrown, context);
+      // The rest of a body that was refused unread must not be taken for the next request.
+      if (body?.isRead() !== true) response.headers.set("connection", "close");
+      return response;
+    }
+  });
+  return router;
+}
+
+async function streamTranscript(
+  { settings, log }: Deps,
+  { env }: RequestContext,
+  open: OpenCall,
+  events: Promise<ChatEvents>,
+): Promise<Response> {
+  const keepaliveMs = settings.STREAM_KEEPALIVE_MS;
+  // As long as the server has said nothing the status is still free for an error. Past that the stream begins.
+  const begun = await isSettledWithin(events, keepaliveMs);
+  const stream = writeEventStream({
+    events,
+    createEncoder: () => createTranscriptEncoder(encodeError),
+    keepalive: ": keepalive\n\n",
+    beginsSilent: !begun,
+    abort: open.abort,
+    report(error) {
+      // What breaks because the client left is no failure.
+      if (!open.signal.aborted) logInternalError(log, error, env.requestId);
+    },
+    onEnd: open.close,
+    keepaliveMs,
+    slowClientMs: settings.SLOW_CLIENT_TIMEOUT_MS,
+  });
+  return new Response(stream, { headers: STREAM_HEADERS });
+}

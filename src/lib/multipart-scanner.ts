@@ -1,0 +1,159 @@
+/** A body that is no multipart form. Its message says why, for the sender. */
+export class BrokenForm extends Error {
+  override readonly name = "BrokenForm";
+}
+
+/** What a form says, in its order: `part data* part data* … end`. */
+export type FormToken =
+  | FormPart
+  | { readonly type: "data"; readonly bytes: Uint8Array }
+  | { readonly type: "end" };
+
+export interface FormPart {
+  readonly type: "part";
+  readonly name: string;
+  /** It has a file name, so that it is a file and no text field. */
+  readonly isFile: boolean;
+  /** The header lines as they came, without the empty line behind them. */
+  readonly head: Uint8Array;
+}
+
+const LINE_END = "\r\n";
+const HEAD_END = "\r\n\r\n";
+const MAX_PREAMBLE_BYTES = 64 * 1024;
+const MAX_HEAD_BYTES = 16 * 1024;
+/** White space that may stand behind a delimiter. */
+const MAX_PADDING_BYTES = 256;
+const MAX_PARTS = 1_000;
+
+type State = "preamble" | "delimiter" | "head" | "data" | "end";
+
+/**
+ * Reads a multipart form while it arrives. Bytes may be cut anywhere; of the contents nothing is held back but what
+ * may be the beginning of a delimiter. Throws `BrokenForm`.
+ */
+export class MultipartScanner {
+  readonly #delimiter: Buffer;
+  #state: State = "preamble";
+  /** Read but not yet understood. A line end is put before the first delimiter, which has none. */
+  #rest: Buffer = Buffer.from(LINE_END);
+  #preambleBytes = 0;
+  #parts = 0;
+
+  constructor(boundary: string) {
+    this.#delimiter = Buffer.from(`${LINE_END}--${boundary}`, "latin1");
+  }
+
+  read(bytes: Uint8Array): readonly FormToken[] {
+    if (this.#state === "end") return [];
+    this.#rest = this.#rest.length === 0 ? view(bytes) : Buffer.concat([this.#rest, bytes]);
+    const tokens: FormToken[] = [];
+    while (this.#step(tokens)) {
+      // A step takes something off the rest, until there is too little for another.
+    }
+    return tokens;
+  }
+
+  /** The body is over. */
+  end(): void {
+    if (this.#state !== "end") throw new BrokenForm("it ends before its closing boundary");
+  }
+
+  #step(tokens: FormToken[]): boolean {
+    switch (this.#state) {
+      case "preamble":
+        return this.#skipPreamble();
+      case "delimiter":
+        return this.#readDelimiterEnd(tokens);
+      case "head":
+        return this.#readHead(tokens);
+      case "data":
+        return this.#readData(tokens);
+      case "end":
+        return false;
+    }
+  }
+
+  #skipPreamble(): boolean {
+    const at = this.#rest.indexOf(this.#delimiter);
+    const skipped = at < 0 ? this.#surelyData() : at;
+    this.#preambleBytes += skipped;
+    if (this.#preambleBytes > MAX_PREAMBLE_BYTES) {
+      throw new BrokenForm("its boundary is not the one that the Content-Type header names");
+    }
+    return this.#passDelimiter(at, skipped);
+  }
+
+  #readData(tokens: FormToken[]): boolean {
+    const at = this.#rest.indexOf(this.#delimiter);
+    const length = at < 0 ? this.#surelyData() : at;
+    if (length > 0) tokens.push({ type: "data", bytes: this.#rest.subarray(0, length) });
+    return this.#passDelimiter(at, length);
+  }
+
+  /** How much of the rest cannot be the beginning of a delimiter. */
+  #surelyData(): number {
+    return Math.max(0, this.#rest.length - this.#delimiter.length + 1);
+  }
+
+  #passDelimiter(at: number, taken: number): boolean {
+    const isFound = at >= 0;
+    this.#rest = this.#rest.subarray(isFound ? at + this.#delimiter.length : taken);
+    if (isFound) this.#state = "delimiter";
+    return isFound;
+  }
+
+  /** Behind a delimiter comes `--`, which ends the form, or the line's end. */
+  #readDelimiterEnd(tokens: FormToken[]): boolean {
+    if (this.#rest.length < 2) return false;
+    if (this.#rest.toString("latin1", 0, 2) === "--") {
+      this.#state = "end";
+      this.#rest = Buffer.alloc(0);
+      tokens.push({ type: "end" });
+      return false;
+    }
+    const at = this.#rest.indexOf(LINE_END);
+    const padding = this.#rest.toString("latin1", 0, at < 0 ? this.#rest.length : at);
+    if (!/^[ \t]*\r?$/.test(padding) || padding.length > MAX_PADDING_BYTES) {
+      throw new BrokenForm("a boundary is followed by something else");
+    }
+    if (at < 0) return false;
+    // The line's end stays: with an empty head it is the first half of the head's end.
+    this.#rest = this.#rest.subarray(at);
+    this.#state = "head";
+    return true;
+  }
+
+  #readHead(tokens: FormToken[]): boolean {
+    const at = this.#rest.indexOf(HEAD_END);
+    if ((at < 0 ? this.#rest.length : at) > MAX_HEAD_BYTES) {
+      throw new BrokenForm("the headers of a part are too long");
+    }
+    if (at < 0) return false;
+    this.#parts += 1;
+    if (this.#parts > MAX_PARTS) throw new BrokenForm("it has too many parts");
+    tokens.push(readPart(this.#rest.subarray(LINE_END.length, Math.max(at, LINE_END.length))));
+    this.#rest = this.#rest.subarray(at + HEAD_END.length);
+    this.#state = "data";
+    return true;
+  }
+}
+
+function readPart(head: Buffer): FormPart {
+  const lines = head.toString("utf8").split(LINE_END);
+  const disposition = lines.find((line) => /^content-disposition\s*:/i.test(line)) ?? "";
+  const name = parameter(disposition, "name");
+  if (name === undefined) throw new BrokenForm("a part has no name");
+  const isFile = /;\s*filename\*?\s*=/i.test(disposition);
+  return { type: "part", name, isFile, head };
+}
+
+function parameter(disposition: string, name: string): string | undefined {
+  const pattern = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s"]+))`, "i");
+  const [, quoted, plain] = pattern.exec(disposition) ?? [];
+  return quoted?.replace(/\\(.)/g, "$1") ?? plain;
+}
+
+function view(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
