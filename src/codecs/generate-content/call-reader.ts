@@ -3,6 +3,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { rawMember } from "../../lib/raw-json.ts";
 import type { EventWriter } from "../event-writer.ts";
+import { compactJson } from "./compact-json.ts";
 import { PartialArguments } from "./partial-arguments.ts";
 
 /** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
@@ -55,7 +56,9 @@ export class CallReader {
     if (this.#open === undefined) return;
     const { block, partial } = this.#open;
     this.#open = undefined;
-    this.#writer.callDelta(block, args === undefined || args === "null" ? partial.toText() : args);
+    const isWhole = args !== undefined && args !== "null";
+    // The vendor lays its whole answers out over many lines.
+    this.#writer.callDelta(block, isWhole ? compactJson(args) : partial.toText());
     this.#writer.endCall(block);
   }
 
