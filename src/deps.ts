@@ -6,6 +6,7 @@ import { hashApiKeyUnder } from "./access/hash-api-key.ts";
 import { evaluationState, type LicenseState } from "./access/license-state.ts";
 import { openInstallation } from "./access/open-installation.ts";
 import { openSecret } from "./access/secret.ts";
+import { loadModelsFile, type ModelOverrides } from "./backends/models-file.ts";
 import { createRegistry } from "./backends/registry.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Caller } from "./core/caller.ts";
@@ -47,20 +48,26 @@ export interface Deps {
 
 /** The composition root: opens the store, brings it up to date, and builds every part once. */
 export async function buildDeps(settings: Settings, log: Log): Promise<Deps> {
+  const overrides = await loadModelsFile(settings.MODELS_FILE);
   const database = await openDatabase(settings, log);
   try {
-    return await buildOn(database, settings, log);
+    return await buildOn(database, settings, log, overrides);
   } catch (thrown) {
     await database.close();
     throw thrown;
   }
 }
 
-async function buildOn(database: Database, settings: Settings, log: Log): Promise<Deps> {
+async function buildOn(
+  database: Database,
+  settings: Settings,
+  log: Log,
+  overrides: ModelOverrides,
+): Promise<Deps> {
   const clock = systemClock;
   const { keys, installedAt, issuedKey } = await openStore(database, settings, log);
   const journal = await openUsageJournal({ settings, database, log, clock });
-  const registry = createRegistry({ settings, log, clock });
+  const registry = createRegistry({ settings, overrides, log, clock });
   registry.models.start();
   const stopping = new AbortController();
   const timeoutSeconds = settings.GATEWAY_REQUEST_TIMEOUT ?? settings.LLM_REQUEST_TIMEOUT;
@@ -77,6 +84,7 @@ async function buildOn(database: Database, settings: Settings, log: Log): Promis
       journal,
       clock,
       defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
+      fallbacks: settings.MODEL_FALLBACKS,
     },
     openCalls: createOpenCalls(timeoutSeconds * 1000),
     authenticate: (headers, now) => authenticate(headers, keys, now),

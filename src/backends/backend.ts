@@ -1,15 +1,12 @@
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 
-/** A chat model as `GET /v1/models` lists it. */
-export interface Model {
-  /** What clients call it. */
-  readonly id: string;
-  /** The backend that answers for it. */
-  readonly backend: string;
-  /** Unix seconds; 0 when the engine does not tell. */
-  readonly created: number;
-  readonly ownedBy: string;
+/** What vendors call the amounts of thinking, weakest first. Which of them a model takes differs from model to model. */
+export const VENDOR_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+export type VendorEffort = (typeof VENDOR_EFFORTS)[number];
+
+/** What a model can do, and how it wants to be asked. Known from its engine, from its name or from `MODELS_FILE`. */
+export interface ModelTraits {
   /** Tokens of prompt and answer together; undefined when the engine does not tell. */
   readonly contextLength: number | undefined;
   /** Tokens one answer may have at most; undefined when only the context limits it. */
@@ -19,7 +16,27 @@ export interface Model {
   /** It reads documents such as PDFs. */
   readonly documents: boolean;
   readonly audio: boolean;
+  /** It can think before it answers. */
   readonly thinking: boolean;
+  /** How a cloud has it told to think: the older ones by a budget of tokens, the newer ones by a word. */
+  readonly generation?: "older" | "newer" | undefined;
+  /** The efforts it takes, weakest first. Without `none` it cannot be kept from thinking. */
+  readonly efforts?: readonly VendorEffort[] | undefined;
+  /** False when it refuses temperature, top_p and top_k whatever it does. */
+  readonly sampling?: boolean | undefined;
+  /** Which of its vendor's interfaces it answers on; `chat` where a vendor has one alone. */
+  readonly api?: "chat" | "responses" | undefined;
+}
+
+/** A chat model as `GET /v1/models` lists it. */
+export interface Model extends ModelTraits {
+  /** What clients call it. */
+  readonly id: string;
+  /** The backend that answers for it. */
+  readonly backend: string;
+  /** Unix seconds; 0 when the engine does not tell. */
+  readonly created: number;
+  readonly ownedBy: string;
 }
 
 /** What one call to an engine needs beside the request. */

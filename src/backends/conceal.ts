@@ -8,8 +8,8 @@ const MAX_MESSAGE_LENGTH = 2_000;
 export function concealError(error: ServiceError, upstream: Upstream): ServiceError {
   const message = conceal(error.message, upstream);
   if (message === error.message) return error;
-  const { code, param, retryAfterSeconds, shouldRetry, cause } = error;
-  return new ServiceError(code, message, { param, retryAfterSeconds, shouldRetry, cause });
+  // Beside its words an error's details hold nothing of the engine's.
+  return new ServiceError(error.code, message, error);
 }
 
 function conceal(message: string, { address, secrets }: Upstream): string {

@@ -1,32 +1,59 @@
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { Effort } from "../core/effort.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Model } from "./backend.ts";
+import { type Model, VENDOR_EFFORTS, type VendorEffort } from "./backend.ts";
+import { type Condition, holds } from "./conditions.ts";
 
 /** What an engine is told: nothing (its own default), thinking off or on, or how much. */
-type EffortSetting = "default" | "off" | "on" | "low" | "medium" | "high";
+export type EffortSetting = "default" | "off" | "on" | "low" | "medium" | "high" | "max";
+
+type SaidSetting = Exclude<EffortSetting, "default">;
 
 /** One row of the specification's table of reasoning efforts. */
 export interface EffortRule {
   readonly table: Readonly<Record<Effort, EffortSetting>>;
-  /** The fields of the body that say it, given the client's own further fields. */
-  readonly fields: (
-    setting: Exclude<EffortSetting, "default">,
-    model: Model,
-    extra: JsonObject,
-  ) => JsonObject;
+  /** Calls to which nothing is said, whatever the table says. */
+  readonly unless?: readonly Condition[];
+  /** Calls on which a model that would think does not, as far as it can be kept from it. */
+  readonly offWhen?: readonly Condition[];
+  /** The fields of the body that say it. */
+  readonly fields: (setting: SaidSetting, model: Model, request: ChatRequest) => JsonObject;
 }
 
-/** The request with its effort said in the engine's own fields. Unset stays unsaid. */
-export function applyEffortRule(
+/** What an engine is told of the effort of a call. */
+export function decideEffort(
   request: ChatRequest,
   model: Model,
-  { table, fields }: EffortRule,
+  { table, unless = [], offWhen = [] }: EffortRule,
+): EffortSetting {
+  if (request.effort === undefined) return "default";
+  const situation = { request, model, thinks: true };
+  if (unless.some((condition) => holds(condition, situation))) return "default";
+  const setting = table[request.effort];
+  const isOff = setting !== "default" && offWhen.some((condition) => holds(condition, situation));
+  return isOff ? "off" : setting;
+}
+
+/** The request with its effort said in the engine's own fields. The default stays unsaid. */
+export function sayEffort(
+  request: ChatRequest,
+  model: Model,
+  { setting, rule }: { readonly setting: EffortSetting; readonly rule: EffortRule },
 ): ChatRequest {
-  const { effort, ...rest } = request;
-  const setting = effort === undefined ? "default" : table[effort];
+  const { effort: _effort, ...rest } = request;
   if (setting === "default") return rest;
   const { extra = {} } = request.parameters;
-  const said = fields(setting, model, extra);
+  const said = rule.fields(setting, model, request);
+  if (Object.keys(said).length === 0) return rest;
   return { ...rest, parameters: { ...request.parameters, extra: { ...extra, ...said } } };
+}
+
+/** The word a model takes that comes closest to what is wanted, rather less than more; undefined when it takes none. */
+export function nearestEffort(
+  wanted: VendorEffort,
+  { efforts = [] }: Model,
+): VendorEffort | undefined {
+  const strength = (effort: VendorEffort) => VENDOR_EFFORTS.indexOf(effort);
+  const thinking = efforts.filter((effort) => effort !== "none");
+  return thinking.findLast((effort) => strength(effort) <= strength(wanted)) ?? thinking[0];
 }

@@ -22,7 +22,7 @@ const MARGIN_TOKENS = 16;
 const UNSURE_OUTPUT_TOKENS = 256;
 
 /**
- * Cuts the output limit to what fits the model's context beside the prompt. A prompt that surely fits costs an estimate
+ * Cuts the output limit to the model's longest answer and to what fits its context beside the prompt. A prompt that surely fits costs an estimate
  * alone; a close one is counted by the engine. Throws `context_length_exceeded` when the prompt alone is too long.
  */
 export async function fitOutput(
@@ -31,7 +31,8 @@ export async function fitOutput(
   { defaultMaxOutputTokens, ...options }: FitOptions,
 ): Promise<FittedRequest> {
   const { backend, model } = target;
-  const wanted = request.parameters.maxOutputTokens ?? defaultMaxOutputTokens;
+  const asked = request.parameters.maxOutputTokens ?? defaultMaxOutputTokens;
+  const wanted = Math.min(asked, model.maxOutputTokens ?? asked);
   const estimate = estimateInputTokens(request);
   const { contextLength } = model;
   if (contextLength === undefined || estimate + wanted + MARGIN_TOKENS <= contextLength) {

@@ -2,6 +2,7 @@ import { ServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend, Model } from "./backend.ts";
+import type { ModelOverrides } from "./models-file.ts";
 
 /** A model and the backend that answers for it. */
 export interface Target {
@@ -16,6 +17,8 @@ export interface ModelCatalog {
    * is there. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
    */
   readonly resolve: (name: string | undefined) => Target | Promise<Target>;
+  /** The model of this very name, as it was last heard of; undefined when none is listed under it. */
+  readonly find: (name: string) => Target | undefined;
   /** All models, as they were last heard of; asks the backends first when none is known. */
   readonly list: () => Promise<readonly Model[]>;
   /** Whether the local engine answers. As of a moment ago; soon, whatever the engine does. Never throws. */
@@ -31,6 +34,8 @@ export interface CatalogOptions {
   /** The local engine comes first: the default model is its, and so is the reachability. */
   readonly backends: readonly [Backend, ...Backend[]];
   readonly defaultModel: string | undefined;
+  /** What the operator says of single models, by their ids. */
+  readonly overrides?: ModelOverrides | undefined;
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -53,7 +58,7 @@ interface BackendState {
 }
 
 export function createModelCatalog(options: CatalogOptions): ModelCatalog {
-  const { backends, defaultModel, log } = options;
+  const { backends, defaultModel, overrides, log } = options;
   const states: readonly BackendState[] = backends.map((backend) => ({
     backend,
     models: [],
@@ -66,19 +71,24 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
 
   const refreshBackend = async (state: BackendState): Promise<void> => {
     try {
-      state.models = await state.backend.listModels(AbortSignal.timeout(REFRESH_TIMEOUT_MS));
+      const models = await state.backend.listModels(AbortSignal.timeout(REFRESH_TIMEOUT_MS));
+      state.models = models.map((model) => ({ ...model, ...overridesOf(overrides, model) }));
       state.failure = undefined;
+      index();
     } catch (thrown) {
       // What it had is kept: it may be back in a moment, and a call finds out by itself.
       if (state.failure === undefined) logFailure(log, state.backend, thrown);
       state.failure = thrown;
     }
   };
+  // After each backend: the models of one must not wait for another that is slow or away.
+  const index = () => {
+    targets = indexTargets(states);
+    const firstLocal = states[0]?.models[0]?.id;
+    fallback = targets.get(defaultModel ?? "") ?? targets.get(firstLocal ?? "");
+  };
   const refreshAll = async (): Promise<void> => {
     await Promise.all(states.map(refreshBackend));
-    targets = indexTargets(states);
-    const first = states[0]?.models[0]?.id ?? targets.keys().next().value;
-    fallback = targets.get(defaultModel ?? "") ?? targets.get(first ?? "");
   };
   const refresh = (): Promise<void> => {
     refreshing ??= refreshAll().finally(() => {
@@ -89,7 +99,7 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
   const resolveAfterRefresh = async (name: string | undefined): Promise<Target> => {
     await refresh();
     const target = (name === undefined ? undefined : targets.get(name)) ?? fallback;
-    if (target === undefined) throw noModel(states);
+    if (target === undefined) throw noModel(states, targets.size > 0);
     return target;
   };
 
@@ -100,9 +110,12 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
       if (name?.startsWith(ASSISTANT_PREFIX) === true) throw noAssistant(name);
       return fallback ?? resolveAfterRefresh(name);
     },
+    find: (name) => targets.get(name),
     async list() {
-      if (fallback === undefined) await refresh();
-      return states.flatMap(({ models }) => models);
+      if (targets.size === 0) await refresh();
+      return states.flatMap(({ backend, models }) =>
+        models.filter(({ id }) => targets.get(id)?.backend === backend),
+      );
     },
     reachable: createReachability(backends[0], options.clock),
     refresh,
@@ -132,6 +145,12 @@ function indexTargets(states: readonly BackendState[]): Map<string, Target> {
   }
   for (const [name, target] of shortNames) if (!targets.has(name)) targets.set(name, target);
   return targets;
+}
+
+function overridesOf(overrides: ModelOverrides | undefined, { id }: Model) {
+  if (overrides === undefined) return undefined;
+  const shortName = id.endsWith(DEFAULT_TAG) ? id.slice(0, -DEFAULT_TAG.length) : id;
+  return overrides.get(id) ?? overrides.get(shortName);
 }
 
 function createReachability(backend: Backend, clock: Clock): () => Promise<boolean> {
@@ -177,7 +196,14 @@ function noAssistant(name: string): ServiceError {
   });
 }
 
-function noModel(states: readonly BackendState[]): ServiceError {
+/** Nobody is there to answer for a name that is not listed. */
+function noModel(states: readonly BackendState[], areOthersListed: boolean): ServiceError {
+  if (areOthersListed) {
+    return new ServiceError(
+      "upstream_error",
+      "No such model is listed, and there is no default one: the local engine lists none. Take a model of GET /v1/models, or have DEFAULT_CHAT_MODEL name one.",
+    );
+  }
   const failure = states.find((state) => state.failure !== undefined)?.failure;
   if (failure instanceof ServiceError) return failure;
   return new ServiceError(

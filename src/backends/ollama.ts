@@ -30,10 +30,10 @@ export const OLLAMA_EFFORT: EffortRule = {
 export function createOllama(upstream: Upstream, contextLength: number): Backend {
   const engine: ChatEngine = {
     upstream,
-    path: "/api/chat",
+    path: () => "/api/chat",
     codec: ollamaChatClient,
     parameters: LOCAL_PARAMETERS,
-    effort: OLLAMA_EFFORT,
+    effort: () => OLLAMA_EFFORT,
     omissions: [
       { isCause: isThinkingUnsupported, leaveOut: withoutThinking },
       { isCause: isToolsUnsupported, leaveOut: withoutTools },

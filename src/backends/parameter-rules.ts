@@ -1,18 +1,24 @@
 import type { ChatRequest, GenerationParameters } from "../core/chat-request.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Model } from "./backend.ts";
+import { type Condition, holds, type Situation } from "./conditions.ts";
 
 /** What becomes of one parameter on its way to a backend. */
 export type ParameterRule =
   | { readonly rule: "apply" }
   | { readonly rule: "ignore" }
-  /** Cut to what is possible there: to the model's context by `fitOutput`, before the call. */
-  | { readonly rule: "clamp"; readonly to: "context" }
-  /** Sent under another name. */
-  | { readonly rule: "rename"; readonly to: string }
-  /** Left out when that other one is set. */
-  | { readonly rule: "exclusive"; readonly yieldsTo: NumberParameter }
-  | { readonly rule: "only-when"; readonly model: "tools" | "vision" | "thinking" }
+  /** Cut to what is possible there: to the model's context or its longest answer, by `fitOutput`, before the call. */
+  | { readonly rule: "clamp"; readonly to: "context" | "model-limit" }
+  /** Sent under another name to the models for which the condition holds. */
+  | { readonly rule: "rename"; readonly to: string; readonly when: Condition }
+  /** Left out unless all conditions hold. */
+  | { readonly rule: "only-when"; readonly all: readonly Condition[] }
+  /** Left out when that other one is set, and unless all conditions hold. */
+  | {
+      readonly rule: "exclusive";
+      readonly yieldsTo: NumberParameter;
+      readonly all: readonly Condition[];
+    }
   /** Told by the backend's effort rule. */
   | { readonly rule: "effort" };
 
@@ -25,19 +31,24 @@ export interface ParameterTable {
   readonly reasoning_effort: ParameterRule;
   readonly tools: ParameterRule;
   readonly stream: ParameterRule;
-  readonly others: { readonly rule: "apply"; readonly except: readonly string[] };
+  readonly others: OthersRule;
 }
+
+/** What becomes of every further parameter, by its name in the chat-completions format. */
+type OthersRule =
+  | { readonly rule: "apply"; readonly except: readonly string[] }
+  | { readonly rule: "ignore"; readonly forward: readonly string[] };
 
 type NumberParameter = "temperature" | "top_p" | "top_k" | "max_tokens";
 
 /** The column "Local", for both local engines. */
-export const LOCAL_PARAMETERS: ParameterTable = {
+export const LOCAL_PARAMETERS = {
   temperature: { rule: "apply" },
   top_p: { rule: "apply" },
   top_k: { rule: "apply" },
   max_tokens: { rule: "clamp", to: "context" },
   reasoning_effort: { rule: "effort" },
-  tools: { rule: "only-when", model: "tools" },
+  tools: { rule: "only-when", all: ["tool-capable"] },
   stream: { rule: "apply" },
   others: {
     rule: "apply",
@@ -53,9 +64,9 @@ export const LOCAL_PARAMETERS: ParameterTable = {
       "vllm_xargs",
     ],
   },
-};
+} satisfies ParameterTable;
 
-type Field = "temperature" | "topP" | "topK" | "maxOutputTokens";
+type Field = keyof Omit<GenerationParameters, "extra">;
 
 const FIELDS: readonly (readonly [NumberParameter, Field])[] = [
   ["temperature", "temperature"],
@@ -65,14 +76,28 @@ const FIELDS: readonly (readonly [NumberParameter, Field])[] = [
 ];
 const FIELD_OF = Object.fromEntries(FIELDS) as Readonly<Record<NumberParameter, Field>>;
 
-/** The request with a backend's parameter table applied. Effort is left to the effort rule. */
-export function applyParameterRules(
+/** Parameters without a row that have a place of their own in the request; the rest is in `extra`. */
+const OTHER_FIELDS: readonly (readonly [name: string, field: Field])[] = [
+  ["stop", "stop"],
+  ["seed", "seed"],
+  ["presence_penalty", "presencePenalty"],
+  ["frequency_penalty", "frequencyPenalty"],
+  ["response_format", "responseFormat"],
+  ["logprobs", "logprobs"],
+  ["top_logprobs", "topLogprobs"],
+];
+
+type Draft = { -readonly [Name in keyof GenerationParameters]: GenerationParameters[Name] };
+
+/** The request with the row `tools` applied. A passthrough call keeps its tools whatever the table says. */
+export function applyToolRule(
   request: ChatRequest,
   model: Model,
-  table: ParameterTable,
+  { table, passthrough }: { readonly table: ParameterTable; readonly passthrough: boolean },
 ): ChatRequest {
-  const offered = isKept(table.tools, request, model) ? request : withoutTools(request);
-  return { ...offered, parameters: applyToNumbers(request, model, table) };
+  if (passthrough || request.tools.length === 0) return request;
+  const isOffered = isKept(table.tools, { request, model, thinks: false });
+  return isOffered ? request : withoutTools(request);
 }
 
 /** The request without its tools, and without what speaks of them. */
@@ -81,28 +106,29 @@ export function withoutTools(request: ChatRequest): ChatRequest {
   return { ...rest, tools: [] };
 }
 
-function applyToNumbers(
-  request: ChatRequest,
-  model: Model,
+/** What a backend's table leaves of the generation parameters. Effort is left to the effort rule. */
+export function applyParameterRules(
+  situation: Situation,
   table: ParameterTable,
 ): GenerationParameters {
-  const parameters: { -readonly [name in keyof GenerationParameters]: GenerationParameters[name] } =
-    { ...request.parameters };
+  const parameters: Draft = { ...situation.request.parameters };
   const renamed: Record<string, number> = {};
   for (const [name, field] of FIELDS) {
     const rule = table[name];
     const value = parameters[field];
     if (value === undefined) continue;
-    if (rule.rule === "rename") renamed[rule.to] = value;
-    if (rule.rule === "rename" || !isKept(rule, request, model)) delete parameters[field];
+    const isRenamed = rule.rule === "rename" && holds(rule.when, situation);
+    if (isRenamed) renamed[rule.to] = Number(value);
+    if (isRenamed || !isKept(rule, situation)) delete parameters[field];
   }
-  const extra = { ...without(parameters.extra, table.others.except), ...renamed };
+  applyToOthers(parameters, table.others);
+  const extra = { ...parameters.extra, ...renamed };
   if (Object.keys(extra).length === 0) delete parameters.extra;
   else parameters.extra = extra;
   return parameters;
 }
 
-function isKept(rule: ParameterRule, request: ChatRequest, model: Model): boolean {
+function isKept(rule: ParameterRule, situation: Situation): boolean {
   switch (rule.rule) {
     case "apply":
     case "clamp":
@@ -111,13 +137,34 @@ function isKept(rule: ParameterRule, request: ChatRequest, model: Model): boolea
       return true;
     case "ignore":
       return false;
-    case "exclusive":
-      return request.parameters[FIELD_OF[rule.yieldsTo]] === undefined;
     case "only-when":
-      return model[rule.model];
+      return holdAll(rule.all, situation);
+    case "exclusive":
+      return (
+        situation.request.parameters[FIELD_OF[rule.yieldsTo]] === undefined &&
+        holdAll(rule.all, situation)
+      );
   }
 }
 
-function without(extra: JsonObject = {}, names: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(extra).filter(([name]) => !names.includes(name)));
+function holdAll(conditions: readonly Condition[], situation: Situation): boolean {
+  return conditions.every((condition) => holds(condition, situation));
+}
+
+function applyToOthers(parameters: Draft, rule: OthersRule): void {
+  switch (rule.rule) {
+    case "apply":
+      parameters.extra = pick(parameters.extra, (name) => !rule.except.includes(name));
+      return;
+    case "ignore":
+      for (const [name, field] of OTHER_FIELDS) {
+        if (!rule.forward.includes(name)) delete parameters[field];
+      }
+      parameters.extra = pick(parameters.extra, (name) => rule.forward.includes(name));
+      return;
+  }
+}
+
+function pick(extra: JsonObject = {}, isWanted: (name: string) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(extra).filter(([name]) => isWanted(name)));
 }

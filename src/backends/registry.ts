@@ -3,12 +3,14 @@ import type { Clock } from "../lib/clock.ts";
 import { createHttpClient } from "../lib/create-http-client.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
+import { createCloudBackends } from "./cloud-backends.ts";
 import { dedicatedUpstream } from "./dedicated-upstream.ts";
 import { createEmbeddings, type Embeddings } from "./embeddings.ts";
-import { createSpeech, type Speech } from "./speech.ts";
 import { localUpstream } from "./local-upstream.ts";
 import { createModelCatalog, type ModelCatalog } from "./model-catalog.ts";
+import type { ModelOverrides } from "./models-file.ts";
 import { createOllama } from "./ollama.ts";
+import { createSpeech, type Speech } from "./speech.ts";
 import type { Upstream } from "./upstream.ts";
 import { createVllm } from "./vllm.ts";
 
@@ -24,23 +26,29 @@ export interface Registry {
 
 export interface RegistryOptions {
   readonly settings: Settings;
+  /** What `MODELS_FILE` says. */
+  readonly overrides?: ModelOverrides | undefined;
   readonly log: Log;
   readonly clock: Clock;
 }
 
 /** Builds the backends that the settings name. */
-export function createRegistry({ settings, log, clock }: RegistryOptions): Registry {
+export function createRegistry({ settings, overrides, log, clock }: RegistryOptions): Registry {
   const client = createHttpClient();
   const localServer = localUpstream({ settings, client, clock, log });
   const local = createLocal(settings, localServer);
+  const limits = { ...localServer.limits, retries: settings.GATEWAY_RETRIES };
+  const clouds = createCloudBackends(settings, { shared: { client, clock, limits }, log });
+  const backends = [local, ...clouds] as const;
   const models = createModelCatalog({
-    backends: [local],
+    backends,
     defaultModel: settings.DEFAULT_CHAT_MODEL,
+    overrides,
     log,
     clock,
   });
   return {
-    backends: [local],
+    backends,
     models,
     embeddings: createEmbedder(settings, localServer),
     speech: createTranscriber(settings, localServer),

@@ -5,9 +5,13 @@ import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
-import { applyEffortRule, type EffortRule } from "./effort-rule.ts";
+import { decideEffort, type EffortRule, sayEffort } from "./effort-rule.ts";
 import { fitAfterOverflow } from "./fit-after-overflow.ts";
-import { applyParameterRules, type ParameterTable } from "./parameter-rules.ts";
+import { withMaxOutputTokens } from "./fit-output.ts";
+import type { Omission } from "./omissions.ts";
+import { applyParameterRules, applyToolRule, type ParameterTable } from "./parameter-rules.ts";
+import { readRefusal } from "./read-refusal.ts";
+import type { ReplayMemory } from "./replay-memory.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamEvents } from "./upstream-events.ts";
 import { refusalError, type UpstreamRefusal } from "./upstream-refusal.ts";
@@ -16,25 +20,28 @@ import { refusalError, type UpstreamRefusal } from "./upstream-refusal.ts";
 export interface ChatEngine {
   readonly upstream: Upstream;
   /** Where chat calls go, from the address on. */
-  readonly path: string;
+  readonly path: (model: Model, stream: boolean) => string;
   readonly codec: ClientCodec;
   readonly parameters: ParameterTable;
-  readonly effort: EffortRule;
+  /** The row of the table of efforts that a model belongs to. */
+  readonly effort: (model: Model) => EffortRule;
   readonly omissions: readonly Omission[];
   /** How far a prompt is too long, read from a refusal; undefined when the refusal is about something else. */
   readonly readOverflow: (message: string) => ContextOverflow | undefined;
-}
-
-/** Something that some models refuse and that a call can do without: it is left out, and the call made again. */
-interface Omission {
-  readonly isCause: (message: string) => boolean;
-  readonly leaveOut: (request: ChatRequest) => ChatRequest;
+  /** The longest answer a model gives, read from a refusal of a longer one. */
+  readonly readOutputLimit?: (message: string) => number | undefined;
+  /** What a vendor tells in the body of a refusal and others tell by its status and headers. */
+  readonly readRefusalBody?: (body: string) => Partial<UpstreamRefusal>;
+  /** What a vendor's models need beside the tables. */
+  readonly adapt?: (request: ChatRequest, model: Model) => ChatRequest;
+  /** Gives back to the vendor what it wants replayed and what clients do not carry. */
+  readonly memory?: ReplayMemory;
 }
 
 export interface Chat {
   readonly run: Backend["chat"];
   /** The request as it will be sent, before it is written in the engine's format. */
-  readonly prepare: (request: ChatRequest, model: Model) => ChatRequest;
+  readonly prepare: (request: ChatRequest, model: Model, options: CallOptions) => ChatRequest;
   /** What the engine has now. When that changes, what models have refused is forgotten. */
   readonly noteModels: (models: readonly Model[]) => void;
 }
@@ -44,8 +51,6 @@ type Batch = readonly ChatEvent[];
 const NO_OMISSIONS: ReadonlySet<Omission> = new Set();
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-const MAX_ERROR_BYTES = 64 * 1024;
-const ERROR_BODY_TIMEOUT_MS = 5_000;
 
 /** The one way in which every engine is talked to. */
 export function createChat(engine: ChatEngine): Chat {
@@ -54,32 +59,31 @@ export function createChat(engine: ChatEngine): Chat {
   let listed = "";
 
   const omissionsFor = ({ id }: Model) => refused.get(id) ?? NO_OMISSIONS;
-  const prepare = (request: ChatRequest, model: Model, omitted = omissionsFor(model)) => {
-    let prepared = request;
-    for (const omission of omitted) prepared = omission.leaveOut(prepared);
-    prepared = applyParameterRules(prepared, model, engine.parameters);
-    return applyEffortRule(prepared, model, engine.effort);
-  };
+  const prepare: Chat["prepare"] = (request, model, { passthrough }) =>
+    applyTables(engine, request, { model, passthrough, omitted: omissionsFor(model) });
 
   /** Only what helped is remembered: a refusal may quote a client, who must not decide for all others. */
   const remember = (model: Model, found: readonly Omission[]) => {
     if (found.length > 0) refused.set(model.id, new Set([...omissionsFor(model), ...found]));
   };
 
-  const run = async (request: ChatRequest, model: Model, { signal }: CallOptions) => {
-    let current = request;
+  const run: Backend["chat"] = async (request, model, { signal, passthrough }) => {
+    let current = engine.memory?.restore(request) ?? request;
     let omitted = omissionsFor(model);
     const found: Omission[] = [];
     // Each omission helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
     for (let correctionsLeft = engine.omissions.length + 2; ; correctionsLeft--) {
-      const response = await send(engine, prepare(current, model, omitted), { model, signal });
+      const prepared = applyTables(engine, current, { model, passthrough, omitted });
+      const response = await send(engine, prepared, { model, signal });
       if (isSuccess(response)) {
         remember(model, found);
-        return readAnswer(engine, response, request.stream);
+        const events = await readAnswer(engine, response, request.stream);
+        return engine.memory?.remember(events) ?? events;
       }
-      const refusal = await readRefusal(engine, response);
+      const refusal = await readRefusalOf(engine, response);
       signal.throwIfAborted();
-      const omission = correctionsLeft > 0 ? findOmission(engine, refusal, omitted) : undefined;
+      if (correctionsLeft === 0) throw concealError(refusalError(refusal), engine.upstream);
+      const omission = findOmission(engine, refusal, omitted);
       if (omission === undefined) current = fitToRefusal(engine, current, model, refusal);
       else {
         found.push(omission);
@@ -97,6 +101,31 @@ export function createChat(engine: ChatEngine): Chat {
   return { run, prepare, noteModels };
 }
 
+/** The request as the tables of an engine leave it. */
+function applyTables(
+  engine: ChatEngine,
+  request: ChatRequest,
+  { model, passthrough = false, omitted }: TableOptions,
+): ChatRequest {
+  const table = engine.parameters;
+  let prepared = request;
+  for (const omission of omitted) prepared = omission.leaveOut(prepared);
+  prepared = applyToolRule(prepared, model, { table, passthrough });
+  if (engine.adapt !== undefined) prepared = engine.adapt(prepared, model);
+  const rule = engine.effort(model);
+  // Whether a model thinks decides what else it is told.
+  const setting = decideEffort(prepared, model, rule);
+  const thinks = setting !== "default" && setting !== "off";
+  const parameters = applyParameterRules({ request: prepared, model, thinks }, table);
+  return sayEffort({ ...prepared, parameters }, model, { setting, rule });
+}
+
+interface TableOptions {
+  readonly model: Model;
+  readonly passthrough: boolean | undefined;
+  readonly omitted: ReadonlySet<Omission>;
+}
+
 /** What to leave out after this refusal that was not left out before. */
 function findOmission(
   { omissions }: ChatEngine,
@@ -109,15 +138,21 @@ function findOmission(
 
 /** The request cut to what the engine says fits. Throws the refusal when it is about something else. */
 function fitToRefusal(
-  { readOverflow, upstream }: ChatEngine,
+  { readOverflow, readOutputLimit, upstream }: ChatEngine,
   request: ChatRequest,
   model: Model,
   refusal: UpstreamRefusal,
 ): ChatRequest {
   const { status, message } = refusal;
-  const overflow = status === 400 && message !== undefined ? readOverflow(message) : undefined;
-  if (overflow === undefined) throw concealError(refusalError(refusal), upstream);
-  return fitAfterOverflow(request, model, overflow);
+  if (status === 400 && message !== undefined) {
+    const limit = readOutputLimit?.(message);
+    if (limit !== undefined && limit < (request.parameters.maxOutputTokens ?? 0)) {
+      return withMaxOutputTokens(request, limit);
+    }
+    const overflow = readOverflow(message);
+    if (overflow !== undefined) return fitAfterOverflow(request, model, overflow);
+  }
+  throw concealError(refusalError(refusal), upstream);
 }
 
 function send(
@@ -126,7 +161,8 @@ function send(
   { model, signal }: { readonly model: Model; readonly signal: AbortSignal },
 ): Promise<UpstreamResponse> {
   const body = codec.build(request, { name: model.id, contextLength: model.contextLength });
-  return callUpstream(upstream, { path, body, stream: request.stream, signal });
+  const { stream } = request;
+  return callUpstream(upstream, { path: path(model, stream), body, stream, signal });
 }
 
 function isSuccess({ status }: UpstreamResponse): boolean {
@@ -161,25 +197,14 @@ async function* onlyBatch(batch: Batch): AsyncGenerator<Batch> {
   yield batch;
 }
 
-async function readRefusal(
-  { codec }: ChatEngine,
+async function readRefusalOf(
+  { codec, readRefusalBody }: ChatEngine,
   response: UpstreamResponse,
 ): Promise<UpstreamRefusal> {
-  return {
-    status: response.status,
-    message: codec.readErrorMessage(await readErrorBody(response)),
-    retryAfterSeconds: response.retryAfterSeconds,
-  };
-}
-
-/** The body of an error, empty when it is too large, too slow or broken: the status says enough. */
-async function readErrorBody(response: UpstreamResponse): Promise<string> {
-  const timer = setTimeout(response.cancel, ERROR_BODY_TIMEOUT_MS);
-  try {
-    return await response.text(MAX_ERROR_BYTES);
-  } catch {
-    return "";
-  } finally {
-    clearTimeout(timer);
-  }
+  let told: Partial<UpstreamRefusal> = {};
+  const refusal = await readRefusal(response, (body) => {
+    told = readRefusalBody?.(body) ?? told;
+    return codec.readErrorMessage(body);
+  });
+  return { ...refusal, ...told };
 }

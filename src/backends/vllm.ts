@@ -3,10 +3,12 @@ import { chatCompletionsClient } from "../codecs/chat-completions/client.ts";
 import { readContextOverflow } from "../codecs/chat-completions/context-overflow.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { isJsonObject } from "../lib/json.ts";
+import { askCount } from "./ask-count.ts";
 import { askStatus, askUpstream } from "./ask-upstream.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import type { EffortRule } from "./effort-rule.ts";
 import { isChatModelName } from "./model-traits.ts";
+import { effortOmission } from "./omissions.ts";
 import { LOCAL_PARAMETERS } from "./parameter-rules.ts";
 import { parseReply } from "./parse-reply.ts";
 import { type ChatEngine, createChat } from "./run-chat.ts";
@@ -17,9 +19,9 @@ const NAME = "vllm";
 /** Old engines know no other levels than these three, and models differ in the name of the switch. */
 export const VLLM_EFFORT: EffortRule = {
   table: { none: "off", low: "low", medium: "medium", high: "high", max: "high" },
-  fields(setting, _model, extra) {
+  fields(setting, _model, { parameters }) {
     const thinks = setting !== "off";
-    const { chat_template_kwargs: asked } = extra;
+    const asked = parameters.extra?.["chat_template_kwargs"];
     const kwargs = isJsonObject(asked) ? asked : {};
     return {
       chat_template_kwargs: { ...kwargs, enable_thinking: thinks, thinking: thinks },
@@ -38,22 +40,21 @@ const modelCards = z.object({
     }),
   ),
 });
-const tokenCount = z.object({ count: z.number().int().nonnegative() });
+const tokenCount = z
+  .object({ count: z.number().int().nonnegative() })
+  .transform(({ count }) => count);
 
 /** The GPU-server engine, and any server that speaks its format. */
 export function createVllm(upstream: Upstream): Backend {
   const engine: ChatEngine = {
     upstream,
-    path: "/v1/chat/completions",
+    path: () => "/v1/chat/completions",
     codec: chatCompletionsClient,
     parameters: LOCAL_PARAMETERS,
-    effort: VLLM_EFFORT,
+    effort: () => VLLM_EFFORT,
     omissions: [
-      {
-        // Models with a tokenizer of their own have no template and refuse its arguments.
-        isCause: (message) => /chat_template|reasoning_effort/i.test(message),
-        leaveOut: ({ effort: _effort, ...request }) => request,
-      },
+      // Models with a tokenizer of their own have no template and refuse its arguments.
+      effortOmission((message) => /chat_template|reasoning_effort/i.test(message)),
     ],
     readOverflow: readContextOverflow,
   };
@@ -75,7 +76,7 @@ export function createVllm(upstream: Upstream): Backend {
       return (await askStatus(upstream, { path: "/v1/models", signal })) === 200;
     },
     countTokens: (request, model, options) =>
-      countTokens(upstream, chat.prepare(request, model), { ...options, model }),
+      countTokens(upstream, chat.prepare(request, model, options), { ...options, model }),
   };
 }
 
@@ -112,16 +113,7 @@ async function countTokens(
     chat_template_kwargs,
     add_generation_prompt: true,
   };
-  try {
-    const reply = await askUpstream(upstream, {
-      path: "/tokenize",
-      body: JSON.stringify(body),
-      signal,
-    });
-    return tokenCount.safeParse(reply).data?.count;
-  } catch {
-    signal.throwIfAborted();
-    // Other servers of this format have no tokenizer to ask; the estimate must do.
-    return undefined;
-  }
+  // Other servers of this format have no tokenizer to ask.
+  const question = { path: "/tokenize", body: JSON.stringify(body), signal };
+  return askCount(upstream, question, tokenCount);
 }

@@ -1,13 +1,14 @@
+import { checkContent } from "../backends/check-content.ts";
 import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
 import { fitOutput } from "../backends/fit-output.ts";
-import type { Target } from "../backends/model-catalog.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
-import { ServiceError, toServiceError } from "../core/service-error.ts";
+import { type ChatRun, targetOptions } from "./chat-run.ts";
+import { fallBack } from "./fall-back.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
-import { type MeteredCall, meter, meterFailure } from "./meter.ts";
+import { type MeteredCall, meter } from "./meter.ts";
+import { failMetered } from "./metered-answer.ts";
 import { resolveTarget } from "./resolve-target.ts";
-import type { UsageStart } from "./usage-record.ts";
 
 /** An answer under way. */
 export interface ChatReply {
@@ -24,50 +25,30 @@ export async function answerChat(
   request: ChatRequest,
 ): Promise<ChatReply> {
   const target = await resolveTarget(gateway.models, request);
-  return { model: () => target.model.id, events: runTarget(gateway, call, request, target) };
+  checkContent(request, target.model);
+  const run: ChatRun = { gateway, call, request, target };
+  return { model: () => run.target.model.id, events: runTarget(run) };
 }
 
-async function runTarget(
-  gateway: Gateway,
-  call: ClientCall,
-  request: ChatRequest,
-  target: Target,
-): Promise<ChatEvents> {
-  const { defaultMaxOutputTokens } = gateway;
-  const options = { signal: call.signal, passthrough: call.caller.passthrough };
-  const open = (inputTokens: number) => openMetered(gateway, call, target, inputTokens);
+async function runTarget(run: ChatRun): Promise<ChatEvents> {
+  const { request, target } = run;
+  const options = targetOptions(run);
   // It may ask the engine already, and may find that the prompt is too long: such a call has its row too.
-  const fitted = await fitOutput(request, target, { defaultMaxOutputTokens, ...options }).catch(
-    async (thrown: unknown) => fail(await open(estimateInputTokens(request)), thrown),
+  const fitted = await fitOutput(request, target, options).catch(async (thrown: unknown) =>
+    failMetered(await openMetered(run, estimateInputTokens(request)), thrown),
   );
-  const metered = await open(fitted.inputTokens);
+  const metered = await openMetered(run, fitted.inputTokens);
   try {
     return meter(await target.backend.chat(fitted.request, target.model, options), metered);
   } catch (thrown) {
-    return fail(metered, thrown);
+    return fallBack(run, metered, thrown);
   }
 }
 
-async function openMetered(
-  { clock, journal }: Gateway,
-  call: ClientCall,
-  target: Target,
-  inputTokens: number,
-): Promise<MeteredCall> {
-  const start = usageStart(call, target, inputTokens);
-  return { start, entry: await journal.open(start), clock, signal: call.signal };
-}
-
-/** Writes the row of a call that failed before its first event, and throws what its client is told. */
-async function fail(metered: MeteredCall, thrown: unknown): Promise<never> {
-  const { reason } = metered.signal;
-  // A call that the gateway itself ended says why; what the engine's side made of it is only an echo.
-  const error = reason instanceof ServiceError ? reason : toServiceError(thrown);
-  await meterFailure(metered, error);
-  throw error;
-}
-
-function usageStart(call: ClientCall, { model }: Target, inputTokens: number): UsageStart {
-  const { requestId, caller, channel, startedAt } = call;
-  return { id: requestId, keyId: caller.keyId, channel, model: model.id, startedAt, inputTokens };
+async function openMetered(run: ChatRun, inputTokens: number): Promise<MeteredCall> {
+  const { call, gateway, target } = run;
+  const { requestId: id, caller, channel, startedAt, signal } = call;
+  const { keyId } = caller;
+  const start = { id, keyId, channel, model: target.model.id, startedAt, inputTokens };
+  return { start, entry: await gateway.journal.open(start), clock: gateway.clock, signal };
 }

@@ -10,6 +10,8 @@ export interface Gateway {
   readonly clock: Clock;
   /** Output tokens asked for when the client names no limit. */
   readonly defaultMaxOutputTokens: number;
+  /** Models to try, in this order, for a request that names none itself. */
+  readonly fallbacks?: readonly string[] | undefined;
 }
 
 /** One call of a client, whatever format it speaks. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyEffortRule, type EffortRule } from "../../src/backends/effort-rule.ts";
+import { decideEffort, type EffortRule, sayEffort } from "../../src/backends/effort-rule.ts";
 import { OLLAMA_EFFORT } from "../../src/backends/ollama.ts";
 import { VLLM_EFFORT } from "../../src/backends/vllm.ts";
 import { EFFORTS, type Effort } from "../../src/core/effort.ts";
@@ -7,9 +7,10 @@ import { chatRequest, MODEL } from "./support.ts";
 
 function sent(rule: EffortRule, effort: Effort | undefined, id = "sim-chat", extra = {}): unknown {
   const request = { ...chatRequest({}, { extra }), ...(effort !== undefined && { effort }) };
-  const applied = applyEffortRule(request, { ...MODEL, id }, rule);
-  expect(applied).not.toHaveProperty("effort");
-  return applied.parameters.extra;
+  const model = { ...MODEL, id };
+  const said = sayEffort(request, model, { setting: decideEffort(request, model, rule), rule });
+  expect(said).not.toHaveProperty("effort");
+  return said.parameters.extra;
 }
 
 const kwargs = (on: boolean) => ({ chat_template_kwargs: { enable_thinking: on, thinking: on } });

@@ -1,0 +1,63 @@
+import type { Settings } from "../config/settings.ts";
+import type { Log } from "../lib/log.ts";
+import { createAnthropic } from "./anthropic.ts";
+import type { Backend } from "./backend.ts";
+import type { CloudSetup } from "./cloud.ts";
+import { createCompatible } from "./compatible.ts";
+import { createGoogle } from "./google.ts";
+import { createOpenai } from "./openai.ts";
+import { createReplayMemory } from "./replay-memory.ts";
+import type { Upstream } from "./upstream.ts";
+
+interface CloudKind {
+  /** Of its settings. */
+  readonly prefix: "OPENAI" | "ANTHROPIC" | "GEMINI" | "COMPATIBLE";
+  readonly credential: (key: string) => Readonly<Record<string, string>>;
+  readonly create: (setup: CloudSetup) => Backend;
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+const CLOUDS: readonly CloudKind[] = [
+  { prefix: "OPENAI", credential: bearer, create: createOpenai },
+  { prefix: "ANTHROPIC", credential: (key) => ({ "x-api-key": key }), create: createAnthropic },
+  // In a header and never in the address, which others may log.
+  { prefix: "GEMINI", credential: (key) => ({ "x-goog-api-key": key }), create: createGoogle },
+  { prefix: "COMPATIBLE", credential: bearer, create: createCompatible },
+];
+
+export interface CloudOptions {
+  /** What all calls have in common; the rest is the cloud's own. */
+  readonly shared: Pick<Upstream, "client" | "clock" | "limits">;
+  readonly log: Log;
+}
+
+/** The clouds that have a key, in the order of the specification's vendors. Warns of a key that opens nothing. */
+export function createCloudBackends(
+  settings: Settings,
+  { shared, log }: CloudOptions,
+): readonly Backend[] {
+  const backends: Backend[] = [];
+  const memory = createReplayMemory(shared.clock);
+  for (const { prefix, credential, create } of CLOUDS) {
+    const key = settings[`${prefix}_API_KEY`];
+    if (key === undefined) continue;
+    const models = settings[`${prefix}_MODELS`];
+    if (models.length === 0) {
+      log.warn(
+        { setting: `${prefix}_MODELS` },
+        `${prefix}_API_KEY is set but ${prefix}_MODELS names no model: none is offered`,
+      );
+    }
+    const upstream = {
+      ...shared,
+      address: settings[`${prefix}_BASE_URL`],
+      addressSetting: `${prefix}_BASE_URL`,
+      headers: credential(key),
+      secrets: [key],
+    };
+    const forward = settings[`${prefix}_FORWARD`];
+    backends.push(create({ upstream, models, forward, memory }));
+  }
+  return backends;
+}

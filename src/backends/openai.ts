@@ -1,0 +1,66 @@
+import { createChatCompletionsClient } from "../codecs/chat-completions/client.ts";
+import { readContextOverflow } from "../codecs/chat-completions/context-overflow.ts";
+import { OPENAI_DIALECT } from "../codecs/chat-completions/dialect.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { askStatus } from "./ask-upstream.ts";
+import type { Backend, VendorEffort } from "./backend.ts";
+import { type CloudSetup, cloudModels } from "./cloud.ts";
+import { type EffortRule, nearestEffort } from "./effort-rule.ts";
+import { effortOmission } from "./omissions.ts";
+import type { ParameterTable } from "./parameter-rules.ts";
+import { readOutputLimit } from "./read-output-limit.ts";
+import { type ChatEngine, createChat } from "./run-chat.ts";
+
+const NAME = "openai";
+
+/** The column "Cloud vendor 1". */
+export const OPENAI_PARAMETERS: ParameterTable = {
+  temperature: { rule: "only-when", all: ["not-reasoning"] },
+  top_p: { rule: "only-when", all: ["not-reasoning"] },
+  top_k: { rule: "ignore" },
+  max_tokens: { rule: "rename", to: "max_completion_tokens", when: "reasoning" },
+  reasoning_effort: { rule: "effort" },
+  tools: { rule: "ignore" },
+  stream: { rule: "apply" },
+  others: { rule: "ignore", forward: [] },
+};
+
+/** The row "Cloud vendor 1 reasoning models": as given, or as near to it as the model goes. */
+export const OPENAI_EFFORT: EffortRule = openaiEffort((effort) => ({ reasoning_effort: effort }));
+
+function openaiEffort(say: (effort: VendorEffort) => JsonObject): EffortRule {
+  return {
+    table: { none: "off", low: "low", medium: "medium", high: "high", max: "max" },
+    unless: ["not-reasoning", "uses-tools"],
+    fields(setting, model) {
+      if (setting === "off") return model.efforts?.includes("none") === true ? say("none") : {};
+      const effort = nearestEffort(setting === "on" ? "high" : setting, model);
+      return effort === undefined ? {} : say(effort);
+    },
+  };
+}
+
+/** Cloud vendor 1. Some of its models answer on its newer interface alone. */
+export function createOpenai({ upstream, models, forward, memory }: CloudSetup): Backend {
+  const completions: ChatEngine = {
+    upstream,
+    path: () => "/chat/completions",
+    codec: createChatCompletionsClient(OPENAI_DIALECT),
+    parameters: { ...OPENAI_PARAMETERS, others: { rule: "ignore", forward } },
+    effort: () => OPENAI_EFFORT,
+    omissions: [
+      effortOmission((message) => /reasoning[_.]effort|reasoning\.summary/i.test(message)),
+    ],
+    memory,
+    readOverflow: readContextOverflow,
+    readOutputLimit,
+  };
+  const chat = createChat(completions);
+  return {
+    name: NAME,
+    chat: chat.run,
+    listModels: async () => cloudModels(NAME, models),
+    isReachable: async (signal) =>
+      (await askStatus(upstream, { path: "/models", signal })) !== undefined,
+  };
+}

@@ -1,0 +1,20 @@
+import type { FitOptions } from "../backends/fit-output.ts";
+import type { Target } from "../backends/model-catalog.ts";
+import type { ChatRequest } from "../core/chat-request.ts";
+import type { ClientCall, Gateway } from "./gateway.ts";
+
+/** A chat call on its way through the pipeline. */
+export interface ChatRun {
+  readonly gateway: Gateway;
+  readonly call: ClientCall;
+  readonly request: ChatRequest;
+  /** Who is asked; another one once a fallback takes over. */
+  target: Target;
+}
+
+/** What fitting and calling a model need of the call. */
+export function targetOptions({ gateway, call }: ChatRun): FitOptions {
+  const { signal, caller } = call;
+  const { defaultMaxOutputTokens } = gateway;
+  return { signal, passthrough: caller.passthrough, defaultMaxOutputTokens };
+}

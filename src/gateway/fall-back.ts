@@ -1,0 +1,71 @@
+import { checkContent } from "../backends/check-content.ts";
+import { type FittedRequest, fitOutput } from "../backends/fit-output.ts";
+import type { Target } from "../backends/model-catalog.ts";
+import type { ChatEvents } from "../core/chat-event.ts";
+import { type ErrorCode, ServiceError } from "../core/service-error.ts";
+import { type ChatRun, targetOptions } from "./chat-run.ts";
+import { type MeteredCall, meter } from "./meter.ts";
+import { failMetered } from "./metered-answer.ts";
+
+/** Failures of a model's server; what is wrong with the request itself is wrong for every model. */
+const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
+  "upstream_error",
+  "upstream_timeout",
+  "overloaded",
+  "rate_limit_exceeded",
+]);
+/** A client may name any number of models, and each of them costs a call. */
+const MAX_FALLBACKS = 8;
+
+/**
+ * What follows the failure of a call before its first event: the further models in their order, as long as servers fail
+ * and the call's time lasts. The one usage row of the call tells the model that was asked last. Throws the last failure.
+ */
+export async function fallBack(
+  run: ChatRun,
+  first: MeteredCall,
+  thrown: unknown,
+): Promise<ChatEvents> {
+  let metered = first;
+  let failure = thrown;
+  for (const target of furtherTargets(run)) {
+    if (!isServerFailure(failure) || run.call.signal.aborted) break;
+    const fitted = await fitTo(run, target);
+    if (fitted === undefined) continue;
+    run.target = target;
+    const { inputTokens, request } = fitted;
+    metered = { ...first, start: { ...first.start, model: target.model.id, inputTokens } };
+    try {
+      return meter(await target.backend.chat(request, target.model, targetOptions(run)), metered);
+    } catch (thrownAgain) {
+      failure = thrownAgain;
+    }
+  }
+  return failMetered(metered, failure);
+}
+
+function isServerFailure(thrown: unknown): boolean {
+  return thrown instanceof ServiceError && SERVER_FAILURES.has(thrown.code);
+}
+
+/** Each model once. Names that are not listed are passed over: the default model is no substitute for them. */
+function furtherTargets({ gateway, request, target: first }: ChatRun): Iterable<Target> {
+  const names = request.fallbacks ?? gateway.fallbacks ?? [];
+  const targets = new Map<string, Target>();
+  for (const name of names.slice(0, MAX_FALLBACKS)) {
+    const target = gateway.models.find(name);
+    if (target !== undefined) targets.set(target.model.id, target);
+  }
+  targets.delete(first.model.id);
+  return targets.values();
+}
+
+/** The request as this model can take it; undefined when it cannot, for content or length: the next one may. */
+async function fitTo(run: ChatRun, target: Target): Promise<FittedRequest | undefined> {
+  try {
+    checkContent(run.request, target.model);
+    return await fitOutput(run.request, target, targetOptions(run));
+  } catch {
+    return undefined;
+  }
+}
