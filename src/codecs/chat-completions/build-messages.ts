@@ -6,16 +6,16 @@ import type {
   ToolCallPart,
 } from "../../core/chat-request.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { fitCallIds } from "../fit-call-ids.ts";
 import { buildContent } from "./build-content.ts";
 import type { Dialect } from "./dialect.ts";
-import { withShortCallIds } from "./short-call-ids.ts";
 import { keepStrictTurns } from "./strict-turns.ts";
 import { moveToolMedia } from "./tool-media.ts";
 
 /** The messages as the engine reads them, in their order. */
 export function buildMessages(messages: readonly ChatMessage[], dialect: Dialect): JsonObject[] {
   let told = messages;
-  if (dialect.callIds === "nine-alphanumerics") told = withShortCallIds(told);
+  if (dialect.callIds !== undefined) told = fitCallIds(told, dialect.callIds);
   if (!dialect.takesMediaFromTools) told = moveToolMedia(told);
   if (!dialect.hasStrictTurns) return told.map((message) => buildMessage(message, dialect));
   return markPrefix(keepStrictTurns(told).map((message) => buildMessage(message, dialect)));

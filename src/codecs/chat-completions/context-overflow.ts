@@ -6,6 +6,8 @@ const CONTEXT_LENGTHS: readonly RegExp[] = [
   /context length is (?:only )?(\d+)/i,
   /max_model_len\D{0,40}?(\d+)/i,
   /maximum model length of (\d+)/i,
+  /maximum prompt length is (\d+)/i,
+  /with (\d+) maximum context length/i,
 ];
 
 const PROMPT_TOKENS: readonly RegExp[] = [
@@ -15,12 +17,21 @@ const PROMPT_TOKENS: readonly RegExp[] = [
   /your request has (\d+) input tokens/i,
   /your messages resulted in (\d+) tokens/i,
   /prompt \(length (\d+)\)/i,
+  /prompt contains (\d+) tokens/i,
+  /request contains (\d+) tokens/i,
 ];
+
+/** Complaints that tell no numbers. */
+const WITHOUT_NUMBERS = /exceeds the context window/i;
 
 /** Reads an engine's complaint that a call does not fit into the context; undefined when the text is about something else. */
 export function readContextOverflow(message: string): ContextOverflow | undefined {
   const contextLength = firstNumber(CONTEXT_LENGTHS, message);
-  if (contextLength === undefined) return undefined;
+  if (contextLength === undefined) {
+    return WITHOUT_NUMBERS.test(message)
+      ? { promptTokens: undefined, contextLength: undefined }
+      : undefined;
+  }
   return { promptTokens: firstNumber(PROMPT_TOKENS, message), contextLength };
 }
 

@@ -1,3 +1,5 @@
+import type { CallIdRule } from "../fit-call-ids.ts";
+
 /** How a server understands the chat-completion format, where servers differ. */
 export interface Dialect {
   /** The role under which it takes system messages. */
@@ -12,8 +14,8 @@ export interface Dialect {
   readonly documents: "file" | "document_url";
   /** How sound is given: with its format, or as bare base64. */
   readonly sound: "with-format" | "bare";
-  /** The shape that ids of tool calls must have. */
-  readonly callIds: "any" | "nine-alphanumerics";
+  /** What ids of tool calls must be like; undefined takes any. */
+  readonly callIds: CallIdRule | undefined;
   /** It has rules of what may follow what: see `keepStrictTurns`. */
   readonly hasStrictTurns: boolean;
   /** Its word for "call some tool". */
@@ -34,7 +36,7 @@ export const PLAIN_DIALECT: Dialect = {
   takesMediaFromTools: false,
   documents: "file",
   sound: "with-format",
-  callIds: "any",
+  callIds: undefined,
   hasStrictTurns: false,
   anyTool: "required",
   needsToolParameters: false,
@@ -44,7 +46,11 @@ export const PLAIN_DIALECT: Dialect = {
 };
 
 /** The vendor of the format has no field for thoughts in it. All its models take `system`, older ones nothing else. */
-export const OPENAI_DIALECT: Dialect = { ...PLAIN_DIALECT, takesThoughts: false };
+export const OPENAI_DIALECT: Dialect = {
+  ...PLAIN_DIALECT,
+  takesThoughts: false,
+  callIds: { pattern: /^.{1,40}$/s, length: 24 },
+};
 
 /** For servers that refuse whatever they do not know: only what all of them have in common. */
 export const STRICT_DIALECT: Dialect = {
@@ -62,7 +68,7 @@ export const MISTRAL_DIALECT: Dialect = {
   takesMediaFromTools: true,
   documents: "document_url",
   sound: "bare",
-  callIds: "nine-alphanumerics",
+  callIds: { pattern: /^[A-Za-z0-9]{9}$/, length: 9 },
   hasStrictTurns: true,
   anyTool: "any",
   needsToolParameters: true,

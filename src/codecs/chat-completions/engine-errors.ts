@@ -19,6 +19,14 @@ const CODES_BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [529, "overloaded"],
 ]);
 
+/** What vendors call their errors, as `code` or as `type`; the first that matches counts. */
+const CODES_BY_WORD: readonly (readonly [RegExp, ErrorCode])[] = [
+  [/^context_length_exceeded$/, "context_length_exceeded"],
+  [/^(rate_limit|insufficient_quota)/, "rate_limit_exceeded"],
+  [/^(overloaded|server_is_overloaded|slow_down)/, "overloaded"],
+  [/^invalid_(prompt|image|base64|request)|image/, "invalid_value"],
+];
+
 /** The engine's own words in an error body; undefined when it says nothing readable. They hold no address and no key. */
 export function readErrorMessage(body: string): string | undefined {
   try {
@@ -43,8 +51,17 @@ export function toEngineError(error: unknown, around: JsonObject = {}): ServiceE
     return new ServiceError("context_length_exceeded", message);
   }
   const status = statusIn(error) ?? statusIn(around);
-  const code = status === undefined ? undefined : CODES_BY_STATUS.get(status);
+  const code = status === undefined ? codeByWord(error) : CODES_BY_STATUS.get(status);
   return new ServiceError(code ?? "upstream_error", message);
+}
+
+function codeByWord(error: unknown): ErrorCode | undefined {
+  if (!isJsonObject(error)) return undefined;
+  for (const word of [error["code"], error["type"]]) {
+    const found = CODES_BY_WORD.find(([words]) => typeof word === "string" && words.test(word));
+    if (found !== undefined) return found[1];
+  }
+  return undefined;
 }
 
 function statusIn(error: unknown): number | undefined {

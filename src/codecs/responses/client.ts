@@ -1,0 +1,28 @@
+import type { ChatEvent } from "../../core/chat-event.ts";
+import { readErrorMessage } from "../chat-completions/engine-errors.ts";
+import type { ClientCodec } from "../codec.ts";
+import { buildRequest } from "./build-request.ts";
+import { createStreamReader } from "./client-stream.ts";
+import { garbage, ResponseReader } from "./response-reader.ts";
+
+/** The responses format as we speak it to OpenAI, some of whose models know no other. */
+export const responsesClient: ClientCodec = {
+  build: buildRequest,
+  streamReader: createStreamReader,
+  readAnswer,
+  readErrorMessage,
+};
+
+function readAnswer(text: string): readonly ChatEvent[] {
+  const response = new ResponseReader();
+  response.readWhole(parse(text));
+  return response.writer.take();
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw garbage(cause);
+  }
+}
