@@ -33,7 +33,7 @@ export function encodeAnswer(
   form: ResponsesForm,
 ): string {
   const outcome = outcomeOf(finish.reason);
-  const groups = groupBlocks(blocks);
+  const groups = groupBlocks(withExtrasOf(finish, blocks));
   const output = groups.map((group, index) => {
     // Where an answer was cut it was cut in its last item.
     const status = index === groups.length - 1 ? outcome.status : "completed";
@@ -41,6 +41,16 @@ export function encodeAnswer(
   });
   const encoder = new ResponseEncoder(context, form.repeated);
   return encoder.encode({ output, outcome, usage: finish.usage, sources });
+}
+
+/** Some engines tell the log probabilities of a whole answer beside it: they are those of its text. */
+function withExtrasOf(
+  { extra }: ChatAnswer["finish"],
+  blocks: readonly AnswerBlock[],
+): readonly AnswerBlock[] {
+  const last = blocks.findLast(isText);
+  if (extra === undefined || last === undefined || last.extras.length > 0) return blocks;
+  return blocks.map((block) => (block === last ? { ...last, extras: [extra] } : block));
 }
 
 function groupBlocks(blocks: readonly AnswerBlock[]): Group[] {
@@ -58,6 +68,10 @@ function groupBlocks(blocks: readonly AnswerBlock[]): Group[] {
     }
   }
   return groups;
+}
+
+function isText(block: AnswerBlock): block is AnswerTextBlock {
+  return block.kind === "text";
 }
 
 function isOfMessage(block: AnswerBlock): block is MessageBlock {
