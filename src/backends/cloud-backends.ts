@@ -4,7 +4,9 @@ import { createAnthropic } from "./anthropic.ts";
 import type { Backend } from "./backend.ts";
 import type { CloudSetup } from "./cloud.ts";
 import { createCompatible } from "./compatible.ts";
+import type { FetchImage } from "./fetch-image.ts";
 import { createGoogle } from "./google.ts";
+import { withInlineImages } from "./inline-images.ts";
 import { createOpenai } from "./openai.ts";
 import { createReplayMemory } from "./replay-memory.ts";
 import type { Upstream } from "./upstream.ts";
@@ -14,6 +16,8 @@ interface CloudKind {
   readonly prefix: "OPENAI" | "ANTHROPIC" | "GEMINI" | "COMPATIBLE";
   readonly credential: (key: string) => Readonly<Record<string, string>>;
   readonly create: (setup: CloudSetup) => Backend;
+  /** It takes no images by their address, so that the gateway fetches them. */
+  readonly inlinesImages?: true;
 }
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -22,24 +26,30 @@ const CLOUDS: readonly CloudKind[] = [
   { prefix: "OPENAI", credential: bearer, create: createOpenai },
   { prefix: "ANTHROPIC", credential: (key) => ({ "x-api-key": key }), create: createAnthropic },
   // In a header and never in the address, which others may log.
-  { prefix: "GEMINI", credential: (key) => ({ "x-goog-api-key": key }), create: createGoogle },
+  {
+    prefix: "GEMINI",
+    credential: (key) => ({ "x-goog-api-key": key }),
+    create: createGoogle,
+    inlinesImages: true,
+  },
   { prefix: "COMPATIBLE", credential: bearer, create: createCompatible },
 ];
 
 export interface CloudOptions {
   /** What all calls have in common; the rest is the cloud's own. */
   readonly shared: Pick<Upstream, "client" | "clock" | "limits">;
+  readonly fetchImage: FetchImage;
   readonly log: Log;
 }
 
 /** The clouds that have a key, in the order of the specification's vendors. Warns of a key that opens nothing. */
 export function createCloudBackends(
   settings: Settings,
-  { shared, log }: CloudOptions,
+  { shared, fetchImage, log }: CloudOptions,
 ): readonly Backend[] {
   const backends: Backend[] = [];
   const memory = createReplayMemory(shared.clock);
-  for (const { prefix, credential, create } of CLOUDS) {
+  for (const { prefix, credential, create, inlinesImages } of CLOUDS) {
     const key = settings[`${prefix}_API_KEY`];
     if (key === undefined) continue;
     const models = settings[`${prefix}_MODELS`];
@@ -57,7 +67,8 @@ export function createCloudBackends(
       secrets: [key],
     };
     const forward = settings[`${prefix}_FORWARD`];
-    backends.push(create({ upstream, models, forward, memory }));
+    const backend = create({ upstream, models, forward, memory });
+    backends.push(inlinesImages ? withInlineImages(backend, fetchImage) : backend);
   }
   return backends;
 }

@@ -12,11 +12,16 @@ export function concealError(error: ServiceError, upstream: Upstream): ServiceEr
   return new ServiceError(error.code, message, error);
 }
 
-function conceal(message: string, { address, secrets }: Upstream): string {
+function conceal(message: string, { address, replicas, secrets }: Upstream): string {
+  const addresses = replicas?.addresses ?? [address];
+  const hidden = [...secrets, ...addresses, ...addresses.flatMap(hostsOf)];
+  let text = message;
+  for (const secret of hidden) text = text.replaceAll(secret, HIDDEN);
+  return text.slice(0, MAX_MESSAGE_LENGTH);
+}
+
+function hostsOf(address: string): string[] {
   const { host, hostname } = new URL(address);
   // A bare word such as the name of a container is no address, and may be a part of any sentence.
-  const hosts = [host, hostname].filter((name) => /[.:]/.test(name));
-  let text = message;
-  for (const secret of [...secrets, address, ...hosts]) text = text.replaceAll(secret, HIDDEN);
-  return text.slice(0, MAX_MESSAGE_LENGTH);
+  return [host, hostname].filter((name) => /[.:]/.test(name));
 }

@@ -1,11 +1,14 @@
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createHttpClient } from "../lib/create-http-client.ts";
+import { createEgress } from "../lib/egress.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
 import { createCloudBackends } from "./cloud-backends.ts";
 import { dedicatedUpstream } from "./dedicated-upstream.ts";
 import { createEmbeddings, type Embeddings } from "./embeddings.ts";
+import { createFetchImage } from "./fetch-image.ts";
+import { withInlineImages } from "./inline-images.ts";
 import { localUpstream } from "./local-upstream.ts";
 import { createModelCatalog, type ModelCatalog } from "./model-catalog.ts";
 import type { ModelOverrides } from "./models-file.ts";
@@ -36,9 +39,11 @@ export interface RegistryOptions {
 export function createRegistry({ settings, overrides, log, clock }: RegistryOptions): Registry {
   const client = createHttpClient();
   const localServer = localUpstream({ settings, client, clock, log });
-  const local = createLocal(settings, localServer);
+  const fetchImage = createFetchImage(createEgress({ allow: settings.EGRESS_ALLOW }));
+  const local = withInlineImages(createLocal(settings, localServer), fetchImage);
   const limits = { ...localServer.limits, retries: settings.GATEWAY_RETRIES };
-  const clouds = createCloudBackends(settings, { shared: { client, clock, limits }, log });
+  const shared = { client, clock, limits };
+  const clouds = createCloudBackends(settings, { shared, fetchImage, log });
   const backends = [local, ...clouds] as const;
   const models = createModelCatalog({
     backends,

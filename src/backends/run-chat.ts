@@ -12,6 +12,7 @@ import type { Omission } from "./omissions.ts";
 import { applyParameterRules, applyToolRule, type ParameterTable } from "./parameter-rules.ts";
 import { readRefusal } from "./read-refusal.ts";
 import type { ReplayMemory } from "./replay-memory.ts";
+import { routeKey } from "./replicas/route-key.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamEvents } from "./upstream-events.ts";
 import { refusalError, type UpstreamRefusal } from "./upstream-refusal.ts";
@@ -162,7 +163,8 @@ function send(
 ): Promise<UpstreamResponse> {
   const body = codec.build(request, { name: model.id, contextLength: model.contextLength });
   const { stream } = request;
-  return callUpstream(upstream, { path: path(model, stream), body, stream, signal });
+  const route = upstream.replicas && { key: routeKey(request), model: model.id };
+  return callUpstream(upstream, { path: path(model, stream), body, stream, signal, route });
 }
 
 function isSuccess({ status }: UpstreamResponse): boolean {

@@ -7,6 +7,7 @@ export type EgressReason =
   | "redirects"
   | "status"
   | "too_large"
+  | "no_image"
   | "timeout"
   | "failed";
 
