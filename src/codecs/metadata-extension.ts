@@ -3,6 +3,9 @@ import { EFFORTS, type Effort, parseEffort } from "../core/effort.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../lib/json.ts";
 import { invalidValue } from "./check-request.ts";
 
+/** Models that a request may name beside the one asked for. */
+const MAX_FALLBACKS = 8;
+
 /** The words for efforts, as the documentation tells them. */
 export const EFFORT_WORDS =
   "`none`, `low`, `medium`, `high` or `max`; `minimal` is read as `low`, `xhigh` as `max`";
@@ -28,6 +31,17 @@ export const metadataSchema = z
     service: z.union([extension, z.string()]).nullish(),
   })
   .describe("`ext` holds the gateway's own settings; `service` is its earlier name.");
+
+/** A request's `ext`: what has no place in its format. */
+export const extSchema = z
+  .looseObject({
+    fallbacks: z
+      .array(z.string())
+      .max(MAX_FALLBACKS)
+      .nullish()
+      .describe("Models to try in this order when the one asked for cannot answer."),
+  })
+  .describe("The gateway's own settings.");
 
 type Metadata = z.infer<typeof metadataSchema> | null | undefined;
 type Extension = z.infer<typeof extension>;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { EFFORT_WORDS, metadataSchema } from "../metadata-extension.ts";
+import { EFFORT_WORDS, extSchema, metadataSchema } from "../metadata-extension.ts";
 
 // The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
 // describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
@@ -220,15 +220,7 @@ export const responsesRequestSchema = z.looseObject({
       "`reasoning.encrypted_content` adds what is to be sent back with the next question, `message.output_text.logprobs` the log probabilities.",
     ),
   metadata: metadataSchema.nullish(),
-  ext: z
-    .looseObject({
-      fallbacks: z
-        .array(z.string())
-        .nullish()
-        .describe("Models to try in this order when the one asked for cannot answer."),
-    })
-    .nullish()
-    .describe("The gateway's own settings."),
+  ext: extSchema.nullish(),
   store: z.boolean().nullish().describe("Accepted; answers are never stored."),
   background: z.boolean().nullish().describe("Only false."),
   truncation: z.string().nullish().describe("Accepted and without effect."),

@@ -126,6 +126,7 @@ const wrongBodies: readonly Wrong[] = [
   ["metadata.ext.tools_scope", { metadata: { ext: { tools_scope: "all" } } }],
   ["metadata.ext.tools_scope", { metadata: { ext: { tools_scope: ["a"] } } }],
   ["ext.fallbacks", { ext: { fallbacks: "m" } }],
+  ["ext.fallbacks", { ext: { fallbacks: Array(9).fill("m") } }],
   ["store", { store: "no" }],
   ["background", { background: true }],
   ["background", { background: "yes" }],
