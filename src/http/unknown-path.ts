@@ -1,5 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
-import { chatErrorForm, errorResponse } from "./error-response.ts";
+import { errorResponse } from "./error-response.ts";
+import { errorFormAt } from "./messages-path.ts";
 import type { RequestContext, Router } from "./router.ts";
 
 /** Where the reference is, unless the operator hides it. */
@@ -13,15 +14,16 @@ export function refuseUnknownPath(root: Router, context: RequestContext): Respon
     root.hono.router.match(candidate, at)[0].length > 0;
   const allowed = METHODS.filter((candidate) => isServed(candidate, path));
   const { requestId } = context.env;
+  const form = errorFormAt(path);
   if (allowed.length === 0) {
     const error = notFound(path, isServed("GET", REFERENCE));
-    return errorResponse(error, requestId, chatErrorForm);
+    return errorResponse(error, requestId, form);
   }
   const error = new ServiceError(
     "method_not_allowed",
     `${method} is not served here; use ${allowed.join(" or ")}.`,
   );
-  const response = errorResponse(error, requestId, chatErrorForm);
+  const response = errorResponse(error, requestId, form);
   response.headers.set("allow", allowed.join(", "));
   return response;
 }

@@ -25,6 +25,17 @@ interface Document {
 const METHODS = ["get", "post", "put", "patch", "delete"];
 /** 5: what needs no key. */
 const OPEN_PATHS = ["/v1/health"];
+/** 7: what every error is, in the chat form and in the messages form. */
+const CHAT_FORM = {
+  error: {
+    properties: { message: {}, type: {}, param: {}, code: {} },
+    required: ["message", "type", "param", "code"],
+  },
+};
+const MESSAGES_FORM = {
+  type: { enum: ["error"] },
+  error: { properties: { type: {}, message: {} }, required: ["type", "message"] },
+};
 /** 4.1: the fields of a chat-completion request. */
 const CHAT_FIELDS = [
   "model",
@@ -157,21 +168,13 @@ describe("4.6 GET /v1/openapi.json", () => {
     }
   });
 
-  it("describes errors in one form", () => {
-    for (const [where, , { responses = {} }] of operations) {
+  it("describes errors in the form of the family", () => {
+    for (const [where, path, { responses = {} }] of operations) {
+      const form = path.startsWith("/v1/messages") ? MESSAGES_FORM : CHAT_FORM;
       for (const [status, response] of Object.entries(responses)) {
         if (!/^[45]/.test(status)) continue;
-        expect(
-          schemaOf(document, response, "application/json"),
-          `${where} ${status}`,
-        ).toMatchObject({
-          properties: {
-            error: {
-              properties: { message: {}, type: {}, param: {}, code: {} },
-              required: ["message", "type", "param", "code"],
-            },
-          },
-        });
+        const schema = schemaOf(document, response, "application/json");
+        expect(schema, `${where} ${status}`).toMatchObject({ properties: form });
       }
     }
   });

@@ -1,0 +1,25 @@
+import type { CallOptions } from "../backends/backend.ts";
+import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
+import type { ChatRequest } from "../core/chat-request.ts";
+import type { Gateway } from "./gateway.ts";
+import { resolveTarget } from "./resolve-target.ts";
+
+export interface TokenCount {
+  /** Tokens of the whole prompt, tools included. */
+  readonly inputTokens: number;
+  /** True when the model's server has no tokenizer to ask. */
+  readonly isEstimated: boolean;
+}
+
+/** Counts the prompt's tokens as the model that would answer counts them. Nothing is metered. Throws a `ServiceError`. */
+export async function countTokens(
+  { models }: Pick<Gateway, "models">,
+  request: ChatRequest,
+  options: CallOptions,
+): Promise<TokenCount> {
+  const { backend, model } = await resolveTarget(models, request);
+  const counted = await backend.countTokens?.(request, model, options);
+  return counted === undefined
+    ? { inputTokens: estimateInputTokens(request), isEstimated: true }
+    : { inputTokens: counted, isEstimated: false };
+}

@@ -1,0 +1,77 @@
+const WEATHER_TOOL = {
+  name: "get_weather",
+  description: "Tells the weather of a city.",
+  input_schema: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  },
+};
+
+/** Requests that the reference offers to try. Without a model, so that they are answered wherever they are sent. */
+export const MESSAGE_EXAMPLES = {
+  question: {
+    summary: "A question",
+    value: {
+      max_tokens: 1_024,
+      messages: [{ role: "user", content: "What is an inference gateway?" }],
+    },
+  },
+  stream: {
+    summary: "A streamed answer of a model that thinks",
+    value: {
+      max_tokens: 2_048,
+      system: "Answer in one sentence.",
+      messages: [{ role: "user", content: "Why is the sky blue?" }],
+      thinking: { type: "adaptive" },
+      output_config: { effort: "medium" },
+      stream: true,
+    },
+  },
+  tools: {
+    summary: "A tool to call",
+    value: {
+      max_tokens: 1_024,
+      messages: [{ role: "user", content: "What is the weather in Oslo and Paris?" }],
+      tools: [WEATHER_TOOL],
+    },
+  },
+};
+
+export const TOKEN_COUNT_EXAMPLES = {
+  question: {
+    summary: "A question with a tool",
+    value: {
+      messages: [{ role: "user", content: "What is the weather in Oslo?" }],
+      tools: [WEATHER_TOOL],
+    },
+  },
+};
+
+export const MESSAGE_EXAMPLE = {
+  id: "msg_req_mf3k2v9zTq8Lw2Xa00001",
+  type: "message",
+  role: "assistant",
+  model: "qwen3-8b",
+  content: [
+    { type: "thinking", thinking: "They ask for a definition.", signature: "gateway.req_mf3k2v9z" },
+    { type: "text", text: "It is one address in front of many models.", citations: null },
+  ],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  stop_details: null,
+  container: null,
+  usage: {
+    input_tokens: 14,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 21,
+    output_tokens_details: { thinking_tokens: 8 },
+    server_tool_use: null,
+    cache_creation: null,
+    service_tier: "standard",
+    inference_geo: null,
+  },
+};
+
+export const TOKEN_COUNT_EXAMPLE = { input_tokens: 76 };

@@ -1,0 +1,109 @@
+import { parseCountRequest } from "../../codecs/messages/parse-request.ts";
+import { messagesServer } from "../../codecs/messages/server.ts";
+import { countRequestSchema, messagesRequestSchema } from "../../codecs/messages/wire.ts";
+import {
+  messageEventSchema,
+  messageSchema,
+  tokenCountSchema,
+} from "../../codecs/messages/wire-answer.ts";
+import type { Deps } from "../../deps.ts";
+import { countTokens } from "../../gateway/count-tokens.ts";
+import { createChatHandler } from "../chat-handler.ts";
+import { KEY_SECURITY } from "../documentation.ts";
+import { jsonResponse } from "../json-response.ts";
+import {
+  MESSAGE_EXAMPLE,
+  MESSAGE_EXAMPLES,
+  TOKEN_COUNT_EXAMPLE,
+  TOKEN_COUNT_EXAMPLES,
+} from "../message-examples.ts";
+import { MESSAGES_ERRORS } from "../messages-documentation.ts";
+import { messagesErrorForm } from "../messages-error-form.ts";
+import { openQuietCall } from "../open-quiet-call.ts";
+import { readJsonBody } from "../read-json-body.ts";
+import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
+
+const createMessage: RouteDefinition = {
+  method: "post",
+  path: "/v1/messages",
+  operationId: "createMessage",
+  tags: ["Chat"],
+  summary: "Answer a conversation in the messages format",
+  description:
+    "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. " +
+    "With `stream` true the answer is a server-sent event stream that ends with `message_stop`; an error after its " +
+    "start is an `error` event, and nothing follows it. Silence is filled with `ping` events. Any version and any beta " +
+    "header is accepted; tools that run on a vendor's own servers and what came of them are ignored. The input of a " +
+    "call that the limit cut off is its text as `{value}`.",
+  security: KEY_SECURITY,
+  request: {
+    body: {
+      required: true,
+      content: {
+        "application/json": { schema: messagesRequestSchema, examples: MESSAGE_EXAMPLES },
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: "The answer, or its stream when `stream` is true.",
+      content: {
+        "application/json": { schema: messageSchema, example: MESSAGE_EXAMPLE },
+        "text/event-stream": { schema: messageEventSchema },
+      },
+    },
+    ...MESSAGES_ERRORS,
+  },
+};
+
+const countMessageTokens: RouteDefinition = {
+  method: "post",
+  path: "/v1/messages/count_tokens",
+  operationId: "countMessageTokens",
+  tags: ["Chat"],
+  summary: "Count the tokens of a request in the messages format",
+  description:
+    "Counted by the tokenizer of the model that would answer; where its server has none the figure is an estimate, and " +
+    "the answer says so by the header `x-token-count: estimated`. Nothing is metered.",
+  security: KEY_SECURITY,
+  request: {
+    body: {
+      required: true,
+      content: {
+        "application/json": { schema: countRequestSchema, examples: TOKEN_COUNT_EXAMPLES },
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: "The count.",
+      content: { "application/json": { schema: tokenCountSchema, example: TOKEN_COUNT_EXAMPLE } },
+    },
+    ...MESSAGES_ERRORS,
+  },
+};
+
+/** `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
+export function messagesRoutes(deps: Deps): Router {
+  const { settings } = deps;
+  const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
+  const router = createRouter(messagesErrorForm);
+  router.add(createMessage, createChatHandler(deps, messagesServer, "messages"));
+  router.add(countMessageTokens, async (context: RequestContext) => {
+    const { raw } = context.req;
+    const { passthrough } = deps.authenticate(raw.headers, context.env.arrivedAt);
+    const { body, text } = await readJsonBody(raw, limits);
+    const request = parseCountRequest(body, text);
+    const open = openQuietCall(deps, context);
+    try {
+      const options = { signal: open.signal, passthrough };
+      const { inputTokens, isEstimated } = await countTokens(deps.gateway, request, options);
+      const response = jsonResponse({ input_tokens: inputTokens });
+      if (isEstimated) response.headers.set("x-token-count", "estimated");
+      return response;
+    } finally {
+      open.close();
+    }
+  });
+  return router;
+}
