@@ -46,7 +46,7 @@ export class ChunkReader {
     const written = this.writer.length;
     const choice = findChoice(choices);
     const isBare = choice === undefined || this.#readChoice(choice);
-    const counted = readUsage(usage) ?? readUsageOfGroq(x_groq);
+    const counted = readUsage(usage) ?? readUsageOfGroq(x_groq) ?? readUsage(choice?.["usage"]);
     this.#usage = counted ?? this.#usage;
     return isBare && counted === undefined && wasPastThinking && this.writer.length === written + 1;
   }

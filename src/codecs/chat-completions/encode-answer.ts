@@ -42,7 +42,8 @@ function encodeMessage(blocks: readonly AnswerBlock[]): JsonObject {
     role: "assistant",
     content: textOf(blocks, "text") ?? null,
     refusal: textOf(blocks, "refusal") ?? null,
-    ...(thought !== undefined && { reasoning_content: thought }),
+    // A thought may be sealed and have no words.
+    ...(thought && { reasoning_content: thought }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 }

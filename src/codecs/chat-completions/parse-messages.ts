@@ -1,19 +1,18 @@
 import type {
   AssistantPart,
-  AudioPart,
   ChatMessage,
-  ImagePart,
   RefusalPart,
   TextPart,
   ToolCallPart,
+  ToolMessage,
+  UserPart,
 } from "../../core/chat-request.ts";
 import { invalidValue } from "../check-request.ts";
-import { parseContent } from "./parse-content.ts";
+import { type ContentPart, parseContent } from "./parse-content.ts";
 import type { WireMessage } from "./wire.ts";
 
 type Path = readonly PropertyKey[];
 type AssistantWire = Extract<WireMessage, { role: "assistant" }>;
-type AnyPart = TextPart | ImagePart | AudioPart | RefusalPart;
 
 export function parseMessages(messages: readonly WireMessage[]): ChatMessage[] {
   return messages.map((message, index) => parseMessage(message, ["messages", index]));
@@ -75,18 +74,18 @@ function named(name: string | null | undefined): { readonly name?: string } {
   return name == null ? {} : { name };
 }
 
-function isText(part: AnyPart): part is TextPart {
+function isText(part: ContentPart): part is TextPart {
   return part.type === "text";
 }
 
-function isUserPart(part: AnyPart): part is TextPart | ImagePart | AudioPart {
+function isUserPart(part: ContentPart): part is UserPart {
   return part.type !== "refusal";
 }
 
-function isToolPart(part: AnyPart): part is TextPart | ImagePart {
-  return part.type === "text" || part.type === "image";
+function isToolPart(part: ContentPart): part is ToolMessage["content"][number] {
+  return part.type === "text" || part.type === "image" || part.type === "document";
 }
 
-function isAssistantPart(part: AnyPart): part is TextPart | RefusalPart {
+function isAssistantPart(part: ContentPart): part is TextPart | RefusalPart {
   return part.type === "text" || part.type === "refusal";
 }

@@ -1,6 +1,7 @@
 import type { GenerationParameters, ResponseFormat } from "../../core/chat-request.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import { invalidValue } from "../check-request.ts";
+import { readOwnMetadata } from "../metadata-extension.ts";
 import type { ChatCompletionRequest } from "./wire.ts";
 
 /** Fields with a place of their own in the request, and those that are the gateway's. */
@@ -94,17 +95,8 @@ function readExtra(body: JsonObject, keepsFormat: boolean): JsonObject | undefin
     const value = body[name];
     if (value !== null) entries.push([name, value]);
   }
-  const metadata = readMetadata(body["metadata"]);
+  const metadata = readOwnMetadata(body["metadata"]);
   if (metadata !== undefined) entries.push(["metadata", metadata]);
   // `fromEntries` makes plain data of a name such as `__proto__`.
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
-}
-
-/** The client's own metadata, without what is meant for the gateway. */
-function readMetadata(metadata: JsonValue | undefined): JsonObject | undefined {
-  if (!isJsonObject(metadata)) return undefined;
-  const rest = Object.entries(metadata).filter(
-    ([name, value]) => name !== "ext" && !(name === "service" && isJsonObject(value)),
-  );
-  return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }

@@ -1,10 +1,10 @@
 import type { ChatRequest } from "../../core/chat-request.ts";
-import { EFFORTS, type Effort, parseEffort } from "../../core/effort.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { checkItemCount } from "../check-item-count.ts";
 import { checkRequest, invalidValue } from "../check-request.ts";
 import type { ParsedCall } from "../codec.ts";
+import { readEffort, readToolsScope } from "../metadata-extension.ts";
 import type { ChatForm } from "./chat-form.ts";
 import { parseMessages } from "./parse-messages.ts";
 import { parseParameters } from "./parse-parameters.ts";
@@ -15,6 +15,7 @@ import { type ChatCompletionRequest, chatCompletionRequestSchema } from "./wire.
 export function parseRequest(body: unknown): ParsedCall<ChatForm> {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
   checkItemCount(body);
+  refuseResponsesBody(body);
   const request: unknown = body;
   checkRequest(chatCompletionRequestSchema, request);
   refuseUnsupported(request, body);
@@ -31,8 +32,7 @@ function toChatRequest(
   stream: boolean,
 ): ChatRequest {
   const { tools, toolChoice } = parseTools(request);
-  const { parallel_tool_calls } = request;
-  const toolsScope = readExtension(request, "tools_scope")?.value;
+  const { parallel_tool_calls, metadata, ext } = request;
   return {
     model: request.model || undefined,
     messages: parseMessages(request.messages),
@@ -40,10 +40,21 @@ function toChatRequest(
     toolChoice,
     parallelToolCalls: parallel_tool_calls ?? undefined,
     parameters: parseParameters(request, body),
-    effort: readEffort(request),
+    effort: readEffort(metadata, request.reasoning_effort, ["reasoning_effort"]),
     stream,
-    toolsScope,
+    fallbacks: ext?.fallbacks ?? undefined,
+    toolsScope: readToolsScope(metadata),
   };
+}
+
+/** Some editors post the body of the one format to the address of the other. */
+function refuseResponsesBody({ input, messages }: JsonObject): void {
+  if (input == null || messages != null) return;
+  throw new ServiceError(
+    "unsupported_parameter",
+    "'input' belongs to the responses format: post this body to /v1/responses, or send 'messages' here.",
+    { param: "input" },
+  );
 }
 
 function refuseUnsupported({ n }: ChatCompletionRequest, body: JsonObject): void {
@@ -61,42 +72,4 @@ function refuseUnsupported({ n }: ChatCompletionRequest, body: JsonObject): void
       { param: name },
     );
   }
-}
-
-interface Setting<Value> {
-  readonly value: Value;
-  readonly path: readonly string[];
-}
-
-type Extension = NonNullable<NonNullable<ChatCompletionRequest["metadata"]>["ext"]>;
-
-/** A setting of `metadata.ext`, else of its earlier name `metadata.service`. */
-function readExtension<Name extends "thinking" | "tools_scope">(
-  { metadata }: ChatCompletionRequest,
-  name: Name,
-): Setting<NonNullable<Extension[Name]>> | undefined {
-  for (const space of ["ext", "service"] as const) {
-    const extension = metadata?.[space];
-    const value = typeof extension === "string" ? undefined : extension?.[name];
-    if (value != null) return { value, path: ["metadata", space, name] };
-  }
-  return undefined;
-}
-
-/** `metadata.ext.thinking` wins over `reasoning_effort`. */
-function readEffort(request: ChatCompletionRequest): Effort | undefined {
-  const { reasoning_effort } = request;
-  const asked =
-    reasoning_effort == null
-      ? undefined
-      : toEffort({ value: reasoning_effort, path: ["reasoning_effort"] });
-  const thinking = readExtension(request, "thinking");
-  return thinking === undefined ? asked : toEffort(thinking);
-}
-
-function toEffort({ value, path }: Setting<string | boolean>): Effort {
-  if (typeof value === "boolean") return value ? "high" : "none";
-  const effort = parseEffort(value);
-  if (effort !== undefined) return effort;
-  throw invalidValue(path, `one of ${EFFORTS.map((word) => `"${word}"`).join(", ")}`, value);
 }

@@ -65,6 +65,7 @@ class ChunkEncoder {
         if (event.extra !== undefined) {
           return this.#chunk({ reasoning_content: event.text }, event.extra);
         }
+        if (event.text === "") return "";
         return this.#reasoningHead + JSON.stringify(event.text) + this.#textTail;
       case "refusal-delta":
         return this.#chunk({ refusal: event.text }, event.extra);

@@ -20,6 +20,8 @@ export interface WireChoice {
   readonly finish_reason?: unknown;
   readonly stop_reason?: unknown;
   readonly error?: unknown;
+  /** Where some vendors put it. */
+  readonly usage?: unknown;
 }
 
 export interface WireDelta {
@@ -48,6 +50,7 @@ export const KNOWN_CHOICE_FIELDS: ReadonlySet<string> = new Set([
   "message",
   "finish_reason",
   "error",
+  "usage",
 ]);
 export const KNOWN_MESSAGE_FIELDS: ReadonlySet<string> = new Set([
   "role",

@@ -1,26 +1,12 @@
 import * as z from "zod";
+import { EFFORT_WORDS, metadataSchema } from "../metadata-extension.ts";
+import { audioPart, filePart, imagePart, refusalPart, textPart } from "./wire-parts.ts";
+
+/** Models that a request may name beside the one asked for. */
+const MAX_FALLBACKS = 8;
 
 // The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
 // describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
-
-const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
-
-const imagePart = z.looseObject({
-  type: z.literal("image_url"),
-  image_url: z
-    .union([z.looseObject({ url: z.string(), detail: z.string().nullish() }), z.string()])
-    .describe("An `http(s)` address or a base64 `data:` URL."),
-});
-
-const audioPart = z.looseObject({
-  type: z.literal("input_audio"),
-  input_audio: z.looseObject({
-    data: z.string().describe("Base64."),
-    format: z.string().describe("`wav` or `mp3`."),
-  }),
-});
-
-const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
 
 const toolCall = z.looseObject({
   id: z.string(),
@@ -47,7 +33,7 @@ const userMessage = z.looseObject({
   role: z.literal("user"),
   content: z.union([
     z.string(),
-    z.array(z.discriminatedUnion("type", [textPart, imagePart, audioPart])).min(1),
+    z.array(z.discriminatedUnion("type", [textPart, imagePart, audioPart, filePart])).min(1),
   ]),
   name,
 });
@@ -67,7 +53,7 @@ const toolMessage = z.looseObject({
   role: z.literal("tool"),
   tool_call_id: z.string(),
   content: z
-    .union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart]))])
+    .union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart, filePart]))])
     .nullish(),
 });
 
@@ -94,21 +80,6 @@ const tool = z
 
 const integer = z.number().refine(Number.isInteger, "expected an integer");
 const positiveInteger = integer.min(1);
-const effort =
-  "`none`, `low`, `medium`, `high` or `max`; `minimal` is read as `low`, `xhigh` as `max`";
-
-const extension = z.looseObject({
-  thinking: z
-    .union([z.boolean(), z.string()])
-    .nullish()
-    .describe(
-      `\`true\` is \`high\`, \`false\` is \`none\`, or ${effort}. Wins over \`reasoning_effort\`.`,
-    ),
-  tools_scope: z
-    .array(z.string())
-    .nullish()
-    .describe("Tools of the assistant that may be used. Refused on a plain model."),
-});
 
 export const chatCompletionRequestSchema = z.looseObject({
   model: z
@@ -172,29 +143,28 @@ export const chatCompletionRequestSchema = z.looseObject({
     })
     .nullish()
     .describe("`text`, `json_object` or `json_schema`; other types are for local engines alone."),
-  reasoning_effort: z.string().nullish().describe(`How much to think: ${effort}.`),
+  reasoning_effort: z.string().nullish().describe(`How much to think: ${EFFORT_WORDS}.`),
   tools: z.array(tool).nullish().describe("What the model may call; only for models that can."),
   tool_choice: z
     .union([z.string(), z.looseObject({ type: z.string() })])
     .nullish()
     .describe('`auto`, `none`, `required`, or `{type: "function", function: {name}}`.'),
   parallel_tool_calls: z.boolean().nullish().describe("False allows one call an answer."),
-  metadata: z
+  metadata: metadataSchema.nullish(),
+  ext: z
     .looseObject({
-      ext: extension.nullish(),
-      // A text is the client's own metadata and none of ours.
-      service: z.union([extension, z.string()]).nullish(),
+      fallbacks: z
+        .array(z.string())
+        .max(MAX_FALLBACKS)
+        .nullish()
+        .describe("Models to try in this order when the one asked for cannot answer."),
     })
     .nullish()
-    .describe("`ext` holds the gateway's own settings; `service` is its earlier name."),
+    .describe("The gateway's own settings."),
 });
 
 export type ChatCompletionRequest = z.infer<typeof chatCompletionRequestSchema>;
 export type WireMessage = ChatCompletionRequest["messages"][number];
-
-export type WirePart = z.infer<
-  typeof textPart | typeof imagePart | typeof audioPart | typeof refusalPart
->;
 
 const count = z.number().int().nonnegative();
 

@@ -194,6 +194,27 @@ describe("a whole answer", () => {
     expect(chatCompletionSchema.safeParse(body).error).toBeUndefined();
   });
 
+  it("says nothing of a thought that is sealed and has no words", async () => {
+    const events: readonly ChatEvent[] = [
+      { type: "start" },
+      { type: "block-start", block: 0, kind: "reasoning" },
+      { type: "reasoning-delta", block: 0, text: "" },
+      { type: "signature", block: 0, redacted: "openai.rs_1:x" },
+      { type: "block-end", block: 0 },
+      { type: "block-start", block: 1, kind: "refusal" },
+      { type: "refusal-delta", block: 1, text: "No." },
+      { type: "block-end", block: 1 },
+      { type: "finish", reason: "stop" },
+    ];
+    const { choices } = await encodeWhole(events);
+    expect(choices[0].message).toEqual({ role: "assistant", content: null, refusal: "No." });
+    expect(chunksOf(encode(events))).toEqual([
+      choice({ role: "assistant", content: "" }),
+      choice({ refusal: "No." }),
+      choice({}, { finish_reason: "stop" }),
+    ]);
+  });
+
   it("has all keys that clients need even when there is nothing to say", async () => {
     const body = await encodeWhole([{ type: "start" }, { type: "finish", reason: "length" }]);
     expect(body).toEqual({

@@ -257,6 +257,29 @@ describe("messages", () => {
     });
   });
 
+  it("may hold a file, which is a document, and the text of a plain one", () => {
+    const file = (fields: object) =>
+      withMessage({ role: "user", content: [{ type: "file", file: fields }] });
+    const pdf = { kind: "base64", mediaType: "application/pdf", data: "JVBERi0=" };
+    const at = "messages[0].content[0]";
+    expect(file({ file_data: "data:application/pdf;base64,JVBERi0=", filename: "a.pdf" })).toEqual({
+      role: "user",
+      content: [{ type: "document", source: pdf, title: "a.pdf", at }],
+    });
+    expect(file({ file_data: "https://a.example/b.pdf", file_id: null })).toEqual({
+      role: "user",
+      content: [{ type: "document", source: { kind: "url", url: "https://a.example/b.pdf" }, at }],
+    });
+    expect(file({ file_data: "data:text/csv;base64,YSzDvA==", filename: "t.csv" })).toEqual({
+      role: "user",
+      content: [{ type: "text", text: "t.csv:\n\na,ü" }],
+    });
+    const result = { type: "file", file: { file_data: "data:application/pdf;base64,JVBERi0=" } };
+    expect(withMessage({ role: "tool", tool_call_id: "c", content: [result] })).toMatchObject({
+      content: [{ type: "document", source: pdf }],
+    });
+  });
+
   it("may hold audio", () => {
     const content = [{ type: "input_audio", input_audio: { data: "AAAA", format: "wav" } }];
     expect(withMessage({ role: "user", content })).toMatchObject({
@@ -286,6 +309,17 @@ describe("effort", () => {
     const request = withField({ metadata });
     expect(request.toolsScope).toEqual(["a"]);
     expect(request.parameters.extra).toEqual({ metadata: { team: "x" } });
+  });
+});
+
+describe("fallbacks", () => {
+  it("are the models to try, and none of the engine's business", () => {
+    const ext = { fallbacks: ["a", "b"], other: 1 };
+    expect(withField({ ext })).toMatchObject({ fallbacks: ["a", "b"], parameters: {} });
+    expect(withField({ ext }).parameters.extra).toBeUndefined();
+    expect(withField({ ext: { fallbacks: Array(8).fill("a") } }).fallbacks).toHaveLength(8);
+    expect(withField({ ext: {} }).fallbacks).toBeUndefined();
+    expect(withField({ ext: { fallbacks: null } }).fallbacks).toBeUndefined();
   });
 });
 
@@ -392,7 +426,17 @@ describe("each wrong field is a 400 that names it", () => {
     [message({ role: "system", content: { text: "x" } }), "messages[0].content"],
     [message({ role: "tool", content: "x" }), "messages[0].tool_call_id"],
     [message({ role: "user", content: "x", name: 1 }), "messages[0].name"],
-    [part({ type: "file", file: {} }), "messages[0].content[1].type"],
+    [part({ type: "video", video: {} }), "messages[0].content[1].type"],
+    [part({ type: "file" }), "messages[0].content[1].file"],
+    [part({ type: "file", file: {} }), "messages[0].content[1].file.file_data"],
+    [
+      part({ type: "file", file: { file_data: "data:image/png;base64,AAAA" } }),
+      "messages[0].content[1].file.file_data",
+    ],
+    [
+      part({ type: "file", file: { file_data: "data:text/plain;base64,/w==" } }),
+      "messages[0].content[1].file.file_data",
+    ],
     [part({ text: "x" }), "messages[0].content[1].type"],
     [part({ type: "text" }), "messages[0].content[1].text"],
     [part({ type: "image_url" }), "messages[0].content[1].image_url"],
@@ -451,6 +495,10 @@ describe("each wrong field is a 400 that names it", () => {
       "metadata.service.thinking",
     ],
     [{ messages: [USER], metadata: { ext: { tools_scope: "a" } } }, "metadata.ext.tools_scope"],
+    [{ messages: [USER], ext: "x" }, "ext"],
+    [{ messages: [USER], ext: { fallbacks: "x" } }, "ext.fallbacks"],
+    [{ messages: [USER], ext: { fallbacks: ["a", 1] } }, "ext.fallbacks[1]"],
+    [{ messages: [USER], ext: { fallbacks: Array(9).fill("a") } }, "ext.fallbacks"],
     [{ messages: [USER], response_format: { type: "json_schema" } }, "response_format.json_schema"],
     [
       { messages: [USER], response_format: { type: "json_schema", json_schema: {} } },
@@ -475,6 +523,21 @@ describe("each wrong field is a 400 that names it", () => {
     const fault = faultOf(body);
     expect(fault).toMatchObject({ code: "invalid_value", status: 400, param });
     expect(fault.message).toMatch(/expected .+, received .+\.$/);
+  });
+
+  it("a file that is stored elsewhere, and a body of another format, with what to do instead", () => {
+    const stored = faultOf(part({ type: "file", file: { file_id: "file-1" } }));
+    expect(stored).toMatchObject({
+      code: "unsupported_parameter",
+      param: "messages[0].content[1].file.file_id",
+    });
+    expect(stored.message).toContain("'file_data'");
+    for (const input of ["Hi", [USER]]) {
+      const fault = faultOf({ model: "m", input, tools: [] });
+      expect(fault).toMatchObject({ code: "unsupported_parameter", status: 400, param: "input" });
+      expect(fault.message).toContain("/v1/responses");
+    }
+    expect(faultOf({ model: "m" }).param).toBe("messages");
   });
 
   it.each([

@@ -176,6 +176,21 @@ describe("the numbers of a context overflow", () => {
       5000,
       4096,
     ],
+    [
+      "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+      40000,
+      32768,
+    ],
+    [
+      "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+      200000,
+      131072,
+    ],
+    [
+      "Your input exceeds the context window of this model. Please adjust your input and try again.",
+      undefined,
+      undefined,
+    ],
   ])("%s", (message, promptTokens, contextLength) => {
     expect(readContextOverflow(message)).toEqual({ promptTokens, contextLength });
   });

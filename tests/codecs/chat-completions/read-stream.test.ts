@@ -287,6 +287,7 @@ describe("usage in a stream", () => {
   it.each([
     ["on the chunk that ends", [{ ...FINISH, usage }]],
     ["on a chunk of its own", [FINISH, { choices: [], usage }]],
+    ["in the choice", [chunk({}, { finish_reason: "stop", usage })]],
     ["under x_groq", [{ ...FINISH, x_groq: { id: "r", usage } }]],
     [
       "on every chunk, of which the last counts",
@@ -318,8 +319,10 @@ describe("usage in a stream", () => {
       cacheWriteTokens: 2,
       reasoningTokens: 1,
     });
-    const hits = { ...usage, prompt_cache_hit_tokens: 5 };
-    expect(endOf(readChunks({ ...FINISH, usage: hits })).usage?.cachedTokens).toBe(5);
+    for (const name of ["prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens"]) {
+      const hits = { ...usage, [name]: 5 };
+      expect(endOf(readChunks({ ...FINISH, usage: hits })).usage?.cachedTokens).toBe(5);
+    }
   });
 
   it("counts the reasoning that a vendor leaves out of the completion", () => {
@@ -403,6 +406,13 @@ describe("an error in a stream", () => {
     [504, "upstream_timeout"],
     ["500", "upstream_error"],
     [null, "upstream_error"],
+    ["rate_limit_exceeded", "rate_limit_exceeded"],
+    ["insufficient_quota", "rate_limit_exceeded"],
+    ["server_is_overloaded", "overloaded"],
+    ["context_length_exceeded", "context_length_exceeded"],
+    ["invalid_prompt", "invalid_value"],
+    ["invalid_api_key", "upstream_error"],
+    ["server_error", "upstream_error"],
   ])("with the code %s is %s", (code, expected) => {
     expect(errorOf(readChunks({ error: { message, code } })).code).toBe(expected);
   });
