@@ -26,12 +26,12 @@ export function decideEffort(
   model: Model,
   { table, unless = [], offWhen = [] }: EffortRule,
 ): EffortSetting {
-  if (request.effort === undefined) return "default";
   const situation = { request, model, thinks: true };
-  if (unless.some((condition) => holds(condition, situation))) return "default";
-  const setting = table[request.effort];
-  const isOff = setting !== "default" && offWhen.some((condition) => holds(condition, situation));
-  return isOff ? "off" : setting;
+  const isCase = (condition: Condition) => holds(condition, situation);
+  if (unless.some(isCase)) return "default";
+  // It may think although nobody asked it to.
+  if (offWhen.some(isCase)) return "off";
+  return request.effort === undefined ? "default" : table[request.effort];
 }
 
 /** The request with its effort said in the engine's own fields. The default stays unsaid. */

@@ -1,17 +1,22 @@
 import { createChatCompletionsClient } from "../codecs/chat-completions/client.ts";
 import { readContextOverflow } from "../codecs/chat-completions/context-overflow.ts";
 import { OPENAI_DIALECT } from "../codecs/chat-completions/dialect.ts";
+import { responsesClient } from "../codecs/responses/client.ts";
+import type { ChatRequest } from "../core/chat-request.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { askStatus } from "./ask-upstream.ts";
 import type { Backend, VendorEffort } from "./backend.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
 import { type EffortRule, nearestEffort } from "./effort-rule.ts";
+import { withMaxOutputTokens } from "./fit-output.ts";
 import { effortOmission } from "./omissions.ts";
 import type { ParameterTable } from "./parameter-rules.ts";
 import { readOutputLimit } from "./read-output-limit.ts";
 import { type ChatEngine, createChat } from "./run-chat.ts";
 
 const NAME = "openai";
+/** The newer interface refuses smaller limits. */
+const LEAST_OUTPUT_TOKENS = 16;
 
 /** The column "Cloud vendor 1". */
 export const OPENAI_PARAMETERS: ParameterTable = {
@@ -27,6 +32,11 @@ export const OPENAI_PARAMETERS: ParameterTable = {
 
 /** The row "Cloud vendor 1 reasoning models": as given, or as near to it as the model goes. */
 export const OPENAI_EFFORT: EffortRule = openaiEffort((effort) => ({ reasoning_effort: effort }));
+
+/** The same in the words of the responses interface, which shows thoughts to those who ask. */
+const OPENAI_RESPONSES_EFFORT: EffortRule = openaiEffort((effort) => ({
+  reasoning: { effort, summary: "auto" },
+}));
 
 function openaiEffort(say: (effort: VendorEffort) => JsonObject): EffortRule {
   return {
@@ -48,19 +58,33 @@ export function createOpenai({ upstream, models, forward, memory }: CloudSetup):
     codec: createChatCompletionsClient(OPENAI_DIALECT),
     parameters: { ...OPENAI_PARAMETERS, others: { rule: "ignore", forward } },
     effort: () => OPENAI_EFFORT,
-    omissions: [
-      effortOmission((message) => /reasoning[_.]effort|reasoning\.summary/i.test(message)),
-    ],
+    omissions: [effortOmission((message) => /reasoning[_. ](effort|summar)/i.test(message))],
     memory,
     readOverflow: readContextOverflow,
     readOutputLimit,
   };
-  const chat = createChat(completions);
+  const responses: ChatEngine = {
+    ...completions,
+    path: () => "/responses",
+    codec: responsesClient,
+    // There the limit has one name for all models.
+    parameters: { ...completions.parameters, max_tokens: { rule: "apply" } },
+    effort: () => OPENAI_RESPONSES_EFFORT,
+    adapt: withLeastOutput,
+  };
+  const chats = { chat: createChat(completions), responses: createChat(responses) };
   return {
     name: NAME,
-    chat: chat.run,
+    chat: (request, model, options) => chats[model.api ?? "chat"].run(request, model, options),
     listModels: async () => cloudModels(NAME, models),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/models", signal })) !== undefined,
   };
+}
+
+function withLeastOutput(request: ChatRequest): ChatRequest {
+  const { maxOutputTokens = LEAST_OUTPUT_TOKENS } = request.parameters;
+  return maxOutputTokens < LEAST_OUTPUT_TOKENS
+    ? withMaxOutputTokens(request, LEAST_OUTPUT_TOKENS)
+    : request;
 }
