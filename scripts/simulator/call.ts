@@ -2,6 +2,7 @@ import type { Exchange } from "./http/exchange.ts";
 import type { Json } from "./json.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { SimulatorOptions } from "./options.ts";
+import type { PrefixCache } from "./prefix-cache.ts";
 import type { Script } from "./script.ts";
 
 /** One request on its way through an engine. */
@@ -12,6 +13,7 @@ export interface Call {
   readonly body: Json;
   readonly script: Script | undefined;
   readonly options: SimulatorOptions;
+  readonly prefixCache: PrefixCache;
 }
 
 export type Handler = (call: Call) => Promise<void>;

@@ -17,9 +17,10 @@ export const controlRoutes: Readonly<Record<string, Control>> = {
   },
   "GET /__sim/ledger": (exchange, { ledger }) =>
     send(exchange, 200, { forgotten: ledger.forgotten, entries: ledger.entries }),
-  "POST /__sim/reset": (exchange, { ledger, scripts }) => {
+  "POST /__sim/reset": (exchange, { ledger, prefixCache, scripts }) => {
     ledger.clear();
     scripts.clear();
+    prefixCache.clear();
     return send(exchange, 200, {});
   },
   "GET /__sim/status": (exchange, { ledger, openSockets, scripts }) =>

@@ -32,6 +32,8 @@ export interface LedgerEntry {
   status: number | undefined;
   /** The usage figures that were really written to the client; undefined when none were. */
   told: Usage | undefined;
+  /** Tokens of the prompt that the engine still had, whether it told them or not; undefined where it reads no prompt. */
+  cachedTokens?: number;
   /** Tokens of the answer put on the wire so far. */
   sentTokens: number;
   /** Events of the stream put on the wire so far. */

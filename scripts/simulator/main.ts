@@ -6,7 +6,7 @@ import { startSimulator } from "./simulator.ts";
 
 const usage = `usage: main.ts [--port 0] [--engine vllm|ollama|both] [--seed 0] [--models file.json]
                [--latency ms] [--tokens-per-second 40] [--legacy] [--no-reasoning-parser]
-               [--api-key key] [--unique-usage]`;
+               [--prompt-tokens-details] [--api-key key] [--unique-usage]`;
 
 /** The options of the command line. Throws with what is wrong. */
 function readOptions(): SimulatorOptions {
@@ -20,6 +20,7 @@ function readOptions(): SimulatorOptions {
       "tokens-per-second": { type: "string", default: "40" },
       legacy: { type: "boolean", default: false },
       "no-reasoning-parser": { type: "boolean", default: false },
+      "prompt-tokens-details": { type: "boolean", default: false },
       "api-key": { type: "string" },
       "unique-usage": { type: "boolean", default: false },
     },
@@ -39,6 +40,7 @@ function readOptions(): SimulatorOptions {
     tokensPerSecond: readNumber("--tokens-per-second", values["tokens-per-second"]),
     legacy: values.legacy,
     reasoningParser: !values["no-reasoning-parser"],
+    promptTokensDetails: values["prompt-tokens-details"],
     apiKey: values["api-key"],
     uniqueUsage: values["unique-usage"],
   };

@@ -17,6 +17,8 @@ export interface SimulatorOptions {
   readonly legacy: boolean;
   /** vLLM's `--reasoning-parser`; without it reasoning stands in the content between `<think>` tags. */
   readonly reasoningParser: boolean;
+  /** vLLM's `--enable-prompt-tokens-details`: the usage tells how much of the prompt was cached. */
+  readonly promptTokensDetails: boolean;
   /** Asks for this bearer token on `/v1`, as vLLM's `--api-key` does. */
   readonly apiKey: string | undefined;
   /** Tells 100,000 + the request's number as input tokens, so that each answer is known by its figures. */

@@ -9,6 +9,7 @@ import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { defaultModels } from "./models.ts";
 import { ollamaRoutes } from "./ollama/routes.ts";
 import type { SimulatorOptions } from "./options.ts";
+import { PrefixCache } from "./prefix-cache.ts";
 import { type Script, ScriptQueue } from "./script.ts";
 import { vllmRoutes } from "./vllm/routes.ts";
 import type { World } from "./world.ts";
@@ -21,7 +22,7 @@ export interface Simulator {
   readonly script: (...scripts: readonly Script[]) => void;
   /** Every request so far, in order; entries change while their answer runs. */
   readonly ledger: () => readonly LedgerEntry[];
-  /** Forgets scripts and ledger. */
+  /** Forgets scripts, ledger and cached prompts. */
   readonly reset: () => void;
   readonly openSockets: () => number;
   readonly stop: () => Promise<void>;
@@ -38,16 +39,19 @@ export async function startSimulator(wanted: Partial<SimulatorOptions>): Promise
     tokensPerSecond: 0,
     legacy: false,
     reasoningParser: true,
+    promptTokensDetails: false,
     apiKey: undefined,
     uniqueUsage: false,
     ...wanted,
   };
   const ledger = new Ledger();
   const scripts = new ScriptQueue();
+  const prefixCache = new PrefixCache();
   const world: World = {
     options,
     ledger,
     scripts,
+    prefixCache,
     routes: routesOf(options),
     openSockets: () => 0,
   };
@@ -57,6 +61,7 @@ export async function startSimulator(wanted: Partial<SimulatorOptions>): Promise
   const reset = () => {
     ledger.clear();
     scripts.clear();
+    prefixCache.clear();
   };
   return {
     url: `http://127.0.0.1:${port}`,
@@ -83,7 +88,14 @@ async function answer(exchange: Exchange, world: World): Promise<void> {
   const body = readJson(exchange);
   entry.model = stringOf(body?.["model"]);
   const script = world.scripts.take(request, entry.model);
-  const call: Call = { exchange, entry, body: body ?? {}, script, options: world.options };
+  const call: Call = {
+    exchange,
+    entry,
+    body: body ?? {},
+    script,
+    options: world.options,
+    prefixCache: world.prefixCache,
+  };
   try {
     await dispatch(call, world, body !== undefined);
   } catch (error) {

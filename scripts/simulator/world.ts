@@ -1,6 +1,7 @@
 import type { Handler } from "./call.ts";
 import type { Ledger } from "./ledger.ts";
 import type { SimulatorOptions } from "./options.ts";
+import type { PrefixCache } from "./prefix-cache.ts";
 import type { ScriptQueue } from "./script.ts";
 
 /** All that the requests of one simulator share. */
@@ -8,6 +9,8 @@ export interface World {
   readonly options: SimulatorOptions;
   readonly ledger: Ledger;
   readonly scripts: ScriptQueue;
+  /** Of the prompts of all requests. */
+  readonly prefixCache: PrefixCache;
   readonly routes: Readonly<Record<string, Handler>>;
   openSockets: () => number;
 }

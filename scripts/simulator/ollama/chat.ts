@@ -19,9 +19,10 @@ const defaultError = {
 
 /** POST /api/chat */
 export async function chat(call: Call): Promise<void> {
-  const { body, entry, options, script } = call;
+  const { body, entry, options, prefixCache, script } = call;
   if (!Array.isArray(body["messages"]) || body["messages"].length === 0) return load(call);
   const turn = readTurn(call);
+  entry.cachedTokens = prefixCache.admit(turn);
   const source = { seed: options.seed, sequence: entry.sequence };
   const answer = tellUsage(call, composeAnswer(turn, source, script));
   const voice: Voice = { call, turn, model: String(body["model"]), startedAt: Date.now() };

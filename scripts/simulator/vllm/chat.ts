@@ -21,10 +21,12 @@ const defaultError = {
 
 /** POST /v1/chat/completions */
 export async function chat(call: Call): Promise<void> {
-  const { body, entry, options, script } = call;
+  const { body, entry, options, prefixCache, script } = call;
   const turn = readTurn(call);
   const source = { seed: options.seed, sequence: entry.sequence };
-  const composed = tellUsage(call, composeAnswer(turn, source, script));
+  entry.cachedTokens = prefixCache.admit(turn);
+  const told = options.promptTokensDetails ? entry.cachedTokens : undefined;
+  const composed = tellUsage(call, composeAnswer(turn, source, script), told);
   const showsReasoning = body["include_reasoning"] !== false;
   const answer = showsReasoning ? composed : { ...composed, reasoning: [] };
   const identity: ChatIdentity = {
