@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
 import type { Moment, Script } from "../../scripts/simulator/script.ts";
-import { callGateway, chatBody, openCall } from "../support/call-gateway.ts";
+import { callGateway, openCall } from "../support/call-gateway.ts";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
-import { readChatStream } from "../support/chat-stream.ts";
+import { CLIENT_FAMILIES, type ClientFamily, isErrorOf } from "../support/client-family.ts";
 import {
   CHAT_CALLS,
   ENGINES,
@@ -37,16 +37,19 @@ const WINDOWS: Readonly<Record<string, { readonly script: Script; readonly strea
   "not-streaming-in-body": { script: { ...PIECES, stall: { at: 1 } }, stream: false },
 };
 
+/** The cases, each with a model of its own in each family. */
+const MODELS = [
+  ...SILENT_AT.map((at) => `s05-${at}`),
+  "s05-pause",
+  "connecting",
+  ...Object.keys(WINDOWS),
+];
+
 const table = createCaseTable();
 const relays = new Map<Engine, StoppableRelay>();
 const starting = startStages((engine) => ({
   engine,
-  models: [
-    ...SILENT_AT.map((at) => `s05-${at}`),
-    "s05-pause",
-    "connecting",
-    ...Object.keys(WINDOWS),
-  ],
+  models: CLIENT_FAMILIES.flatMap(({ name }) => MODELS.map((model) => `${model}-${name}`)),
   environment: {
     STREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS),
     STREAM_KEEPALIVE_MS: String(KEEPALIVE_MS),
@@ -59,25 +62,41 @@ const starting = startStages((engine) => ({
 }));
 noteLaterRoutes(table, ["S05", "S06"]);
 
-for (const engine of ENGINES) describe(`silence and aborts with ${engine}`, () => casesOf(engine));
+for (const engine of ENGINES) {
+  describe(`silence and aborts with ${engine}`, () => {
+    let stage: Stage;
+    let relay: StoppableRelay;
 
-function casesOf(engine: Engine): void {
-  let stage: Stage;
-  let relay: StoppableRelay;
-  let rows: readonly StoredUsage[] | undefined;
+    beforeAll(async () => {
+      stage = await starting[engine];
+      relay = relays.get(engine) as StoppableRelay;
+    });
+    afterAll(async () => {
+      relay.thaw();
+      await stage.finish();
+      await relay.stop();
+    });
 
-  beforeAll(async () => {
-    stage = await starting[engine];
-    relay = relays.get(engine) as StoppableRelay;
+    for (const family of CLIENT_FAMILIES) {
+      casesOf({ engine, family, stageOf: () => stage, relayOf: () => relay });
+    }
+    rowsOf(engine, () => stage);
   });
-  afterAll(async () => {
-    relay.thaw();
-    await stage.finish();
-    await relay.stop();
-  });
+}
 
+interface Place {
+  readonly engine: Engine;
+  readonly family: ClientFamily;
+  readonly stageOf: () => Stage;
+  readonly relayOf: () => StoppableRelay;
+}
+
+function casesOf({ engine, family, stageOf, relayOf }: Place): void {
   const shows = (id: string, where: string, sentence: string, test: () => Promise<void>) =>
-    table.shows(id, `chat, ${engine}${where}`, sentence, test);
+    table.shows(id, `${family.name}, ${engine}${where}`, sentence, test);
+  const named = (model: string) => `${model}-${family.name}`;
+  const post = (body: object) => callGateway(stageOf().gateway.port, { path: family.path, body });
+  const open = (body: object) => openCall(stageOf().gateway.port, { path: family.path, body });
   const match = (model: string): Pick<Script, "match"> => ({
     match: { path: CHAT_CALLS[engine], model: engine === "ollama" ? `${model}:latest` : model },
   });
@@ -85,30 +104,29 @@ function casesOf(engine: Engine): void {
     entry.path === CHAT_CALLS[engine] && entry.model?.replace(/:latest$/, "") === model;
 
   const staySilent = async (at: Moment): Promise<void> => {
-    const model = `s05-${at}`;
-    stage.simulator.script({ ...match(model), ...PIECES, stall: { at } });
+    const { simulator } = stageOf();
+    const model = named(`s05-${at}`);
+    simulator.script({ ...match(model), ...PIECES, stall: { at } });
     const startedAt = Date.now();
-    const body = chatBody(model, { stream: true });
-    const response = await callGateway(stage.gateway.port, { body });
+    const response = await post(family.body(model, { stream: true }));
     const tookMs = Date.now() - startedAt;
-    const { keepalives, error, isDone, text } = readChatStream(response);
+    const { keepalives, error, isFinished, text } = family.readStream(response);
     expect(keepalives).toBeGreaterThanOrEqual(2);
     expect(keepalives).toBeLessThanOrEqual(Math.ceil(tookMs / KEEPALIVE_MS));
-    expect(error).toMatchObject({ type: "api_error", code: "upstream_timeout" });
-    expect(isDone).toBe(true);
+    expect(isErrorOf(family, error, "upstream_timeout")).toBe(true);
+    expect(isFinished).toBe(false);
     expect(text === "").toBe(at !== 4);
     expect(tookMs).toBeGreaterThanOrEqual(IDLE_TIMEOUT_MS - 50);
     expect(tookMs).toBeLessThan(3 * IDLE_TIMEOUT_MS);
-    await stage.simulator.awaitEntry(
-      (entry) => isCallOf(model)(entry) && entry.end === "client-left",
-    );
+    await simulator.awaitEntry((entry) => isCallOf(model)(entry) && entry.end === "client-left");
   };
   /** Below the limit, which ends no stream. */
   const pause = async (): Promise<void> => {
-    stage.simulator.script({ ...match("s05-pause"), ...PIECES, stall: { at: 4, forMs: 1_200 } });
-    const body = chatBody("s05-pause", { stream: true });
-    const stream = readChatStream(await callGateway(stage.gateway.port, { body }));
-    expect(stream).toMatchObject({ text: TEXT, finishReason: "stop", error: undefined });
+    const model = named("s05-pause");
+    const stall = { at: 4, forMs: 1_200 };
+    stageOf().simulator.script({ ...match(model), ...PIECES, stall });
+    const stream = family.readStream(await post(family.body(model, { stream: true })));
+    expect(stream).toMatchObject({ text: TEXT, isFinished: true, error: undefined });
     expect(stream.keepalives).toBeGreaterThanOrEqual(1);
   };
   shows(
@@ -120,31 +138,32 @@ function casesOf(engine: Engine): void {
     },
   );
 
-  for (const [model, { script, stream }] of Object.entries(WINDOWS)) {
-    shows("S06", `: ${model}`, "stops the engine at once when the client leaves", async () => {
+  for (const [window, { script, stream }] of Object.entries(WINDOWS)) {
+    shows("S06", `: ${window}`, "stops the engine at once when the client leaves", async () => {
+      const { simulator } = stageOf();
+      const model = named(window);
       const delays = await Promise.all(
         Array.from({ length: TRIES }, async (_, index) => {
           const mark = `try ${index}.`;
-          const ask = [{ role: "user", content: mark }];
-          stage.simulator.script({ ...script, match: { ...match(model).match, body: mark } });
-          const client = await openCall(stage.gateway.port, {
-            body: { model, stream, messages: ask },
-          });
-          const entry = await stage.simulator.awaitEntry(
+          simulator.script({ ...script, match: { ...match(model).match, body: mark } });
+          const client = await open(family.body(model, { stream }, mark));
+          const entry = await simulator.awaitEntry(
             (one) => isCallOf(model)(one) && one.body?.includes(mark) === true,
           );
-          await untilThere(client, model);
+          await untilThere(client, window, family);
           const leftAt = Date.now();
           if (index % 2 === 0) client.close();
           else client.reset();
-          await stage.simulator.awaitEntry((one) => one === entry && one.end !== undefined);
+          await simulator.awaitEntry((one) => one === entry && one.end !== undefined);
           expect(entry.end).toBe("client-left");
           return (entry.endedAt ?? 0) - leftAt;
         }),
       );
       delays.sort((one, other) => one - other);
       // biome-ignore lint/suspicious/noConsole: the figures are what is asked for
-      console.info(`S06 ${engine} ${model}: close seen after ${delays.join(", ")} ms`);
+      console.info(
+        `S06 ${family.name} ${engine} ${window}: close seen after ${delays.join(", ")} ms`,
+      );
       expect(delays[TRIES / 2]).toBeLessThanOrEqual(CLOSE_SEEN_MS);
       expect(delays.at(-1)).toBeLessThanOrEqual(CLOSE_SEEN_AT_LAST_MS);
     });
@@ -155,12 +174,13 @@ function casesOf(engine: Engine): void {
     ": connecting",
     "gives a call up that was still connecting to the engine",
     async () => {
+      const relay = relayOf();
+      const model = named("connecting");
       await relay.freeze();
       const othersConnecting = relay.connecting();
       const clients: RawClient[] = [];
       for (let index = 0; index < 4; index += 1) {
-        const body = chatBody("connecting", { stream: index % 2 === 0 });
-        clients.push(await openCall(stage.gateway.port, { body }));
+        clients.push(await open(family.body(model, { stream: index % 2 === 0 })));
       }
       await sleep(200);
       expect(relay.connecting()).toBeGreaterThan(othersConnecting);
@@ -170,18 +190,22 @@ function casesOf(engine: Engine): void {
       }
       await sleep(CLOSE_SEEN_MS);
       relay.thaw();
-      const body = chatBody("connecting");
-      expect((await callGateway(stage.gateway.port, { body })).status).toBe(200);
+      expect((await post(family.body(model))).status).toBe(200);
     },
   );
+}
 
-  shows(
+function rowsOf(engine: Engine, stageOf: () => Stage): void {
+  let rows: readonly StoredUsage[] = [];
+
+  table.shows(
     "S06",
-    ": usage",
+    `all families, ${engine}: usage`,
     "has one row a call, aborted, with the tokens so far, and no error in the log",
     async () => {
+      const stage = stageOf();
       rows = await stage.finish();
-      for (const model of Object.keys(WINDOWS)) {
+      for (const model of inEachFamily(Object.keys(WINDOWS))) {
         const found = rows.filter((row) => row.model === model);
         expect([model, found.length]).toEqual([model, TRIES]);
         for (const { outcome, success, status, outputTokens } of found) {
@@ -190,17 +214,19 @@ function casesOf(engine: Engine): void {
             outcome: "aborted",
             success: false,
           });
-          const isBegun = ["mid-stream", "flowing"].includes(model);
+          const isBegun = /^(mid-stream|flowing)/.test(model);
           expect({ model, hasTokens: outputTokens > 0 }).toEqual({ model, hasTokens: isBegun });
           expect({ model, isBegun: status === 200 }).toEqual({ model, isBegun });
         }
       }
-      const connecting = rows.filter((row) => row.model === "connecting");
-      const outcomes = connecting.map(({ outcome }) => outcome).sort();
-      expect(outcomes).toEqual(["aborted", "aborted", "aborted", "aborted", "ok"]);
-      const aborted = connecting.filter(({ outcome }) => outcome === "aborted");
-      // They ended when the client left, not when connecting was given up.
-      for (const { latencyMs } of aborted) expect(latencyMs).toBeLessThan(CLOSE_SEEN_AT_LAST_MS);
+      for (const model of inEachFamily(["connecting"])) {
+        const connecting = rows.filter((row) => row.model === model);
+        const outcomes = connecting.map(({ outcome }) => outcome).sort();
+        expect(outcomes).toEqual(["aborted", "aborted", "aborted", "aborted", "ok"]);
+        const aborted = connecting.filter(({ outcome }) => outcome === "aborted");
+        // They ended when the client left, not when connecting was given up.
+        for (const { latencyMs } of aborted) expect(latencyMs).toBeLessThan(CLOSE_SEEN_AT_LAST_MS);
+      }
       expect(errorLines(stage.gateway)).toEqual([]);
       const foreign = stage.gateway
         .output()
@@ -210,16 +236,27 @@ function casesOf(engine: Engine): void {
     },
   );
 
-  shows("S05", ": usage", "has one row a call, failed by the time-out", async () => {
-    const found = (rows ?? []).filter(({ model }) => model.startsWith("s05"));
-    expect(found.map(({ outcome }) => outcome).sort()).toEqual(["error", "error", "error", "ok"]);
+  const sentence = "has one row a call, failed by the time-out";
+  table.shows("S05", `all families, ${engine}: usage`, sentence, async () => {
+    for (const { name } of CLIENT_FAMILIES) {
+      const found = rows.filter(({ model }) => model.startsWith("s05") && model.endsWith(name));
+      expect(found.map(({ outcome }) => outcome).sort()).toEqual(["error", "error", "error", "ok"]);
+    }
   });
 }
 
+function inEachFamily(models: readonly string[]): string[] {
+  return CLIENT_FAMILIES.flatMap(({ name }) => models.map((model) => `${model}-${name}`));
+}
+
 /** Until the client has seen of its answer what the window says it sees. */
-async function untilThere(client: RawClient, window: string): Promise<void> {
+async function untilThere(
+  client: RawClient,
+  window: string,
+  { saidMark }: ClientFamily,
+): Promise<void> {
   if (window === "mid-stream" || window === "flowing") {
-    await client.readUntil((received) => received.includes('"content"'));
+    await client.readUntil((received) => received.includes(saidMark));
   }
   await sleep(100);
 }

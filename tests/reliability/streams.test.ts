@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { Moment, Script } from "../../scripts/simulator/script.ts";
-import { callGateway, chatBody } from "../support/call-gateway.ts";
+import { callGateway } from "../support/call-gateway.ts";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
 import { readChatStream } from "../support/chat-stream.ts";
+import { CLIENT_FAMILIES, type ClientFamily, isErrorOf } from "../support/client-family.ts";
 import {
   CHAT_CALLS,
   ENGINES,
@@ -11,7 +12,6 @@ import {
   type Stage,
   startStages,
 } from "../support/engine-stage.ts";
-import { expectChatError } from "../support/expect-chat-error.ts";
 import type { RawResponse } from "../support/raw-client.ts";
 import type { StoredUsage } from "../support/stored-usage.ts";
 
@@ -36,34 +36,59 @@ const CUTS: readonly (readonly [string, number | "terminal"])[] = [
 const CASES = ["s01", "s02", "s03", "s04", "s09", "s11", "s12"];
 
 const table = createCaseTable();
-const starting = startStages((engine) => ({ engine, models: CASES }));
+const starting = startStages((engine) => ({
+  engine,
+  models: CLIENT_FAMILIES.flatMap(({ name }) => CASES.map((id) => `${id}-${name}`)),
+}));
 noteLaterRoutes(table, ["S01", "S02", "S03", "S04", "S09", "S11", "S12"]);
 
-for (const engine of ENGINES) describe(`streams of ${engine}`, () => casesOf(engine));
+/** What the usage rows of each model must be, in no order. */
+type ExpectedRows = Map<string, Expected[]>;
 
-function casesOf(engine: Engine): void {
-  let stage: Stage;
-  /** What the usage rows of each case must be, in no order. */
-  const expected = new Map<string, Expected[]>();
+for (const engine of ENGINES) {
+  describe(`streams of ${engine}`, () => {
+    let stage: Stage;
+    const expected: ExpectedRows = new Map();
 
-  beforeAll(async () => {
-    stage = await starting[engine];
+    beforeAll(async () => {
+      stage = await starting[engine];
+    });
+    afterAll(() => stage.finish());
+
+    for (const family of CLIENT_FAMILIES) {
+      casesOf({ engine, family, expected, stageOf: () => stage });
+    }
+    rowsOf(engine, expected, () => stage);
   });
-  afterAll(() => stage.finish());
+}
 
+interface Place {
+  readonly engine: Engine;
+  readonly family: ClientFamily;
+  readonly expected: ExpectedRows;
+  readonly stageOf: () => Stage;
+}
+
+function casesOf({ engine, family, expected, stageOf }: Place): void {
   const shows = (id: string, where: string, sentence: string, test: () => Promise<void>) =>
-    table.shows(id, `chat, ${engine}${where}`, sentence, test);
-  const expectRow = (name: string, row: Expected) =>
-    expected.set(name, [...(expected.get(name) ?? []), row]);
+    table.shows(id, `${family.name}, ${engine}${where}`, sentence, test);
+  const named = (id: string) => `${id}-${family.name}`;
+  const expectRow = (id: string, row: Expected) =>
+    expected.set(named(id), [...(expected.get(named(id)) ?? []), row]);
+  const post = (body: object) => callGateway(stageOf().gateway.port, { path: family.path, body });
 
   /** One call answered by one script. */
-  const call = (name: string, script: Omit<Script, "match">, body: object = { stream: true }) => {
-    stage.simulator.script({
-      match: { model: modelOf(engine, name), path: CHAT_CALLS[engine] },
+  const call = (id: string, script: Omit<Script, "match">, body: object = { stream: true }) => {
+    stageOf().simulator.script({
+      match: { model: modelOf(engine, named(id)), path: CHAT_CALLS[engine] },
       ...script,
     });
-    return callGateway(stage.gateway.port, { body: chatBody(name, { ...body }) });
+    return post(family.body(named(id), { ...body }));
   };
+  /** Refused by the engine's failure, before a stream began. */
+  const expectRefusal = (response: RawResponse) =>
+    family.expectError(response, 502, "upstream_error");
+  const expectBroken = (response: RawResponse) => expectFailedStream(family, response);
 
   shows("S01", "", `${STREAMS} streams cut inside characters come out whole`, async () => {
     const streams = Array.from({ length: STREAMS }, async (_, seed) => {
@@ -71,21 +96,11 @@ function casesOf(engine: Engine): void {
       const isSlow = seed < SLOW_STREAMS;
       const segments = { bytes: isSlow ? 1 : 1 + (seed % 5), delayMs: isSlow ? 1 : 0 };
       const stream = seed % 3 !== 2;
-      const body = chatBody("s01", { stream, seed });
-      stage.simulator.script({
-        match: { body: `"seed":${seed}}` },
-        text,
-        segments,
-        fragmentCharacters: 15,
-      });
-      stage.simulator.script({
-        match: { body: `"seed":${seed},` },
-        text,
-        segments,
-        fragmentCharacters: 15,
-      });
-      const response = await callGateway(stage.gateway.port, { body });
-      const answer = stream ? readChatStream(response).text : contentOf(response.json());
+      const mark = `${family.name} try ${seed}.`;
+      const body = family.body(named("s01"), { stream }, mark);
+      stageOf().simulator.script({ match: { body: mark }, text, segments, fragmentCharacters: 15 });
+      const response = await post(body);
+      const answer = stream ? family.readStream(response).text : family.textOf(response.json());
       expect(answer).not.toContain("\uFFFD");
       expect(answer).toBe(text);
       expectRow("s01", { success: true });
@@ -99,12 +114,11 @@ function casesOf(engine: Engine): void {
       for (const segments of [undefined, { bytes: 1, delayMs: 0 }, { bytes: 7, delayMs: 1 }]) {
         const respond = { status: 200, headers, body: stream };
         const response = await call("s02", { respond, ...(segments && { segments }) });
-        const { text, finishReason, error, isDone } = readChatStream(response);
-        expect({ text, finishReason, error, isDone }).toEqual({
+        expect(family.readStream(response)).toEqual({
           text: "é😀 line\nend",
-          finishReason: "stop",
+          isFinished: true,
           error: undefined,
-          isDone: true,
+          keepalives: 0,
         });
         expectRow("s02", { success: true, outputTokens: 4 });
       }
@@ -118,15 +132,15 @@ function casesOf(engine: Engine): void {
       const startedAt = Date.now();
       const response = await call("s03", script);
       expect(Date.now() - startedAt).toBeLessThan(5_000);
-      if (at === 0) expectChatError(response, 502, "upstream_error");
-      else expectFailedStream(response, TEXT);
+      if (at === 0) expectRefusal(response);
+      else expectBroken(response);
       expectRow("s03", { success: false, outcome: "error" });
     });
   }
   shows("S03", ": RST, not streaming", "is a 502", async () => {
     for (const at of [0, 1] as const) {
       const response = await call("s03", { text: TEXT, cut: { at, how: "reset" } }, {});
-      expectChatError(response, 502, "upstream_error");
+      expectRefusal(response);
       expectRow("s03", { success: false, outcome: "error" });
     }
   });
@@ -140,8 +154,8 @@ function casesOf(engine: Engine): void {
           cut: { at, how },
           ...pause(at),
         });
-        if (at === 0) expectChatError(response, 502, "upstream_error");
-        else expectFailedStream(response, TEXT);
+        if (at === 0) expectRefusal(response);
+        else expectBroken(response);
         expectRow("s04", { success: false, outcome: "error" });
       });
     }
@@ -150,12 +164,12 @@ function casesOf(engine: Engine): void {
   for (const [name, line] of Object.entries(GARBAGE)) {
     shows("S09", `: ${name}`, "ends the stream with an error and is not passed on", async () => {
       const response = await call("s09", { text: TEXT, ...PIECES, inject: { at: 4, line } });
-      expectFailedStream(response, TEXT);
+      expectBroken(response);
       expect(response.text).not.toContain("zzz-garbage");
       const first = await call("s09", { text: TEXT, inject: { at: 0, line } });
-      expectChatError(first, 502, "upstream_error");
+      expectRefusal(first);
       const whole = await call("s09", { text: TEXT, inject: { at: 0, line } }, {});
-      expectChatError(whole, 502, "upstream_error");
+      expectRefusal(whole);
       for (let row = 0; row < 3; row += 1) expectRow("s09", { success: false, outcome: "error" });
     });
   }
@@ -163,39 +177,43 @@ function casesOf(engine: Engine): void {
   shows("S11", "", "is an HTTP error when the first event is one", async () => {
     const response = await call("s11", { text: TEXT, error: { at: 0 } });
     expect(response.status).toBeGreaterThanOrEqual(500);
-    expectChatError(response, response.status);
+    family.expectError(response, response.status);
     expectRow("s11", { success: false, outcome: "error" });
     const later = await call("s11", { text: TEXT, ...PIECES, error: { at: 5 } });
-    expectFailedStream(later, TEXT);
+    expectBroken(later);
     expectRow("s11", { success: false, outcome: "error" });
   });
 
   shows("S12", "", "estimates the tokens an engine never tells", async () => {
     const streamed = await call("s12", { text: TEXT, usage: null });
-    expect(readChatStream(streamed)).toMatchObject({
-      text: TEXT,
-      finishReason: "stop",
-      isDone: true,
-    });
+    expect(family.readStream(streamed)).toMatchObject({ text: TEXT, isFinished: true });
     const options = { stream: true, stream_options: { include_usage: true } };
-    const { usage } = readChatStream(await call("s12", { text: TEXT, usage: null }, options));
+    const shown = await call("s12", { text: TEXT, usage: null }, options);
+    const usage = family.name === "chat" ? readChatStream(shown).usage : undefined;
     if (usage !== undefined) expectWholeNumbers(usage.prompt_tokens, usage.completion_tokens);
     const whole = await call("s12", { text: TEXT, usage: null }, {});
     expect(whole.status).toBe(200);
     for (let row = 0; row < 3; row += 1) expectRow("s12", { success: true, estimated: true });
   });
+}
 
-  shows("I4", "", "has written exactly one true usage row for each of these calls", async () => {
-    const rows = await stage.finish();
-    expectCleanOutput(stage.gateway);
+function rowsOf(engine: Engine, expected: ExpectedRows, stageOf: () => Stage): void {
+  const sentence = "has written exactly one true usage row for each of these calls";
+  table.shows("I4", `all families, ${engine}`, sentence, async () => {
+    const rows = await stageOf().finish();
+    expectCleanOutput(stageOf().gateway);
     for (const [name, wanted] of expected) {
       const found = rows.filter(({ model }) => model === name);
       expect([name, found.length]).toEqual([name, wanted.length]);
       for (const row of found) expectWholeNumbers(row.inputTokens, row.outputTokens, row.latencyMs);
       expect([name, found.map(pick).sort()]).toEqual([name, wanted.map(complete).map(pick).sort()]);
     }
-    const cut = rows.filter(({ model, success }) => model === "s03" && !success);
-    expect(cut.some(({ outputTokens }) => outputTokens > 0)).toBe(true);
+    for (const { name } of CLIENT_FAMILIES) {
+      const cut = rows.filter(({ model, success }) => model === `s03-${name}` && !success);
+      expect(cut.some(({ outputTokens, channel }) => outputTokens > 0 && channel === name)).toBe(
+        true,
+      );
+    }
   });
 }
 
@@ -229,21 +247,17 @@ function expectWholeNumbers(...values: readonly number[]): void {
   }
 }
 
-/** A stream that broke off: some of the text, the error, `[DONE]`. */
-function expectFailedStream(response: RawResponse, whole: string): void {
+/** A stream that broke off: some of the text, then the error, and no proper end. */
+function expectFailedStream(family: ClientFamily, response: RawResponse): void {
   // When the break is read together with the first events, nothing was said yet and the status is still free.
   if (response.status !== 200) {
-    expectChatError(response, 502, "upstream_error");
+    family.expectError(response, 502, "upstream_error");
     return;
   }
-  const { text, error, finishReason, isDone } = readChatStream(response);
-  expect(whole.startsWith(text)).toBe(true);
-  expect(error).toMatchObject({ type: "api_error", code: "upstream_error" });
-  expect([finishReason, isDone]).toEqual([undefined, true]);
-}
-
-function contentOf(answer: unknown): string {
-  return (answer as { choices: [{ message: { content: string } }] }).choices[0].message.content;
+  const { text, error, isFinished } = family.readStream(response);
+  expect(TEXT.startsWith(text)).toBe(true);
+  expect(isErrorOf(family, error, "upstream_error")).toBe(true);
+  expect(isFinished).toBe(false);
 }
 
 /** Characters of one to four bytes, joined emoji, combining marks, right-to-left text; the same for the same seed. */

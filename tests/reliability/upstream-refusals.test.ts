@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { callGateway, chatBody } from "../support/call-gateway.ts";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
+import { CLIENT_FAMILIES, type ClientFamily } from "../support/client-family.ts";
 import {
   CHAT_CALLS,
   ENGINE_KEY,
@@ -39,6 +40,7 @@ const STATUSES: readonly (readonly [number, number, string, string])[] = [
   [529, 503, "overloaded", "error"],
 ];
 
+/** In the chat form; the messages form's own words are known to its family. */
 const TYPES: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
   413: "invalid_request_error",
@@ -50,13 +52,16 @@ const TYPES: Readonly<Record<number, string>> = {
 const WAITS: Readonly<Record<number, string>> = {
   429: String(RETRY_AFTER_SECONDS),
   503: String(RETRY_AFTER_SECONDS),
+  529: String(RETRY_AFTER_SECONDS),
 };
 
 const table = createCaseTable();
 const fronts = new Map<Engine, TcpFault>();
 const starting = startStages((engine) => ({
   engine,
-  models: [MODEL, RETRIED, UNANSWERED],
+  models: CLIENT_FAMILIES.flatMap(({ name }) =>
+    [MODEL, RETRIED, UNANSWERED].map((model) => `${model}-${name}`),
+  ),
   environment: { GATEWAY_RETRIES: "1", LLM_REQUEST_TIMEOUT: String(TIMEOUT_SECONDS) },
   addressOf: async (simulator) => {
     const front = await startTcpFault(simulator);
@@ -66,54 +71,71 @@ const starting = startStages((engine) => ({
 }));
 noteLaterRoutes(table, ["S10"]);
 
-for (const engine of ENGINES) describe(`refusals of ${engine}`, () => refusalsOf(engine));
+for (const engine of ENGINES) {
+  describe(`refusals of ${engine}`, () => {
+    let stage: Stage;
+    let front: TcpFault;
+
+    beforeAll(async () => {
+      stage = await starting[engine];
+      front = fronts.get(engine) as TcpFault;
+    });
+    afterAll(async () => {
+      await stage.finish();
+      await front.stop();
+    });
+
+    const wanted = new Map<string, string[]>();
+    for (const family of CLIENT_FAMILIES) {
+      const outcomes: string[] = [];
+      wanted.set(family.name, outcomes);
+      refusalsOf({ engine, family, outcomes, stageOf: () => stage, frontOf: () => front });
+    }
+    rowsOf(engine, wanted, () => stage);
+  });
+}
 describe("an engine's address that is wrong", wrongAddresses);
 
-function refusalsOf(engine: Engine): void {
-  let stage: Stage;
-  let front: TcpFault;
-  /** Under way from the start, so that their time is nobody's wait. */
-  let unanswered: Promise<readonly RawResponse[]>;
-  const wanted: string[] = [];
+interface Place {
+  readonly engine: Engine;
+  readonly family: ClientFamily;
+  /** Grows with what each call's row must say. */
+  readonly outcomes: string[];
+  readonly stageOf: () => Stage;
+  readonly frontOf: () => TcpFault;
+}
 
-  beforeAll(async () => {
-    stage = await starting[engine];
-    front = fronts.get(engine) as TcpFault;
-    const name = engine === "ollama" ? `${UNANSWERED}:latest` : UNANSWERED;
-    const script = {
-      match: { ...match, model: name },
-      times: 2,
-      stall: { at: "headers" },
-    } as const;
-    stage.simulator.script(script);
-    unanswered = Promise.all([call(true, UNANSWERED), call(false, UNANSWERED)]);
-  });
-  afterAll(async () => {
-    await stage.finish();
-    await front.stop();
-  });
-
+function refusalsOf({ engine, family, outcomes, stageOf, frontOf }: Place): void {
   const shows = (where: string, sentence: string, test: () => Promise<void>) =>
-    table.shows("S10", `chat, ${engine}: ${where}`, sentence, test);
-  const call = (stream: boolean, model = MODEL) =>
-    callGateway(stage.gateway.port, { body: chatBody(model, { stream }) });
-  const match = { path: CHAT_CALLS[engine] };
+    table.shows("S10", `${family.name}, ${engine}: ${where}`, sentence, test);
+  const call = (stream: boolean, model = MODEL) => {
+    const body = family.body(`${model}-${family.name}`, { stream });
+    return callGateway(stageOf().gateway.port, { path: family.path, body });
+  };
+  const matchOf = (model: string) => {
+    const tag = engine === "ollama" ? ":latest" : "";
+    return { path: CHAT_CALLS[engine], model: `${model}-${family.name}${tag}` };
+  };
+  const match = matchOf(MODEL);
 
-  for (const [theirs, ours, code, outcome] of STATUSES) {
+  for (const [theirs, usual, code, outcome] of STATUSES) {
+    const ours = theirs === 529 ? family.overloadedStatus : usual;
     shows(
       String(theirs),
       `is ${ours} in JSON, streaming or not, without key and address`,
       async () => {
+        const [stage, front] = [stageOf(), frontOf()];
         const message = `no: key ${ENGINE_KEY} at ${front.url} and ${stage.simulator.url}/v1`;
         const body = engine === "vllm" ? { error: { message, code: theirs } } : { error: message };
         const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
         for (const stream of [true, false]) {
           stage.simulator.script({ match, times: 1, respond: { status: theirs, headers, body } });
           const response = await call(stream);
-          expect(expectChatError(response, ours, code).type).toBe(TYPES[ours]);
+          const type = family.expectError(response, ours, code);
+          if (family.name !== "messages") expect(type).toBe(TYPES[ours]);
           expectNoSecret(response, front.port, stage.simulator.port);
           expect(response.header("retry-after")).toBe(WAITS[ours]);
-          wanted.push(outcome);
+          outcomes.push(outcome);
         }
       },
     );
@@ -132,57 +154,75 @@ function refusalsOf(engine: Engine): void {
         [400, 400],
         [500, 502],
       ] as const) {
-        stage.simulator.script({ match, respond: { status, body } });
-        expectChatError(await call(true), ours);
-        wanted.push("error");
+        stageOf().simulator.script({ match, respond: { status, body } });
+        family.expectError(await call(true), ours);
+        outcomes.push("error");
       }
     }
   });
 
   shows("429 without a time to wait", "tells one nevertheless", async () => {
-    stage.simulator.script({ match, times: 2, respond: { status: 429, body: {} } });
+    stageOf().simulator.script({ match, times: 2, respond: { status: 429, body: {} } });
     const response = await call(true);
-    expectChatError(response, 429, "rate_limit_exceeded");
+    family.expectError(response, 429, "rate_limit_exceeded");
     expect(Number(response.header("retry-after"))).toBeGreaterThanOrEqual(1);
-    wanted.push("rate_limited");
+    outcomes.push("rate_limited");
   });
 
   shows("429, 502, 503 once", "is tried again before the first byte", async () => {
     for (const status of [429, 502, 503]) {
-      stage.simulator.script({ match, times: 1, respond: { status, body: {} } });
+      const respond = { status, body: {} };
+      stageOf().simulator.script({ match: matchOf(RETRIED), times: 1, respond });
       expect((await call(false, RETRIED)).status).toBe(200);
     }
   });
 
   shows("no answer in time", "is 504 in JSON, streaming or not", async () => {
-    for (const response of await unanswered) expectChatError(response, 504, "upstream_timeout");
+    const stall = { at: "headers" } as const;
+    stageOf().simulator.script({ match: matchOf(UNANSWERED), times: 2, stall });
+    const answers = await Promise.all([call(true, UNANSWERED), call(false, UNANSWERED)]);
+    for (const response of answers) {
+      family.expectError(response, 504, "upstream_timeout");
+    }
   });
 
   shows(
     "connection refused",
     "is 502 in JSON, and over as soon as the engine is back",
     async () => {
+      const [stage, front] = [stageOf(), frontOf()];
       await front.down();
       for (const stream of [true, false]) {
         const response = await call(stream);
-        expectChatError(response, 502, "upstream_error");
+        family.expectError(response, 502, "upstream_error");
         expectNoSecret(response, front.port, stage.simulator.port);
-        wanted.push("error");
+        outcomes.push("error");
       }
       await front.up();
       expect((await call(false, RETRIED)).status).toBe(200);
     },
   );
+}
 
-  shows("usage", "has one row a call with its outcome, and no secret is in the log", async () => {
+function rowsOf(
+  engine: Engine,
+  wanted: ReadonlyMap<string, readonly string[]>,
+  stageOf: () => Stage,
+): void {
+  const sentence = "has one row a call with its outcome, and no secret is in the log";
+  table.shows("S10", `all families, ${engine}: usage`, sentence, async () => {
+    const stage = stageOf();
     const rows = await stage.finish();
     expectCleanOutput(stage.gateway);
-    const found = rows.filter(({ model }) => model === MODEL).map(({ outcome }) => outcome);
-    expect(found.sort()).toEqual(wanted.sort());
-    const retried = rows.filter(({ model }) => model === RETRIED).map(({ outcome }) => outcome);
-    expect(retried).toEqual(["ok", "ok", "ok", "ok"]);
-    const late = rows.filter(({ model }) => model === UNANSWERED).map(({ outcome }) => outcome);
-    expect(late).toEqual(["error", "error"]);
+    for (const [family, outcomes] of wanted) {
+      const outcomesOf = (name: string) =>
+        rows
+          .filter(({ model, channel }) => model === `${name}-${family}` && channel === family)
+          .map(({ outcome }) => outcome);
+      expect(outcomesOf(MODEL).sort()).toEqual([...outcomes].sort());
+      expect(outcomesOf(RETRIED)).toEqual(["ok", "ok", "ok", "ok"]);
+      expect(outcomesOf(UNANSWERED)).toEqual(["error", "error"]);
+    }
     expect(errorLines(stage.gateway)).toEqual([]);
   });
 }

@@ -13,7 +13,7 @@ export interface CaseTable {
   readonly leavesOut: (id: string, where: string, why: string) => void;
 }
 
-const LATER_ROUTES = "messages, responses, embeddings, audio, mcp, webhook";
+const LATER_ROUTES = "mcp, webhook";
 
 /** Runs the cases of one file and prints at the end what was shown where. */
 export function createCaseTable(): CaseTable {
