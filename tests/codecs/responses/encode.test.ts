@@ -177,6 +177,28 @@ describe("an answer", () => {
     expect(outputOf(QUESTION)).not.toHaveProperty("encrypted_content");
   });
 
+  it("has log probabilities in the format's own form, with bytes that the engine left out", async () => {
+    const choice = { token: "é", logprob: -1 };
+    const logprobs = { content: [{ ...choice, bytes: null, top_logprobs: [choice] }] };
+    const events = EVENTS.slice(0, 11).map((event) =>
+      event.type === "text-delta" ? { ...event, extra: { logprobs } } : event,
+    );
+    const bytes = [195, 169];
+    const expected = [{ ...choice, bytes, top_logprobs: [{ ...choice, bytes }] }];
+    const done: readonly ChatEvent[] = [...events, { type: "finish", reason: "stop" }];
+    expect((await wholeOf(done)).output[2].content[0].logprobs).toEqual(expected);
+    const deltas = readResponseEvents(streamOf(done)).events.filter(
+      ({ type }) => type === "response.output_text.delta",
+    );
+    expect(deltas).toMatchObject([{ logprobs: expected }]);
+    // Of a whole answer some engines tell them beside it.
+    const beside: readonly ChatEvent[] = [
+      ...EVENTS.slice(0, 11),
+      { type: "finish", reason: "stop", extra: { logprobs } },
+    ];
+    expect((await wholeOf(beside)).output[2].content[0].logprobs).toEqual(expected);
+  });
+
   it("that a client sends back becomes the thought that the vendor sealed", () => {
     const { messages } = responsesServer.parse({ input: [...OUTPUT] }, "").request;
     expect(messages[0]).toMatchObject({
@@ -267,6 +289,15 @@ describe("a stream that fails", () => {
     const error = new ServiceError("upstream_error", "Why.");
     encoder.encode([...EVENTS]);
     expect(encoder.encode([{ type: "error", error }])).toBe("");
+  });
+
+  it("finishes the items that had ended before", () => {
+    const { last } = readResponseEvents(failing("upstream_error", EVENTS.slice(0, 11)));
+    expect(last.response.output).toMatchObject([{}, {}, { type: "message", status: "completed" }]);
+    const afterCall = EVENTS.filter((event) => event !== EVENTS.at(-1));
+    expect(readResponseEvents(failing("overloaded", afterCall)).last.response.output).toEqual(
+      OUTPUT,
+    );
   });
 
   it("before its first event begins all the same", () => {

@@ -252,6 +252,7 @@ describe("tools", () => {
       namespace("a", { name: "b__c" }, custom()),
       namespace("a__b", { name: "c" }),
       { type: "function", name: "a__b__c" },
+      { type: "function", name: "a__b__c_2" },
       { type: "custom", name: "a__b__c" },
       namespace(long, { name: "x" }),
       namespace(`o${long}`, { name: "x" }),
