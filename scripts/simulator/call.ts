@@ -14,10 +14,17 @@ export interface Call {
   readonly script: Script | undefined;
   readonly options: SimulatorOptions;
   readonly prefixCache: PrefixCache;
+  /** On every answer of the vendor. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export type Handler = (call: Call) => Promise<void>;
 
-export function sendJson({ exchange }: Call, status: number, value: unknown): Promise<void> {
-  return exchange.send(status, JSON.stringify(value), { "content-type": "application/json" });
+export function sendJson(
+  { exchange, headers }: Call,
+  status: number,
+  value: unknown,
+): Promise<void> {
+  const type = { "content-type": "application/json" };
+  return exchange.send(status, JSON.stringify(value), { ...type, ...headers });
 }

@@ -6,9 +6,12 @@ const BODY_KEPT_BYTES = 1024 * 1024;
 const BODIES_KEPT_BYTES = 128 * 1024 * 1024;
 
 export interface Usage {
+  /** Read from and written to the cache included. */
   readonly inputTokens: number;
+  /** Reasoning included. */
   readonly outputTokens: number;
   readonly cachedTokens?: number;
+  readonly cacheWriteTokens?: number;
   readonly reasoningTokens?: number;
 }
 
@@ -22,6 +25,8 @@ export interface LedgerEntry {
   readonly sequence: number;
   readonly method: string;
   readonly path: string;
+  /** What stood behind the question mark; empty without one. */
+  readonly query: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly bodyBytes: number;
   readonly bodySha256: string;
@@ -57,6 +62,7 @@ export class Ledger {
       sequence: this.#sequence,
       method: request.method,
       path: request.path,
+      query: request.query.toString(),
       headers: request.headers,
       bodyBytes: request.body.length,
       bodySha256: createHash("sha256").update(request.body).digest("hex"),

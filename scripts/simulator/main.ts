@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { defaultModels, parseModels } from "./models.ts";
-import type { SimulatorOptions } from "./options.ts";
+import { engines } from "./engines.ts";
+import { parseModels } from "./models.ts";
+import type { EngineName, SimulatorOptions } from "./options.ts";
 import { startSimulator } from "./simulator.ts";
 
-const usage = `usage: main.ts [--port 0] [--engine vllm|ollama|both] [--seed 0] [--models file.json]
+const usage = `usage: main.ts [--port 0] [--engine name] [--seed 0] [--models file.json]
                [--latency ms] [--tokens-per-second 40] [--legacy] [--no-reasoning-parser]
-               [--prompt-tokens-details] [--api-key key] [--unique-usage]`;
+               [--prompt-tokens-details] [--api-key key] [--unique-usage]
+engines: ${Object.keys(engines).join(", ")}`;
 
 /** The options of the command line. Throws with what is wrong. */
 function readOptions(): SimulatorOptions {
@@ -26,16 +28,14 @@ function readOptions(): SimulatorOptions {
     },
   });
   const { engine } = values;
-  if (engine !== "vllm" && engine !== "ollama" && engine !== "both") {
-    throw new Error(`--engine: ${engine} is unknown`);
-  }
+  if (!isEngine(engine)) throw new Error(`--engine: ${engine} is unknown`);
   return {
     port: readNumber("--port", values.port),
     engine,
     seed: values.seed,
     models: values.models
       ? parseModels(JSON.parse(readFileSync(values.models, "utf8")))
-      : defaultModels,
+      : engines[engine].models,
     latencyMs: readNumber("--latency", values.latency),
     tokensPerSecond: readNumber("--tokens-per-second", values["tokens-per-second"]),
     legacy: values.legacy,
@@ -44,6 +44,10 @@ function readOptions(): SimulatorOptions {
     apiKey: values["api-key"],
     uniqueUsage: values["unique-usage"],
   };
+}
+
+function isEngine(name: string): name is EngineName {
+  return Object.hasOwn(engines, name);
 }
 
 function readNumber(name: string, text: string): number {

@@ -1,10 +1,21 @@
 import type { Model } from "./models.ts";
 
+/** Whose formats are spoken; both: vLLM and Ollama on one port. */
+export type EngineName =
+  | "vllm"
+  | "ollama"
+  | "both"
+  | "openai"
+  | "anthropic"
+  | "gemini"
+  | "compatible";
+
 export interface SimulatorOptions {
   /** 0 takes a free port. */
   readonly port: number;
-  readonly engine: "vllm" | "ollama" | "both";
+  readonly engine: EngineName;
   readonly seed: string;
+  /** Default: those of the engine. */
   readonly models: readonly Model[];
   /** Before the first byte of an answer. */
   readonly latencyMs: number;
@@ -19,7 +30,7 @@ export interface SimulatorOptions {
   readonly reasoningParser: boolean;
   /** vLLM's `--enable-prompt-tokens-details`: the usage tells how much of the prompt was cached. */
   readonly promptTokensDetails: boolean;
-  /** Asks for this bearer token on `/v1`, as vLLM's `--api-key` does. */
+  /** The only key taken: on `/v1` for vLLM, as its `--api-key`; of a cloud everywhere. Without it a cloud takes any. */
   readonly apiKey: string | undefined;
   /** Tells 100,000 + the request's number as input tokens, so that each answer is known by its figures. */
   readonly uniqueUsage: boolean;

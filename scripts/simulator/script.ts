@@ -43,7 +43,16 @@ export interface Script {
   readonly argumentCharacters?: number;
   /** Sends the pieces of parallel calls in turn. */
   readonly interleaveToolCalls?: boolean;
+  /** In OpenAI's words; each format says it in its own. */
   readonly finishReason?: string;
+  /** The stop string that ended the text, for formats that tell it. */
+  readonly stopReason?: string;
+  /** Clouds: the model declines, in these words where the format has room for words. */
+  readonly refusal?: string;
+  /** Clouds: a filter stops the prompt, before any answer, or the answer after the text. */
+  readonly blocked?: "prompt" | "answer";
+  /** Clouds that seal what was thought: the seal alone, without a word of it. */
+  readonly redactedReasoning?: boolean;
   /** null: none at all. */
   readonly usage?: Usage | null;
   /** vLLM: the figures ride on the chunk with the finish reason, not on one of their own. */
@@ -99,13 +108,15 @@ export class ScriptQueue {
   }
 }
 
+const looksOnly = /[/:](show|tokenize|count_tokens|input_tokens|countTokens)$/;
+
 /** A script without a marker is for the calls that make something, not for the looks at models and health. */
 function matches(
   match: ScriptMatch | undefined,
   request: HttpRequest,
   model: string | undefined,
 ): boolean {
-  if (!match) return request.method === "POST" && !/\/(show|tokenize)$/.test(request.path);
+  if (!match) return request.method === "POST" && !looksOnly.test(request.path);
   const { path, body, headers = {} } = match;
   if (path !== undefined && path !== request.path) return false;
   if (match.model !== undefined && match.model !== model) return false;
@@ -124,6 +135,10 @@ const fields: ReadonlySet<string> = new Set<keyof Script>([
   "argumentCharacters",
   "interleaveToolCalls",
   "finishReason",
+  "stopReason",
+  "refusal",
+  "blocked",
+  "redactedReasoning",
   "usage",
   "usageOnFinish",
   "latencyMs",

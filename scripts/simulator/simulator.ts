@@ -1,17 +1,16 @@
-import { type Call, type Handler, sendJson } from "./call.ts";
+import { type Call, sendJson } from "./call.ts";
 import { controlRoutes } from "./control.ts";
+import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
+import { engines } from "./engines.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { listenHttp } from "./http/listen-http.ts";
 import { headerOf } from "./http/request-reader.ts";
-import { type Json, objectOf, parseJson, stringOf } from "./json.ts";
+import { type Json, objectOf, parseJson } from "./json.ts";
 import { Ledger, type LedgerEntry } from "./ledger.ts";
-import { defaultModels } from "./models.ts";
-import { ollamaRoutes } from "./ollama/routes.ts";
 import type { SimulatorOptions } from "./options.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 import { type Script, ScriptQueue } from "./script.ts";
-import { vllmRoutes } from "./vllm/routes.ts";
 import type { World } from "./world.ts";
 
 export interface Simulator {
@@ -28,13 +27,14 @@ export interface Simulator {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts an engine of no intelligence that speaks vLLM's and Ollama's formats on loopback. */
+/** Starts an engine of no intelligence that speaks the formats of vLLM, Ollama or a cloud on loopback. */
 export async function startSimulator(wanted: Partial<SimulatorOptions>): Promise<Simulator> {
+  const engine: Engine = engines[wanted.engine ?? "both"];
   const options: SimulatorOptions = {
     port: 0,
     engine: "both",
     seed: "0",
-    models: defaultModels,
+    models: engine.models,
     latencyMs: 0,
     tokensPerSecond: 0,
     legacy: false,
@@ -52,7 +52,7 @@ export async function startSimulator(wanted: Partial<SimulatorOptions>): Promise
     ledger,
     scripts,
     prefixCache,
-    routes: routesOf(options),
+    engine,
     openSockets: () => 0,
   };
   const listener = await listenHttp(options.port, (exchange) => answer(exchange, world));
@@ -74,11 +74,6 @@ export async function startSimulator(wanted: Partial<SimulatorOptions>): Promise
   };
 }
 
-function routesOf({ engine }: SimulatorOptions): Readonly<Record<string, Handler>> {
-  if (engine === "vllm") return vllmRoutes;
-  return engine === "ollama" ? ollamaRoutes : { ...vllmRoutes, ...ollamaRoutes };
-}
-
 async function answer(exchange: Exchange, world: World): Promise<void> {
   const { request } = exchange;
   const control = controlRoutes[`${request.method} ${request.path}`];
@@ -86,7 +81,7 @@ async function answer(exchange: Exchange, world: World): Promise<void> {
   const entry = world.ledger.open(request);
   exchange.onGone = () => world.ledger.close(entry, "client-left");
   const body = readJson(exchange);
-  entry.model = stringOf(body?.["model"]);
+  entry.model = world.engine.modelOf(request.path, body);
   const script = world.scripts.take(request, entry.model);
   const call: Call = {
     exchange,
@@ -95,6 +90,7 @@ async function answer(exchange: Exchange, world: World): Promise<void> {
     script,
     options: world.options,
     prefixCache: world.prefixCache,
+    headers: world.engine.headers(entry),
   };
   try {
     await dispatch(call, world, body !== undefined);
@@ -114,36 +110,24 @@ function readJson({ request }: Exchange): Json | undefined {
   return objectOf(parseJson(request.body.toString("utf8")));
 }
 
-async function dispatch(call: Call, { routes, options }: World, isReadable: boolean) {
-  const { exchange, script } = call;
-  const { method, path } = exchange.request;
-  const handler = routes[`${method} ${path}`];
+async function dispatch(call: Call, { engine }: World, isReadable: boolean) {
+  const { entry, exchange, script } = call;
+  const { request } = exchange;
+  const handler = engine.find(request.method, request.path);
   if (script?.respond) return respond(call, script.respond);
-  if (!handler) throw new EngineError(404, notFound(path));
-  if (options.apiKey !== undefined && path.startsWith("/v1/")) {
-    const isKnown = headerOf(exchange.request, "authorization") === `Bearer ${options.apiKey}`;
-    if (!isKnown) throw new EngineError(401, { error: "Unauthorized" });
-  }
-  if (!isReadable) throw new EngineError(400, unreadable(path));
+  if (!handler) throw engine.notFound(request, entry);
+  engine.checkKey(call);
+  engine.checkHeaders(call);
+  if (!isReadable) throw engine.unreadable(request, entry);
   await handler(call);
 }
 
 async function respond(
-  { exchange, options, script }: Call,
+  { exchange, headers: usual, options, script }: Call,
   { status, headers, body = "" }: NonNullable<Script["respond"]>,
 ): Promise<void> {
   await exchange.sleep(script?.latencyMs ?? options.latencyMs);
   exchange.segments = script?.segments;
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  await exchange.send(status, text, { "content-type": "application/json", ...headers });
-}
-
-function notFound(path: string): unknown {
-  return path.startsWith("/api/") ? { error: "404 page not found" } : { detail: "Not Found" };
-}
-
-function unreadable(path: string): unknown {
-  if (path.startsWith("/api/")) return { error: "invalid character in the request body" };
-  const message = "the request body is not a JSON object";
-  return { error: { message, type: "Bad Request", param: null, code: 400 } };
+  await exchange.send(status, text, { "content-type": "application/json", ...usual, ...headers });
 }

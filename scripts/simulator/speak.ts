@@ -29,10 +29,21 @@ export function speak(call: Call, speech: Speech): Promise<void> {
   return new Speaker(call, speech).run();
 }
 
+/** How an engine fails where nothing was said yet. */
+export interface Failure {
+  readonly status: number;
+  readonly body: unknown;
+}
+
 /** Says a whole JSON answer; it takes as long as its stream would. */
-export async function speakWhole(call: Call, value: unknown, usage: Usage | null): Promise<void> {
+export async function speakWhole(
+  call: Call,
+  value: unknown,
+  usage: Usage | null,
+  failure: Failure = { status: 500, body: { error: "internal error" } },
+): Promise<void> {
   const { script } = call;
-  if (script?.error) return sendJson(call, 500, script.error.body ?? { error: "internal error" });
+  if (script?.error) return sendJson(call, failure.status, script.error.body ?? failure.body);
   const body = script?.inject?.line ?? script?.injectRaw?.bytes ?? JSON.stringify(value);
   const half = Math.floor(body.length / 2);
   const tells = usage ?? undefined;
@@ -70,7 +81,8 @@ class Speaker {
     await exchange.sleep(script?.latencyMs ?? options.latencyMs);
     if (await this.#reach("headers")) return;
     if (this.#isWhole) await this.#awaitPace(this.#wholeTokens());
-    exchange.head(200, this.#framing, { "content-type": this.#speech.contentType });
+    const type = { "content-type": this.#speech.contentType };
+    exchange.head(200, this.#framing, { ...type, ...this.#call.headers });
     this.#startedAt = performance.now();
     if (await this.#sayFrames()) return;
     await this.#flush();

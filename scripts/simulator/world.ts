@@ -1,4 +1,4 @@
-import type { Handler } from "./call.ts";
+import type { Engine } from "./engine.ts";
 import type { Ledger } from "./ledger.ts";
 import type { SimulatorOptions } from "./options.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
@@ -11,6 +11,6 @@ export interface World {
   readonly scripts: ScriptQueue;
   /** Of the prompts of all requests. */
   readonly prefixCache: PrefixCache;
-  readonly routes: Readonly<Record<string, Handler>>;
+  readonly engine: Engine;
   openSockets: () => number;
 }

@@ -8,6 +8,7 @@ function entry(sequence: number, changes: Partial<LedgerEntry> = {}): LedgerEntr
     sequence,
     method: "POST",
     path: "/v1/chat/completions",
+    query: "",
     headers: [],
     bodyBytes: 0,
     bodySha256: "",

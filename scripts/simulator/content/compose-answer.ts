@@ -13,17 +13,30 @@ export interface Source {
   readonly seed: string;
   /** The number of the request: tool-call ids are unique to it. */
   readonly sequence: number;
+  /** Makes the id of a tool call; vLLM's own without it. */
+  readonly newCallId?: (random: () => number) => string;
 }
 
 /** The answer to a turn: the same for the same seed and request. Scripted parts stand as they are. */
 export function composeAnswer(turn: Turn, source: Source, script: Script | undefined): Answer {
-  const isScripted =
-    script?.text !== undefined ||
-    script?.toolCalls !== undefined ||
-    script?.reasoning !== undefined;
-  const answer = isScripted ? scriptedAnswer(turn, script, source) : ownAnswer(turn, source);
+  const answer = saysSomething(script)
+    ? scriptedAnswer(turn, script, source)
+    : ownAnswer(turn, source);
   const usage = script?.usage === undefined ? answer.usage : script.usage;
   return { ...answer, usage, finishReason: script?.finishReason ?? answer.finishReason };
+}
+
+const sayings = [
+  "text",
+  "toolCalls",
+  "reasoning",
+  "refusal",
+  "blocked",
+  "redactedReasoning",
+] as const;
+
+function saysSomething(script: Script | undefined): script is Script {
+  return script !== undefined && sayings.some((name) => script[name] !== undefined);
 }
 
 function scriptedAnswer(turn: Turn, script: Script, source: Source): Answer {
@@ -43,14 +56,18 @@ function scriptedAnswer(turn: Turn, script: Script, source: Source): Answer {
     repeat,
     toolCalls,
     finishReason: toolCalls.length > 0 ? "tool_calls" : "stop",
-    stopReason: null,
+    stopReason: script.stopReason ?? null,
     usage: usageOf(turn, told + countCalls(toolCalls)),
   };
 }
 
-function callIds(turn: Turn, { seed, sequence }: Source): () => string {
+function callIds(turn: Turn, { seed, sequence, newCallId = vllmCallId }: Source): () => string {
   const random = createRandom(seed, String(sequence), turn.fingerprint);
-  return () => `chatcmpl-tool-${hexadecimal(random, 32)}`;
+  return () => newCallId(random);
+}
+
+function vllmCallId(random: () => number): string {
+  return `chatcmpl-tool-${hexadecimal(random, 32)}`;
 }
 
 function ownAnswer(turn: Turn, source: Source): Answer {

@@ -12,6 +12,13 @@ export function createRandom(...words: readonly string[]): () => number {
   };
 }
 
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/** Letters and digits. */
+export function alphanumeric(random: () => number, length: number): string {
+  return Array.from({ length }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join("");
+}
+
 /** Lower-case hexadecimal digits. */
 export function hexadecimal(random: () => number, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join("");
