@@ -1,7 +1,7 @@
 import type { CacheControl, DocumentPart, ImagePart, TextPart } from "../../core/chat-request.ts";
 import { formatPath, invalidValue } from "../check-request.ts";
 import { parseMediaUrl } from "../media-url.ts";
-import type { ContentBlock } from "./wire.ts";
+import type { ContentBlock } from "./wire-blocks.ts";
 
 type Path = readonly PropertyKey[];
 type Part = TextPart | ImagePart | DocumentPart;

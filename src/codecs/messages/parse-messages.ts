@@ -9,14 +9,13 @@ import type { JsonObject } from "../../lib/json.ts";
 import { parseBlock, parseContent, parseText, readCacheControl } from "./parse-blocks.ts";
 import type { ReadInput } from "./raw-inputs.ts";
 import { readToolId } from "./tool-ids.ts";
+import type { MessagesRequest, WireMessage } from "./wire.ts";
 import {
   type AssistantBlock,
   isHostedBlock,
-  type MessagesRequest,
   type ToolResultBlock,
   type UserBlock,
-  type WireMessage,
-} from "./wire.ts";
+} from "./wire-blocks.ts";
 
 type Path = readonly PropertyKey[];
 type Turn<Role> = Extract<WireMessage, { role: Role }>;
@@ -26,16 +25,36 @@ const BILLING_LINE = /^x-anthropic-billing-header:/;
 
 /** The conversation, the system prompt first. */
 export function parseMessages(
-  { system, messages }: MessagesRequest,
+  { system, messages, cache_control }: MessagesRequest,
   readInput: ReadInput,
 ): ChatMessage[] {
   const lastUser = messages.findLastIndex(({ role }) => role === "user");
-  return [
-    ...parseSystem(system),
-    ...messages.flatMap((message, index) =>
-      isCleared(message) && index < lastUser ? [] : parseMessage(message, index, readInput),
-    ),
-  ];
+  const conversation = messages.flatMap((message, index) =>
+    isCleared(message) && index < lastUser ? [] : parseMessage(message, index, readInput),
+  );
+  const last = conversation.pop();
+  if (last !== undefined) conversation.push(markLast(last, readCacheControl({ cache_control })));
+  return [...parseSystem(system), ...conversation];
+}
+
+type Mark = ReturnType<typeof readCacheControl>;
+
+/** A mark on the whole body is one on its last block. What the block itself says counts more. */
+function markLast(message: ChatMessage, mark: Mark): ChatMessage {
+  switch (message.role) {
+    case "user":
+      return { ...message, content: markLastPart(message.content, mark) };
+    case "system":
+      return { ...message, content: markLastPart(message.content, mark) };
+    case "tool":
+      return { ...mark, ...message };
+    case "assistant":
+      return message;
+  }
+}
+
+function markLastPart<Part extends UserPart>(parts: readonly Part[], mark: Mark): Part[] {
+  return parts.map((part, index) => (index === parts.length - 1 ? { ...mark, ...part } : part));
 }
 
 function parseMessage(message: WireMessage, index: number, readInput: ReadInput): ChatMessage[] {

@@ -1,114 +1,9 @@
 import * as z from "zod";
-import { metadataSchema } from "../metadata-extension.ts";
+import { extSchema, metadataSchema } from "../metadata-extension.ts";
+import { assistantBlock, cacheControl, textBlock, userBlock } from "./wire-blocks.ts";
 
 // The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
 // describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
-
-/** Calls that the vendor's own servers ran, and what came of them: no other model can use them, so they are left out. */
-const HOSTED_TYPE = /^(server|mcp)_tool_use$|_tool_result$|^mcp_tool_listing$|^fallback$/;
-
-const hostedBlock = z
-  .looseObject({})
-  .refine(isHostedBlock, "expected a block of a hosted tool")
-  .describe("`server_tool_use`, `…_tool_result` and the like of hosted tools are ignored.");
-
-/** True for a block that concerns nobody but the vendor's own servers. */
-export function isHostedBlock({ type }: { readonly type?: unknown }): boolean {
-  return typeof type === "string" && HOSTED_TYPE.test(type);
-}
-
-const cacheControl = z
-  .looseObject({})
-  .nullish()
-  .describe("Told to vendors that know such marks; others cache by themselves.");
-
-const text = z.looseObject({
-  type: z.literal("text"),
-  text: z.string(),
-  cache_control: cacheControl,
-});
-
-const base64Source = z.looseObject({
-  type: z.literal("base64"),
-  media_type: z.string(),
-  data: z.string().min(1).describe("Base64."),
-});
-const urlSource = z.looseObject({
-  type: z.literal("url"),
-  url: z.string().describe("An `http(s)` address."),
-});
-
-const image = z.looseObject({
-  type: z.literal("image"),
-  source: z
-    .discriminatedUnion("type", [base64Source, urlSource])
-    .describe("Files are not stored: `file` is refused."),
-  cache_control: cacheControl,
-});
-
-const document = z.looseObject({
-  type: z.literal("document"),
-  source: z.discriminatedUnion("type", [
-    base64Source,
-    urlSource,
-    z.looseObject({ type: z.literal("text"), data: z.string() }),
-    z.looseObject({
-      type: z.literal("content"),
-      content: z.union([z.string(), z.array(z.discriminatedUnion("type", [text, image]))]),
-    }),
-  ]),
-  title: z.string().nullish(),
-  context: z.string().nullish(),
-  cache_control: cacheControl,
-});
-
-const searchResult = z.looseObject({
-  type: z.literal("search_result"),
-  source: z.string(),
-  title: z.string(),
-  content: z.array(text),
-  cache_control: cacheControl,
-});
-
-const toolReference = z.looseObject({
-  type: z.literal("tool_reference"),
-  tool_name: z.string(),
-  cache_control: cacheControl,
-});
-
-const toolResult = z.looseObject({
-  type: z.literal("tool_result"),
-  tool_use_id: z.string().min(1),
-  content: z
-    .union([
-      z.string(),
-      z.array(z.discriminatedUnion("type", [text, image, document, searchResult, toolReference])),
-    ])
-    .nullish(),
-  is_error: z.boolean().nullish(),
-  cache_control: cacheControl,
-});
-
-const thinking = z.looseObject({
-  type: z.literal("thinking"),
-  thinking: z.string(),
-  signature: z.string().nullish().describe("As an earlier answer gave it."),
-});
-const redactedThinking = z.looseObject({
-  type: z.literal("redacted_thinking"),
-  data: z.string(),
-});
-
-const toolUse = z.looseObject({
-  type: z.literal("tool_use"),
-  id: z.string().min(1),
-  name: z.string().min(1),
-  input: z.looseObject({}),
-  cache_control: cacheControl,
-});
-
-const userBlock = z.discriminatedUnion("type", [text, image, document, searchResult, toolResult]);
-const assistantBlock = z.discriminatedUnion("type", [text, thinking, redactedThinking, toolUse]);
 
 const toolName = z.looseObject({ type: z.literal("tool_reference"), name: z.string() });
 const toolChange = z.looseObject({
@@ -125,16 +20,16 @@ const effort = z.looseObject({ effort: z.string().nullish() }).nullish();
 const message = z.discriminatedUnion("role", [
   z.looseObject({
     role: z.literal("user"),
-    content: z.union([z.string(), z.array(z.union([userBlock, hostedBlock])).min(1)]),
+    content: z.union([z.string(), z.array(userBlock).min(1)]),
   }),
   z.looseObject({
     role: z.literal("assistant"),
-    content: z.union([z.string(), z.array(z.union([assistantBlock, hostedBlock]))]),
+    content: z.union([z.string(), z.array(assistantBlock)]),
   }),
   z.looseObject({
     role: z.literal("system").describe("May stand anywhere, also last."),
     content: z
-      .union([z.string(), z.array(z.discriminatedUnion("type", [text, toolChange]))])
+      .union([z.string(), z.array(z.discriminatedUnion("type", [textBlock, toolChange]))])
       .nullish(),
     output_config: effort.describe("Its `effort` holds from this message on."),
     clear_at: z.string().nullish().describe("`next_user_message` hides it after its turn."),
@@ -186,7 +81,7 @@ const outputFormat = z
   .looseObject({ type: z.literal("json_schema"), schema: z.looseObject({}) })
   .nullish();
 
-const systemContent = z.union([z.string(), z.array(text)]).nullish();
+const systemContent = z.union([z.string(), z.array(textBlock)]).nullish();
 
 /** The fields that a request for an answer and one for a count share. */
 export const countRequestSchema = z.looseObject({
@@ -238,16 +133,9 @@ export const countRequestSchema = z.looseObject({
         "`format`: a JSON schema that the answer follows, where the model's server can.",
     ),
   output_format: outputFormat.describe("The earlier name of `output_config.format`."),
+  cache_control: cacheControl.describe("A mark on the last block of the conversation."),
   metadata: metadataSchema.nullish(),
-  ext: z
-    .looseObject({
-      fallbacks: z
-        .array(z.string())
-        .nullish()
-        .describe("Models to try in this order when the one asked for cannot answer."),
-    })
-    .nullish()
-    .describe("The gateway's own settings."),
+  ext: extSchema.nullish(),
 });
 
 export const messagesRequestSchema = countRequestSchema.extend({
@@ -262,8 +150,3 @@ export const messagesRequestSchema = countRequestSchema.extend({
 export type MessagesRequest = z.infer<typeof countRequestSchema>;
 export type WireMessage = MessagesRequest["messages"][number];
 export type ToolChange = z.infer<typeof toolChange>;
-export type UserBlock = z.infer<typeof userBlock>;
-export type AssistantBlock = z.infer<typeof assistantBlock>;
-export type ToolResultBlock = z.infer<typeof toolResult>;
-/** What may stand in a user's turn, a result or a document. */
-export type ContentBlock = Exclude<UserBlock, ToolResultBlock> | z.infer<typeof toolReference>;
