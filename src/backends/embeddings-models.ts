@@ -58,8 +58,7 @@ function mayEmbed({ name }: ListedName): boolean {
 }
 
 function noModel(failure: unknown, { addressSetting }: Upstream): ServiceError {
-  // Not every server that embeds lists its models.
-  if (failure instanceof ServiceError && failure.upstreamStatus !== 404) return failure;
+  if (failure instanceof ServiceError) return failure;
   return new ServiceError(
     "upstream_error",
     `There is no embedding model: the server in ${addressSetting} lists none. Load one into it, name one in EMBEDDING_MODEL, or set EMBEDDING_BASE_URL to a server that has one.`,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ServiceError } from "../core/service-error.ts";
 import { askUpstream } from "./ask-upstream.ts";
 import { parseReply } from "./parse-reply.ts";
 import type { Upstream } from "./upstream.ts";
@@ -23,13 +24,19 @@ const details = z.object({ capabilities: z.array(z.string()).optional().catch(un
 /** Models whose capabilities are asked one by one; of the others the name must tell. */
 const MAX_QUESTIONS = 100;
 
-/** All models of a server of the OpenAI format, whose address has the version. */
+/** All models of a server of the OpenAI format, whose address has the version; none where it does not list them. */
 export async function listCards(
   upstream: Upstream,
   signal: AbortSignal,
 ): Promise<readonly ListedName[]> {
-  const { data } = parseReply(cards, await askUpstream(upstream, { path: "/models", signal }));
-  return data.map(({ id }) => ({ name: id, capabilities: undefined }));
+  try {
+    const { data } = parseReply(cards, await askUpstream(upstream, { path: "/models", signal }));
+    return data.map(({ id }) => ({ name: id, capabilities: undefined }));
+  } catch (thrown) {
+    // Not every server that embeds or transcribes has the path.
+    if (thrown instanceof ServiceError && thrown.upstreamStatus === 404) return [];
+    throw thrown;
+  }
 }
 
 /** All models of an Ollama server. */

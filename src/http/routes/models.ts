@@ -1,30 +1,21 @@
 import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
+import { isNameOf } from "../../backends/list-names.ts";
+import { encodeError } from "../../codecs/messages/encode-error.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { KEY_ERRORS, KEY_SECURITY, refusal } from "../documentation.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm, type ErrorForm, errorResponse } from "../error-response.ts";
 import { jsonResponse } from "../json-response.ts";
-import { createRouter, type RouteDefinition, type Router } from "../router.ts";
-
-const model = z
-  .object({
-    id: z.string(),
-    object: z.literal("model"),
-    created: z.number().int().openapi({ description: "Unix seconds; 0 when not known." }),
-    owned_by: z.string(),
-    type: z.literal("model"),
-    display_name: z.string(),
-    created_at: z.string(),
-    max_input_tokens: z.number().int().nullable().openapi({ description: "Context in tokens." }),
-  })
-  .openapi("Model");
+import { modelCard, modelSchema } from "../model-card.ts";
+import { pageOf, pageSchema } from "../page-of.ts";
+import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
 
 const modelList = z
   .object({
     object: z.literal("list"),
-    data: z.array(model),
-    has_more: z.boolean(),
+    data: z.array(modelSchema),
+    has_more: z.boolean().openapi({ description: "There are further models behind this page." }),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
   })
@@ -37,10 +28,13 @@ const listModels: RouteDefinition = {
   tags: ["Models"],
   summary: "List the chat models",
   description:
-    "One body that the client libraries of both large vendors read. Embedding models are not listed.",
+    "One body that the client libraries of both large vendors read, and page through. Embedding models are not " +
+    "listed. A client that sends `anthropic-version` gets errors in the messages form.",
   security: KEY_SECURITY,
+  request: { query: pageSchema },
   responses: {
     200: { description: "The models.", content: { "application/json": { schema: modelList } } },
+    400: refusal("A parameter of the page is wrong; `param` names it."),
     ...KEY_ERRORS,
   },
 };
@@ -51,52 +45,74 @@ const getModel: RouteDefinition = {
   operationId: "getModel",
   tags: ["Models"],
   summary: "Show one chat model",
+  description:
+    "Ids may hold slashes and colons, encoded or plain. Ollama's `:latest` may be left out.",
   security: KEY_SECURITY,
   request: { params: z.object({ model: z.string() }) },
   responses: {
-    200: { description: "The model.", content: { "application/json": { schema: model } } },
+    200: { description: "The model.", content: { "application/json": { schema: modelSchema } } },
     404: refusal("No such model is listed."),
     ...KEY_ERRORS,
   },
 };
 
-/** `GET /v1/models` and `GET /v1/models/{model}`; ids may hold slashes and colons. */
+/** `GET /v1/models` and `GET /v1/models/{model}`. */
 export function modelsRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm);
-  router.add(listModels, async (context) => {
-    deps.authenticate(context.req.raw.headers, context.env.arrivedAt);
-    const models = await deps.gateway.models.list();
-    return jsonResponse({
-      object: "list",
-      data: models.map(modelCard),
-      has_more: false,
-      first_id: models[0]?.id ?? null,
-      last_id: models.at(-1)?.id ?? null,
-    });
-  });
-  router.add(getModel, async (context) => {
-    deps.authenticate(context.req.raw.headers, context.env.arrivedAt);
-    const id = context.req.param("model");
-    const found = (await deps.gateway.models.list()).find((candidate) => candidate.id === id);
-    if (found === undefined) {
-      throw new ServiceError("model_not_found", "No such model is listed; see GET /v1/models.", {
-        param: "model",
+  router.add(
+    listModels,
+    inClientsForm(async ({ req, env }) => {
+      deps.authenticate(req.raw.headers, env.arrivedAt);
+      const { items, hasMore } = pageOf(await listedModels(deps), new URL(req.url).searchParams);
+      return jsonResponse({
+        object: "list",
+        data: items.map(modelCard),
+        has_more: hasMore,
+        first_id: items[0]?.id ?? null,
+        last_id: items.at(-1)?.id ?? null,
       });
-    }
-    return jsonResponse(modelCard(found));
-  });
+    }),
+  );
+  router.add(
+    getModel,
+    inClientsForm(async ({ req, env }) => {
+      deps.authenticate(req.raw.headers, env.arrivedAt);
+      return jsonResponse(modelCard(findModel(await listedModels(deps), req.param("model") ?? "")));
+    }),
+  );
   return router;
 }
 
-function modelCard({ id, created, ownedBy, contextLength }: Model) {
-  return {
-    id,
-    object: "model",
-    created,
-    owned_by: ownedBy,
-    type: "model",
-    display_name: id,
-    created_at: new Date(created * 1000).toISOString(),
-    max_input_tokens: contextLength ?? null,
+/** Each id once; of equal ones the first answers, as it does to a call. */
+async function listedModels({ gateway }: Deps): Promise<readonly Model[]> {
+  const models = new Map<string, Model>();
+  for (const model of await gateway.models.list()) {
+    if (!models.has(model.id)) models.set(model.id, model);
+  }
+  return [...models.values()];
+}
+
+function findModel(models: readonly Model[], word: string): Model {
+  const found = models.find(({ id }) => id === word) ?? models.find(({ id }) => isNameOf(id, word));
+  if (found !== undefined) return found;
+  throw new ServiceError("model_not_found", "No such model is listed; see GET /v1/models.", {
+    param: "model",
+  });
+}
+
+type Handler = (context: RequestContext) => Promise<Response>;
+
+const messagesForm: ErrorForm = { encode: encodeError, statusOf: ({ status }) => status };
+
+/** Both families ask here; those of the messages format are told errors in theirs. */
+function inClientsForm(handler: Handler): Handler {
+  return async (context) => {
+    try {
+      return await handler(context);
+    } catch (thrown) {
+      const isMessages = context.req.raw.headers.has("anthropic-version");
+      if (!isMessages || !(thrown instanceof ServiceError)) throw thrown;
+      return errorResponse(thrown, context.env.requestId, messagesForm);
+    }
   };
 }

@@ -63,6 +63,37 @@ describe("4.1 GET /v1/models and GET /v1/models/{model}", () => {
     expect(await response.json()).toMatchObject({ has_more: false, first_id: CHAT_IDS[0] });
   });
 
+  it.each([
+    ["limit=0", "limit"],
+    ["limit=1001", "limit"],
+    ["limit=2.5", "limit"],
+    ["limit=many", "limit"],
+    ["after_id=nobody", "after_id"],
+    ["after=nobody", "after"],
+    ["before_id=nobody", "before_id"],
+    ["before_id=tiny&after_id=tiny", "before_id"],
+  ])("names the parameter of a page that is wrong: %s", async (query, param) => {
+    const response = await get(`/v1/models?${query}`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param, code: "invalid_value" } });
+    const messages = await get(`/v1/models?${query}`, { "anthropic-version": "2023-06-01" });
+    expect(messages.status).toBe(400);
+    expect(await messages.json()).toMatchObject({
+      type: "error",
+      error: { type: "invalid_request_error", message: expect.stringContaining(param) },
+    });
+  });
+
+  it("takes the cursor of either family, in any encoding", async () => {
+    for (const name of ["after", "after_id"]) {
+      const cursor = encodeURIComponent("hf.co/org/model-GGUF:Q4_K_M");
+      const response = await get(`/v1/models?limit=1&${name}=${cursor}`);
+      expect(await response.json()).toMatchObject({ first_id: "tiny", has_more: true });
+    }
+    const last = await get(`/v1/models?after=${encodeURIComponent("ünï cödé+%")}`);
+    expect(await last.json()).toMatchObject({ data: [], has_more: false, first_id: null });
+  });
+
   it("is closed without a key and open by either header", async () => {
     const byHeader = (headers: Record<string, string>) =>
       fetch(`${gateway.url}/v1/models`, { headers });
