@@ -146,9 +146,12 @@ describe("the memory of seals", () => {
       messages: [
         { role: "assistant", content: [own] },
         { role: "assistant", content: [call("c1")] },
+        { role: "user", content: [{ type: "text", text: "Again." }] },
+        { role: "assistant", content: [call("c1")] },
       ],
     });
     expect(messages[1]?.content).toEqual([sealed("c1")]);
+    expect(messages[3]?.content).toEqual([thought("c1"), sealed("c1")]);
   });
 
   it("leaves the client's own seal on a call", async () => {

@@ -152,9 +152,7 @@ export class AnswerReader {
 
   #redact(data: unknown): void {
     if (typeof data !== "string" || data === "") return;
-    this.writer.openText("reasoning");
     this.writer.sign({ redacted: markSeal("anthropic", data) });
-    this.writer.closeText();
   }
 
   #startCall({ id, name }: JsonObject, index: unknown, input: string): void {

@@ -123,6 +123,23 @@ describe("the calls of a stream", () => {
   });
 });
 
+describe("candidates that nobody asked for", () => {
+  it("are left out, wherever they stand", () => {
+    const other = { content: { parts: [{ text: "no" }] }, finishReason: "SAFETY", index: 1 };
+    const call = { functionCall: { name: "f", args: { n: 1 } } };
+    const chunk = part({ text: "yes" }, call);
+    const events = readChunks(
+      { ...chunk, candidates: [other, ...chunk.candidates] },
+      ending("STOP"),
+    );
+    expect(addUp(events)).toMatchObject({
+      text: "yes",
+      calls: [{ arguments: '{"n":1}' }],
+      end: "tool-calls",
+    });
+  });
+});
+
 describe("the end of a stream", () => {
   it.each([
     ["STOP", "stop"],
