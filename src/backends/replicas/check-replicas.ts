@@ -74,7 +74,8 @@ async function checkReplica(
     if (response.status === 200) {
       replica.models = check.readModels(parseJson(await response.text(MAX_REPLY_BYTES)));
     } else response.cancel();
-    state.succeeded(replica);
+    // While it is called, calls tell more than a look at its health: they alone make up for their failures.
+    if (!replica.breaker.isClosed) state.succeeded(replica);
     return true;
   } catch (thrown) {
     if (!stopping.aborted) {

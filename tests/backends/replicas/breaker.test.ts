@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import { Breaker } from "../../../src/backends/replicas/breaker.ts";
+
+const PAUSE_MS = 2_000;
+
+it("opens at the third failure in a row, and a success begins the count anew", () => {
+  const breaker = new Breaker();
+  expect([breaker.failed(0, false), breaker.failed(0, false)]).toEqual([false, false]);
+  expect(breaker.succeeded()).toBe(false);
+  expect([breaker.failed(0, false), breaker.failed(0, false)]).toEqual([false, false]);
+  expect(breaker.isClosed).toBe(true);
+  expect(breaker.failed(0, false)).toBe(true);
+  expect(breaker.isClosed).toBe(false);
+});
+
+it("opens at once when nobody is there, and tells so once", () => {
+  const breaker = new Breaker();
+  expect(breaker.failed(0, true)).toBe(true);
+  expect(breaker.failed(0, true)).toBe(false);
+  expect(breaker.isClosed).toBe(false);
+});
+
+it("takes no probe while it is closed, one after the pause, and no second beside it", () => {
+  const breaker = new Breaker();
+  expect(breaker.takesProbe(1_000_000)).toBe(false);
+  breaker.failed(1_000, true);
+  expect(breaker.takesProbe(1_000 + PAUSE_MS - 1)).toBe(false);
+  expect(breaker.takesProbe(1_000 + PAUSE_MS)).toBe(true);
+  expect(breaker.takesProbe(1_000 + PAUSE_MS)).toBe(false);
+  expect(breaker.isClosed).toBe(false);
+});
+
+it("closes when the probe succeeds, and pauses again when it fails", () => {
+  const breaker = new Breaker();
+  breaker.failed(0, true);
+  expect(breaker.takesProbe(PAUSE_MS)).toBe(true);
+  breaker.failed(PAUSE_MS, true);
+  expect(breaker.takesProbe(2 * PAUSE_MS - 1)).toBe(false);
+  expect(breaker.takesProbe(2 * PAUSE_MS)).toBe(true);
+  expect(breaker.succeeded()).toBe(true);
+  expect(breaker.isClosed).toBe(true);
+  // Its old failures are forgotten.
+  expect(breaker.failed(3 * PAUSE_MS, false)).toBe(false);
+});
