@@ -1,12 +1,15 @@
 // What reading and writing a stream costs, without sockets: bun bench/codec.ts [SECONDS]
 import { createStreamReader } from "../src/codecs/chat-completions/client-stream.ts";
 import { chatCompletionsServer } from "../src/codecs/chat-completions/server.ts";
+import type { ServerCodec, StreamEncoder } from "../src/codecs/codec.ts";
+import { messagesServer } from "../src/codecs/messages/server.ts";
+import { responsesServer } from "../src/codecs/responses/server.ts";
 import type { ChatEvent } from "../src/core/chat-event.ts";
 
 const TOKENS = 128;
 const MAX_EVENT_BYTES = 1024 * 1024;
 const CONTEXT = { requestId: "req_bench", model: "bench", created: 1 };
-const FORM = { includeUsage: false };
+const QUESTION = { role: "user", content: "Hi" };
 const secondsEach = Number(process.argv[2] ?? 1);
 
 const utf8 = new TextEncoder();
@@ -36,8 +39,21 @@ function read(bytes: Uint8Array, reads: number): (readonly ChatEvent[])[] {
   );
 }
 
-function encode(batches: readonly (readonly ChatEvent[])[]): number {
-  const encoder = chatCompletionsServer.streamEncoder(CONTEXT, FORM);
+/** A fresh encoder of each family, for a plain question. */
+const FAMILIES: Readonly<Record<string, () => StreamEncoder>> = {
+  chat: () => chatCompletionsServer.streamEncoder(CONTEXT, { includeUsage: false }),
+  messages: encoderOf(messagesServer, { max_tokens: 64, messages: [QUESTION] }),
+  responses: encoderOf(responsesServer, { input: [QUESTION] }),
+};
+
+function encoderOf<Form>(codec: ServerCodec<Form>, body: object): () => StreamEncoder {
+  const { form } = codec.parse(body, JSON.stringify(body));
+  return () => codec.streamEncoder(CONTEXT, form);
+}
+
+function encode(batches: readonly (readonly ChatEvent[])[], family = "chat"): number {
+  const encoder = FAMILIES[family]?.();
+  if (encoder === undefined) throw new Error(`no family ${family}`);
   return batches.reduce((sum, batch) => sum + utf8.encode(encoder.encode(batch)).length, 0);
 }
 
@@ -68,8 +84,12 @@ const batches = read(alike, 1);
 measure("read, one read a stream", () => read(alike, 1));
 measure("read, three reads a stream", () => read(alike, 3));
 measure("read, every event another (all parsed)", () => read(varied, 1));
-measure("encode, one batch a stream", () => encode(batches));
+for (const family of Object.keys(FAMILIES)) {
+  measure(`encode for ${family}, one batch a stream`, () => encode(batches, family));
+}
 measure("read and encode, one read", () => encode(read(alike, 1)));
+measure("read and encode for messages, one read", () => encode(read(alike, 1), "messages"));
+measure("read and encode for responses, one read", () => encode(read(alike, 1), "responses"));
 measure("read and encode, three reads", () => encode(read(alike, 3)));
 measure("read and encode, a read a token", () => encode(read(alike, TOKENS + 3)));
 measure("read and encode, every event another", () => encode(read(varied, 1)));
