@@ -83,6 +83,21 @@ if (answers.length > 0) {
   });
 }
 
+const refusals = readSharedFixtures(VENDORS, ".json").filter(({ bytes }) =>
+  isRefusal(JSON.parse(decode(bytes))),
+);
+
+if (refusals.length > 0) {
+  it.each(refusals)("the recorded refusal $name is read to its message", ({ bytes }) => {
+    const { message } = JSON.parse(decode(bytes)).error;
+    expect(chatCompletionsClient.readErrorMessage(decode(bytes))).toBe(message);
+  });
+}
+
+function isRefusal({ error }: { readonly error?: { readonly message?: unknown } | null }): boolean {
+  return typeof error?.message === "string";
+}
+
 function readNaively(text: string): ReadAnswer {
   const answer = emptyAnswer();
   let reason: string | undefined;

@@ -5,6 +5,7 @@ import { responsesClient } from "../../../src/codecs/responses/client.ts";
 import type { ChatEvent } from "../../../src/core/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
+import { createRandom } from "../chat-completions/read-streams.ts";
 import { argumentsIn, plainText, readPieces } from "./read-streams.ts";
 
 const OWN_FOLDER = resolve(import.meta.dirname, "../../fixtures/responses");
@@ -59,13 +60,30 @@ describe("every recorded stream", () => {
   });
 });
 
-const answers = readSharedFixtures(["openai-responses"], ".json").filter(({ bytes }) =>
-  decode(bytes).includes('"output"'),
+describe("a damaged stream", () => {
+  it.each(streams.slice(0, 2))(
+    "S09: of $name ends once and in order, whatever is wrong",
+    ({ bytes }) => {
+      const random = createRandom(7);
+      for (let round = 0; round < 500; round++) {
+        const damaged = Uint8Array.from(bytes);
+        for (let hits = random(4); hits >= 0; hits--) damaged[random(bytes.length)] = random(256);
+        const from = random(bytes.length);
+        const without = random(3) === 0 ? random(300) : 0;
+        // Order and end are checked in there.
+        readPieces([damaged.subarray(0, from), damaged.subarray(from + without)]);
+      }
+    },
+  );
+});
+
+const answers = readSharedFixtures(["openai-responses", "mistral"], ".response.json").filter(
+  ({ bytes }) => decode(bytes).includes('"object": "response",'),
 );
 
 if (answers.length > 0) {
   describe("every recorded answer", () => {
-    it.each(answers.filter(({ name }) => name.endsWith("response.json")))("$name", ({ bytes }) => {
+    it.each(answers)("$name", ({ bytes }) => {
       const text = decode(bytes);
       const events = responsesClient.readAnswer(text);
       checkEventOrder(events);
