@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { askCount } from "./ask-count.ts";
 import { askStatus } from "./ask-upstream.ts";
 import type { Backend, Model } from "./backend.ts";
+import { capTemperature } from "./cap-temperature.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
 import { isToolForced, LEAST_BUDGET_TOKENS } from "./conditions.ts";
 import { type EffortRule, nearestEffort } from "./effort-rule.ts";
@@ -16,6 +17,7 @@ const NAME = "anthropic";
 /** Under the newer version there are no sampling parameters at all. */
 const VERSION = "2023-06-01";
 const MOST_BUDGET_TOKENS = 8_192;
+/** Where its scale of temperatures ends. */
 const HOTTEST = 1;
 
 /** The column "Cloud vendor 2". */
@@ -79,7 +81,7 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
     parameters: { ...ANTHROPIC_PARAMETERS, others: { rule: "ignore", forward } },
     effort: ({ generation }) =>
       generation === "older" ? ANTHROPIC_OLDER_EFFORT : ANTHROPIC_NEWER_EFFORT,
-    omissions: [],
+    concessions: [],
     memory,
     readOverflow: readContextOverflow,
     adapt,
@@ -104,15 +106,11 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
   };
 }
 
-/** Its scale of temperatures ends where others' go on, and a model that always thinks is not to be forced to a tool. */
+/** A model that always thinks is not to be forced to call a tool, which it is asked for instead. */
 function adapt(request: ChatRequest, model: Model): ChatRequest {
-  const { temperature } = request.parameters;
-  let adapted = request;
-  if (temperature !== undefined && temperature > HOTTEST) {
-    adapted = { ...adapted, parameters: { ...adapted.parameters, temperature: HOTTEST } };
-  }
+  const adapted = capTemperature(request, HOTTEST);
   const alwaysThinks =
-    model.thinking && model.generation !== "older" && !model.efforts?.includes("none");
-  if (alwaysThinks && isToolForced(request)) adapted = { ...adapted, toolChoice: { type: "auto" } };
-  return adapted;
+    model.thinking && model.generation !== "older" && model.efforts?.includes("none") !== true;
+  if (!alwaysThinks || !isToolForced(request)) return adapted;
+  return { ...adapted, toolChoice: { type: "auto" } };
 }

@@ -4,10 +4,14 @@ import {
   type Dialect,
   MISTRAL_DIALECT,
   PLAIN_DIALECT,
+  STRICT_DIALECT,
 } from "../codecs/chat-completions/dialect.ts";
+import type { ContextOverflow } from "../core/context-overflow.ts";
 import { askStatus } from "./ask-upstream.ts";
 import type { Backend } from "./backend.ts";
+import { capTemperature } from "./cap-temperature.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
+import { inDialect, withThoughts } from "./concessions.ts";
 import type { EffortRule } from "./effort-rule.ts";
 import type { ParameterTable } from "./parameter-rules.ts";
 import { readOutputLimit } from "./read-output-limit.ts";
@@ -33,28 +37,56 @@ export const COMPATIBLE_EFFORT: EffortRule = {
   fields: () => ({}),
 };
 
-/** Clouds whose format is not the plain one, by their hosts. */
-const DIALECTS: readonly (readonly [host: RegExp, dialect: Dialect])[] = [
-  [/(^|\.)mistral\.ai$/, MISTRAL_DIALECT],
+interface Habits {
+  readonly dialect: Dialect;
+  /** Where its scale of temperatures ends. */
+  readonly hottest: number;
+}
+
+const PLAIN: Habits = { dialect: PLAIN_DIALECT, hottest: 2 };
+
+/** Clouds that are not quite like the others, by their hosts. */
+const HABITS: readonly (readonly [host: RegExp, habits: Habits])[] = [
+  [/mistral/, { dialect: MISTRAL_DIALECT, hottest: 1.5 }],
+  [/groq/, { ...PLAIN, dialect: { ...PLAIN_DIALECT, takesThoughts: false } }],
 ];
 
-function dialectOf(address: string): Dialect {
+function habitsOf(address: string): Habits {
   const { hostname } = new URL(address);
-  return DIALECTS.find(([host]) => host.test(hostname))?.[1] ?? PLAIN_DIALECT;
+  return HABITS.find(([host]) => host.test(hostname))?.[1] ?? PLAIN;
+}
+
+/** Other clouds that take nothing they do not know. */
+const STRICT = inDialect(
+  (message) => /extra inputs are not permitted|property '[^']*' is unsupported/i.test(message),
+  createChatCompletionsClient(STRICT_DIALECT),
+);
+
+const THOUGHTFUL = withThoughts((message) => /missing `?reasoning_content/i.test(message));
+
+/** Some clouds tell no numbers. */
+const TOO_LONG = /reduce the length of the messages|too many tokens: size limit exceeded/i;
+
+function readOverflow(message: string): ContextOverflow | undefined {
+  const overflow = readContextOverflow(message);
+  if (overflow !== undefined || !TOO_LONG.test(message)) return overflow;
+  return { contextLength: undefined, promptTokens: undefined };
 }
 
 /** Cloud vendor 4: any cloud that speaks the chat-completions format. */
 export function createCompatible({ upstream, models, forward, memory }: CloudSetup): Backend {
+  const { dialect, hottest } = habitsOf(upstream.address);
   const chat = createChat({
     upstream,
     path: () => "/chat/completions",
-    codec: createChatCompletionsClient(dialectOf(upstream.address)),
+    codec: createChatCompletionsClient(dialect),
     parameters: { ...COMPATIBLE_PARAMETERS, others: { rule: "ignore", forward } },
     effort: () => COMPATIBLE_EFFORT,
-    omissions: [],
+    concessions: [STRICT, THOUGHTFUL],
     memory,
-    readOverflow: readContextOverflow,
+    readOverflow,
     readOutputLimit,
+    adapt: (request) => capTemperature(request, hottest),
   });
   return {
     name: NAME,

@@ -65,7 +65,7 @@ export function createGoogle({ upstream, models, forward, memory }: CloudSetup):
     codec: generateContentClient,
     parameters: { ...GOOGLE_PARAMETERS, others: { rule: "ignore", forward } },
     effort: () => GOOGLE_EFFORT,
-    omissions: [],
+    concessions: [],
     memory,
     readOverflow: readContextOverflow,
     readRefusalBody: readGoogleRefusal,

@@ -34,9 +34,9 @@ export function createOllama(upstream: Upstream, contextLength: number): Backend
     codec: ollamaChatClient,
     parameters: LOCAL_PARAMETERS,
     effort: () => OLLAMA_EFFORT,
-    omissions: [
-      { isCause: isThinkingUnsupported, leaveOut: withoutThinking },
-      { isCause: isToolsUnsupported, leaveOut: withoutTools },
+    concessions: [
+      { isCause: isThinkingUnsupported, concede: withoutThinking },
+      { isCause: isToolsUnsupported, concede: withoutTools },
     ],
     readOverflow: readContextOverflow,
   };

@@ -7,9 +7,9 @@ import type { JsonObject } from "../lib/json.ts";
 import { askStatus } from "./ask-upstream.ts";
 import type { Backend, VendorEffort } from "./backend.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
+import { withoutEffort } from "./concessions.ts";
 import { type EffortRule, nearestEffort } from "./effort-rule.ts";
 import { withMaxOutputTokens } from "./fit-output.ts";
-import { effortOmission } from "./omissions.ts";
 import type { ParameterTable } from "./parameter-rules.ts";
 import { readOutputLimit } from "./read-output-limit.ts";
 import { type ChatEngine, createChat } from "./run-chat.ts";
@@ -58,7 +58,7 @@ export function createOpenai({ upstream, models, forward, memory }: CloudSetup):
     codec: createChatCompletionsClient(OPENAI_DIALECT),
     parameters: { ...OPENAI_PARAMETERS, others: { rule: "ignore", forward } },
     effort: () => OPENAI_EFFORT,
-    omissions: [effortOmission((message) => /reasoning[_. ](effort|summar)/i.test(message))],
+    concessions: [withoutEffort((message) => /reasoning[_. ](effort|summar)/i.test(message))],
     memory,
     readOverflow: readContextOverflow,
     readOutputLimit,

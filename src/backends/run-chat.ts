@@ -5,10 +5,10 @@ import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
+import type { Concession } from "./concessions.ts";
 import { decideEffort, type EffortRule, sayEffort } from "./effort-rule.ts";
 import { fitAfterOverflow } from "./fit-after-overflow.ts";
 import { withMaxOutputTokens } from "./fit-output.ts";
-import type { Omission } from "./omissions.ts";
 import { applyParameterRules, applyToolRule, type ParameterTable } from "./parameter-rules.ts";
 import { readRefusal } from "./read-refusal.ts";
 import type { ReplayMemory } from "./replay-memory.ts";
@@ -26,7 +26,7 @@ export interface ChatEngine {
   readonly parameters: ParameterTable;
   /** The row of the table of efforts that a model belongs to. */
   readonly effort: (model: Model) => EffortRule;
-  readonly omissions: readonly Omission[];
+  readonly concessions: readonly Concession[];
   /** How far a prompt is too long, read from a refusal; undefined when the refusal is about something else. */
   readonly readOverflow: (message: string) => ContextOverflow | undefined;
   /** The longest answer a model gives, read from a refusal of a longer one. */
@@ -49,33 +49,33 @@ export interface Chat {
 
 type Batch = readonly ChatEvent[];
 
-const NO_OMISSIONS: ReadonlySet<Omission> = new Set();
+const NO_CONCESSIONS: ReadonlySet<Concession> = new Set();
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** The one way in which every engine is talked to. */
 export function createChat(engine: ChatEngine): Chat {
   // By model id; it holds no more ids than the engine lists.
-  const refused = new Map<string, ReadonlySet<Omission>>();
+  const refused = new Map<string, ReadonlySet<Concession>>();
   let listed = "";
 
-  const omissionsFor = ({ id }: Model) => refused.get(id) ?? NO_OMISSIONS;
+  const concessionsFor = ({ id }: Model) => refused.get(id) ?? NO_CONCESSIONS;
   const prepare: Chat["prepare"] = (request, model, { passthrough }) =>
-    applyTables(engine, request, { model, passthrough, omitted: omissionsFor(model) });
+    applyTables(engine, request, { model, passthrough, conceded: concessionsFor(model) });
 
   /** Only what helped is remembered: a refusal may quote a client, who must not decide for all others. */
-  const remember = (model: Model, found: readonly Omission[]) => {
-    if (found.length > 0) refused.set(model.id, new Set([...omissionsFor(model), ...found]));
+  const remember = (model: Model, found: readonly Concession[]) => {
+    if (found.length > 0) refused.set(model.id, new Set([...concessionsFor(model), ...found]));
   };
 
   const run: Backend["chat"] = async (request, model, { signal, passthrough }) => {
     let current = engine.memory?.restore(request) ?? request;
-    let omitted = omissionsFor(model);
-    const found: Omission[] = [];
-    // Each omission helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
-    for (let correctionsLeft = engine.omissions.length + 2; ; correctionsLeft--) {
-      const prepared = applyTables(engine, current, { model, passthrough, omitted });
-      const response = await send(engine, prepared, { model, signal });
+    let conceded = concessionsFor(model);
+    const found: Concession[] = [];
+    // Each concession helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
+    for (let correctionsLeft = engine.concessions.length + 2; ; correctionsLeft--) {
+      const prepared = applyTables(engine, current, { model, passthrough, conceded });
+      const response = await send(engine, prepared, { model, signal, conceded });
       if (isSuccess(response)) {
         remember(model, found);
         const events = await readAnswer(engine, response, request.stream);
@@ -84,11 +84,11 @@ export function createChat(engine: ChatEngine): Chat {
       const refusal = await readRefusalOf(engine, response);
       signal.throwIfAborted();
       if (correctionsLeft === 0) throw concealError(refusalError(refusal), engine.upstream);
-      const omission = findOmission(engine, refusal, omitted);
-      if (omission === undefined) current = fitToRefusal(engine, current, model, refusal);
+      const concession = findConcession(engine, refusal, conceded);
+      if (concession === undefined) current = fitToRefusal(engine, current, model, refusal);
       else {
-        found.push(omission);
-        omitted = new Set([...omitted, omission]);
+        found.push(concession);
+        conceded = new Set([...conceded, concession]);
       }
     }
   };
@@ -106,11 +106,11 @@ export function createChat(engine: ChatEngine): Chat {
 function applyTables(
   engine: ChatEngine,
   request: ChatRequest,
-  { model, passthrough = false, omitted }: TableOptions,
+  { model, passthrough = false, conceded }: TableOptions,
 ): ChatRequest {
   const table = engine.parameters;
   let prepared = request;
-  for (const omission of omitted) prepared = omission.leaveOut(prepared);
+  for (const concession of conceded) prepared = concession.concede(prepared);
   prepared = applyToolRule(prepared, model, { table, passthrough });
   if (engine.adapt !== undefined) prepared = engine.adapt(prepared, model);
   const rule = engine.effort(model);
@@ -124,17 +124,17 @@ function applyTables(
 interface TableOptions {
   readonly model: Model;
   readonly passthrough: boolean | undefined;
-  readonly omitted: ReadonlySet<Omission>;
+  readonly conceded: ReadonlySet<Concession>;
 }
 
 /** What to leave out after this refusal that was not left out before. */
-function findOmission(
-  { omissions }: ChatEngine,
+function findConcession(
+  { concessions }: ChatEngine,
   { status, message }: UpstreamRefusal,
-  omitted: ReadonlySet<Omission>,
-): Omission | undefined {
-  if (status !== 400 || message === undefined) return undefined;
-  return omissions.find((omission) => !omitted.has(omission) && omission.isCause(message));
+  conceded: ReadonlySet<Concession>,
+): Concession | undefined {
+  if ((status !== 400 && status !== 422) || message === undefined) return undefined;
+  return concessions.find((concession) => !conceded.has(concession) && concession.isCause(message));
 }
 
 /** The request cut to what the engine says fits. Throws the refusal when it is about something else. */
@@ -157,14 +157,21 @@ function fitToRefusal(
 }
 
 function send(
-  { upstream, path, codec }: ChatEngine,
+  { upstream, path, codec: usual }: ChatEngine,
   request: ChatRequest,
-  { model, signal }: { readonly model: Model; readonly signal: AbortSignal },
+  { model, signal, conceded }: SendOptions,
 ): Promise<UpstreamResponse> {
+  const codec = [...conceded].find((concession) => concession.codec)?.codec ?? usual;
   const body = codec.build(request, { name: model.id, contextLength: model.contextLength });
   const { stream } = request;
   const route = upstream.replicas && { key: routeKey(request), model: model.id };
   return callUpstream(upstream, { path: path(model, stream), body, stream, signal, route });
+}
+
+interface SendOptions {
+  readonly model: Model;
+  readonly signal: AbortSignal;
+  readonly conceded: ReadonlySet<Concession>;
 }
 
 function isSuccess({ status }: UpstreamResponse): boolean {

@@ -6,9 +6,9 @@ import { isJsonObject } from "../lib/json.ts";
 import { askCount } from "./ask-count.ts";
 import { askStatus, askUpstream } from "./ask-upstream.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
+import { withoutEffort } from "./concessions.ts";
 import type { EffortRule } from "./effort-rule.ts";
 import { isChatModelName } from "./model-traits.ts";
-import { effortOmission } from "./omissions.ts";
 import { LOCAL_PARAMETERS } from "./parameter-rules.ts";
 import { parseReply } from "./parse-reply.ts";
 import { type ChatEngine, createChat } from "./run-chat.ts";
@@ -52,9 +52,9 @@ export function createVllm(upstream: Upstream): Backend {
     codec: chatCompletionsClient,
     parameters: LOCAL_PARAMETERS,
     effort: () => VLLM_EFFORT,
-    omissions: [
+    concessions: [
       // Models with a tokenizer of their own have no template and refuse its arguments.
-      effortOmission((message) => /chat_template|reasoning_effort/i.test(message)),
+      withoutEffort((message) => /chat_template|reasoning_effort/i.test(message)),
     ],
     readOverflow: readContextOverflow,
   };

