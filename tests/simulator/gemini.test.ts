@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventValues, pathDifference } from "../support/key-paths.ts";
 import { type JsonReply, postJson } from "../support/post-json.ts";
 import { readSharedFixtures } from "../support/shared-fixtures.ts";
+import { readSharedSchemas, shapeFaults } from "../support/shared-spec.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 
 const KEY = "AIza-real-key-0123456789";
@@ -30,6 +31,8 @@ const asksTwo = {
   contents: [{ role: "user", parts: [{ text: "the weather of Oslo and Paris" }] }],
   tools,
 };
+
+const cached = { inputTokens: 9, outputTokens: 9 };
 
 interface Part {
   readonly text?: string;
@@ -223,6 +226,31 @@ describe("the simulator as Gemini", () => {
     const { models } = (await (await get("models")).json()) as { models: { name: string }[] };
     expect(models.map(({ name }) => name)).toContain("models/gemini-3-pro");
     expect((await get("models/gemini-3-pro")).status).toBe(200);
+  });
+});
+
+describe("the simulator beside Gemini's published definition", () => {
+  it("says nothing that is not in it", async () => {
+    const schemas = readSharedSchemas("gemini-v1beta.subset.json");
+    if (!schemas) return;
+    simulator.script({ match: { body: "blocked" }, blocked: "prompt" });
+    simulator.script({ match: { body: "cached" }, usage: { ...cached, cachedTokens: 8 } });
+    const bodies = ["Say: Hi", "the weather of Oslo and Paris", "blocked", "cached"].map(
+      (text) => ({
+        contents: [{ parts: [{ text }] }],
+        tools,
+        generationConfig: { thinkingConfig: { includeThoughts: true } },
+      }),
+    );
+    const answers = await Promise.all(
+      bodies.flatMap(async (body) => [await whole(body), ...(await chunks(body, "gemini-3-pro"))]),
+    );
+    const response = { $ref: "#/components/schemas/GenerateContentResponse" };
+    expect(answers.flat().length).toBeGreaterThan(50);
+    expect(answers.flat().flatMap((answer) => shapeFaults(answer, response, schemas))).toEqual([]);
+    const { body } = await call("gemini-3-pro", "countTokens", hello);
+    const count = { $ref: "#/components/schemas/CountTokensResponse" };
+    expect(shapeFaults(body, count, schemas)).toEqual([]);
   });
 });
 

@@ -22,10 +22,13 @@ type Write = (delta: Json, tokens?: number, rest?: Json) => Frame;
 /** The events of a streamed chat completion, as the style has them. */
 export function* chatFrames(answer: Answer, speech: ChatSpeech): Iterable<Frame> {
   const { style } = speech;
-  const write: Write = (delta, tokens = 0, rest = {}) => ({
-    bytes: chunkOf(style, [{ index: 0, delta, ...style.choice, ...rest }], style.tail),
-    tokens,
-  });
+  let tail = { ...style.tail, ...style.openingTail };
+  const write: Write = (delta, tokens = 0, rest = {}) => {
+    const choice = { index: 0, delta, ...style.choice, ...rest };
+    const bytes = chunkOf(style, [choice], tail);
+    tail = style.tail;
+    return { bytes, tokens };
+  };
   let written = 0;
   for (const frame of contentFrames(answer, speech, write)) {
     yield withComment(frame, style, written);

@@ -7,6 +7,8 @@ export interface ChatStyle {
   /** Fields of every chunk before and after its choices. */
   readonly head: Json;
   readonly tail: Json;
+  /** Fields that the first chunk has besides. */
+  readonly openingTail: Json;
   /** Fields of a choice that has not ended, besides index and delta. */
   readonly choice: Json;
   /** The delta that opens an answer, and one that opens it with a tool call; null: no chunk of its own. */

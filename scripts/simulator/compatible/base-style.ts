@@ -14,6 +14,7 @@ export function baseStyle(entry: LedgerEntry, model: Model, failure: Failure): C
       model: model.name,
     },
     tail: {},
+    openingTail: {},
     choice: { finish_reason: null },
     opening: { role: "assistant", content: "" },
     openingWithCall: null,

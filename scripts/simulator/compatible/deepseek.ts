@@ -33,8 +33,10 @@ export const deepseek: CompatibleVendor = {
   styleOf: (entry, model) => {
     const thought = isReasoning(model) ? { reasoning_content: null } : {};
     const opening = isReasoning(model) ? { content: null, reasoning_content: "" } : { content: "" };
+    const base = baseStyle(entry, model, failure);
     return {
-      ...baseStyle(entry, model, failure),
+      ...base,
+      head: { ...base.head, system_fingerprint: "fp_simulator" },
       tail: { usage: null },
       choice: { logprobs: null, finish_reason: null },
       opening: { role: "assistant", ...opening },
@@ -44,7 +46,6 @@ export const deepseek: CompatibleVendor = {
       usage: "finish",
       renderUsage,
       wholeChoice: { logprobs: null },
-      wholeTail: () => ({ system_fingerprint: "fp_simulator" }),
     };
   },
   newCallId: (random) => `call_00_${alphanumeric(random, 24)}`,

@@ -43,6 +43,7 @@ export const groq: CompatibleVendor = {
     return {
       ...base,
       head: { ...base.head, id: `chatcmpl-${entry.id}`, system_fingerprint: "fp_simulator" },
+      openingTail: { x_groq: { id: `req_${entry.id}`, seed: 1 } },
       choice: { logprobs: null, finish_reason: null },
       opening: { role: "assistant", content: null },
       reasoningDelta: (text) => ({ reasoning: text }),

@@ -69,5 +69,6 @@ function renderUsage({ cachedTokens = 0, ...usage }: Usage): Json {
       rejected_prediction_tokens: 0,
     },
     num_sources_used: 0,
+    cost_in_usd_ticks: 0,
   };
 }

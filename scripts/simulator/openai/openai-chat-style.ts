@@ -18,6 +18,7 @@ export function openAiChatStyle(
       system_fingerprint: "fp_simulator",
     },
     tail: { ...(includesUsage ? { usage: null } : {}), obfuscation: "Xq3vT" },
+    openingTail: {},
     choice: { logprobs: null, finish_reason: null },
     opening: { role: "assistant", content: "", refusal: null },
     openingWithCall: { role: "assistant", content: null, refusal: null },
