@@ -50,6 +50,32 @@ describe("max_tokens is adjusted to fit the context", () => {
     expect(paths()).toEqual([]);
   });
 
+  it("cuts to the model's longest answer, also the default", async () => {
+    const backend = createVllm(upstreamAt(simulator.url));
+    const model = { ...MODEL, maxOutputTokens: 4_096 };
+    for (const asked of [200_000, 4_097, undefined]) {
+      const fitted = await fitTo(saying("hello", asked), backend, model);
+      expect(fitted.request.parameters.maxOutputTokens).toBe(4_096);
+    }
+    const fitted = await fitTo(saying("hello", 100), backend, model);
+    expect(fitted.request.parameters.maxOutputTokens).toBe(100);
+  });
+
+  it.each(["vllm", "ollama"])(
+    "answers a max_tokens of 200,000 on 8,192 of context (%s)",
+    async (name) => {
+      const upstream = upstreamAt(simulator.url);
+      const backend = name === "vllm" ? createVllm(upstream) : createOllama(upstream, 8_192);
+      const model = { ...MODEL, id: "sim-small", contextLength: 8_192 };
+      const { request } = await fitTo(saying("hello", 200_000), backend, model);
+      const { maxOutputTokens = 0 } = request.parameters;
+      expect(maxOutputTokens).toBeLessThan(8_192);
+      expect(maxOutputTokens).toBeGreaterThan(8_000);
+      const events = await collect(backend.chat(request, model, { signal: never() }));
+      expect(events.at(-1)).toMatchObject({ type: "finish" });
+    },
+  );
+
   it("counts a close prompt by the engine's tokenizer and cuts to what fits", async () => {
     const backend = createVllm(upstreamAt(simulator.url));
     const fitted = await fitTo(saying("hello ".repeat(100), 128_000), backend, MODEL);

@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Backend, Model } from "../../src/backends/backend.ts";
-import { createModelCatalog, type ModelCatalog } from "../../src/backends/model-catalog.ts";
+import {
+  type CatalogOptions,
+  createModelCatalog,
+  type ModelCatalog,
+} from "../../src/backends/model-catalog.ts";
 import { createOllama } from "../../src/backends/ollama.ts";
 import { createRegistry, type Registry } from "../../src/backends/registry.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -27,6 +31,20 @@ function catalog(environment: Record<string, string>): ModelCatalog {
   const registry = createRegistry({ settings, log, clock: systemClock });
   registries.push(registry);
   return registry.models;
+}
+
+const backend = (name: string, listed: readonly Model[]): Backend => ({
+  ...createOllama(upstreamAt(simulator.url), 1),
+  name,
+  listModels: async () => listed,
+});
+
+function catalogOf(
+  backends: CatalogOptions["backends"],
+  options: Partial<CatalogOptions> = {},
+): ModelCatalog {
+  const defaults = { defaultModel: undefined, log, clock: systemClock };
+  return createModelCatalog({ backends, ...defaults, ...options });
 }
 
 async function idOf(models: ModelCatalog, name: string | undefined): Promise<string> {
@@ -135,19 +153,78 @@ describe("The catalog", () => {
     expect(await models.list()).toEqual([]);
   });
 
-  it("takes the earlier backend's model of two with one name", async () => {
-    const backend = (name: string): Backend => ({
-      ...createOllama(upstreamAt(simulator.url), 1),
-      name,
-      listModels: async (): Promise<readonly Model[]> => [MODEL],
-    });
-    const models = createModelCatalog({
-      backends: [backend("first"), backend("second")],
-      defaultModel: undefined,
-      log,
-      clock: systemClock,
-    });
+  it("takes the earlier backend's model of two with one name, and lists that one alone", async () => {
+    const models = catalogOf([backend("first", [MODEL]), backend("second", [MODEL])]);
     expect((await models.resolve(MODEL.id)).backend.name).toBe("first");
+    expect(await models.list()).toEqual([MODEL]);
+    expect(models.find(MODEL.id)?.backend.name).toBe("first");
+    expect(models.find("unknown")).toBeUndefined();
+  });
+
+  it("answers for a cloud's model before a slow local engine is heard", async () => {
+    const cloudModel = { ...MODEL, id: "gpt-4o" };
+    const silent: Backend = { ...backend("local", []), listModels: () => new Promise(() => {}) };
+    const models = catalogOf([silent, backend("openai", [cloudModel])]);
+    void models.refresh();
+    await expect.poll(() => models.find("gpt-4o")?.backend.name).toBe("openai");
+    expect(await models.resolve("gpt-4o")).toMatchObject({ model: cloudModel });
+    expect(await models.list()).toEqual([cloudModel]);
+  });
+
+  it("never takes a cloud's model for the default unless it is named so", async () => {
+    const cloud = backend("openai", [{ ...MODEL, id: "gpt-4o" }]);
+    const error = await serviceErrorOf(
+      Promise.resolve(catalogOf([backend("local", []), cloud]).resolve("unknown")),
+    );
+    expect(error).toMatchObject({ status: 502, code: "upstream_error" });
+    expect(error.message).toContain("DEFAULT_CHAT_MODEL");
+    const named = catalogOf([backend("local", [MODEL]), cloud], { defaultModel: "gpt-4o" });
+    expect(await idOf(named, "unknown")).toBe("gpt-4o");
+  });
+
+  it("has the operator's word on a model, by its id or without its tag", async () => {
+    const overrides = new Map([
+      ["qwen3", { tools: false, contextLength: 4_096 }],
+      ["gpt-4o", { vision: false }],
+    ]);
+    const local = backend("local", [{ ...MODEL, id: "qwen3:latest" }]);
+    const cloud = backend("openai", [{ ...MODEL, id: "gpt-4o" }]);
+    const [qwen, gpt] = await catalogOf([local, cloud], { overrides }).list();
+    expect(qwen).toEqual({ ...MODEL, id: "qwen3:latest", tools: false, contextLength: 4_096 });
+    expect(gpt).toEqual({ ...MODEL, id: "gpt-4o", vision: false });
+  });
+});
+
+describe("The clouds of the settings", () => {
+  it("are offered with a key alone, after the local engine", async () => {
+    const models = catalog({
+      LLM_BACKEND: "vllm",
+      OPENAI_API_KEY: "k",
+      OPENAI_MODELS: "gpt-4o, text-embedding-3-small",
+      ANTHROPIC_API_KEY: "k",
+      ANTHROPIC_MODELS: "claude-opus-4-6",
+      GEMINI_API_KEY: "k",
+      GEMINI_MODELS: "gemini-2.5-pro",
+      COMPATIBLE_MODELS: "mistral-large",
+    });
+    const listed = await models.list();
+    expect(listed.map(({ id, ownedBy }) => [id, ownedBy])).toEqual([
+      ["sim-chat", "vllm"],
+      ["sim-thinker", "vllm"],
+      ["sim-small", "vllm"],
+      ["gpt-4o", "openai"],
+      ["claude-opus-4-6", "anthropic"],
+      ["gemini-2.5-pro", "google"],
+    ]);
+  });
+
+  it("are warned of once where a key has no models, by the name of the setting", () => {
+    const warnings: unknown[] = [];
+    const warn = (fields: object) => void warnings.push(fields);
+    const { settings } = loadConfig({ OPENAI_API_KEY: "secret", GEMINI_MODELS: "gemini-2.5-pro" });
+    const warned = Object.assign(createLog("silent"), { warn });
+    registries.push(createRegistry({ settings, log: warned, clock: systemClock }));
+    expect(warnings).toEqual([{ setting: "OPENAI_MODELS" }]);
   });
 });
 
