@@ -46,7 +46,7 @@ export class ChunkReader {
     const written = this.writer.length;
     const choice = findChoice(choices);
     const isBare = choice === undefined || this.#readChoice(choice);
-    const counted = readUsage(usage) ?? readUsageOfGroq(x_groq) ?? readUsage(choice?.["usage"]);
+    const counted = readUsage(usage) ?? readUsageOfGroq(x_groq);
     this.#usage = counted ?? this.#usage;
     return isBare && counted === undefined && wasPastThinking && this.writer.length === written + 1;
   }
@@ -63,7 +63,7 @@ export class ChunkReader {
       messageExtras && { message: messageExtras },
     ]);
     this.#readEnd(choice);
-    this.#usage = readUsage(usage) ?? readUsageOfGroq(x_groq);
+    this.#usage = readUsage(usage) ?? readUsageOfGroq(x_groq) ?? this.#usage;
     this.finish();
   }
 
@@ -112,9 +112,10 @@ export class ChunkReader {
     if (isLast) this.#finishExtras = pickExtras(extras, (name) => !TOKEN_FIELDS.has(name));
   }
 
-  #readEnd({ finish_reason: word, stop_reason: stop, error }: WireChoice): void {
+  #readEnd({ finish_reason: word, stop_reason: stop, error, usage }: WireChoice): void {
     if (error) throw toEngineError(error);
     if (typeof word !== "string" || word === "") return;
+    this.#usage = readUsage(usage) ?? this.#usage;
     const reason = readFinishReason(word);
     if (reason === "failure") {
       throw new ServiceError("upstream_error", "The engine gave up this answer.");
