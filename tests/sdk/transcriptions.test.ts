@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { chunk, responseHead, wholeResponse } from "../support/scripted-upstream.ts";
+import { type SpeechServer, startSpeechServer } from "../support/speech-server.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
 import { collect, type EngineGateway, openEngineGateway } from "./engine-gateway.ts";
 
 const WAV_HEADER_BYTES = 44;
@@ -92,5 +96,76 @@ describe("4.1 POST /v1/audio/transcriptions by the official client before vllm",
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error).toMatchObject({ message: expect.stringContaining("Transcriptions API") });
+  });
+});
+
+describe("4.1 POST /v1/audio/transcriptions by the official client before ollama", () => {
+  let engine: SpeechServer;
+  let gateway: TestGateway;
+  let client: OpenAI;
+
+  beforeAll(async () => {
+    engine = await startSpeechServer();
+    gateway = await startGateway({ LLM_BACKEND: "ollama", LLM_BASE_URL: engine.url });
+    client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: TEST_KEY, maxRetries: 0 });
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await engine?.stop();
+  });
+
+  const transcribe = async () => ({
+    file: await toFile(Buffer.from("RIFF"), "speech.wav"),
+    model: "gemma-next",
+  });
+  const answer = (...pieces: readonly (string | Uint8Array)[]) =>
+    engine.use(async ({ request, socket }) => {
+      await request;
+      for (const piece of pieces) socket.write(piece);
+      socket.end();
+    });
+  const stream = responseHead(200, {
+    "content-type": "text/event-stream",
+    "transfer-encoding": "chunked",
+  });
+  const frame = (event: unknown) => chunk(`data: ${JSON.stringify(event)}\n\n`);
+
+  it("asks the engine's own route and gives its answer", async () => {
+    answer(wholeResponse(200, '{"text":"Hello."}'));
+    const answered = await client.audio.transcriptions.create(await transcribe());
+    expect(answered).toEqual({ text: "Hello." });
+    const request = await engine.exchanges()[0]?.request;
+    expect(request?.path).toBe(PATH);
+    expect(request?.body.toString("latin1")).toContain("gemma-next");
+  });
+
+  it("streams what the engine streams", async () => {
+    const events = [
+      { type: "transcript.text.delta", delta: "Hel" },
+      { type: "transcript.text.delta", delta: "lo." },
+      { type: "transcript.text.done", text: "Hello." },
+    ];
+    answer(stream, ...events.map(frame), chunk(""));
+    const request = { ...(await transcribe()), stream: true as const };
+    expect(await collect(await client.audio.transcriptions.create(request))).toEqual(events);
+  });
+
+  it("throws when the engine breaks off midway", async () => {
+    engine.use(async ({ request, socket }) => {
+      await request;
+      socket.write(stream);
+      socket.write(frame({ type: "transcript.text.delta", delta: "Hel" }));
+      await sleep(100);
+      socket.end();
+    });
+    const request = { ...(await transcribe()), stream: true as const };
+    const events = await client.audio.transcriptions.create(request);
+    await expect(collect(events)).rejects.toBeInstanceOf(OpenAI.APIError);
+  });
+
+  it("throws the engine's refusal as the error it is", async () => {
+    answer(wholeResponse(429, '{"error":{"message":"busy"}}'));
+    const refused = client.audio.transcriptions.create(await transcribe());
+    await expect(refused).rejects.toBeInstanceOf(OpenAI.RateLimitError);
   });
 });
