@@ -1,7 +1,7 @@
 import type { BlockStartEvent, SignatureEvent, ToolCallStartEvent } from "../../core/chat-event.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { eventFrame, frameHead } from "./event-frame.ts";
-import { writeToolId } from "./tool-ids.ts";
+import { toolUseHead } from "./tool-use-head.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
 
 type TextKind = BlockStartEvent["kind"];
@@ -100,7 +100,7 @@ export class BlockFrames {
 
   #openText(): string {
     if (this.#kind === "refusal") this.#refuses = true;
-    return this.#open({ type: "text", text: "" }, '{"type":"text_delta","text":');
+    return this.#open({ type: "text", text: "", citations: null }, '{"type":"text_delta","text":');
   }
 
   #openThinking(): string {
@@ -110,7 +110,7 @@ export class BlockFrames {
 
   #openCall(block: number, callId: string, name: string): string {
     this.#writtenCall = block;
-    const call = { type: "tool_use", id: writeToolId(callId), name, input: {} };
+    const call = { ...toolUseHead(callId, name), input: {} };
     return this.#open(call, '{"type":"input_json_delta","partial_json":');
   }
 

@@ -4,7 +4,7 @@ import { objectText } from "../object-text.ts";
 import { encodeEnd, encodeMessage } from "./encode-message.ts";
 import type { MessagesForm } from "./messages-form.ts";
 import { ownSeal } from "./own-seal.ts";
-import { writeToolId } from "./tool-ids.ts";
+import { toolUseHead } from "./tool-use-head.ts";
 
 const NO_USAGE = { inputTokens: 0, outputTokens: 0 };
 
@@ -34,8 +34,7 @@ function encodeBlock(block: AnswerBlock, context: AnswerContext, form: MessagesF
     case "reasoning":
       return encodeThinking(block, context, form);
     case "tool-call": {
-      const { callId, name } = block;
-      const head = JSON.stringify({ type: "tool_use", id: writeToolId(callId), name });
+      const head = JSON.stringify(toolUseHead(block.callId, block.name));
       // What a limit cut off is no object: it is wrapped, so that the call cannot be taken for a whole one.
       return [`${head.slice(0, -1)},"input":${objectText(block.arguments)}}`];
     }

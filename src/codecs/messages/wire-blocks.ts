@@ -7,7 +7,8 @@ const HOSTED_TYPE = /^(server|mcp)_tool_use$|_tool_result$|^mcp_tool_listing$|^f
 
 const hostedBlock = z
   .looseObject({})
-  .refine(isHostedBlock, "expected a block of a hosted tool")
+  // Aborting makes a union look further for what is wrong.
+  .refine(isHostedBlock, { message: "expected a block of a hosted tool", abort: true })
   .describe("`server_tool_use`, `…_tool_result` and the like of hosted tools are ignored.");
 
 /** True for a block that concerns nobody but the vendor's own servers. */
