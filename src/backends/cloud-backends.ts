@@ -15,7 +15,7 @@ interface CloudKind {
   /** Of its settings. */
   readonly prefix: "OPENAI" | "ANTHROPIC" | "GEMINI" | "COMPATIBLE";
   readonly credential: (key: string) => Readonly<Record<string, string>>;
-  readonly create: (setup: CloudSetup) => Backend;
+  readonly create: (setup: CloudSetup, settings: Settings) => Backend;
   /** It takes no images by their address, so that the gateway fetches them. */
   readonly inlinesImages?: true;
 }
@@ -67,7 +67,7 @@ export function createCloudBackends(
       secrets: [key],
     };
     const forward = settings[`${prefix}_FORWARD`];
-    const backend = create({ upstream, models, forward, memory });
+    const backend = create({ upstream, models, forward, memory }, settings);
     backends.push(inlinesImages ? withInlineImages(backend, fetchImage) : backend);
   }
   return backends;

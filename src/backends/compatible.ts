@@ -6,6 +6,7 @@ import {
   PLAIN_DIALECT,
   STRICT_DIALECT,
 } from "../codecs/chat-completions/dialect.ts";
+import type { Settings } from "../config/settings.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import { askStatus } from "./ask-upstream.ts";
 import type { Backend } from "./backend.ts";
@@ -45,15 +46,18 @@ interface Habits {
 
 const PLAIN: Habits = { dialect: PLAIN_DIALECT, hottest: 2 };
 
-/** Clouds that are not quite like the others, by their hosts. */
-const HABITS: readonly (readonly [host: RegExp, habits: Habits])[] = [
-  [/mistral/, { dialect: MISTRAL_DIALECT, hottest: 1.5 }],
-  [/groq/, { ...PLAIN, dialect: { ...PLAIN_DIALECT, takesThoughts: false } }],
-];
+/** Clouds that are not quite like the others, by a word in the names of their hosts. */
+const HABITS = {
+  mistral: { dialect: MISTRAL_DIALECT, hottest: 1.5 },
+  groq: { ...PLAIN, dialect: { ...PLAIN_DIALECT, takesThoughts: false } },
+} as const satisfies Readonly<Record<string, Habits>>;
 
-function habitsOf(address: string): Habits {
+/** Whose habits a cloud has: those of the vendor the operator names, else those its host's name suggests. */
+function habitsOf(vendor: Settings["COMPATIBLE_VENDOR"], address: string): Habits {
+  if (vendor === "other") return PLAIN;
+  if (vendor !== undefined) return HABITS[vendor];
   const { hostname } = new URL(address);
-  return HABITS.find(([host]) => host.test(hostname))?.[1] ?? PLAIN;
+  return Object.entries(HABITS).find(([name]) => hostname.includes(name))?.[1] ?? PLAIN;
 }
 
 /** Other clouds that take nothing they do not know. */
@@ -74,8 +78,11 @@ function readOverflow(message: string): ContextOverflow | undefined {
 }
 
 /** Cloud vendor 4: any cloud that speaks the chat-completions format. */
-export function createCompatible({ upstream, models, forward, memory }: CloudSetup): Backend {
-  const { dialect, hottest } = habitsOf(upstream.address);
+export function createCompatible(
+  { upstream, models, forward, memory }: CloudSetup,
+  { COMPATIBLE_VENDOR: vendor }: Pick<Settings, "COMPATIBLE_VENDOR">,
+): Backend {
+  const { dialect, hottest } = habitsOf(vendor, upstream.address);
   const chat = createChat({
     upstream,
     path: () => "/chat/completions",

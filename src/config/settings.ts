@@ -118,6 +118,12 @@ export const settingsSchema = z.object({
     .describe(
       "Address of the OpenAI-compatible cloud, with its version: Mistral, xAI, DeepSeek, Groq, OpenRouter and others.",
     ),
+  COMPATIBLE_VENDOR: z
+    .enum(["mistral", "groq", "other"])
+    .optional()
+    .describe(
+      "Whose habits the OpenAI-compatible cloud has: mistral, groq or other; unset goes by the name of its host.",
+    ),
   COMPATIBLE_MODELS: words
     .prefault("")
     .describe("Comma list of the OpenAI-compatible cloud's chat models to offer."),

@@ -16,7 +16,7 @@ export const CLOUDS: Readonly<Record<Cloud, (setup: CloudSetup) => Backend>> = {
   openai: createOpenai,
   anthropic: createAnthropic,
   google: createGoogle,
-  compatible: createCompatible,
+  compatible: (setup) => createCompatible(setup, { COMPATIBLE_VENDOR: undefined }),
 };
 
 /** The shortest whole answer of each interface, by the end of its path. */
