@@ -180,6 +180,17 @@ describe("the stream of a messages answer", () => {
     kind: "reasoning",
   });
   const end = (block: number): ChatEvent => ({ type: "block-end", block });
+  const begin = (block: number): ChatEvent => ({
+    type: "tool-call-start",
+    block,
+    callId: `call_${block}`,
+    name: "f",
+  });
+  const piece = (block: number, said: string): ChatEvent => ({
+    type: "tool-call-delta",
+    block,
+    arguments: said,
+  });
 
   it("tells what is known of the prompt first, and the truth at the end", () => {
     const read = stream([start, finish]);
@@ -234,17 +245,6 @@ describe("the stream of a messages answer", () => {
   });
 
   it("ends calls that the engine left open, the waiting ones too", () => {
-    const begin = (block: number): ChatEvent => ({
-      type: "tool-call-start",
-      block,
-      callId: `call_${block}`,
-      name: "f",
-    });
-    const piece = (block: number, said: string): ChatEvent => ({
-      type: "tool-call-delta",
-      block,
-      arguments: said,
-    });
     const read = stream([start, begin(0), begin(1), begin(2), piece(2, "{}"), end(2), finish]);
     expect(read.blocks.map(({ start: { id }, input }) => [id, input])).toEqual([
       ["call_0", ""],
@@ -253,16 +253,37 @@ describe("the stream of a messages answer", () => {
     ]);
   });
 
+  it("writes calls that ended before their turn as soon as it comes, and what follows after them", () => {
+    const read = stream([
+      ...[
+        start,
+        begin(0),
+        begin(1),
+        begin(2),
+        piece(1, "{}"),
+        end(1),
+        end(2),
+        piece(0, "{}"),
+        end(0),
+      ],
+      { type: "block-start", block: 3, kind: "text" },
+      { type: "text-delta", block: 3, text: "Done." },
+      end(3),
+      finish,
+    ]);
+    expect(read.blocks.map(({ type, text: said, input }) => [type, said + input])).toEqual([
+      ["tool_use", "{}"],
+      ["tool_use", "{}"],
+      ["tool_use", ""],
+      ["text", "Done."],
+    ]);
+  });
+
   it("gives up an engine whose waiting calls outgrow all memory", () => {
-    const piece = "x".repeat(1024 * 1024);
+    const long = "x".repeat(1024 * 1024);
     const encoder = messagesServer.streamEncoder(CONTEXT, PLAIN_FORM);
-    const begun = [0, 1].map(
-      (block): ChatEvent => ({ type: "tool-call-start", block, callId: `c${block}`, name: "f" }),
-    );
-    let written = encoder.encode([start, ...begun]);
-    for (let round = 0; round < 20; round++) {
-      written += encoder.encode([{ type: "tool-call-delta", block: 1, arguments: piece }]);
-    }
+    let written = encoder.encode([start, begin(0), begin(1)]);
+    for (let round = 0; round < 20; round++) written += encoder.encode([piece(1, long)]);
     expect(readMessageStream(written).error).toMatchObject({ type: "api_error" });
   });
 
