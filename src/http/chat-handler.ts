@@ -6,6 +6,7 @@ import type { OpenCall } from "../gateway/open-calls.ts";
 import type { Channel } from "../gateway/usage-record.ts";
 import { isSettledWithin } from "./is-settled-within.ts";
 import { logInternalError } from "./log-internal-error.ts";
+import { openQuietCall } from "./open-quiet-call.ts";
 import { type BodyLimits, readJsonBody } from "./read-json-body.ts";
 import type { RequestContext } from "./router.ts";
 import { writeEventStream } from "./write-event-stream.ts";
@@ -24,11 +25,11 @@ export function createChatHandler<Form>(deps: Deps, codec: ServerCodec<Form>, ch
   const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
 
   return async (context: RequestContext): Promise<Response> => {
-    const { requestId, arrivedAt, allowSilence } = context.env;
+    const { requestId, arrivedAt } = context.env;
     const { raw } = context.req;
     const caller = deps.authenticate(raw.headers, arrivedAt);
     const { request, form } = await readCall(codec, raw, limits);
-    const open = openQuietCall(deps, raw.signal, allowSilence());
+    const open = openQuietCall(deps, context);
     try {
       const call = { requestId, caller, channel, startedAt: arrivedAt, signal: open.signal };
       const reply = await answerChat(deps.gateway, call, request);
@@ -55,18 +56,6 @@ async function readCall<Form>(
 ): Promise<ParsedCall<Form>> {
   const { body, text } = await readJsonBody(request, limits);
   return codec.parse(body, text);
-}
-
-/** An open call during which the connection may be silent. */
-function openQuietCall(deps: Deps, clientSignal: AbortSignal, endSilence: () => void): OpenCall {
-  const open = deps.openCalls.open(clientSignal);
-  return {
-    ...open,
-    close() {
-      open.close();
-      endSilence();
-    },
-  };
 }
 
 async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {

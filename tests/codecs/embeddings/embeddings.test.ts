@@ -4,6 +4,7 @@ import { ollamaEmbeddings } from "../../../src/codecs/embeddings/ollama-client.t
 import { openaiEmbeddings } from "../../../src/codecs/embeddings/openai-client.ts";
 import { parseEmbeddingRequest } from "../../../src/codecs/embeddings/parse-request.ts";
 import { encodeVector } from "../../../src/codecs/embeddings/vector.ts";
+import { EMBEDDING_EXAMPLES } from "../../../src/http/embedding-examples.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 
 const NUMBERS = [0, -0, 1, -1.5, 0.1, 1 / 3, 3.4e38, 1.4e-45, -2e-40, 16_777_217].map(Math.fround);
@@ -31,6 +32,13 @@ describe("A request for embeddings", () => {
       encoding: "float",
       extra: { user: "u", truncate_prompt_tokens: 8 },
     });
+  });
+
+  it("is right as the reference shows it", () => {
+    for (const { summary, value } of Object.values(EMBEDDING_EXAMPLES)) {
+      expect(summary).toBeTruthy();
+      expect(parseEmbeddingRequest(value).inputs.length).toBeGreaterThan(0);
+    }
   });
 
   it("is one input when it is a list of tokens", () => {
