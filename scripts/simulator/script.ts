@@ -99,6 +99,13 @@ export class ScriptQueue {
     return found.script;
   }
 
+  /** A request that was refused never got to say it: the script waits for the next one. */
+  giveBack(script: Script): void {
+    const found = this.#waiting.find((entry) => entry.script === script);
+    if (found) found.left += 1;
+    else this.#waiting.unshift({ script, left: 1 });
+  }
+
   clear(): void {
     this.#waiting = [];
   }

@@ -96,6 +96,7 @@ async function answer(exchange: Exchange, world: World): Promise<void> {
     await dispatch(call, world, body !== undefined);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
+    if (script) world.scripts.giveBack(script);
     await sendJson(call, error.status, error.body);
   } finally {
     entry.status = exchange.status;

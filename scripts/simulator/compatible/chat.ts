@@ -22,7 +22,7 @@ export async function chat(call: Call): Promise<void> {
   if (promptTokens + (turn.maxTokens ?? 0) > model.contextLength) {
     throw vendor.overflow(promptTokens, model);
   }
-  const answer = composeCloudAnswer(call, turn, vendor.newCallId);
+  const answer = composeCloudAnswer(call, turn, vendor.newCallId, vendor.figures);
   const speech: ChatSpeech = {
     style: vendor.styleOf(entry, model),
     finishReason: finishReasonOf(answer, script),

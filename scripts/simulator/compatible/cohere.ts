@@ -25,6 +25,7 @@ export const cohere: CompatibleVendor = {
     }),
     usage: "asked",
   }),
+  figures: ["cachedTokens", "reasoningTokens"],
   newCallId: (random) => alphanumeric(random, 20),
   overflow: (promptTokens, { contextLength }) =>
     invalid(

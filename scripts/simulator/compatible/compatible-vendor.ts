@@ -1,4 +1,5 @@
 import type { ChatStyle } from "../chat/chat-style.ts";
+import type { Figure } from "../compose-cloud-answer.ts";
 import type { EngineError } from "../engine-error.ts";
 import type { Json } from "../json.ts";
 import type { LedgerEntry } from "../ledger.ts";
@@ -12,6 +13,8 @@ export interface CompatibleVendor {
   /** Throws what it refuses in a body; tells whether the model thinks. */
   readonly check: (body: Json, model: Model) => boolean;
   readonly styleOf: (entry: LedgerEntry, model: Model) => ChatStyle;
+  /** What its usage has besides input and output. */
+  readonly figures: readonly Figure[];
   readonly newCallId: (random: () => number) => string;
   readonly overflow: (promptTokens: number, model: Model) => EngineError;
   readonly failure: Failure;

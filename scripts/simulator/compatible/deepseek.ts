@@ -48,6 +48,7 @@ export const deepseek: CompatibleVendor = {
       wholeChoice: { logprobs: null },
     };
   },
+  figures: ["cachedTokens", "reasoningTokens"],
   newCallId: (random) => `call_00_${alphanumeric(random, 24)}`,
   overflow: (promptTokens, { contextLength }) =>
     invalid(

@@ -58,6 +58,7 @@ export const groq: CompatibleVendor = {
       wholeTail: () => ({ usage_breakdown: null, x_groq: { id: `req_${entry.id}`, seed: 1 } }),
     };
   },
+  figures: [],
   newCallId: (random) => alphanumeric(random, 9).toLowerCase(),
   overflow: () =>
     invalid("Please reduce the length of the messages or completion.", {

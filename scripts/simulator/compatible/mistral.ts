@@ -42,6 +42,7 @@ export const mistral: CompatibleVendor = {
       tool_calls: calls.length > 0 ? calls : null,
     }),
   }),
+  figures: ["cachedTokens"],
   newCallId: (random) => alphanumeric(random, 9),
   overflow: (promptTokens, { contextLength }): EngineError =>
     mistralError(400, {

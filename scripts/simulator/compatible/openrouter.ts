@@ -52,6 +52,7 @@ export const openrouter: CompatibleVendor = {
       },
     };
   },
+  figures: ["cachedTokens", "reasoningTokens"],
   newCallId: (random) => `call_${alphanumeric(random, 24)}`,
   overflow: (promptTokens, { contextLength }) =>
     invalid(

@@ -37,6 +37,7 @@ export const xai: CompatibleVendor = {
     renderUsage,
     message: (said) => ({ ...baseMessage(said, "reasoning_content"), refusal: null }),
   }),
+  figures: ["cachedTokens", "reasoningTokens"],
   newCallId: (random) => `call_${hexadecimal(random, 8)}`,
   overflow: (promptTokens, { contextLength }) =>
     invalid(

@@ -33,7 +33,10 @@ export async function generateContent(call: Call, model: Model, stream: boolean)
   const { body, turn } = readChecked(call.body, model, stream);
   const head = { modelVersion: model.name, responseId: entry.id };
   if (script?.blocked === "prompt") return sayBlocked(call, turn, head);
-  const answer = composeCloudAnswer(call, turn, (random) => hexadecimal(random, 8));
+  const answer = composeCloudAnswer(call, turn, (random) => hexadecimal(random, 8), [
+    "cachedTokens",
+    "reasoningTokens",
+  ]);
   const settings = settingsOf(call, body, turn);
   const chunks = contentChunks(answer, settings);
   const finishReason = finishReasonOf(answer, script);

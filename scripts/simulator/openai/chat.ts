@@ -15,6 +15,7 @@ import { openAiChatStyle } from "./openai-chat-style.ts";
 import { invalid, openAiError } from "./openai-error.ts";
 import { openAiFailure } from "./openai-failure.ts";
 import { traitsOf } from "./openai-models.ts";
+import { sayBlocked } from "./say-blocked.ts";
 
 /** POST /v1/chat/completions */
 export async function chat(call: Call): Promise<void> {
@@ -27,11 +28,7 @@ export async function chat(call: Call): Promise<void> {
   const effort = checkChat(body, model);
   const turn = readChatTurn(body, model, effort !== "none");
   checkContext(turn);
-  if (script?.blocked === "prompt") {
-    const message =
-      "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt.";
-    throw openAiError(400, message, { code: "invalid_prompt" });
-  }
+  if (script?.blocked === "prompt") return sayBlocked(call);
   const answer = composeCloudAnswer(call, turn, (random) => `call_${alphanumeric(random, 24)}`);
   const wantsUsage = objectOf(body["stream_options"])?.["include_usage"] === true;
   const speech: ChatSpeech = {

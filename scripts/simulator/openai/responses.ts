@@ -7,23 +7,20 @@ import { type Json, objectOf } from "../json.ts";
 import { speak, speakWhole } from "../speak.ts";
 import { checkResponses } from "./check-responses.ts";
 import { findOpenAiModel } from "./find-openai-model.ts";
-import { invalid, openAiError } from "./openai-error.ts";
+import { invalid } from "./openai-error.ts";
 import { openAiFailure } from "./openai-failure.ts";
 import { traitsOf } from "./openai-models.ts";
 import { readResponsesTurn } from "./read-responses-turn.ts";
 import { endOf, type ResponseHead, renderResponse } from "./render-response.ts";
 import { responseItems } from "./response-items.ts";
 import { ResponseEvents, responsesFrames } from "./responses-frames.ts";
+import { sayBlocked } from "./say-blocked.ts";
 
 /** POST /v1/responses */
 export async function responses(call: Call): Promise<void> {
   const { entry, script } = call;
   const { effort, turn } = readChecked(call);
-  if (script?.blocked === "prompt") {
-    const message =
-      "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt.";
-    throw openAiError(400, message, { code: "invalid_prompt" });
-  }
+  if (script?.blocked === "prompt") return sayBlocked(call);
   const answer = composeCloudAnswer(call, turn, (random) => `call_${alphanumeric(random, 24)}`);
   const items = responseItems(answer, {
     body: call.body,
