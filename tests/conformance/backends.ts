@@ -25,8 +25,8 @@ export interface Backend {
     /** That an answer was refused or filtered. */
     readonly refusals: boolean;
   };
-  /** The vendor seals its thoughts and wants them back. */
-  readonly seals: boolean;
+  /** What a vendor's own seal, given back to it, looks like in its body; undefined for one that seals nothing. */
+  readonly seal: RegExp | undefined;
 }
 
 export const BACKENDS: readonly Backend[] = [
@@ -40,7 +40,7 @@ export const BACKENDS: readonly Backend[] = [
     appliesMaxTokens: true,
     showsReasoning: true,
     tells: { cached: true, reasoning: true, refusals: true },
-    seals: false,
+    seal: undefined,
   },
   {
     name: "ollama",
@@ -52,7 +52,7 @@ export const BACKENDS: readonly Backend[] = [
     appliesMaxTokens: true,
     showsReasoning: true,
     tells: { cached: false, reasoning: false, refusals: false },
-    seals: false,
+    seal: undefined,
   },
   {
     name: "openai",
@@ -64,7 +64,7 @@ export const BACKENDS: readonly Backend[] = [
     appliesMaxTokens: true,
     showsReasoning: false,
     tells: { cached: true, reasoning: true, refusals: true },
-    seals: false,
+    seal: undefined,
   },
   {
     name: "anthropic",
@@ -76,7 +76,7 @@ export const BACKENDS: readonly Backend[] = [
     appliesMaxTokens: true,
     showsReasoning: true,
     tells: { cached: true, reasoning: true, refusals: true },
-    seals: true,
+    seal: /"type":"thinking"[^}]*"signature":"[^"]+"/,
   },
   {
     name: "google",
@@ -88,7 +88,7 @@ export const BACKENDS: readonly Backend[] = [
     appliesMaxTokens: false,
     showsReasoning: true,
     tells: { cached: true, reasoning: true, refusals: true },
-    seals: true,
+    seal: /"thoughtSignature":"(?!skip_)[^"]+"/,
   },
   {
     name: "compatible",
@@ -100,6 +100,6 @@ export const BACKENDS: readonly Backend[] = [
     appliesMaxTokens: true,
     showsReasoning: true,
     tells: { cached: true, reasoning: false, refusals: true },
-    seals: false,
+    seal: undefined,
   },
 ];

@@ -89,13 +89,15 @@ async function reasoning(cell: Cell): Promise<Note> {
   return cell.backend.showsReasoning ? "works" : "ignored";
 }
 
-/** The strict vendors refuse the second call when a thought is missing, changed or another vendor's. */
+/** A vendor's seal must be back in its second call, where the simulator checks that it is whole and its own. */
 async function signedReasoning(cell: Cell): Promise<Note> {
   const asked: Question = { ...question(cell, cell.backend.thinker), effort: "high" };
   const answer = await callTools(cell, asked, "Two cities and a zone.");
   cell.script({ reasoning: "Now I know.", text: "Sunny, and noon." });
   const last = await cell.ask(withResults(asked, answer, false));
   expect(last).toMatchObject({ text: "Sunny, and noon.", end: "stop" });
+  const { seal } = cell.backend;
+  if (seal !== undefined) expect(lastBody(cell)).toMatch(seal);
   return "works";
 }
 
