@@ -43,7 +43,7 @@ interface CallPiece {
   readonly arguments?: string | null;
 }
 
-export function frame(value: unknown): string {
+function frame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
