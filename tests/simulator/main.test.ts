@@ -45,6 +45,19 @@ it("the program serves one engine with the models of a file", async () => {
   await rm(folder, { recursive: true });
 });
 
+it("the program serves a cloud with its own models, by its key alone", async () => {
+  const { child, exited, output } = run("--engine", "anthropic", "--api-key", "real");
+  const url = await address(output);
+  const ask = async (key: string) => {
+    const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };
+    return (await fetch(`${url}/v1/models`, { headers })).text();
+  };
+  expect(await ask("real")).toContain("claude-sonnet-4-5");
+  expect(await ask("other")).toContain("invalid x-api-key");
+  child.kill("SIGTERM");
+  expect(await exited).toBe(0);
+});
+
 it.each([
   [["--engine", "other"], "--engine: other is unknown"],
   [["--latency", "soon"], "--latency: soon is not a number"],
