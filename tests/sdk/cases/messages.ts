@@ -57,7 +57,7 @@ export function messageCases(engine: Engine, opened: () => EngineGateway): void 
       const deltas = events.filter(({ type }) => type === "content_block_delta");
       expect(deltas.length).toBeGreaterThan(2);
       const message = await stream().finalMessage();
-      expect(message.content).toEqual([{ type: "text", text: "one two three" }]);
+      expect(message.content).toMatchObject([{ type: "text", text: "one two three" }]);
       expect(message.stop_reason).toBe("end_turn");
       const told = world.calls().at(-1)?.told;
       expect(message.usage).toMatchObject({
