@@ -1,8 +1,3 @@
-import { readContextOverflow as readOpenaiOverflow } from "../codecs/chat-completions/context-overflow.ts";
-import {
-  readChunkError,
-  readErrorMessage as readOpenaiMessage,
-} from "../codecs/chat-completions/engine-errors.ts";
 import type { EmbeddingCodec } from "../codecs/embeddings/client.ts";
 import { ollamaEmbeddings } from "../codecs/embeddings/ollama-client.ts";
 import { openaiEmbeddings } from "../codecs/embeddings/openai-client.ts";
@@ -10,6 +5,8 @@ import {
   readErrorMessage as readOllamaMessage,
   readContextOverflow as readOllamaOverflow,
 } from "../codecs/ollama-chat/engine-errors.ts";
+import { readChunkError, readErrorMessage as readOpenaiMessage } from "../codecs/openai-errors.ts";
+import { readContextOverflow as readOpenaiOverflow } from "../codecs/openai-overflow.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { EmbeddingAnswer, EmbeddingRequest } from "../core/embedding.ts";
 import { ServiceError } from "../core/service-error.ts";

@@ -1,6 +1,6 @@
 import { createChatCompletionsClient } from "../codecs/chat-completions/client.ts";
-import { readContextOverflow } from "../codecs/chat-completions/context-overflow.ts";
 import { OPENAI_DIALECT } from "../codecs/chat-completions/dialect.ts";
+import { readContextOverflow } from "../codecs/openai-overflow.ts";
 import { responsesClient } from "../codecs/responses/client.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { JsonObject } from "../lib/json.ts";

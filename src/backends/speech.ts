@@ -1,4 +1,4 @@
-import { readChunkError, readErrorMessage } from "../codecs/chat-completions/engine-errors.ts";
+import { readChunkError, readErrorMessage } from "../codecs/openai-errors.ts";
 import {
   readTranscript,
   type Transcript,

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { ChatMessage } from "../core/chat-request.ts";
+import { shortDigest } from "../lib/short-digest.ts";
 
 /** What a vendor wants of the ids of tool calls. */
 export interface CallIdRule {
@@ -7,8 +7,6 @@ export interface CallIdRule {
   /** Of the letters and digits that take the place of an id which does not match; at most 32. */
   readonly length: number;
 }
-
-const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
  * The messages with ids of calls that the vendor takes; clients bring them from other vendors too. The same id is always
@@ -29,7 +27,5 @@ export function fitCallIds(
 }
 
 function fitted(id: string, { pattern, length }: CallIdRule): string {
-  if (pattern.test(id)) return id;
-  const bytes = createHash("sha256").update(id).digest().subarray(0, length);
-  return Array.from(bytes, (byte) => DIGITS[byte % DIGITS.length]).join("");
+  return pattern.test(id) ? id : shortDigest(id, length);
 }

@@ -12,7 +12,7 @@ import { isJsonObject, type JsonObject } from "../../src/lib/json.ts";
 import { type ScriptedUpstream, wholeResponse } from "../support/scripted-upstream.ts";
 import { chatRequest, never, upstreamAt } from "./support.ts";
 
-export const CLOUDS: Readonly<Record<Cloud, (setup: CloudSetup) => Backend>> = {
+const CLOUDS: Readonly<Record<Cloud, (setup: CloudSetup) => Backend>> = {
   openai: createOpenai,
   anthropic: createAnthropic,
   google: createGoogle,

@@ -2,7 +2,7 @@ import type { ClientCodec } from "../../src/codecs/codec.ts";
 import type { ChatEvent } from "../../src/core/chat-event.ts";
 import { checkEventOrder } from "./check-event-order.ts";
 
-export const MAX_EVENT_BYTES = 1024 * 1024;
+const MAX_EVENT_BYTES = 1024 * 1024;
 
 const encoder = new TextEncoder();
 
@@ -27,7 +27,7 @@ export function readStream(codec: ClientCodec, text: string, maxEventBytes?: num
 }
 
 /** Events in a form that can be compared: an error by what a client sees of it. */
-export function plain(events: readonly ChatEvent[]): string {
+function plain(events: readonly ChatEvent[]): string {
   return JSON.stringify(events, (key, value) =>
     key === "error" ? { code: value.code, message: value.message } : value,
   );

@@ -20,7 +20,7 @@ export function readChatTurn(body: Json, model: Model, thinks: boolean): Turn {
   });
 }
 
-export function readChatMessages(value: unknown): TurnMessage[] {
+function readChatMessages(value: unknown): TurnMessage[] {
   return objectsOf(value).map((message) => ({
     role: stringOf(message["role"]) ?? "user",
     ...readContent(message["content"]),
@@ -48,7 +48,7 @@ function readExtra(message: Json): string {
   return `${stringOf(thought) ?? ""}${parts.join("")}${calls.join("")}`;
 }
 
-export function readChatTools(value: unknown): Tool[] {
+function readChatTools(value: unknown): Tool[] {
   return objectsOf(value).map((item) => {
     const definition = objectOf(item["function"]) ?? {};
     return {

@@ -49,7 +49,7 @@ export function baseMessage({ calls, reasoning, text }: Said, field: string): Js
   };
 }
 
-export function renderUsage(usage: Usage): Json {
+function renderUsage(usage: Usage): Json {
   const { cachedTokens = 0, inputTokens, outputTokens, reasoningTokens = 0 } = usage;
   return {
     prompt_tokens: inputTokens,

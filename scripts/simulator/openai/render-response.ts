@@ -81,7 +81,7 @@ function renderTool(tool: Json): Json {
   return { type: "function", description, name, parameters, strict };
 }
 
-export function renderUsage(usage: Usage): Json {
+function renderUsage(usage: Usage): Json {
   const { cachedTokens = 0, cacheWriteTokens = 0, inputTokens, outputTokens } = usage;
   return {
     input_tokens: inputTokens,

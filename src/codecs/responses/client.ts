@@ -1,6 +1,6 @@
 import type { ChatEvent } from "../../core/chat-event.ts";
-import { readErrorMessage } from "../chat-completions/engine-errors.ts";
 import type { ClientCodec } from "../codec.ts";
+import { readErrorMessage } from "../openai-errors.ts";
 import { buildRequest } from "./build-request.ts";
 import { createStreamReader } from "./client-stream.ts";
 import { garbage, ResponseReader } from "./response-reader.ts";

@@ -1,8 +1,8 @@
 import type { FinishReason } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { toEngineError } from "../chat-completions/engine-errors.ts";
 import { EventWriter } from "../event-writer.ts";
+import { toEngineError } from "../openai-errors.ts";
 import type { PieceKind } from "./output-item.ts";
 import { OutputReader } from "./output-reader.ts";
 import { readLogprobs } from "./read-logprobs.ts";

@@ -18,7 +18,7 @@ export function streamOf(name: string, ...chunks: readonly unknown[]): UpstreamS
   return { name, bytes: utf8.encode(`${chunks.map(toFrame).join("")}data: [DONE]\n\n`) };
 }
 
-export const text = (content: string) => chunk({ content });
+const text = (content: string) => chunk({ content });
 export const callStart = (index: number, name: string, more = "") =>
   chunk({ tool_calls: [{ index, id: `call_${index}`, function: { name, arguments: more } }] });
 export const callMore = (index: number, more: string) =>
@@ -29,7 +29,7 @@ export const finish = (finish_reason: string) => ({
 });
 
 /** What engines and clouds write, each trait at least once. */
-export const ownStreams: readonly UpstreamStream[] = [
+const ownStreams: readonly UpstreamStream[] = [
   streamOf("text", text("Grüße, "), text("世界 👩‍👩‍👧"), text('"\\\n\u2028'), finish("stop")),
   streamOf("nothing at all", FINISH),
   streamOf("a text cut by its limit", text("One "), text("two"), finish("length")),

@@ -1,4 +1,4 @@
-import type { ContextOverflow } from "../../core/context-overflow.ts";
+import type { ContextOverflow } from "../core/context-overflow.ts";
 
 /** What engines of this format call the length of the context when something does not fit into it. */
 const CONTEXT_LENGTHS: readonly RegExp[] = [

@@ -1,7 +1,7 @@
-import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
-import { hideAddresses } from "../../lib/hide-addresses.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { readContextOverflow } from "./context-overflow.ts";
+import { type ErrorCode, ServiceError } from "../core/service-error.ts";
+import { hideAddresses } from "../lib/hide-addresses.ts";
+import { isJsonObject, type JsonObject } from "../lib/json.ts";
+import { readContextOverflow } from "./openai-overflow.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;
 /** Vendors wrap a message in objects and arrays at most this deep. */
