@@ -1,5 +1,5 @@
 /** Characters read at either end of a text: what tells two conversations apart mostly stands there. */
-const END_CHARACTERS = 1_024;
+const END_CHARACTERS = 512;
 
 /** A fast hash of a text into 32 bits, continued from `hash`. It guards nothing: it only spreads. */
 export function hashText(text: string, hash = 0x811c9dc5): number {

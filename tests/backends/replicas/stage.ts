@@ -14,7 +14,7 @@ import { ENGINE_KEY, never } from "../support.ts";
 const POLL_MS = 5;
 const PATIENCE_MS = 20_000;
 
-export const CHAT_PATH = "/v1/chat/completions";
+const CHAT_PATH = "/v1/chat/completions";
 
 export interface ReplicaStage {
   readonly client: ReplicaClient;
