@@ -5,10 +5,9 @@ import type {
   RefusalPart,
   TextPart,
 } from "../../core/chat-request.ts";
-import { ServiceError } from "../../core/service-error.ts";
-import { decodeBase64Text } from "../../lib/base64-text.ts";
 import { formatPath, invalidValue } from "../check-request.ts";
 import { parseMediaUrl } from "../media-url.ts";
+import { fileIdRefused, parseFile } from "../parse-file.ts";
 import type { WireFile, WireImage, WirePart } from "./wire-parts.ts";
 
 type Path = readonly PropertyKey[];
@@ -33,7 +32,7 @@ function parsePart(part: WirePart, path: Path): ContentPart {
     case "image_url":
       return parseImage(part.image_url, path);
     case "file":
-      return parseFile(part.file, path);
+      return parseFilePart(part.file, path);
   }
 }
 
@@ -45,29 +44,14 @@ function parseImage(image: WireImage, path: Path): ImagePart {
   return { type: "image", source, at: formatPath(path), ...(detail != null && { detail }) };
 }
 
-/** A file of plain text is text: every model reads it. */
-function parseFile(
+function parseFilePart(
   { file_data, file_id, filename }: WireFile,
   path: Path,
 ): DocumentPart | TextPart {
-  if (file_id != null) throw fileIdRefused([...path, "file", "file_id"]);
-  const dataPath = [...path, "file", "file_data"];
-  if (file_data == null) throw invalidValue(dataPath, "a string", file_data);
-  const source = parseMediaUrl(file_data, dataPath, "document");
-  if (source.kind === "base64" && source.mediaType.startsWith("text/")) {
-    const text = decodeBase64Text(source.data);
-    if (text === undefined) throw invalidValue(dataPath, "text in UTF-8 as base64", file_data);
-    return { type: "text", text: filename ? `${filename}:\n\n${text}` : text };
+  if (file_id != null) {
+    throw fileIdRefused([...path, "file", "file_id"], "the file itself in 'file_data'");
   }
-  const title = filename ? { title: filename } : {};
-  return { type: "document", source, at: formatPath(path), ...title };
-}
-
-function fileIdRefused(path: Path): ServiceError {
-  const param = formatPath(path);
-  return new ServiceError(
-    "unsupported_parameter",
-    `'${param}' cannot be used: files are not stored here. Send the file itself in 'file_data'.`,
-    { param },
-  );
+  const urlPath = [...path, "file", "file_data"];
+  if (file_data == null) throw invalidValue(urlPath, "a string", file_data);
+  return parseFile({ url: file_data, urlPath, filename, path });
 }
