@@ -256,8 +256,8 @@ export function toolCases(engine: Engine, opened: () => EngineGateway): void {
       });
     });
 
-    it("answers an address of an image with a 400 where the engine cannot fetch it", async () => {
-      const url = "https://images.example.com/cat.png";
+    it("refuses the address of an image inside the network, and names the block", async () => {
+      const url = "http://127.0.0.1:9/cat.png";
       const answer = client.chat.completions.create({
         model: chatModel,
         messages: [
@@ -265,16 +265,10 @@ export function toolCases(engine: Engine, opened: () => EngineGateway): void {
           { role: "user", content: [{ type: "image_url", image_url: { url } }] },
         ],
       });
-      if (engine === "vllm") {
-        await answer;
-        expect(JSON.stringify(world.askedOnce())).toContain(JSON.stringify(url));
-        return;
-      }
       await expect(answer).rejects.toMatchObject({
         status: 400,
         code: "invalid_value",
         param: "messages[1].content[0]",
-        message: expect.stringContaining("data URL"),
       });
       expect(world.asked()).toEqual([]);
     });
