@@ -275,3 +275,43 @@ it("an image is given 20 MiB and asked for as one", async () => {
   server.closeAllConnections();
   server.close();
 });
+
+it("Gemini behind a gateway gets the image itself, and OpenAI its address", async () => {
+  const pictures = createServer((_request, response) => response.end(PNG));
+  await new Promise<void>((resolve) => pictures.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}/picture`;
+  const [gemini, openai, local] = await Promise.all([
+    startSimulator({ engine: "gemini" }),
+    startSimulator({ engine: "openai" }),
+    startSimulator({ engine: "vllm" }),
+  ]);
+  const gateway = await startGateway({
+    LLM_BACKEND: "vllm",
+    LLM_BASE_URL: local.url,
+    GEMINI_API_KEY: "a-key-of-gemini",
+    GEMINI_BASE_URL: `${gemini.url}/v1beta`,
+    GEMINI_MODELS: "gemini-3-flash",
+    OPENAI_API_KEY: "a-key-of-openai",
+    OPENAI_BASE_URL: `${openai.url}/v1`,
+    OPENAI_MODELS: "gpt-5",
+    EGRESS_ALLOW: "127.0.0.1",
+  });
+  const content = [{ type: "image_url", image_url: { url } }];
+  for (const model of ["gemini-3-flash", "gpt-5"]) {
+    const body = { model, messages: [{ role: "user", content }] };
+    await callGateway(gateway.port, { body });
+  }
+  const bodies = [gemini, openai].map((one) =>
+    one
+      .ledger()
+      .map(({ body }) => body)
+      .join(""),
+  );
+  expect(bodies[0]).toContain(PNG.toString("base64"));
+  expect(bodies[0]).not.toContain(url);
+  expect(bodies[1]).toContain(url);
+  await gateway.stop();
+  await Promise.all([gemini, openai, local].map((simulator) => simulator.stop()));
+  pictures.closeAllConnections();
+  pictures.close();
+});
