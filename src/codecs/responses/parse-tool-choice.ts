@@ -47,7 +47,8 @@ export function parseToolChoice(
 }
 
 function findTool(choice: object, offered: readonly OfferedTool[]): OfferedTool {
-  const found = offered.find(({ tool }) => names(choice, tool));
+  const isMeant = meaning([choice]);
+  const found = offered.find(({ tool }) => isMeant(tool));
   if (found !== undefined) return found;
   const name: unknown = Reflect.get(choice, "name");
   throw invalidValue(["tool_choice", "name"], "the name of one of `tools`", name);
@@ -63,7 +64,8 @@ function parseAllowed(choice: object, offered: readonly OfferedTool[]): ParsedCh
   if (!Array.isArray(allowed)) {
     throw invalidValue(["tool_choice", "tools"], "an array", allowed);
   }
-  const kept = offered.filter(({ tool }) => allowed.some((one) => names(one, tool)));
+  const isMeant = meaning(allowed);
+  const kept = offered.filter(({ tool }) => isMeant(tool));
   return {
     tools: kept.map(({ definition }) => definition),
     toolChoice: kept.length === 0 ? undefined : toolChoice,
@@ -79,11 +81,20 @@ function repeatTool({ name, isCustom }: OfferedTool["tool"]): JsonObject {
   return { type: isCustom ? "custom" : "function", name };
 }
 
-/** True when a choice `{type, name, namespace?}` means this tool. */
-function names(choice: unknown, { name, namespace, isCustom }: OfferedTool["tool"]): boolean {
-  if (!isJsonObject(choice)) return false;
-  if (choice["type"] === "namespace")
-    return namespace !== undefined && choice["name"] === namespace;
-  if (choice["name"] !== name || (choice["type"] === "custom") !== isCustom) return false;
-  return choice["namespace"] == null || choice["namespace"] === namespace;
+/** Tells the tools that choices `{type, name, namespace?}` mean. Both may be many, so that no choice is looked at twice. */
+function meaning(choices: readonly unknown[]): (tool: OfferedTool["tool"]) => boolean {
+  const meant = new Set(choices.filter(isJsonObject).map(keyOfChoice));
+  return ({ name, namespace, isCustom }) =>
+    meant.has(keyOf(isCustom, name, null)) ||
+    (namespace !== undefined &&
+      (meant.has(keyOf(isCustom, name, namespace)) || meant.has(keyOf("namespace", namespace))));
+}
+
+function keyOfChoice({ type, name, namespace }: JsonObject): string {
+  if (type === "namespace") return keyOf("namespace", name);
+  return keyOf(type === "custom", name, namespace ?? null);
+}
+
+function keyOf(...words: readonly (JsonValue | undefined)[]): string {
+  return JSON.stringify(words);
 }
