@@ -1,5 +1,7 @@
 /** The longest name that every vendor takes. */
 const MAX_NAME_LENGTH = 64;
+/** Of a name, what stays of it before any number. */
+const STEM_LENGTH = 56;
 
 /** A tool as the client knows it. */
 export interface ClientTool {
@@ -17,7 +19,7 @@ export class ToolNames {
   readonly #taken: Set<string>;
   readonly #clientTools = new Map<string, ClientTool>();
   readonly #offered = new Map<string, string>();
-  /** The number that a further tool of the same wanted name tries first. */
+  /** By stem, the number that a further tool tries first: long names that begin alike become the same when cut. */
   readonly #nextNumber = new Map<string, number>();
 
   /** @param functions names of the plain functions, which keep them. */
@@ -46,9 +48,10 @@ export class ToolNames {
 
   #freeName(wanted: string): string {
     if (!this.#taken.has(wanted)) return wanted;
-    let number = this.#nextNumber.get(wanted) ?? 2;
+    const stem = wanted.slice(0, STEM_LENGTH);
+    let number = this.#nextNumber.get(stem) ?? 2;
     while (this.#taken.has(numbered(wanted, number))) number++;
-    this.#nextNumber.set(wanted, number + 1);
+    this.#nextNumber.set(stem, number + 1);
     return numbered(wanted, number);
   }
 }
