@@ -81,9 +81,14 @@ export function alternateTurns(
   };
 }
 
+interface ResultDraft {
+  readonly call: ToolCallPart;
+  message: ToolMessage | undefined;
+}
+
 interface UserDraft {
   readonly role: "user";
-  readonly results: { readonly call: ToolCallPart; message: ToolMessage | undefined }[];
+  readonly results: readonly ResultDraft[];
   readonly content: UserPart[];
 }
 
@@ -94,16 +99,16 @@ interface AssistantDraft {
 
 class Turns {
   readonly #turns: (UserDraft | AssistantDraft)[] = [];
+  /** Of the last turn, the calls without a result by their ids, the first call of an id last. A turn may have thousands. */
+  #open = new Map<string, ResultDraft[]>();
 
   say(parts: readonly UserPart[]): void {
     this.#userTurn().content.push(...parts);
   }
 
   giveResult(message: ToolMessage): void {
-    const { results, content } = this.#userTurn();
-    const result = results.find(
-      (open) => open.call.callId === message.callId && open.message === undefined,
-    );
+    const { content } = this.#userTurn();
+    const result = this.#open.get(message.callId)?.pop();
     if (result === undefined) content.push(...tellResult(message));
     else result.message = message;
   }
@@ -126,9 +131,10 @@ class Turns {
   #userTurn(): UserDraft {
     const last = this.#turns.at(-1);
     if (last?.role === "user") return last;
-    const results = callsOf(last).map((call) => ({ call, message: undefined }));
+    const results = callsOf(last).map((call): ResultDraft => ({ call, message: undefined }));
     const turn: UserDraft = { role: "user", results, content: [] };
     this.#turns.push(turn);
+    this.#open = byCallId(results);
     return turn;
   }
 
@@ -140,6 +146,17 @@ class Turns {
     this.#turns.push(turn);
     return turn;
   }
+}
+
+function byCallId(results: readonly ResultDraft[]): Map<string, ResultDraft[]> {
+  const open = new Map<string, ResultDraft[]>();
+  for (const result of results.toReversed()) {
+    const { callId } = result.call;
+    const same = open.get(callId);
+    if (same === undefined) open.set(callId, [result]);
+    else same.push(result);
+  }
+  return open;
 }
 
 function callsOf(turn: UserDraft | AssistantDraft | undefined): ToolCallPart[] {
