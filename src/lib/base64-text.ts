@@ -9,7 +9,7 @@ export function encodeBase64Text(text: string): string {
 export function decodeBase64Text(encoded: string): string | undefined {
   try {
     const binary = atob(encoded.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    const bytes = Buffer.from(binary, "latin1");
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return undefined;

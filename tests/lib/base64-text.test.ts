@@ -27,4 +27,11 @@ describe("a text in base64", () => {
   ])("is not found in %s", (_, encoded) => {
     expect(decodeBase64Text(encoded)).toBeUndefined();
   });
+
+  it("is found in the largest body in no time", () => {
+    const encoded = Buffer.alloc(24_000_000, "a").toString("base64");
+    const startedAt = performance.now();
+    expect(decodeBase64Text(encoded)?.length).toBe(24_000_000);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
 });
