@@ -2,6 +2,7 @@ import type { ClientCodec } from "../codecs/codec.ts";
 import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
+import { ServiceError } from "../core/service-error.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
@@ -184,7 +185,7 @@ async function readAnswer(
   stream: boolean,
 ): Promise<ChatEvents> {
   if (!stream) {
-    const batch = codec.readAnswer(await response.text(MAX_ANSWER_BYTES));
+    const batch = readWhole(codec, await response.text(MAX_ANSWER_BYTES), upstream);
     throwIfFailed(batch, upstream);
     return onlyBatch(batch);
   }
@@ -194,6 +195,15 @@ async function readAnswer(
   });
   throwIfFailed(await events.peek(), upstream);
   return events;
+}
+
+/** The error that stands in place of an answer is in the engine's own words too. */
+function readWhole(codec: ClientCodec, text: string, upstream: Upstream): Batch {
+  try {
+    return codec.readAnswer(text);
+  } catch (thrown) {
+    throw thrown instanceof ServiceError ? concealError(thrown, upstream) : thrown;
+  }
 }
 
 /** An answer that fails before it has said anything is no answer: the status is still free to say so. */

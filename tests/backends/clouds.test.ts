@@ -184,6 +184,22 @@ describe("A cloud that refuses", () => {
     });
   }
 
+  it.each([...MODELS, ["openai", "gpt-5-pro"] as const])(
+    "%s's key (%s) is not told by an error in place of an answer either",
+    async (cloud, model) => {
+      const key = "AIza-canary-of-no-known-form";
+      const type = "invalid_request_error";
+      refuse(200, { type: "error", error: { type, code: 400, message: `Bad: ${key}` } });
+      const upstream = { ...upstreamAt(server.url), secrets: [key] };
+      const backend = cloudAt(cloud, server.url, { upstream });
+      const request = chatRequest({ stream: false });
+      const error = await serviceErrorOf(
+        backend.chat(request, cloudModel(cloud, model), { signal: never() }),
+      );
+      expect([error.status, error.message]).toEqual([400, "Bad: [hidden]"]);
+    },
+  );
+
   it("Gemini's word that the key is bad is our fault and not the client's", async () => {
     const details = [
       { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" },
