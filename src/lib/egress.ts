@@ -2,6 +2,7 @@ import { parseAllowList } from "./egress-allow-list.ts";
 import { EgressError } from "./egress-error.ts";
 import { type EgressTarget, findTarget, type ResolveHost, resolveHost } from "./egress-target.ts";
 import { type PinnedResponse, sendPinned } from "./pinned-request.ts";
+import { takeTurns } from "./take-turns.ts";
 
 export interface EgressOptions {
   /** Hosts, addresses and CIDR ranges that are let through although they are private. */
@@ -41,6 +42,14 @@ const MOST_ADDRESSES = 4;
  */
 export function createEgress({ allow, resolve = resolveHost }: EgressOptions): Egress {
   const allowed = parseAllowList(allow);
+  const inTurn = takeTurns();
+  // The runtime looks up few names at once, for the calls to models as well: slow names that somebody else has entered
+  // must not take all its places, and one that nobody waits for any more takes none.
+  const resolveInTurn = (hostname: string, signal: AbortSignal) =>
+    inTurn(async () => {
+      signal.throwIfAborted();
+      return resolve(hostname);
+    });
 
   const follow = async (
     start: string,
@@ -49,7 +58,8 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
   ): Promise<PinnedResponse> => {
     let url = parseUrl(start, undefined);
     for (let redirectsLeft = MOST_REDIRECTS; ; redirectsLeft--) {
-      const target = await unlessAborted(findTarget(url, allowed, resolve), signal);
+      const finding = findTarget(url, allowed, (hostname) => resolveInTurn(hostname, signal));
+      const target = await unlessAborted(finding, signal);
       const response = await sendToTarget(target, limits.accept, signal);
       if (!REDIRECTS.has(response.status)) return response;
       response.cancel();

@@ -310,3 +310,30 @@ function pour(response: ServerResponse): void {
   response.on("drain", write);
   write();
 }
+
+describe("Names", () => {
+  it("are looked up one at a time, and not at all once nobody waits", async () => {
+    const asked: string[] = [];
+    const answers: (() => void)[] = [];
+    const egress = createEgress({
+      allow: [],
+      resolve: (hostname) => {
+        asked.push(hostname);
+        return new Promise((answer) => answers.push(() => answer(["127.0.0.1"])));
+      },
+    });
+    const leaving = new AbortController();
+    const first = refusal(egress.fetch("http://one.test/", limits()));
+    const second = egress.fetch("http://two.test/", limits({ signal: leaving.signal }));
+    const third = refusal(egress.fetch("http://three.test/", limits()));
+    await expect.poll(() => asked).toEqual(["one.test"]);
+    leaving.abort(new Error("The client left."));
+    await expect(second).rejects.toThrow("The client left.");
+    expect(asked).toEqual(["one.test"]);
+    answers.shift()?.();
+    expect((await first).reason).toBe("forbidden");
+    await expect.poll(() => asked).toEqual(["one.test", "three.test"]);
+    answers.shift()?.();
+    expect((await third).reason).toBe("forbidden");
+  });
+});
