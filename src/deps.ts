@@ -14,6 +14,7 @@ import type { Database } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open-db.ts";
 import type { EmbeddingGateway } from "./gateway/embed.ts";
+import { createFailureLog } from "./gateway/failure-log.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { openUsageJournal } from "./gateway/journal/open-usage-journal.ts";
 import { createOpenCalls, type OpenCalls } from "./gateway/open-calls.ts";
@@ -83,6 +84,7 @@ async function buildOn(
       speech: registry.speech,
       journal,
       clock,
+      failures: createFailureLog(log, clock),
       defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
       fallbacks: settings.MODEL_FALLBACKS,
     },

@@ -28,6 +28,7 @@ export async function fallBack(
 ): Promise<ChatEvents> {
   let metered = first;
   let failure = thrown;
+  noteFailure(run, thrown);
   for (const target of furtherTargets(run)) {
     if (!isServerFailure(failure) || run.call.signal.aborted) break;
     const fitted = await fitTo(run, target);
@@ -39,12 +40,19 @@ export async function fallBack(
       return meter(await target.backend.chat(request, target.model, targetOptions(run)), metered);
     } catch (thrownAgain) {
       failure = thrownAgain;
+      noteFailure(run, thrownAgain);
     }
   }
   return failMetered(metered, failure);
 }
 
-function isServerFailure(thrown: unknown): boolean {
+function noteFailure({ gateway, call, target }: ChatRun, thrown: unknown): void {
+  if (isServerFailure(thrown) && !call.signal.aborted) {
+    gateway.failures?.note(target, thrown, call.requestId);
+  }
+}
+
+function isServerFailure(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && SERVER_FAILURES.has(thrown.code);
 }
 

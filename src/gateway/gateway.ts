@@ -1,6 +1,7 @@
 import type { ModelCatalog } from "../backends/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { FailureLog } from "./failure-log.ts";
 import type { Channel, UsageJournal } from "./usage-record.ts";
 
 /** What the pipeline stands on. */
@@ -12,6 +13,7 @@ export interface Gateway {
   readonly defaultMaxOutputTokens: number;
   /** Models to try, in this order, for a request that names none itself. */
   readonly fallbacks?: readonly string[] | undefined;
+  readonly failures?: FailureLog | undefined;
 }
 
 /** One call of a client, whatever format it speaks. */
