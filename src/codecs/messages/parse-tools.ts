@@ -32,6 +32,10 @@ export function parseTools(request: MessagesRequest): ParsedTools {
 
 /** Tools that a vendor's servers run are there for nobody else; the call goes on without them. */
 function parseTool(tool: { readonly type?: unknown }, path: Path): ToolDefinition[] {
+  // Another format's tool: to leave it out in silence would make the model mute where it is to act.
+  if (tool.type === "function") {
+    throw invalidValue([...path, "type"], 'a tool as {"name", "input_schema"}', tool.type);
+  }
   if (tool.type != null && tool.type !== "custom") return [];
   const given: unknown = tool;
   checkRequest(customTool, given, path);

@@ -363,6 +363,11 @@ describe("the tools", () => {
     expect(asked.toolChoice).toBeUndefined();
   });
 
+  it("of the chat format are refused, not dropped", () => {
+    const tools = [{ type: "function", function: { name: "f", parameters: { type: "object" } } }];
+    expect(() => request({ tools })).toThrow(/tools\[0\]\.type.*input_schema/);
+  });
+
   it.each([
     [{ type: "auto" }, { type: "auto" }],
     [{ type: "any" }, { type: "required" }],
