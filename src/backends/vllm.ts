@@ -9,7 +9,7 @@ import type { Backend, CallOptions, Model } from "./backend.ts";
 import { withoutEffort } from "./concessions.ts";
 import type { EffortRule } from "./effort-rule.ts";
 import { isChatModelName } from "./model-traits.ts";
-import { LOCAL_PARAMETERS } from "./parameter-rules.ts";
+import { LOCAL_PARAMETERS, withoutTools } from "./parameter-rules.ts";
 import { parseReply } from "./parse-reply.ts";
 import { type ChatEngine, createChat } from "./run-chat.ts";
 import type { Upstream } from "./upstream.ts";
@@ -55,6 +55,8 @@ export function createVllm(upstream: Upstream): Backend {
     concessions: [
       // Models with a tokenizer of their own have no template and refuse its arguments.
       withoutEffort((message) => /chat_template|reasoning_effort/i.test(message)),
+      // Started without a parser for them, the engine has no model that takes tools.
+      { isCause: (message) => /--tool-call-parser/.test(message), concede: withoutTools },
     ],
     readOverflow: readContextOverflow,
   };

@@ -33,6 +33,17 @@ describe("The GPU-server engine", () => {
   const respond = (path: string, status: number, body: unknown = "") =>
     simulator.script({ match: { path }, respond: { status, body } });
 
+  it("drops tools when the engine was started without a parser for them", async () => {
+    const request = chatRequest({ tools: [{ name: "look" }] });
+    const model = { ...MODEL, id: "sim-small" };
+    await collect(vllm().chat(request, model, { signal: never() }));
+    const bodies = simulator
+      .ledger()
+      .filter(({ path }) => path === "/v1/chat/completions")
+      .map(({ body }) => Object.keys(JSON.parse(body ?? "{}")));
+    expect(bodies.map((names) => names.includes("tools"))).toEqual([true, false]);
+  });
+
   it("lists its chat models with their context, embedding models left out", async () => {
     const models = await vllm().listModels(never());
     expect(models.map(({ id }) => id)).not.toContain("sim-embed");
