@@ -18,13 +18,16 @@ export function authenticate(headers: Headers, keys: Pick<ApiKeys, "find">, now:
   if (keyText === undefined) {
     throw new ServiceError(
       "invalid_api_key",
-      "A valid API key is missing. Send it as `Authorization: Bearer sk-…` or as `x-api-key`.",
+      "No well-formed API key came with the call. Send it as `Authorization: Bearer sk-…` or as `x-api-key`.",
     );
   }
   const key = keys.find(keyText);
   const isExpired = key?.expiresAt != null && key.expiresAt <= now;
   if (key === undefined || !key.isActive || isExpired) {
-    throw new ServiceError("invalid_api_key", "This API key is unknown, inactive or expired.");
+    throw new ServiceError(
+      "invalid_api_key",
+      "This API key is unknown here, inactive or expired.",
+    );
   }
   return key.caller;
 }
