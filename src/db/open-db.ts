@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../lib/log.ts";
 import { acquireProcessLock } from "../lib/process-lock.ts";
+import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
 import { embeddedArchive } from "./embedded-archive.ts";
 import { openEmbedded } from "./open-embedded.ts";
@@ -24,7 +25,9 @@ export async function openDatabase(settings: StoreSettings, log: Log): Promise<D
   if (settings.DATABASE_URL !== undefined)
     return openPostgres(settings.DATABASE_URL, settings, log);
   const dataFolder = resolve(settings.DATA_DIR);
-  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw new StartRefusal("DATA_DIR: the folder cannot be made there.", { cause });
+  });
   const lock = await acquireProcessLock(dataFolder);
   try {
     const database = await openEmbedded({

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -38,6 +46,12 @@ function start(environment: Record<string, string> = {}): Program {
 }
 
 describe("the embedded database", () => {
+  it("says that its folder cannot be made", async () => {
+    const file = join(folder, "a-file");
+    writeFileSync(file, "");
+    await expect(open(join(file, "data"))).rejects.toThrow(/^DATA_DIR: /);
+  });
+
   it("keeps what was written when it is opened again, in UTC, and tidies up behind itself", async () => {
     const first = await open(folder);
     await first.db.execute(sql`create table kept (moment timestamptz)`);
