@@ -24,8 +24,8 @@ that refuses what the real vendor refuses. The judges are the official \`openai\
 answers reach them cut at random places. This page is written by the tests (\`CONFORMANCE_WRITE=1 npm test --
 tests/conformance\`), which fail when it is not true.
 
-**✓** works · **ignored** as the tables of parameters say · **–** the family has no such parameter · **not told** by
-the engine, so that nothing can be passed on. One word holds for the whole answer and for the stream. The keys are
+**✓** works · **ignored** as README says of parameters on clouds · **–** the family has no such parameter ·
+**not told** by the engine, so that nothing can be passed on. One word holds for the whole answer and for the stream. The keys are
 passthrough keys but where it says otherwise.
 `;
 
