@@ -24,10 +24,7 @@ export function authenticate(headers: Headers, keys: Pick<ApiKeys, "find">, now:
   const key = keys.find(keyText);
   const isExpired = key?.expiresAt != null && key.expiresAt <= now;
   if (key === undefined || !key.isActive || isExpired) {
-    throw new ServiceError(
-      "invalid_api_key",
-      "This API key is unknown here, inactive or expired.",
-    );
+    throw new ServiceError("invalid_api_key", "This API key is unknown here, inactive or expired.");
   }
   return key.caller;
 }
