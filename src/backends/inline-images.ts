@@ -6,6 +6,8 @@ import type { FetchImage } from "./fetch-image.ts";
 
 /** Different images of one request. */
 const MOST_IMAGES = 16;
+/** What is on its way is not counted yet: more at once could hold many times the total in memory. */
+const FETCHES_AT_ONCE = 3;
 /** Of all images of one request: as much again as the largest body brings along by itself. */
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 
@@ -42,7 +44,7 @@ function hasImageUrls({ messages }: ChatRequest): boolean {
 }
 
 /**
- * The request with every image that is given by its address fetched, side by side. Rejects with `invalid_value` naming
+ * The request with every image that is given by its address fetched, a few side by side. Rejects with `invalid_value` naming
  * the image's place when one cannot be had, or with the reason of the signal.
  */
 export async function inlineImages(
@@ -105,7 +107,13 @@ async function fetchAll(
       throw error;
     }
   };
-  return new Map(await Promise.all(parts.map(fetchOne)));
+  const sources = new Map<string, ImagePart["source"]>();
+  const left = parts.values();
+  const fetchNext = async (): Promise<void> => {
+    for (const part of left) sources.set(...(await fetchOne(part)));
+  };
+  await Promise.all(Array.from({ length: FETCHES_AT_ONCE }, fetchNext));
+  return sources;
 }
 
 type UrlImage = ImagePart & { readonly source: { readonly kind: "url" } };

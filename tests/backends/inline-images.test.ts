@@ -76,6 +76,22 @@ describe("a request with images by their addresses", () => {
     expect(fetched).toEqual(["https://a.test/1", "https://a.test/2", "https://a.test/3"]);
   });
 
+  it("has no more than three on their way at once", async () => {
+    let onTheirWay = 0;
+    let most = 0;
+    const fetchImage: FetchImage = async (url, signal) => {
+      onTheirWay += 1;
+      most = Math.max(most, onTheirWay);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      onTheirWay -= 1;
+      return fetchPng(url, signal);
+    };
+    const urls = Array.from({ length: 16 }, (_, index) => image(`https://a.test/${index}`));
+    const inlined = await inlineImages(asking(...urls), fetchImage, never());
+    expect(most).toBe(3);
+    expect(JSON.stringify(inlined)).not.toContain("https://");
+  });
+
   it("is refused with the place of the one that fails, and the others are given up", async () => {
     let givenUp: unknown;
     const fetchImage: FetchImage = async (url, signal) => {
