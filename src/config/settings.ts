@@ -1,7 +1,9 @@
 import { z } from "zod";
 
 /** Every setting: its name in the environment, its type, its default, one line of documentation. */
-const number = z.coerce.number({ error: "must be a number" }).int();
+const number = z.coerce
+  .number({ error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined) })
+  .int();
 const positive = number.positive();
 const milliseconds = positive.max(2_147_483_647);
 const flag = z

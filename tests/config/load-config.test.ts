@@ -40,6 +40,7 @@ describe("the settings", () => {
     const settings = { LLM_BASE_URL: "http://127.0.0.1:8000, ftp://127.0.0.1", PORT: "eighty" };
     expect(() => loadConfig(settings)).toThrow(/LLM_BASE_URL: must be .* \(entry 2 of the list\)/);
     expect(() => loadConfig(settings)).toThrow(/PORT: must be a number/);
+    expect(() => loadConfig({ PORT: "70000" })).toThrow(/PORT: .*65535/);
   });
 
   it("take host names in any case", () => {
