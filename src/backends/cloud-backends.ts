@@ -42,6 +42,13 @@ export interface CloudOptions {
   readonly log: Log;
 }
 
+/** Neither a key nor a list of models is of any use alone. */
+function warnOfHalf(log: Log, prefix: CloudKind["prefix"], hasKey: boolean): void {
+  const [present, missing] = hasKey ? ["API_KEY", "MODELS"] : ["MODELS", "API_KEY"];
+  const setting = `${prefix}_${missing}`;
+  log.warn({ setting }, `${prefix}_${present} is set but ${setting} is not: no model is offered`);
+}
+
 /** The clouds that have a key, in the order of the specification's vendors. Warns of a key that opens nothing. */
 export function createCloudBackends(
   settings: Settings,
@@ -51,14 +58,9 @@ export function createCloudBackends(
   const memory = createReplayMemory(shared.clock);
   for (const { prefix, credential, create, inlinesImages } of CLOUDS) {
     const key = settings[`${prefix}_API_KEY`];
-    if (key === undefined) continue;
     const models = settings[`${prefix}_MODELS`];
-    if (models.length === 0) {
-      log.warn(
-        { setting: `${prefix}_MODELS` },
-        `${prefix}_API_KEY is set but ${prefix}_MODELS names no model: none is offered`,
-      );
-    }
+    if ((key === undefined) !== (models.length === 0)) warnOfHalf(log, prefix, key !== undefined);
+    if (key === undefined) continue;
     const upstream = {
       ...shared,
       address: settings[`${prefix}_BASE_URL`],

@@ -224,7 +224,7 @@ describe("The clouds of the settings", () => {
     const { settings } = loadConfig({ OPENAI_API_KEY: "secret", GEMINI_MODELS: "gemini-2.5-pro" });
     const warned = Object.assign(createLog("silent"), { warn });
     registries.push(createRegistry({ settings, log: warned, clock: systemClock }));
-    expect(warnings).toEqual([{ setting: "OPENAI_MODELS" }]);
+    expect(warnings).toEqual([{ setting: "OPENAI_MODELS" }, { setting: "GEMINI_API_KEY" }]);
   });
 });
 
