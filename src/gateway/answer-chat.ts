@@ -26,8 +26,10 @@ export async function answerChat(
 ): Promise<ChatReply> {
   const target = await resolveTarget(gateway.models, request);
   checkContent(request, target.model);
-  const run: ChatRun = { gateway, call, request, target };
-  return { model: () => run.target.model.id, events: runTarget(run) };
+  // The name alone is kept: the run holds the request, which may be large, and a stream may be long.
+  const answering = { model: target.model.id };
+  const run: ChatRun = { gateway, call, request, target, answering };
+  return { model: () => answering.model, events: runTarget(run) };
 }
 
 async function runTarget(run: ChatRun): Promise<ChatEvents> {

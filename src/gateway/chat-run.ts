@@ -10,6 +10,8 @@ export interface ChatRun {
   readonly request: ChatRequest;
   /** Who is asked; another one once a fallback takes over. */
   target: Target;
+  /** The id of the model that is asked, for those who outlive the run. */
+  readonly answering: { model: string };
 }
 
 /** What fitting and calling a model need of the call. */

@@ -34,6 +34,7 @@ export async function fallBack(
     const fitted = await fitTo(run, target);
     if (fitted === undefined) continue;
     run.target = target;
+    run.answering.model = target.model.id;
     const { inputTokens, request } = fitted;
     metered = { ...first, start: { ...first.start, model: target.model.id, inputTokens } };
     try {
