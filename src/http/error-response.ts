@@ -1,4 +1,4 @@
-import { encodeError } from "../codecs/chat-completions/encode-error.ts";
+import { encodeError } from "../codecs/openai-error-body.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { JsonObject } from "../lib/json.ts";
 

@@ -1,5 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
-import { watchTime } from "../lib/watch-time.ts";
+import { withinBodyTime } from "./within-body-time.ts";
 
 /** A body that is read piece by piece. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
@@ -36,6 +36,10 @@ export function readBodyStream(
   let isRead = request.body === null;
   let bytes = 0;
   let waitedMs = 0;
+  const brokenOff = (cause: unknown) => {
+    onBroken();
+    return new ServiceError("invalid_value", "The body broke off before its end.", { cause });
+  };
 
   async function* read(): AsyncGenerator<Uint8Array, undefined> {
     const reader = request.body?.getReader();
@@ -44,7 +48,11 @@ export function readBodyStream(
       for (;;) {
         const startedAt = performance.now();
         const leftMs = WAIT_BASE_MS + bytes / WAIT_BYTES_PER_MS - waitedMs;
-        const { done, value } = await within(leftMs, reader.read() as Promise<Step>, onBroken);
+        const { done, value } = await withinBodyTime(
+          leftMs,
+          reader.read() as Promise<Step>,
+          brokenOff,
+        );
         waitedMs += performance.now() - startedAt;
         if (done === true) break;
         bytes += value.byteLength;
@@ -58,30 +66,6 @@ export function readBodyStream(
     }
   }
   return { isRead: () => isRead, [Symbol.asyncIterator]: read };
-}
-
-function within(timeoutMs: number, reading: Promise<Step>, onBroken: () => void): Promise<Step> {
-  return new Promise((resolve, reject) => {
-    const endsAt = performance.now() + timeoutMs;
-    const stopWatching = watchTime((now) => {
-      if (now < endsAt) return;
-      stopWatching();
-      reject(
-        new ServiceError("request_timeout", "The body took too long to arrive; send it again."),
-      );
-    });
-    reading.then(
-      (step) => {
-        stopWatching();
-        resolve(step);
-      },
-      (cause: unknown) => {
-        stopWatching();
-        onBroken();
-        reject(new ServiceError("invalid_value", "The body broke off before its end.", { cause }));
-      },
-    );
-  });
 }
 
 function tooLarge({ maxBytes, setting }: BodyStreamLimits): ServiceError {

@@ -1,6 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { isDeeperThan } from "../lib/json-depth.ts";
-import { watchTime } from "../lib/watch-time.ts";
+import { withinBodyTime } from "./within-body-time.ts";
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -31,7 +31,7 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
   const deadlineMs = BODY_BASE_MS + (announced ?? limits.maxBytes) / BODY_BYTES_PER_MS;
   const reading =
     announced === undefined ? readCapped(request, limits.maxBytes) : request.arrayBuffer();
-  const bytes = new Uint8Array(await withDeadline(reading, deadlineMs));
+  const bytes = new Uint8Array(await withinBodyTime(deadlineMs, reading, brokenOff));
   if (bytes.length > limits.maxBytes) throw tooLarge(limits.maxBytes);
   return parse(bytes, limits.maxDepth);
 }
@@ -67,29 +67,6 @@ async function readCapped(request: Request, maxBytes: number): Promise<ArrayBuff
     chunks.push(chunk);
   }
   return new Blob(chunks as BlobPart[]).arrayBuffer();
-}
-
-function withDeadline<T>(reading: Promise<T>, deadlineMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const endsAt = performance.now() + deadlineMs;
-    const stopWatching = watchTime((now) => {
-      if (now < endsAt) return;
-      stopWatching();
-      reject(
-        new ServiceError("request_timeout", "The body took too long to arrive; send it again."),
-      );
-    });
-    reading.then(
-      (body) => {
-        stopWatching();
-        resolve(body);
-      },
-      (thrown: unknown) => {
-        stopWatching();
-        reject(brokenOff(thrown));
-      },
-    );
-  });
 }
 
 function brokenOff(thrown: unknown): ServiceError {

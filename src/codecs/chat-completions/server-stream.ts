@@ -1,8 +1,8 @@
 import type { ChatEvent, FinishEvent } from "../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import type { AnswerContext, StreamEncoder } from "../codec.ts";
+import { encodeError } from "../openai-error-body.ts";
 import type { ChatForm } from "./chat-form.ts";
-import { encodeError } from "./encode-error.ts";
 import { encodeUsage } from "./encode-usage.ts";
 import { writeFinishReason } from "./finish-reasons.ts";
 

@@ -1,7 +1,7 @@
 import type { ServerCodec } from "../codec.ts";
+import { encodeError } from "../openai-error-body.ts";
 import type { ChatForm } from "./chat-form.ts";
 import { encodeAnswer } from "./encode-answer.ts";
-import { encodeError } from "./encode-error.ts";
 import { parseRequest } from "./parse-request.ts";
 import { createStreamEncoder } from "./server-stream.ts";
 

@@ -1,9 +1,6 @@
 import * as z from "zod";
-import { EFFORT_WORDS, metadataSchema } from "../metadata-extension.ts";
+import { EFFORT_WORDS, extSchema, metadataSchema } from "../metadata-extension.ts";
 import { audioPart, filePart, imagePart, refusalPart, textPart } from "./wire-parts.ts";
-
-/** Models that a request may name beside the one asked for. */
-const MAX_FALLBACKS = 8;
 
 // The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
 // describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
@@ -151,16 +148,7 @@ export const chatCompletionRequestSchema = z.looseObject({
     .describe('`auto`, `none`, `required`, or `{type: "function", function: {name}}`.'),
   parallel_tool_calls: z.boolean().nullish().describe("False allows one call an answer."),
   metadata: metadataSchema.nullish(),
-  ext: z
-    .looseObject({
-      fallbacks: z
-        .array(z.string())
-        .max(MAX_FALLBACKS)
-        .nullish()
-        .describe("Models to try in this order when the one asked for cannot answer."),
-    })
-    .nullish()
-    .describe("The gateway's own settings."),
+  ext: extSchema.nullish(),
 });
 
 export type ChatCompletionRequest = z.infer<typeof chatCompletionRequestSchema>;

@@ -1,6 +1,6 @@
 import type { ServerCodec } from "../codec.ts";
+import { encodeError } from "../openai-error-body.ts";
 import { encodeAnswer } from "./encode-answer.ts";
-import { encodeError } from "./encode-error.ts";
 import { parseRequest } from "./parse-request.ts";
 import type { ResponsesForm } from "./responses-form.ts";
 import { createStreamEncoder } from "./server-stream.ts";

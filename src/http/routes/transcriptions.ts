@@ -1,4 +1,4 @@
-import { encodeError } from "../../codecs/chat-completions/encode-error.ts";
+import { encodeError } from "../../codecs/openai-error-body.ts";
 import { createTranscriptEncoder } from "../../codecs/transcription/transcript-encoder.ts";
 import {
   transcriptEventSchema,
