@@ -1,29 +1,59 @@
 import packageJson from "../package.json" with { type: "json" };
-import { type ApiKeys, openApiKeys } from "./access/api-keys.ts";
-import { authenticate } from "./access/authenticate.ts";
-import { firstStart } from "./access/first-start.ts";
-import { hashApiKeyUnder } from "./access/hash-api-key.ts";
-import { evaluationState, type LicenseState } from "./access/license-state.ts";
+import type { CredentialHashes, UserAccess } from "./access/access.ts";
+import { auditSettings } from "./access/audit/audit-settings.ts";
+import { type Authenticate, createAuthenticate } from "./access/authenticate.ts";
+import { type FirstSecrets, firstStart } from "./access/first-start.ts";
+import { hashCredentialUnder } from "./access/hash-credential.ts";
+import { type ApiKeys, openApiKeys } from "./access/keys/api-keys.ts";
+import { type License, openLicense } from "./access/license/license.ts";
+import { readVerificationKey } from "./access/license/verification-key.ts";
+import type { Limits } from "./access/limits/limits.ts";
+import { openLimits } from "./access/limits/open-limits.ts";
 import { openInstallation } from "./access/open-installation.ts";
 import { openSecret } from "./access/secret.ts";
+import { createLoginTurns } from "./access/sessions/login-turns.ts";
+import { createPasswords } from "./access/sessions/passwords.ts";
+import { openSessions } from "./access/sessions/sessions.ts";
 import { loadModelsFile, type ModelOverrides } from "./backends/models-file.ts";
-import { createRegistry } from "./backends/registry.ts";
+import { createRegistry, type Registry } from "./backends/registry.ts";
 import type { Settings } from "./config/settings.ts";
-import type { Caller } from "./core/caller.ts";
 import type { Database } from "./db/database.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open-db.ts";
+import { openReplicaGuard, type ReplicaGuard } from "./db/replica-guard.ts";
+import { createInternalEvents, type InternalEvents } from "./events/internal-events.ts";
+import { pruneEvents } from "./events/prune-events.ts";
+import {
+  openWatchedFolders,
+  type WatchedFolders,
+} from "./events/watched-folders/open-watched-folders.ts";
 import type { EmbeddingGateway } from "./gateway/embed.ts";
 import { createFailureLog } from "./gateway/failure-log.ts";
 import type { Gateway } from "./gateway/gateway.ts";
-import { openUsageJournal } from "./gateway/journal/open-usage-journal.ts";
+import { type OpenUsageJournal, openUsageJournal } from "./gateway/journal/open-usage-journal.ts";
 import { createOpenCalls, type OpenCalls } from "./gateway/open-calls.ts";
 import type { TranscriptionGateway } from "./gateway/transcribe.ts";
-import { type Clock, systemClock } from "./lib/clock.ts";
-import type { JsonObject } from "./lib/json.ts";
+import {
+  createDailyReconciliation,
+  type DailyReconciliation,
+} from "./gateway/usage/daily-reconciliation.ts";
+import { type LimitRefusals, openLimitRefusals } from "./gateway/usage/limit-refusals.ts";
+import { openUsageUpkeep, type UsageUpkeep } from "./gateway/usage/usage-upkeep.ts";
+import type { UsageJournal } from "./gateway/usage-record.ts";
+import type { Clock } from "./lib/clock.ts";
 import type { Log } from "./lib/log.ts";
 import { createRequestIds } from "./lib/request-id.ts";
+import type { TestClock } from "./lib/test-clock.ts";
+import { collectAlertFacts } from "./operations/alerts/collect-alert-facts.ts";
+import { type Alerts, openAlerts } from "./operations/alerts/open-alerts.ts";
+import { serveBackups } from "./operations/backup/serve-backups.ts";
+import { refuseUnfinishedRestore } from "./operations/backup/unfinished-restore.ts";
 import type { ReadinessProbes } from "./operations/health.ts";
+import { createFigures, type Figures } from "./operations/metrics/figures.ts";
+import { type Metrics, openMetrics } from "./operations/metrics/open-metrics.ts";
+import { openClock } from "./operations/open-clock.ts";
+import { openTracing } from "./operations/tracing/open-tracing.ts";
+import type { Tracing } from "./operations/tracing/tracing.ts";
 
 /** What the edge stands on. */
 export interface Deps {
@@ -34,93 +64,266 @@ export interface Deps {
   readonly version: string;
   readonly gateway: Gateway & EmbeddingGateway & TranscriptionGateway;
   readonly openCalls: OpenCalls;
-  /** Throws a `ServiceError` unless the headers carry a key that may call. `now` in Unix milliseconds. */
-  readonly authenticate: (headers: Headers, now: number) => Caller;
-  readonly license: () => LicenseState & JsonObject;
+  readonly authenticate: Authenticate;
+  /** What the verbs of users, keys and the audit log stand on. */
+  readonly access: UserAccess;
+  readonly license: License;
+  readonly limits: Limits;
+  readonly refusals: LimitRefusals;
+  readonly usageUpkeep: UsageUpkeep;
+  readonly usageReconciliation: DailyReconciliation;
+  /** What is counted while the service works. */
+  readonly figures: Figures;
+  readonly metrics: Metrics;
+  readonly alerts: Pick<Alerts, "check">;
+  /** What parts of the gateway tell each other. */
+  readonly events: InternalEvents;
+  readonly watchedFolders: WatchedFolders;
+  /** Deletes events that were delivered or given up long enough ago. */
+  readonly pruneEvents: () => Promise<void>;
   readonly readiness: ReadinessProbes;
   readonly nextRequestId: (nowMs: number) => string;
-  /** A key made by this start, to be shown once. */
-  readonly issuedKey: string | undefined;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortController;
+  /** Undefined unless requests are traced. */
+  readonly tracing: Tracing | undefined;
+  /** Resolves when every record of usage written so far is on the disk's platter. */
+  readonly syncJournal: () => Promise<void>;
   /** Moves usage to the database for at most `journalDrainMs`, then lets everything go. */
   readonly close: (journalDrainMs: number) => Promise<void>;
 }
 
-/** The composition root: opens the store, brings it up to date, and builds every part once. */
-export async function buildDeps(settings: Settings, log: Log): Promise<Deps> {
+/**
+ * The composition root: opens the store, brings it up to date, and builds every part once.
+ *
+ * @param onFirstSecrets told what this start has made up, as soon as it is in the database: to be shown once, also when
+ * the start fails afterwards.
+ */
+export async function buildDeps(
+  settings: Settings,
+  log: Log,
+  onFirstSecrets: (secrets: FirstSecrets) => void = () => undefined,
+): Promise<Deps> {
+  await refuseUnfinishedRestore(settings);
   const overrides = await loadModelsFile(settings.MODELS_FILE);
+  const { version } = packageJson;
+  const tracing = await openTracing(settings, { log, version });
+  const clock = openClock(settings, log);
   const database = await openDatabase(settings, log);
   try {
-    return await buildOn(database, settings, log, overrides);
+    const guard = await openReplicaGuard(settings, log);
+    try {
+      const given = { settings, log, overrides, clock, guard, version, tracing, onFirstSecrets };
+      return await buildOn(database, given);
+    } catch (thrown) {
+      await guard.close();
+      throw thrown;
+    }
   } catch (thrown) {
     await database.close();
     throw thrown;
   }
 }
 
+interface Given {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly overrides: ModelOverrides;
+  readonly clock: TestClock;
+  readonly guard: ReplicaGuard;
+  readonly version: string;
+  readonly tracing: Tracing | undefined;
+  readonly onFirstSecrets: (secrets: FirstSecrets) => void;
+}
+
 async function buildOn(
   database: Database,
-  settings: Settings,
-  log: Log,
-  overrides: ModelOverrides,
+  { settings, log, overrides, clock, guard, version, tracing, onFirstSecrets }: Given,
 ): Promise<Deps> {
-  const clock = systemClock;
-  const { keys, installedAt, issuedKey } = await openStore(database, settings, log);
-  const journal = await openUsageJournal({ settings, database, log, clock });
+  const store = await openStore(database, { settings, clock, log, onFirstSecrets });
+  const { keys, hashes, license, installation } = store;
+  const sessions = openSessions({ database, clock, hashSession: hashes.hashSession, log });
+  const parts = { settings, database, clock, log };
   const registry = createRegistry({ settings, overrides, log, clock });
+  const { db } = database;
+  const figures = createFigures(clock);
+  const { deliveries } = figures;
+  const facts = collectAlertFacts({ db, engine: registry.backends[0] });
+  const alerts = openAlerts({ ...parts, db, facts, deliveries });
+  const limits = await openLimits({ ...parts, guard, installation, observer: alerts.monthlyUse });
+  const usageUpkeep = await openUsageUpkeep(parts);
+  const refusals = openLimitRefusals({ db, log });
+  const journal = await openUsageJournal({ ...parts, limits });
+  limits.start(journal.caughtUp);
+  guard.onHeldAgain(() => countAnew(journal, limits));
   registry.models.start();
   const stopping = new AbortController();
-  const timeoutSeconds = settings.GATEWAY_REQUEST_TIMEOUT ?? settings.LLM_REQUEST_TIMEOUT;
+  const openCalls = createOpenCalls(timeoutMsOf(settings));
+  const usage = { usageUpkeep, usageReconciliation: createDailyReconciliation(parts) };
+  const watched = { registry, journal, limits, license, openCalls, figures, ...usage };
+  const metrics = openMetrics({ ...parts, ...watched, version });
+  const scale = settings.OUTBOX_BACKOFF_SCALE;
+  const events = createInternalEvents({ db, clock, log, scale, deliveries });
+  events.start();
+  const watchedFolders = openWatchedFolders({ ...parts, db, onFired: events.wake });
+  const backups = await serveBackups({ ...parts, productVersion: version });
 
   return {
     settings,
     log,
     clock,
-    version: packageJson.version,
-    gateway: {
-      models: registry.models,
-      embeddings: registry.embeddings,
-      speech: registry.speech,
-      journal,
-      clock,
-      failures: createFailureLog(log, clock),
-      defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
-      fallbacks: settings.MODEL_FALLBACKS,
-    },
-    openCalls: createOpenCalls(timeoutSeconds * 1000),
-    authenticate: (headers, now) => authenticate(headers, keys, now),
-    license: () => evaluationState(installedAt, clock.now()),
-    readiness: {
-      db: database.ping,
-      // A server whose schema is not up to date does not start.
-      migrations: () => true,
-      llm: registry.models.reachable,
-      stopping: () => stopping.signal.aborted,
-    },
+    version,
+    gateway: buildGateway({ ...parts, ...watched, refusals }),
+    openCalls,
+    authenticate: createAuthenticate({ keys, sessions }),
+    access: buildAccess(store, { settings, database, clock }),
+    license,
+    limits,
+    refusals,
+    ...usage,
+    figures,
+    metrics,
+    alerts,
+    events,
+    watchedFolders,
+    pruneEvents: () => pruneEvents(database.db, clock.now()),
+    readiness: openProbes({ database, registry, limits, stopping }),
     nextRequestId: createRequestIds(),
-    issuedKey,
     stopping,
+    tracing,
+    syncJournal: journal.sync,
     async close(journalDrainMs) {
-      keys.close();
-      await registry.close();
-      await journal.drain(journalDrainMs);
+      clock.close();
+      metrics.close();
+      sessions.close();
+      // Side by side: a database that does not answer keeps each of them waiting.
+      await Promise.all([
+        journal.drain(journalDrainMs),
+        refusals.close(journalDrainMs),
+        keys.close(),
+        license.close(),
+        registry.close(),
+        tracing?.close(),
+        alerts.close(),
+        events.close(),
+        watchedFolders.close(),
+        backups.close(),
+      ]);
+      await limits.close();
+      await guard.close();
       await database.close();
     },
   };
 }
 
+function buildAccess(
+  { keys, license, hashes }: Store,
+  { settings, database, clock }: Pick<UserAccess, "database" | "clock"> & Pick<Given, "settings">,
+): UserAccess {
+  return {
+    database,
+    clock,
+    keys,
+    license,
+    passwords: createPasswords(),
+    inLoginTurn: createLoginTurns(),
+    sessionHours: settings.SESSION_LIFETIME_HOURS,
+    ...hashes,
+  };
+}
+
+interface ProbedParts extends Pick<Deps, "stopping"> {
+  readonly limits: { readonly isAvailable: () => boolean };
+  readonly database: Database;
+  readonly registry: Registry;
+}
+
+function openProbes({ database, registry, limits, stopping }: ProbedParts): ReadinessProbes {
+  return {
+    db: database.ping,
+    // A server whose schema is not up to date does not start.
+    migrations: () => true,
+    llm: registry.models.reachable,
+    limits: limits.isAvailable,
+    stopping: () => stopping.signal.aborted,
+  };
+}
+
+/** How long a call may take as a whole. */
+function timeoutMsOf({ GATEWAY_REQUEST_TIMEOUT, LLM_REQUEST_TIMEOUT }: Settings): number {
+  return (GATEWAY_REQUEST_TIMEOUT ?? LLM_REQUEST_TIMEOUT) * 1_000;
+}
+
+/** Another process may have counted for itself meanwhile. */
+async function countAnew(
+  journal: Pick<OpenUsageJournal, "flush">,
+  limits: Pick<Limits, "recount">,
+): Promise<void> {
+  await journal.flush();
+  await limits.recount?.();
+}
+
+interface GatewayParts
+  extends Pick<Deps, "settings" | "log" | "clock" | "limits" | "refusals" | "figures"> {
+  readonly registry: Registry;
+  readonly journal: UsageJournal;
+}
+
+function buildGateway(parts: GatewayParts): Deps["gateway"] {
+  const { settings, log, clock, registry, journal, limits, refusals, figures } = parts;
+  return {
+    models: registry.models,
+    embeddings: registry.embeddings,
+    speech: registry.speech,
+    journal,
+    limits,
+    refusals: {
+      count(refusal) {
+        figures.refusals.count(refusal);
+        refusals.count(refusal);
+      },
+    },
+    figures: figures.calls,
+    clock,
+    failures: createFailureLog(log, clock),
+    defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
+    fallbacks: settings.MODEL_FALLBACKS,
+  };
+}
+
+interface Store {
+  readonly keys: ApiKeys;
+  readonly hashes: CredentialHashes;
+  readonly license: License;
+  /** A text that no other installation has. */
+  readonly installation: string;
+}
+
 /** Brings the store up to date and sees to it that there is a key to call with. */
 async function openStore(
   database: Database,
-  settings: Settings,
-  log: Log,
-): Promise<{ keys: ApiKeys; installedAt: number; issuedKey: string | undefined }> {
+  {
+    settings,
+    clock,
+    log,
+    onFirstSecrets,
+  }: Pick<Given, "settings" | "clock" | "log" | "onFirstSecrets">,
+): Promise<Store> {
   await migrate(database);
   const secret = await openSecret(settings);
-  const { installedAt } = await openInstallation(database, secret);
-  const hashApiKey = hashApiKeyUnder(secret);
-  const { issuedKey } = await firstStart({ database, settings, hashApiKey });
+  const { installedAt } = await openInstallation(database, secret, clock);
+  const verificationKey = readVerificationKey(settings.LICENSE_PUBLIC_KEY);
+  const given = { database, settings, secret, clock, log };
+  const license = await openLicense({ ...given, verificationKey, installedAt });
+  const hashApiKey = hashCredentialUnder(secret, "api-keys");
+  const hashes = {
+    hashApiKey,
+    hashBiKey: hashCredentialUnder(secret, "bi-keys"),
+    hashSession: hashCredentialUnder(secret, "sessions"),
+  };
+  onFirstSecrets(await firstStart({ database, settings, hashApiKey }));
+  await auditSettings({ database, settings, secret });
   const keys = await openApiKeys({ database, hashApiKey, log });
-  return { keys, installedAt, issuedKey };
+  const installation = `${secret.fingerprint} ${installedAt}`;
+  return { keys, hashes, license, installation };
 }

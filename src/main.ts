@@ -1,47 +1,104 @@
-import { createApp } from "./app.ts";
+import type { FirstSecrets } from "./access/first-start.ts";
+import { type App, createApp } from "./app.ts";
 import { loadConfig } from "./config/load-config.ts";
 import type { Settings } from "./config/settings.ts";
-import { ServiceError } from "./core/service-error.ts";
 import { buildDeps, type Deps } from "./deps.ts";
+import { drainServer } from "./http/drain-server.ts";
 import { serve } from "./http/serve.ts";
 import type { Server } from "./http/server.ts";
+import { startJobs } from "./jobs.ts";
+import { endOnFaults } from "./lib/end-on-faults.ts";
 import { createLog, type Log } from "./lib/log.ts";
+import { type LogOutput, openLogOutput } from "./lib/log-output.ts";
 import { StartRefusal } from "./lib/start-refusal.ts";
+import { within } from "./lib/within.ts";
 
 /** A connection without a call under way is closed after this long without a byte. */
 const QUIET_CONNECTION_SECONDS = 30;
-/** After the drain, what is still open has this long to take in its last words. */
-const LAST_WORDS_MS = 2_000;
 /** Longest time for usage to reach the database at the end; the rest stays in the journal for the next start. */
 const JOURNAL_DRAIN_MS = 3_000;
+/** After a drain that took all of its time, everything has to be closed within this. */
+const CLOSE_MS = 1_600;
+/** After a drain that took all of its time, this long until a stop that hangs is given up. */
+const HARD_STOP_MS = 5_000;
+const JOURNAL_SYNC_MS = 1_000;
+const LOG_FLUSH_MS = 250;
+
+interface Running {
+  readonly app: App;
+  readonly server: Server;
+  readonly jobs: { readonly stop: () => void };
+}
 
 async function main(): Promise<void> {
   const { settings, retired } = loadConfig();
-  const log = createLog(settings.LOG_LEVEL);
+  const output = openLogOutput();
+  const log = createLog(settings.LOG_LEVEL, output);
+  endOnFaults(log, output);
   if (retired.length > 0)
     log.warn({ settings: retired }, "settings of an earlier release are ignored");
 
-  const deps = await buildDeps(settings, log);
-  const server = await serve({
-    host: settings.HOST,
-    port: settings.PORT,
-    quietSeconds: QUIET_CONNECTION_SECONDS,
-    fetch: createApp(deps),
-  });
-  stopOnSignals(deps, server, log);
-  announce(deps, settings, server.port);
+  let secrets: FirstSecrets = {};
+  try {
+    const deps = await buildDeps(settings, log, (made) => {
+      secrets = made;
+    });
+    const app = createApp(deps);
+    const server = await serve({
+      host: settings.HOST,
+      port: settings.PORT,
+      quietSeconds: QUIET_CONNECTION_SECONDS,
+      fetch: app.fetch,
+      onScarce: (isScarce) => tellOfDescriptors(log, isScarce),
+    });
+    const running = { app, server, jobs: startJobs(deps) };
+    stopOnSignals(deps, { output, stop: () => stop(deps, running) });
+    output.write(announce(deps, server.port, secrets));
+  } catch (thrown) {
+    // They are in the database by now, and no later start can show them.
+    const { issuedKey, adminPassword } = secrets;
+    if (issuedKey !== undefined) output.write(`This key is shown once: ${issuedKey}\n`);
+    if (adminPassword !== undefined) output.write(passwordNotice(adminPassword));
+    await output.flush(LOG_FLUSH_MS);
+    throw thrown;
+  }
 }
 
-/** The first signal drains, the second one leaves at once; the journal is safe on the disk either way. */
-function stopOnSignals(deps: Deps, server: Server, log: Log): void {
+/**
+ * The first signal drains; the second one leaves as soon as the journal is on the disk. Whatever the stop leaves undone
+ * the next start does, as after a crash.
+ */
+function stopOnSignals(
+  deps: Deps,
+  { stop, output }: { readonly stop: () => Promise<void>; readonly output: LogOutput },
+): void {
+  const { log, settings } = deps;
+  const leave = async (code: number) => {
+    await output.flush(LOG_FLUSH_MS);
+    process.exit(code);
+  };
+  const leaveNow = async () => {
+    await within(deps.syncJournal(), JOURNAL_SYNC_MS, () => new Error("the time is over")).catch(
+      (error: unknown) => log.error({ err: error }, "the usage journal may not be on the disk"),
+    );
+    await leave(1);
+  };
   const onSignal = (signal: string) => {
-    if (deps.stopping.signal.aborted) process.exit(1);
+    if (deps.stopping.signal.aborted) {
+      log.warn({ signal }, "told again to stop, leaving at once");
+      void leaveNow();
+      return;
+    }
     log.info({ signal }, "stopping");
-    stop(deps, server).then(
-      () => process.exit(0),
+    setTimeout(() => {
+      log.error("the stop takes too long, leaving with work undone");
+      void leaveNow();
+    }, settings.DRAIN_TIMEOUT_MS + HARD_STOP_MS);
+    stop().then(
+      () => leave(0),
       (error: unknown) => {
         log.error({ err: error }, "the stop failed");
-        process.exit(1);
+        return leave(1);
       },
     );
   };
@@ -49,34 +106,60 @@ function stopOnSignals(deps: Deps, server: Server, log: Log): void {
   process.on("SIGINT", () => onSignal("SIGINT"));
 }
 
-async function stop(deps: Deps, server: Server): Promise<void> {
+async function stop(deps: Deps, { app, server, jobs }: Running): Promise<void> {
+  const { openCalls, settings, log } = deps;
+  const drainMs = settings.DRAIN_TIMEOUT_MS;
+  const endsAt = performance.now() + drainMs + CLOSE_MS;
   deps.stopping.abort();
-  const answered = server.stop();
-  await Promise.race([answered, sleep(deps.settings.DRAIN_TIMEOUT_MS)]);
-  deps.openCalls.abortAll(
-    new ServiceError("overloaded", "The server is stopping; send the request again."),
+  jobs.stop();
+  await drainServer({ server, openCalls, drainMs, underWay: app.underWay });
+  const leftMs = Math.max(0, endsAt - performance.now());
+  const closing = deps.close(Math.min(JOURNAL_DRAIN_MS, leftMs / 2));
+  await within(closing, leftMs, () => new Error("something to be closed does not answer")).catch(
+    async (error: unknown) => {
+      await deps.syncJournal();
+      log.warn({ err: error }, "left without taking leave of all; the next start cleans up");
+    },
   );
-  await Promise.race([answered, sleep(LAST_WORDS_MS)]);
-  server.close();
-  await deps.close(JOURNAL_DRAIN_MS);
 }
 
-function sleep(durationMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
+function tellOfDescriptors(log: Log, isScarce: boolean): void {
+  if (isScarce) {
+    log.warn(
+      "nine tenths of the files and connections that the process may open are open; new connections are turned " +
+        "away. Raise the limit (ulimit -n), or start another replica",
+    );
+  } else log.info("new connections are taken again");
 }
 
-/** Tells the operator where the service is and, once, the key it issued. */
-function announce(deps: Deps, settings: Settings, port: number): void {
+/** Tells the operator where the service is and, once, what this start has made up: the second as a text to print. */
+function announce(deps: Deps, port: number, { issuedKey, adminPassword }: FirstSecrets): string {
+  const { settings } = deps;
   const host = settings.HOST === "0.0.0.0" ? "127.0.0.1" : settings.HOST;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   deps.log.info({ url, version: deps.version, backend: settings.LLM_BACKEND }, "ready");
-  const key = settings.DEV_API_KEY ?? deps.issuedKey;
-  if (key === undefined) return;
+  const key = settings.DEV_API_KEY ?? issuedKey;
+  const news = [
+    ...(key === undefined ? [] : [trialCall(url, key, settings)]),
+    ...(adminPassword === undefined ? [] : [passwordNotice(adminPassword)]),
+  ];
+  if (news.length === 0) return "";
+  return `\nInference Gateway ${deps.version} answers at ${url}.\n\n${news.join("\n")}`;
+}
+
+function passwordNotice(password: string): string {
+  return (
+    `The user admin logs in with the password ${password}\n` +
+    "It is shown once, and has to be changed at the first login.\n"
+  );
+}
+
+function trialCall(url: string, key: string, settings: Settings): string {
   const docs = settings.GATEWAY_DOCS_ENABLED ? `The API reference is at ${url}/v1/docs\n` : "";
-  process.stdout.write(
-    `\nInference Gateway ${deps.version} answers at ${url}. This key is shown once; try it:\n\n` +
-      `curl -N ${url}/v1/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ` +
-      `-d '{"stream":true,"messages":[{"role":"user","content":"Hello, who are you?"}]}'\n\n${docs}`,
+  return (
+    `This key is shown once; try it:\n\n` +
+    `curl -N ${url}/v1/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' ` +
+    `-d '{"stream":true,"messages":[{"role":"user","content":"Hello, who are you?"}]}'\n\n${docs}`
   );
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { checkServer } from "./check-server.mjs";
 import { runCommand } from "./run-command.mjs";
@@ -26,8 +26,17 @@ export async function checkContainer(clone, folder) {
     ...{ name: "container", command, machine, streams: false },
     whileReady: () => {
       if (!isHealthy()) throw new Error("the health check failed on a server that is ready");
+      backUp(command[0], machine);
     },
   });
+}
+
+/** What a backup needs must be in the image: it is made beside the server that runs there. */
+function backUp(runtime, machine) {
+  const args = ["scripts/backup/main.ts"];
+  const { status, stdout, stderr } = spawnSync(runtime, args, { ...machine, encoding: "utf8" });
+  const file = stdout.trim();
+  if (status !== 0 || !existsSync(file)) throw new Error(`no backup was made: ${stderr}`);
 }
 
 /** Follows the instructions in order; what they say about the run is returned. */

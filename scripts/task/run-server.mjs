@@ -1,16 +1,15 @@
+import { BUN_SETTINGS } from "./bun-settings.mjs";
 import { loadEnvironmentFile } from "./load-environment-file.mjs";
 import { onStop } from "./on-stop.mjs";
 import { printRuntime, script, stopWithParent } from "./runtime.mjs";
 import { startProcess } from "./start-process.mjs";
 
-// Bun's `fetch` opens 256 connections at once unless told otherwise before it starts; this is its largest value.
-const MAX_CONNECTIONS = "65336";
-
 /** Starts the gateway; see `startProcess`. */
 export function startServer(env = {}) {
-  const connections = process.env.BUN_CONFIG_MAX_HTTP_REQUESTS ?? MAX_CONNECTIONS;
+  const told = Object.keys(BUN_SETTINGS).filter((name) => process.env[name] !== undefined);
+  const kept = Object.fromEntries(told.map((name) => [name, process.env[name]]));
   return startProcess(script("src/main.ts", [printRuntime, stopWithParent]), {
-    env: { BUN_CONFIG_MAX_HTTP_REQUESTS: connections, ...env },
+    env: { ...BUN_SETTINGS, ...kept, ...env },
     group: "own",
   });
 }

@@ -1,44 +1,181 @@
-import type { Caller } from "../core/caller.ts";
+import type { Caller, KeyCaller, SessionCaller } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
-import type { ApiKeys } from "./api-keys.ts";
+import type { ApiKey } from "./keys/api-key.ts";
+import type { ApiKeys } from "./keys/api-keys.ts";
+import { unusableApiKey } from "./keys/unusable-api-key.ts";
+import { refuseOtherSites } from "./sessions/refuse-other-sites.ts";
+import { sessionOver } from "./sessions/session-over.ts";
+import type { Sessions } from "./sessions/sessions.ts";
+
+/**
+ * Who may use a route:
+ * - `open`: anybody, no credential is read;
+ * - `caller`: an API key or a session, in a header; cookies are not read;
+ * - `session`: a logged-in user, by header or by the console's cookie;
+ * - `pending-session`: also one whose first password change is pending;
+ * - `administrator`: a logged-in administrator.
+ */
+export type AccessLevel = keyof CallerAt;
+
+/** Who a route of each level is told to be called by. */
+export interface CallerAt {
+  readonly open: undefined;
+  readonly caller: Caller;
+  readonly session: SessionCaller;
+  readonly "pending-session": SessionCaller;
+  readonly administrator: SessionCaller;
+}
+
+/** What a request tells of who sent it. */
+export interface Credentials {
+  readonly method: string;
+  readonly headers: Headers;
+  /** The client's address, IPv4 where IPv6 only wraps it; null when it is not known. */
+  readonly address: () => string | null;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** Throws, or rejects with, a `ServiceError`. A known key is let in at once; a session, or an unknown key, waits. */
+export type Authenticate = <Level extends AccessLevel>(
+  level: Level,
+  credentials: Credentials,
+) => CallerAt[Level] | Promise<CallerAt[Level]>;
+
+/** The console's cookie. */
+export const SESSION_COOKIE = "gateway_session";
 
 /** Longer ones are refused unread. */
 const CREDENTIAL_MAX_LENGTH = 512;
 const KEY = /^sk-[\x21-\x7e]{17,}$/;
-const BEARER = /^bearer +(sk-[\x21-\x7e]{17,})$/i;
+const BEARER = /^bearer +([\x21-\x7e]+)$/i;
+const SESSION = /^ses_[A-Za-z0-9]{43}$/;
+const BI_KEY = /^(?:bearer +)?bk-/i;
 
-/**
- * Who calls, by the key in `Authorization: Bearer` or `x-api-key`; the former wins when both are well formed.
- * Throws `invalid_api_key` without a known, active, unexpired key. Never waits.
- *
- * @param now Unix milliseconds.
- */
-export function authenticate(headers: Headers, keys: Pick<ApiKeys, "find">, now: number): Caller {
-  const keyText = bearerKey(headers) ?? plainKey(headers);
-  if (keyText === undefined) {
-    throw new ServiceError(
-      "invalid_api_key",
-      "No well-formed API key came with the call. Send it as `Authorization: Bearer sk-…` or as `x-api-key`.",
-    );
-  }
-  const key = keys.find(keyText);
-  const isExpired = key?.expiresAt != null && key.expiresAt <= now;
-  if (key === undefined || !key.isActive || isExpired) {
-    throw new ServiceError("invalid_api_key", "This API key is unknown here, inactive or expired.");
-  }
-  return key.caller;
+export interface AuthenticationSources {
+  readonly keys: Pick<ApiKeys, "find" | "noteUse">;
+  readonly sessions: Pick<Sessions, "find">;
 }
 
-function bearerKey(headers: Headers): string | undefined {
+/**
+ * Tells who calls, and refuses who may not. Of a key in `Authorization: Bearer` and one in `x-api-key` the former wins
+ * when both are well formed; whichever carries it, all that restricts the key holds.
+ */
+export function createAuthenticate(sources: AuthenticationSources): Authenticate {
+  const authenticate = (level: AccessLevel, credentials: Credentials) => {
+    if (level === "open") return undefined;
+    const { headers } = credentials;
+    const fromHeader = bearer(headers) ?? plainKey(headers);
+    const text = fromHeader ?? cookieSession(level, headers);
+    if (text === undefined) throw carriesBiKey(headers) ? biKeyRefused() : missing(level);
+    if (fromHeader === undefined) refuseOtherSites(credentials);
+    return text.startsWith("sk-")
+      ? keyCaller(level, text, sources, credentials)
+      : sessionCaller(level, text, sources);
+  };
+  return authenticate as Authenticate;
+}
+
+function bearer(headers: Headers): string | undefined {
   const value = headers.get("authorization");
   if (value === null || value.length > CREDENTIAL_MAX_LENGTH) return undefined;
-  const key = BEARER.exec(value)?.[1];
+  const text = BEARER.exec(value)?.[1];
   // The scheme may be written in any case, the prefix may not.
-  return key?.startsWith("sk-") ? key : undefined;
+  return text !== undefined && (KEY.test(text) || SESSION.test(text)) ? text : undefined;
 }
 
 function plainKey(headers: Headers): string | undefined {
   const value = headers.get("x-api-key");
   if (value === null || value.length > CREDENTIAL_MAX_LENGTH) return undefined;
   return KEY.test(value) ? value : undefined;
+}
+
+function carriesBiKey(headers: Headers): boolean {
+  return ["authorization", "x-api-key"].some((name) => BI_KEY.test(headers.get(name) ?? ""));
+}
+
+function cookieSession(level: AccessLevel, headers: Headers): string | undefined {
+  if (level === "caller") return undefined;
+  for (const pair of (headers.get("cookie") ?? "").split(";")) {
+    const [name, value = ""] = pair.trim().split("=", 2);
+    if (name === SESSION_COOKIE && SESSION.test(value)) return value;
+  }
+  return undefined;
+}
+
+function keyCaller(
+  level: AccessLevel,
+  text: string,
+  { keys }: AuthenticationSources,
+  credentials: Credentials,
+): KeyCaller | Promise<KeyCaller> {
+  const key = keys.find(text, credentials.now);
+  return key instanceof Promise
+    ? key.then((found) => letIn(level, found, keys, credentials))
+    : letIn(level, key, keys, credentials);
+}
+
+function letIn(
+  level: AccessLevel,
+  key: ApiKey | undefined,
+  keys: AuthenticationSources["keys"],
+  { now, address }: Credentials,
+): KeyCaller {
+  const isExpired = key?.expiresAt != null && key.expiresAt <= now;
+  if (key === undefined || !key.isActive || isExpired) {
+    throw unusableApiKey();
+  }
+  if (key.ipAllow !== null && !key.ipAllow.has(address())) {
+    throw new ServiceError(
+      "ip_denied",
+      "This API key may not be used from the address that the call came from.",
+    );
+  }
+  if (level !== "caller") {
+    throw new ServiceError(
+      "insufficient_permission",
+      "An API key opens /v1 alone; this path needs the session of a logged-in user.",
+    );
+  }
+  keys.noteUse(key.caller.keyId, now);
+  return key.caller;
+}
+
+async function sessionCaller(
+  level: AccessLevel,
+  text: string,
+  { sessions }: AuthenticationSources,
+): Promise<SessionCaller> {
+  const caller = await sessions.find(text);
+  if (caller === undefined) throw sessionOver();
+  if (caller.mustChangePassword && level !== "pending-session") {
+    throw new ServiceError(
+      "password_change_required",
+      "The first password must be changed before anything else: POST /api/auth/password.",
+    );
+  }
+  if (level === "administrator" && caller.role !== "admin") {
+    throw new ServiceError("insufficient_permission", "Only an administrator may do this.");
+  }
+  return caller;
+}
+
+/** The same for every text of the kind: nobody learns here whether it is a key. */
+function biKeyRefused(): ServiceError {
+  return new ServiceError(
+    "invalid_api_key",
+    "BI keys read data only. Send an API key, `sk-…`, as `Authorization: Bearer sk-…` or as `x-api-key`.",
+  );
+}
+
+function missing(level: AccessLevel): ServiceError {
+  return level === "caller"
+    ? new ServiceError(
+        "invalid_api_key",
+        "No well-formed API key came with the call. Send it as `Authorization: Bearer sk-…` or as `x-api-key`.",
+      )
+    : new ServiceError(
+        "session_expired",
+        "No session came with the call. Log in with POST /api/auth/login and send its token as `Authorization: Bearer ses_…`.",
+      );
 }

@@ -1,41 +1,49 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Settings } from "../config/settings.ts";
+import { ADVISORY_LOCK } from "../db/advisory-lock.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
 import { nextChange } from "../db/next-change.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";
 import { users } from "../db/tables/users.ts";
 import { randomBase62 } from "../lib/id.ts";
-import { createApiKey, type NewApiKey, newApiKeyText } from "./create-api-key.ts";
-import type { HashApiKey } from "./hash-api-key.ts";
-import { replaceDevKey } from "./replace-dev-key.ts";
+import { recordAudit } from "./audit/record-audit.ts";
+import type { HashCredential } from "./hash-credential.ts";
+import { createApiKey, type NewApiKey, newApiKeyText } from "./keys/create-api-key.ts";
+import { replaceDevKey } from "./keys/replace-dev-key.ts";
+import { hashPassword } from "./sessions/hash-password.ts";
+import { newPassword } from "./sessions/new-password.ts";
 
-/** Any constant does; it is this program's own. */
-const FIRST_START_LOCK = 4_823_116_094;
 const ADMIN_NAME = "admin";
 
 export interface FirstStartOptions {
   readonly database: Pick<Database, "db">;
   readonly settings: Pick<
     Settings,
-    "BOOTSTRAP_API_KEY" | "BOOTSTRAP_API_KEY_PASSTHROUGH" | "DEV_API_KEY"
+    "ADMIN_PASSWORD" | "BOOTSTRAP_API_KEY" | "BOOTSTRAP_API_KEY_PASSTHROUGH" | "DEV_API_KEY"
   >;
-  readonly hashApiKey: HashApiKey;
+  readonly hashApiKey: HashCredential;
+}
+
+/** What a start has made up, to be shown once. */
+export interface FirstSecrets {
+  readonly issuedKey?: string;
+  readonly adminPassword?: string;
 }
 
 /**
- * Sees to it that there is an administrator and a key, and that the keys of the settings work. Each start runs
- * it; all but the first find their work done, and of several replicas only one does it.
- * A key issued here is returned to be shown once.
+ * Sees to it that there is an administrator who can log in and a key, and that the keys of the settings work. Each
+ * start runs it; all but the first find their work done, and of several replicas only one does it.
  */
 export function firstStart({
   database,
   settings,
   hashApiKey,
-}: FirstStartOptions): Promise<{ readonly issuedKey?: string }> {
+}: FirstStartOptions): Promise<FirstSecrets> {
   return withTransaction(database.db, async (transaction) => {
-    await transaction.execute(sql`select pg_advisory_xact_lock(${FIRST_START_LOCK})`);
+    await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.firstStart})`);
     const ownerId = await findOrCreateAdmin(transaction);
+    const secrets = await givePassword(transaction, ownerId, settings.ADMIN_PASSWORD);
     const { BOOTSTRAP_API_KEY: bootstrapKey, DEV_API_KEY: devKey } = settings;
     if (bootstrapKey !== undefined) {
       const passthrough = settings.BOOTSTRAP_API_KEY_PASSTHROUGH;
@@ -49,17 +57,17 @@ export function firstStart({
       await replaceDevKey(transaction, { name: "dev", ownerId, text: devKey }, hashApiKey);
     }
     const [present] = await transaction.select({ id: apiKeys.id }).from(apiKeys).limit(1);
-    if (present !== undefined) return {};
+    if (present !== undefined) return secrets;
     const issuedKey = newApiKeyText();
     await createApiKey(transaction, { name: "first", ownerId, text: issuedKey }, hashApiKey);
-    return { issuedKey };
+    return { ...secrets, issuedKey };
   });
 }
 
 async function grantPassthrough(
   transaction: Db,
   { text }: NewApiKey,
-  hashApiKey: HashApiKey,
+  hashApiKey: HashCredential,
 ): Promise<void> {
   await transaction
     .update(apiKeys)
@@ -67,7 +75,7 @@ async function grantPassthrough(
     .where(and(eq(apiKeys.keyHash, hashApiKey(text)), eq(apiKeys.passthrough, false)));
 }
 
-/** The id of the first administrator. Made when there is no user at all; cannot log in until a password is set. */
+/** The id of the first administrator. Made when there is none at all. */
 async function findOrCreateAdmin(transaction: Db): Promise<string> {
   const [present] = await transaction
     .select({ id: users.id })
@@ -77,6 +85,33 @@ async function findOrCreateAdmin(transaction: Db): Promise<string> {
     .limit(1);
   if (present !== undefined) return present.id;
   const id = `usr_${randomBase62(22)}`;
-  await transaction.insert(users).values({ id, username: ADMIN_NAME, role: "admin" });
+  const admin = { username: ADMIN_NAME, role: "admin" } as const;
+  await transaction.insert(users).values({ id, ...admin });
+  await recordAudit(transaction, null, {
+    action: "user.create",
+    targetKind: "user",
+    targetId: id,
+    details: admin,
+  });
   return id;
+}
+
+/** Sets the password of an administrator who has none: the one given, in force as it is, else one that has to be changed. */
+async function givePassword(
+  transaction: Db,
+  id: string,
+  given: string | undefined,
+): Promise<FirstSecrets> {
+  const isWithout = and(eq(users.id, id), isNull(users.passwordHash));
+  const [admin] = await transaction.select({ id: users.id }).from(users).where(isWithout);
+  if (admin === undefined) return {};
+  const password = given ?? newPassword();
+  await transaction
+    .update(users)
+    .set({
+      passwordHash: await hashPassword(password),
+      mustChangePassword: given === undefined,
+    })
+    .where(isWithout);
+  return given === undefined ? { adminPassword: password } : {};
 }

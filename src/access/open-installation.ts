@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { installation } from "../db/tables/installation.ts";
+import type { Clock } from "../lib/clock.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Secret } from "./secret.ts";
 
@@ -15,10 +16,11 @@ export interface Installation {
 export async function openInstallation(
   { db }: Pick<Database, "db">,
   secret: Secret,
+  clock: Clock,
 ): Promise<Installation> {
   await db
     .insert(installation)
-    .values({ secretFingerprint: secret.fingerprint })
+    .values({ secretFingerprint: secret.fingerprint, installedAt: new Date(clock.now()) })
     .onConflictDoNothing();
   const [row] = await db.select().from(installation);
   if (row?.secretFingerprint !== secret.fingerprint) {

@@ -6,7 +6,9 @@ import { randomBase62 } from "../lib/id.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** Each use of the secret has a key of its own, so that none tells anything of another. */
-type SecretPurpose = "api-keys" | "fingerprint";
+type SecretPurpose = CredentialKind | "fingerprint" | "settings" | "seen-time";
+/** What is stored as a hash alone. */
+export type CredentialKind = "api-keys" | "bi-keys" | "sessions";
 
 /** The secret of this installation. It is kept outside the database, so that a copy of that alone opens nothing. */
 export interface Secret {

@@ -92,6 +92,7 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
     listModels: async () => cloudModels(NAME, models),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/v1/models?limit=1", signal })) !== undefined,
+    countsMedia: true,
     async countTokens(request, model, options) {
       const prepared = chat.prepare(request, model, options);
       const { id: name, contextLength } = model;

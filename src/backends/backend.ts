@@ -1,5 +1,6 @@
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
+import type { CallTrace } from "../lib/call-trace.ts";
 
 /** What vendors call the amounts of thinking, weakest first. Which of them a model takes differs from model to model. */
 export const VENDOR_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
@@ -39,10 +40,16 @@ export interface Model extends ModelTraits {
   readonly ownedBy: string;
 }
 
-/** What one call to an engine needs beside the request. */
-export interface CallOptions {
+/** On whose behalf an engine is called, and for how long. */
+export interface CallContext {
   /** Ends the upstream call at once, whatever it is doing. */
   readonly signal: AbortSignal;
+  /** The trace that the call belongs to, where requests are traced. */
+  readonly trace?: CallTrace | undefined;
+}
+
+/** What one chat call to an engine needs beside the request. */
+export interface CallOptions extends CallContext {
   /** The client's messages and tools go to the model unchanged, whatever the parameter table says of tools. */
   readonly passthrough?: boolean | undefined;
 }
@@ -59,6 +66,10 @@ export interface Backend {
    * afterwards errors come as an `error` event. The request is already fitted to the model.
    */
   readonly chat: (request: ChatRequest, model: Model, options: CallOptions) => Promise<ChatEvents>;
+  /** The least limit of an answer that it takes for a model; 1 where it does not say. */
+  readonly leastOutputTokens?: (model: Model) => number;
+  /** Its counter counts pictures, sound and documents too; else they are not among the counted tokens. */
+  readonly countsMedia?: boolean;
   /** The prompt's tokens by the engine's own tokenizer; undefined where it has none. */
   readonly countTokens?: (
     request: ChatRequest,

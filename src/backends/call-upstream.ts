@@ -1,8 +1,15 @@
 import { ServiceError } from "../core/service-error.ts";
+import type { CallTrace } from "../lib/call-trace.ts";
 import type { HttpChunk, HttpResponse, Route } from "../lib/http-client.ts";
+import { parseRetryAfter } from "../lib/parse-retry-after.ts";
 import { connectionError, isRefused } from "./connection-error.ts";
 import type { Upstream } from "./upstream.ts";
-import { parseRetryAfter } from "./upstream-refusal.ts";
+import {
+  noteOutcome,
+  outcomeOfFailure,
+  outcomeOfStatus,
+  type UpstreamOutcome,
+} from "./upstream-figures.ts";
 import { type CallWatch, watchCall } from "./watch-call.ts";
 
 export interface UpstreamCall {
@@ -15,7 +22,9 @@ export interface UpstreamCall {
   /** A stream ends after a silence; another answer only when its whole time is up. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
-  /** Shorter than the upstream's own limit, for questions on the side. */
+  /** Passed on to the server, where requests are traced. */
+  readonly trace?: CallTrace | undefined;
+  /** Shorter than the upstream's own limit: what has one is a question on the side, and no client's call. */
   readonly timeoutMs?: number | undefined;
   /** Where the call belongs when the upstream has replicas; without it the least busy one takes it. */
   readonly route?: Route | undefined;
@@ -57,6 +66,7 @@ export async function callUpstream(
   call: UpstreamCall,
 ): Promise<UpstreamResponse> {
   const { limits } = upstream;
+  const ended = countOnce(upstream, call);
   const watch = watchCall({
     signal: call.signal,
     timeoutMs: Math.min(call.timeoutMs ?? limits.timeoutMs, limits.timeoutMs),
@@ -64,11 +74,28 @@ export async function callUpstream(
   });
   try {
     watch.waiting();
-    return watchedResponse(upstream, await sendWithRetries(upstream, call, watch), watch);
+    const response = await sendWithRetries(upstream, call, watch);
+    return watchedResponse(upstream, response, { watch, ended });
   } catch (thrown) {
     watch.close();
-    throw callError(upstream, thrown, watch);
+    const error = callError(upstream, thrown, watch);
+    ended(outcomeOfFailure(thrown, error, watch.signal.aborted));
+    throw error;
   }
+}
+
+/** Counts how a call ended, the first time that it is told. */
+function countOnce({ figures }: Upstream, call: UpstreamCall): (outcome: UpstreamOutcome) => void {
+  if (figures === undefined) return () => undefined;
+  let isCounted = false;
+  return (outcome) => {
+    if (!isCounted) noteOutcome(figures, outcome, isQuestion(call));
+    isCounted = true;
+  };
+}
+
+function isQuestion({ timeoutMs }: UpstreamCall): boolean {
+  return timeoutMs !== undefined;
 }
 
 async function sendWithRetries(
@@ -90,6 +117,7 @@ async function sendWithRetries(
       if (retriesLeft <= 0 || !isRefused(thrown)) throw thrown;
       pauseMs = randomPauseMs();
     }
+    if (upstream.figures !== undefined && !isQuestion(call)) upstream.figures.retries += 1;
     await pause(pauseMs, watch.signal);
   }
 }
@@ -108,6 +136,7 @@ function send(
       accept: accepted(call),
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,
+      ...call.trace,
       ...(body !== undefined && { "content-type": call.upload?.contentType ?? "application/json" }),
     },
     body,
@@ -147,15 +176,24 @@ function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+interface Watching {
+  readonly watch: CallWatch;
+  /** The call is over. */
+  readonly ended: (outcome: UpstreamOutcome) => void;
+}
+
 function watchedResponse(
   upstream: Upstream,
   response: HttpResponse,
-  watch: CallWatch,
+  { watch, ended }: Watching,
 ): UpstreamResponse {
+  const answered = outcomeOfStatus(response.status);
   const fail = (thrown: unknown) => {
     watch.close();
     response.cancel();
-    return callError(upstream, thrown, watch);
+    const error = callError(upstream, thrown, watch);
+    ended(outcomeOfFailure(thrown, error, watch.signal.aborted));
+    return error;
   };
   return {
     status: response.status,
@@ -166,7 +204,10 @@ function watchedResponse(
       try {
         const chunk = await response.next();
         watch.heard();
-        if (chunk.done === true) watch.close();
+        if (chunk.done === true) {
+          watch.close();
+          ended(answered);
+        }
         return chunk;
       } catch (thrown) {
         throw fail(thrown);
@@ -177,12 +218,14 @@ function watchedResponse(
       try {
         const text = await response.text(maxBytes);
         watch.close();
+        ended(answered);
         return text;
       } catch (thrown) {
         throw fail(thrown);
       }
     },
     cancel() {
+      ended(watch.signal.aborted ? "aborted" : answered);
       watch.close();
       watch.abort(undefined);
       response.cancel();

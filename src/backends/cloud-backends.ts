@@ -9,9 +9,12 @@ import { createGoogle } from "./google.ts";
 import { withInlineImages } from "./inline-images.ts";
 import { createOpenai } from "./openai.ts";
 import { createReplayMemory } from "./replay-memory.ts";
+import type { Cloud } from "./trait-table.ts";
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamBook } from "./upstream-figures.ts";
 
 interface CloudKind {
+  readonly name: Cloud;
   /** Of its settings. */
   readonly prefix: "OPENAI" | "ANTHROPIC" | "GEMINI" | "COMPATIBLE";
   readonly credential: (key: string) => Readonly<Record<string, string>>;
@@ -23,22 +26,29 @@ interface CloudKind {
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 const CLOUDS: readonly CloudKind[] = [
-  { prefix: "OPENAI", credential: bearer, create: createOpenai },
-  { prefix: "ANTHROPIC", credential: (key) => ({ "x-api-key": key }), create: createAnthropic },
+  { name: "openai", prefix: "OPENAI", credential: bearer, create: createOpenai },
+  {
+    name: "anthropic",
+    prefix: "ANTHROPIC",
+    credential: (key) => ({ "x-api-key": key }),
+    create: createAnthropic,
+  },
   // In a header and never in the address, which others may log.
   {
+    name: "google",
     prefix: "GEMINI",
     credential: (key) => ({ "x-goog-api-key": key }),
     create: createGoogle,
     inlinesImages: true,
   },
-  { prefix: "COMPATIBLE", credential: bearer, create: createCompatible },
+  { name: "compatible", prefix: "COMPATIBLE", credential: bearer, create: createCompatible },
 ];
 
 export interface CloudOptions {
   /** What all calls have in common; the rest is the cloud's own. */
   readonly shared: Pick<Upstream, "client" | "clock" | "limits">;
   readonly fetchImage: FetchImage;
+  readonly book: UpstreamBook;
   readonly log: Log;
 }
 
@@ -52,11 +62,11 @@ function warnOfHalf(log: Log, prefix: CloudKind["prefix"], hasKey: boolean): voi
 /** The clouds that have a key, in the order of the specification's vendors. Warns of a key that opens nothing. */
 export function createCloudBackends(
   settings: Settings,
-  { shared, fetchImage, log }: CloudOptions,
+  { shared, fetchImage, book, log }: CloudOptions,
 ): readonly Backend[] {
   const backends: Backend[] = [];
   const memory = createReplayMemory(shared.clock);
-  for (const { prefix, credential, create, inlinesImages } of CLOUDS) {
+  for (const { name, prefix, credential, create, inlinesImages } of CLOUDS) {
     const key = settings[`${prefix}_API_KEY`];
     const models = settings[`${prefix}_MODELS`];
     if ((key === undefined) !== (models.length === 0)) warnOfHalf(log, prefix, key !== undefined);
@@ -67,6 +77,7 @@ export function createCloudBackends(
       addressSetting: `${prefix}_BASE_URL`,
       headers: credential(key),
       secrets: [key],
+      figures: book.open(name),
     };
     const forward = settings[`${prefix}_FORWARD`];
     const backend = create({ upstream, models, forward, memory }, settings);

@@ -1,4 +1,5 @@
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamFigures } from "./upstream-figures.ts";
 
 /** A server that the settings name for one purpose. */
 export interface DedicatedServer {
@@ -7,6 +8,8 @@ export interface DedicatedServer {
   readonly apiKey: string | undefined;
   /** Further tries of a call that was refused before its first byte. */
   readonly retries: number;
+  /** Where its calls are counted. */
+  readonly openFigures?: () => UpstreamFigures;
 }
 
 /**
@@ -14,7 +17,7 @@ export interface DedicatedServer {
  * key: that one goes to the local engine alone.
  */
 export function dedicatedUpstream(
-  { address, addressSetting, apiKey, retries }: DedicatedServer,
+  { address, addressSetting, apiKey, retries, openFigures }: DedicatedServer,
   local: Upstream,
 ): Upstream | undefined {
   if (address === undefined) return undefined;
@@ -26,6 +29,7 @@ export function dedicatedUpstream(
     addressSetting,
     headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
     secrets: apiKey === undefined ? [] : [apiKey],
+    figures: openFigures?.(),
   };
 }
 

@@ -11,6 +11,7 @@ import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { EmbeddingAnswer, EmbeddingRequest } from "../core/embedding.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
+import type { CallContext } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
 import { withVersion } from "./dedicated-upstream.ts";
@@ -34,7 +35,7 @@ export interface Embeddings {
   readonly embed: (
     request: EmbeddingRequest,
     model: string,
-    signal: AbortSignal,
+    context: CallContext,
   ) => Promise<EmbeddingAnswer>;
 }
 
@@ -76,8 +77,8 @@ export function createEmbeddings(options: EmbeddingsOptions): Embeddings {
         { param: "input" },
       );
     },
-    embed: (request, model, signal) =>
-      embed(engine, { ...request, extra: allowed(request.extra) }, { model, signal }),
+    embed: (request, model, { signal, trace }) =>
+      embed(engine, { ...request, extra: allowed(request.extra) }, { model, signal, trace }),
   };
 }
 
@@ -112,9 +113,8 @@ function allowed({ options: _options, ...extra }: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(extra).filter(([name]) => !except.includes(name)));
 }
 
-interface Call {
+interface Call extends CallContext {
   readonly model: string;
-  readonly signal: AbortSignal;
 }
 
 async function embed(
@@ -137,10 +137,10 @@ async function embed(
 function send(
   { upstream, path, codec }: EmbeddingEngine,
   request: EmbeddingRequest,
-  { model, signal }: Call,
+  { model, signal, trace }: Call,
 ): Promise<UpstreamResponse> {
   const body = codec.build(request, model);
-  return callUpstream(upstream, { path, body, stream: false, signal });
+  return callUpstream(upstream, { path, body, stream: false, signal, trace });
 }
 
 /** Some servers know no base64. */

@@ -31,8 +31,7 @@ export async function fitOutput(
   { defaultMaxOutputTokens, ...options }: FitOptions,
 ): Promise<FittedRequest> {
   const { backend, model } = target;
-  const asked = request.parameters.maxOutputTokens ?? defaultMaxOutputTokens;
-  const wanted = Math.min(asked, model.maxOutputTokens ?? asked);
+  const wanted = wantedOutputTokens(request, model, defaultMaxOutputTokens);
   const estimate = estimateInputTokens(request);
   const { contextLength } = model;
   if (contextLength === undefined || estimate + wanted + MARGIN_TOKENS <= contextLength) {
@@ -47,6 +46,19 @@ export async function fitOutput(
     request: withMaxOutputTokens(request, Math.min(wanted, fitting)),
     inputTokens: counted ?? estimate,
   };
+}
+
+/** What the client asks for, else the default; at most what is reserved for the call, and what the model gives. */
+export function wantedOutputTokens(
+  { parameters, reservedOutputTokens = Number.POSITIVE_INFINITY }: ChatRequest,
+  { maxOutputTokens, contextLength }: Model,
+  defaultMaxOutputTokens: number,
+): number {
+  const asked = Math.min(
+    parameters.maxOutputTokens ?? defaultMaxOutputTokens,
+    reservedOutputTokens,
+  );
+  return Math.min(asked, maxOutputTokens ?? asked, contextLength ?? asked);
 }
 
 /** Output tokens that fit beside a prompt of known length, at least 1. Throws `context_length_exceeded` when none do. */

@@ -76,6 +76,7 @@ export function createGoogle({ upstream, models, forward, memory }: CloudSetup):
     listModels: async () => cloudModels(NAME, models),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/models?pageSize=1", signal })) !== undefined,
+    countsMedia: true,
     countTokens(request, model, options) {
       const { id: name, contextLength } = model;
       const call = generateContentClient.build(chat.prepare(request, model, options), {

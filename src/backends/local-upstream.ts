@@ -5,12 +5,14 @@ import type { Log } from "../lib/log.ts";
 import { REPLICA_CHECKS } from "./replicas/replica-checks.ts";
 import { createReplicaClient, type ReplicaClient } from "./replicas/replica-client.ts";
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamBook } from "./upstream-figures.ts";
 
 export interface LocalOptions {
   readonly settings: Settings;
   readonly client: HttpClient;
   readonly clock: Clock;
   readonly log: Log;
+  readonly book?: UpstreamBook | undefined;
 }
 
 const DEFAULT_ADDRESSES = { vllm: "http://127.0.0.1:8000", ollama: "http://127.0.0.1:11434" };
@@ -37,6 +39,7 @@ export function localUpstream(options: LocalOptions): Upstream {
       retries: Math.max(0, Math.floor((1 + settings.GATEWAY_RETRIES) / count) - 1),
       maxEventBytes: settings.MAX_SSE_EVENT_BYTES,
     },
+    figures: options.book?.open(settings.LLM_BACKEND),
   };
 }
 

@@ -77,6 +77,7 @@ export function createOpenai({ upstream, models, forward, memory }: CloudSetup):
     name: NAME,
     chat: (request, model, options) => chats[model.api ?? "chat"].run(request, model, options),
     listModels: async () => cloudModels(NAME, models),
+    leastOutputTokens: ({ api }) => (api === "responses" ? LEAST_OUTPUT_TOKENS : 1),
     isReachable: async (signal) =>
       (await askStatus(upstream, { path: "/models", signal })) !== undefined,
   };

@@ -119,13 +119,20 @@ export function applyParameterRules(
     if (value === undefined) continue;
     const isRenamed = rule.rule === "rename" && holds(rule.when, situation);
     if (isRenamed) renamed[rule.to] = Number(value);
-    if (isRenamed || !isKept(rule, situation)) delete parameters[field];
+    if (isRenamed || !(isReserved(field, situation) || isKept(rule, situation))) {
+      delete parameters[field];
+    }
   }
   applyToOthers(parameters, table.others);
   const extra = { ...parameters.extra, ...renamed };
   if (Object.keys(extra).length === 0) delete parameters.extra;
   else parameters.extra = extra;
   return parameters;
+}
+
+/** A reservation holds whatever the table says: the limit of the answer is sent, under the name it has there. */
+function isReserved(field: Field, { request }: Situation): boolean {
+  return field === "maxOutputTokens" && request.reservedOutputTokens !== undefined;
 }
 
 function isKept(rule: ParameterRule, situation: Situation): boolean {

@@ -15,14 +15,17 @@ import type { ModelOverrides } from "./models-file.ts";
 import { createOllama } from "./ollama.ts";
 import { createSpeech, type Speech } from "./speech.ts";
 import type { Upstream } from "./upstream.ts";
+import { createUpstreamBook, type UpstreamBook, type UpstreamFigures } from "./upstream-figures.ts";
 import { createVllm } from "./vllm.ts";
 
 export interface Registry {
   /** The configured backends; the local engine comes first. */
-  readonly backends: readonly Backend[];
+  readonly backends: readonly [Backend, ...Backend[]];
   readonly models: ModelCatalog;
   readonly embeddings: Embeddings;
   readonly speech: Speech;
+  /** The local engine's come first. */
+  readonly figures: readonly UpstreamFigures[];
   /** Stops the background work and closes all connections. */
   readonly close: () => Promise<void>;
 }
@@ -38,12 +41,13 @@ export interface RegistryOptions {
 /** Builds the backends that the settings name. */
 export function createRegistry({ settings, overrides, log, clock }: RegistryOptions): Registry {
   const client = createHttpClient();
-  const localServer = localUpstream({ settings, client, clock, log });
+  const book = createUpstreamBook();
+  const localServer = localUpstream({ settings, client, clock, log, book });
   const fetchImage = createFetchImage(createEgress({ allow: settings.EGRESS_ALLOW }));
   const local = withInlineImages(createLocal(settings, localServer), fetchImage);
   const limits = { ...localServer.limits, retries: settings.GATEWAY_RETRIES };
   const shared = { client, clock, limits };
-  const clouds = createCloudBackends(settings, { shared, fetchImage, log });
+  const clouds = createCloudBackends(settings, { shared, fetchImage, book, log });
   const backends = [local, ...clouds] as const;
   const models = createModelCatalog({
     backends,
@@ -55,8 +59,9 @@ export function createRegistry({ settings, overrides, log, clock }: RegistryOpti
   return {
     backends,
     models,
-    embeddings: createEmbedder(settings, localServer),
-    speech: createTranscriber(settings, localServer),
+    embeddings: createEmbedder(settings, localServer, book),
+    speech: createTranscriber(settings, localServer, book),
+    figures: book.all,
     async close() {
       models.stop();
       await localServer.replicas?.close();
@@ -75,13 +80,14 @@ function createLocal(settings: Settings, upstream: Upstream): Backend {
 }
 
 /** Embeds on the server that the settings name for it, else on the local engine. */
-function createEmbedder(settings: Settings, local: Upstream): Embeddings {
+function createEmbedder(settings: Settings, local: Upstream, book: UpstreamBook): Embeddings {
   const { EMBEDDING_BASE_URL, EMBEDDING_API_KEY, EMBEDDING_MODEL, LLM_BACKEND } = settings;
   const dedicated = dedicatedUpstream(
     {
       address: EMBEDDING_BASE_URL,
       addressSetting: "EMBEDDING_BASE_URL",
       apiKey: EMBEDDING_API_KEY,
+      openFigures: () => book.open("embeddings"),
       retries: settings.GATEWAY_RETRIES,
     },
     local,
@@ -95,13 +101,14 @@ function createEmbedder(settings: Settings, local: Upstream): Embeddings {
 }
 
 /** Transcribes on the server that the settings name for it, else on the local engine. */
-function createTranscriber(settings: Settings, local: Upstream): Speech {
+function createTranscriber(settings: Settings, local: Upstream, book: UpstreamBook): Speech {
   const { SPEECH_BASE_URL, SPEECH_API_KEY, LLM_BACKEND } = settings;
   const dedicated = dedicatedUpstream(
     {
       address: SPEECH_BASE_URL,
       addressSetting: "SPEECH_BASE_URL",
       apiKey: SPEECH_API_KEY,
+      openFigures: () => book.open("speech"),
       retries: settings.GATEWAY_RETRIES,
     },
     local,

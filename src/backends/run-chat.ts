@@ -3,13 +3,14 @@ import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import { ServiceError } from "../core/service-error.ts";
-import type { Backend, CallOptions, Model } from "./backend.ts";
+import type { Backend, CallContext, CallOptions, Model } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
 import type { Concession } from "./concessions.ts";
 import { decideEffort, type EffortRule, sayEffort } from "./effort-rule.ts";
 import { fitAfterOverflow } from "./fit-after-overflow.ts";
 import { withMaxOutputTokens } from "./fit-output.ts";
+import { holdReservation } from "./hold-reservation.ts";
 import { applyParameterRules, applyToolRule, type ParameterTable } from "./parameter-rules.ts";
 import { readRefusal } from "./read-refusal.ts";
 import type { ReplayMemory } from "./replay-memory.ts";
@@ -69,14 +70,14 @@ export function createChat(engine: ChatEngine): Chat {
     if (found.length > 0) refused.set(model.id, new Set([...concessionsFor(model), ...found]));
   };
 
-  const run: Backend["chat"] = async (request, model, { signal, passthrough }) => {
+  const run: Backend["chat"] = async (request, model, { signal, trace, passthrough }) => {
     let current = engine.memory?.restore(request) ?? request;
     let conceded = concessionsFor(model);
     const found: Concession[] = [];
     // Each concession helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
     for (let correctionsLeft = engine.concessions.length + 2; ; correctionsLeft--) {
       const prepared = applyTables(engine, current, { model, passthrough, conceded });
-      const response = await send(engine, prepared, { model, signal, conceded });
+      const response = await send(engine, prepared, { model, signal, trace, conceded });
       if (isSuccess(response)) {
         remember(model, found);
         const events = await readAnswer(engine, response, request.stream);
@@ -114,6 +115,7 @@ function applyTables(
   for (const concession of conceded) prepared = concession.concede(prepared);
   prepared = applyToolRule(prepared, model, { table, passthrough });
   if (engine.adapt !== undefined) prepared = engine.adapt(prepared, model);
+  prepared = holdReservation(prepared);
   const rule = engine.effort(model);
   // Whether a model thinks decides what else it is told.
   const setting = decideEffort(prepared, model, rule);
@@ -160,18 +162,17 @@ function fitToRefusal(
 function send(
   { upstream, path, codec: usual }: ChatEngine,
   request: ChatRequest,
-  { model, signal, conceded }: SendOptions,
+  { model, signal, trace, conceded }: SendOptions,
 ): Promise<UpstreamResponse> {
   const codec = [...conceded].find((concession) => concession.codec)?.codec ?? usual;
   const body = codec.build(request, { name: model.id, contextLength: model.contextLength });
   const { stream } = request;
   const route = upstream.replicas && { key: routeKey(request), model: model.id };
-  return callUpstream(upstream, { path: path(model, stream), body, stream, signal, route });
+  return callUpstream(upstream, { path: path(model, stream), body, stream, signal, trace, route });
 }
 
-interface SendOptions {
+interface SendOptions extends CallContext {
   readonly model: Model;
-  readonly signal: AbortSignal;
   readonly conceded: ReadonlySet<Concession>;
 }
 

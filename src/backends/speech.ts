@@ -8,6 +8,7 @@ import { createTranscriptReader } from "../codecs/transcription/transcript-reade
 import type { ChatEvents } from "../core/chat-event.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { TranscriptFormat, TranscriptionUpload } from "../core/transcription.ts";
+import type { CallContext } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
 import { withVersion } from "./dedicated-upstream.ts";
@@ -27,7 +28,7 @@ export interface Speech {
    * Hands the form on and resolves when the server has accepted it. Rejects with a `ServiceError`, with what broke the
    * upload, or with the reason of the signal, which ends the call at once.
    */
-  readonly transcribe: (upload: TranscriptionUpload, signal: AbortSignal) => Promise<SpeechAnswer>;
+  readonly transcribe: (upload: TranscriptionUpload, context: CallContext) => Promise<SpeechAnswer>;
 }
 
 /** An answer that is still to be read, in one of the two ways. Both reject with a `ServiceError`. */
@@ -55,20 +56,21 @@ export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Sp
       : { upstream: versioned, listNames: listCards };
   return {
     modelFor: createSpeechModels({ ...models, isDedicated }),
-    transcribe: (upload, signal) => transcribe(versioned, upload, signal),
+    transcribe: (upload, context) => transcribe(versioned, upload, context),
   };
 }
 
 async function transcribe(
   upstream: Upstream,
   upload: TranscriptionUpload,
-  signal: AbortSignal,
+  { signal, trace }: CallContext,
 ): Promise<SpeechAnswer> {
   const response = await callUpstream(upstream, {
     path: "/audio/transcriptions",
     upload,
     stream: false,
     signal,
+    trace,
   });
   if (response.status < 200 || response.status >= 300) {
     const refusal = await readRefusal(response, readErrorMessage);

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { HttpClient } from "../lib/http-client.ts";
 import type { ReplicaClient } from "./replicas/replica-client.ts";
+import type { UpstreamFigures } from "./upstream-figures.ts";
 
 /** A server of models as we call it. */
 export interface Upstream {
@@ -17,6 +18,8 @@ export interface Upstream {
   readonly replicas?: ReplicaClient | undefined;
   readonly clock: Clock;
   readonly limits: UpstreamLimits;
+  /** Where its calls are counted. */
+  readonly figures?: UpstreamFigures | undefined;
 }
 
 export interface UpstreamLimits {

@@ -5,6 +5,8 @@ type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 const MAX_SHOWN_LENGTH = 40;
+/** Fields of which not even the beginning is repeated. */
+const SECRET_FIELD = /password|secret/i;
 
 /** Checks a value of the request. Throws `invalid_value` that names the first field at fault, what was expected and what came. */
 export function checkRequest<Schema extends z.ZodType>(
@@ -15,6 +17,7 @@ export function checkRequest<Schema extends z.ZodType>(
   const { error } = schema.safeParse(value);
   const issue = error?.issues[0];
   if (issue === undefined) return;
+  if (issue.code === "unrecognized_keys") throw unknownField([...at, ...issue.path], issue.keys);
   const { path, expected } = findFault(issue);
   throw invalidValue([...at, ...path], expected, valueAt(value, path));
 }
@@ -25,9 +28,15 @@ export function invalidValue(path: Path, expected: string, received: unknown): S
   const subject = param === "" ? "The body" : `'${param}'`;
   return new ServiceError(
     "invalid_value",
-    `${subject} is invalid: expected ${expected}, received ${describe(received)}.`,
+    `${subject} is invalid: expected ${expected}, received ${describe(path, received)}.`,
     param === "" ? {} : { param },
   );
+}
+
+/** What the field holds is not repeated: a misspelt name may stand before a secret. */
+function unknownField(path: Path, [key = ""]: readonly string[]): ServiceError {
+  const param = formatPath([...path, key.slice(0, MAX_SHOWN_LENGTH)]);
+  return new ServiceError("unsupported_parameter", `'${param}' cannot be set here.`, { param });
 }
 
 interface Fault {
@@ -77,9 +86,10 @@ function oneOf(values: readonly unknown[]): string {
 }
 
 /** Never more than the beginning of a value: it may be long, and nobody but its sender is to learn it. */
-function describe(value: unknown): string {
+function describe(path: Path, value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
+  if (SECRET_FIELD.test(String(path.at(-1) ?? ""))) return withArticle(typeof value);
   if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
   switch (typeof value) {
     case "string":

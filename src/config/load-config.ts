@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
-import { RETIRED_SETTINGS, type Settings, settingsSchema } from "./settings.ts";
+import { RETIRED_SETTINGS } from "./retired-settings.ts";
+import { type Settings, settingsSchema } from "./settings.ts";
 
 export interface Config {
   readonly settings: Settings;

@@ -1,36 +1,24 @@
 import { z } from "zod";
+import { cloudSettings } from "./cloud-settings.ts";
+import {
+  apiKey,
+  flag,
+  fullUrl,
+  httpUrl,
+  httpUrls,
+  milliseconds,
+  name,
+  number,
+  positive,
+  trustedProxies,
+  vendorKey,
+  words,
+} from "./setting-types.ts";
 
-/** Every setting: its name in the environment, its type, its default, one line of documentation. */
-const number = z.coerce
-  .number({ error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined) })
-  .int();
-const positive = number.positive();
-const milliseconds = positive.max(2_147_483_647);
-const flag = z
-  .enum(["1", "0", "true", "false"])
-  .transform((word) => word === "1" || word === "true");
-const httpUrl = z
-  .url({ protocol: /^https?$/, error: "must be an address such as http://127.0.0.1:8000" })
-  .transform((url) => url.replace(/\/+$/, ""));
-const httpUrls = z
-  .string()
-  .transform((list) => list.split(",").map((url) => url.trim()))
-  .pipe(z.array(httpUrl).min(1));
-const words = z.string().transform((list) =>
-  list
-    .split(",")
-    .map((word) => word.trim())
-    .filter(Boolean),
-);
-
-const name = z.string().min(1);
-const vendorKey = name.optional();
-
-const apiKey = z
-  .string()
-  .regex(/^sk-[\x21-\x7e]{17,509}$/, "must start with sk- and have 20 to 512 characters");
-
-/** A setting that is absent or empty takes its default. */
+/**
+ * Every setting: its name in the environment, its type, its default, one line of documentation. One that is absent or
+ * empty takes its default.
+ */
 export const settingsSchema = z.object({
   HOST: z.string().default("0.0.0.0").describe("Address to listen on; `dev` uses 127.0.0.1."),
   PORT: number.min(0).max(65_535).default(8080).describe("Port to listen on; 0 takes a free one."),
@@ -38,26 +26,51 @@ export const settingsSchema = z.object({
     .prefault("")
     .transform((names) => names.map((name) => name.toLowerCase()))
     .describe("Comma list of host names this server answers to; empty answers to any."),
+  TRUST_PROXY: trustedProxies
+    .prefault("0")
+    .describe(
+      "Proxies whose X-Forwarded-For tells the client's address: how many stand in front, or a comma list of their addresses and CIDR ranges; 0 believes none.",
+    ),
   DATA_DIR: z.string().default("./data").describe("Folder of everything the service writes."),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .describe("PostgreSQL 15 or newer; unset uses the embedded database under DATA_DIR."),
-  DB_POOL_MAX: positive.default(10).describe("Connections to PostgreSQL."),
+  DB_POOL_MAX: positive
+    .default(10)
+    .describe("Connections to PostgreSQL for callers; the gateway itself takes up to five more."),
   DB_POOL_WAIT_MS: milliseconds
     .default(2_000)
     .describe("Longest wait for the database before a call answers 503."),
   APP_SECRET: z
     .string()
-    .min(16)
+    .min(16, "must have at least 16 characters")
     .optional()
     .describe("Secret under which keys are hashed; unset keeps one in DATA_DIR/secret."),
+  ADMIN_PASSWORD: z
+    .string()
+    .min(8, "must have at least 8 characters")
+    .max(256, "must have at most 256 characters")
+    .optional()
+    .describe(
+      "Password of the user admin, set at the first start; unset makes one up and prints it once.",
+    ),
+  SESSION_LIFETIME_HOURS: positive
+    .max(8_760)
+    .default(12)
+    .describe("Hours after which a login ends."),
   BOOTSTRAP_API_KEY: apiKey
     .optional()
     .describe("An API key to create at start, unlimited, owned by the administrator."),
   BOOTSTRAP_API_KEY_PASSTHROUGH: flag
     .prefault("0")
     .describe("1 gives that key passthrough, as coding agents need it with OpenAI's models."),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/, error: "must be an address such as redis://127.0.0.1:6379" })
+    .optional()
+    .describe(
+      "Redis or Valkey that holds the limits of several replicas; unset allows one replica.",
+    ),
   INSTANCE_ID: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)
@@ -86,52 +99,7 @@ export const settingsSchema = z.object({
   MODEL_FALLBACKS: words
     .prefault("")
     .describe("Comma list of models to try, in this order, when the one asked for cannot answer."),
-  OPENAI_API_KEY: vendorKey.describe("Key for OpenAI; without it none of its models is listed."),
-  OPENAI_BASE_URL: httpUrl
-    .default("https://api.openai.com/v1")
-    .describe("Address of OpenAI's interface, with its version."),
-  OPENAI_MODELS: words.prefault("").describe("Comma list of OpenAI's chat models to offer."),
-  OPENAI_FORWARD: words
-    .prefault("")
-    .describe("Comma list of further parameters that OpenAI is sent, such as stop or seed."),
-  ANTHROPIC_API_KEY: vendorKey.describe(
-    "Key for Anthropic; without it none of its models is listed.",
-  ),
-  ANTHROPIC_BASE_URL: httpUrl
-    .default("https://api.anthropic.com")
-    .describe("Address of Anthropic's interface, without its version."),
-  ANTHROPIC_MODELS: words.prefault("").describe("Comma list of Anthropic's models to offer."),
-  ANTHROPIC_FORWARD: words
-    .prefault("")
-    .describe("Comma list of further parameters that Anthropic is sent, such as stop."),
-  GEMINI_API_KEY: vendorKey.describe("Key for Gemini; without it none of its models is listed."),
-  GEMINI_BASE_URL: httpUrl
-    .default("https://generativelanguage.googleapis.com/v1beta")
-    .describe("Address of Gemini's interface, with its version."),
-  GEMINI_MODELS: words.prefault("").describe("Comma list of Gemini's chat models to offer."),
-  GEMINI_FORWARD: words
-    .prefault("")
-    .describe("Comma list of further parameters that Gemini is sent, such as stop or seed."),
-  COMPATIBLE_API_KEY: vendorKey.describe(
-    "Key for the OpenAI-compatible cloud; without it none of its models is listed.",
-  ),
-  COMPATIBLE_BASE_URL: httpUrl
-    .default("https://api.mistral.ai/v1")
-    .describe(
-      "Address of the OpenAI-compatible cloud, with its version: Mistral, xAI, DeepSeek, Groq, OpenRouter and others.",
-    ),
-  COMPATIBLE_VENDOR: z
-    .enum(["mistral", "groq", "other"])
-    .optional()
-    .describe(
-      "Whose habits the OpenAI-compatible cloud has: mistral, groq or other; unset goes by the name of its host.",
-    ),
-  COMPATIBLE_MODELS: words
-    .prefault("")
-    .describe("Comma list of the OpenAI-compatible cloud's chat models to offer."),
-  COMPATIBLE_FORWARD: words
-    .prefault("")
-    .describe("Comma list of further parameters that the OpenAI-compatible cloud is sent."),
+  ...cloudSettings,
   EMBEDDING_BASE_URL: httpUrl
     .optional()
     .describe("Address of the server that embeds; defaults to the local engine."),
@@ -201,6 +169,90 @@ export const settingsSchema = z.object({
     .describe(
       "When usage reaches the disk's platter: never forced, in groups behind the answers, or before each answer ends.",
     ),
+  LICENSE_FILE: name
+    .optional()
+    .describe("License file, read at start; defaults to DATA_DIR/license.lic."),
+  LICENSE_PUBLIC_KEY: name
+    .optional()
+    .describe("Key that licenses are verified with, instead of the one built in; base64url."),
+  LICENSE_GRACE_DAYS: number
+    .min(0)
+    .max(3_650)
+    .default(14)
+    .describe("Days that everything goes on after a license's expiry."),
+  LICENSE_WARN_DAYS: positive
+    .max(3_650)
+    .optional()
+    .describe("Days before the expiry at which a warning begins; unset warns only afterwards."),
+  LICENSE_RECHECK_INTERVAL_SEC: positive
+    .max(86_400)
+    .default(3_600)
+    .describe("Seconds between two looks at the license and the clock."),
+  ALERT_WEBHOOK_URL: fullUrl
+    .optional()
+    .describe("Address that alerts are posted to; unset writes them to the log alone."),
+  ALERT_WEBHOOK_SECRET: z
+    .string()
+    .min(16, "must have at least 16 characters")
+    .optional()
+    .describe(
+      "Secret of 16 characters or more that alerts are signed with, in the header webhook-signature.",
+    ),
+  ALERT_CHECK_INTERVAL_SEC: positive
+    .max(86_400)
+    .default(900)
+    .describe("Seconds between two looks for conditions to warn of."),
+  ALERT_PIPELINE_CONSECUTIVE_FAILURES: positive
+    .max(1_000)
+    .default(3)
+    .describe("Failures of one workflow in a row that are warned of."),
+  ALERT_PIPELINE_QUEUE_AGE_SEC: positive
+    .max(604_800)
+    .default(900)
+    .describe("Seconds that a workflow run may wait before that is warned of."),
+  ALERT_EVENT_OUTBOX_AGE_SEC: positive
+    .max(604_800)
+    .default(600)
+    .describe("Seconds that an event may stay undelivered before that is warned of."),
+  OUTBOX_BACKOFF_SCALE: z.coerce
+    .number({ error: "must be a number" })
+    .positive()
+    .max(10)
+    .default(1)
+    .describe("Factor of the pauses between tries to deliver an event; below 1 for tests."),
+  ALLOW_TEST_CLOCK: flag
+    .prefault("0")
+    .describe("1 lets TEST_CLOCK_FILE move the clock, for tests; refused under a real license."),
+  TEST_CLOCK_FILE: name
+    .optional()
+    .describe("File with the seconds to add to the clock, with ALLOW_TEST_CLOCK alone."),
+  // Each day is a partition: a query over all of them takes six locks a day, and PostgreSQL has room for some thousand.
+  USAGE_RETENTION_DAYS: positive
+    .max(730)
+    .default(90)
+    .describe("Days that single usage rows are kept; sums by day stay."),
+  WATCH_DIRS: words
+    .prefault("")
+    .describe(
+      "Comma list of folders whose files fire file.uploaded and file.deleted when they come, change or go.",
+    ),
+  METRICS_ENABLED: flag.prefault("0").describe("1 serves figures for a scraper at /metrics."),
+  METRICS_TOKEN: z
+    .string()
+    .min(16, "must have at least 16 characters")
+    .optional()
+    .describe(
+      "Bearer token that /metrics asks for, of 16 characters or more; unset lets anybody read it.",
+    ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe("Address of an OpenTelemetry collector (OTLP over HTTP); unset traces nothing."),
+  OTEL_EXPORTER_OTLP_HEADERS: name
+    .optional()
+    .describe("Headers for the collector, as name=value in a comma list."),
+  OTEL_SERVICE_NAME: name
+    .default("inference-gateway")
+    .describe("Name under which traces are shown."),
   GATEWAY_DOCS_ENABLED: flag.prefault("1").describe("Show /v1/docs and /v1/openapi.json."),
   LOG_LEVEL: z
     .enum(["fatal", "error", "warn", "info", "debug", "silent"])
@@ -213,13 +265,3 @@ export const settingsSchema = z.object({
 
 /** The settings as the program uses them. */
 export type Settings = z.output<typeof settingsSchema>;
-
-/** Names of earlier releases. They are ignored; the start says so once. */
-export const RETIRED_SETTINGS: readonly RegExp[] = [
-  /^MAX_PDF_PAGES$/,
-  /^CLOUD_DEFAULT_MAX_TOKENS$/,
-  /^SESSION_RAG_/,
-  /^RAG_DEFAULT_/,
-  /^BOT_RAG_TOP_K$/,
-  /^RAG_GROUNDING_INSTRUCTION$/,
-];

@@ -14,6 +14,11 @@ export interface ChatRequest {
   readonly parameters: GenerationParameters;
   readonly effort?: Effort | undefined;
   readonly stream: boolean;
+  /**
+   * Tokens that are reserved for the answer, thinking included: it may have no more, whoever gives it and whatever the
+   * client asked for. Undefined when no limit of the key holds them.
+   */
+  readonly reservedOutputTokens?: number | undefined;
   /** Models to try in this order when the one asked for cannot answer. */
   readonly fallbacks?: readonly string[] | undefined;
   /** The client wants no words of what the model thinks, only the seals it needs to replay them. */

@@ -1,4 +1,5 @@
 import type { ContextOverflow } from "./context-overflow.ts";
+import type { LimitStatus } from "./limit-status.ts";
 
 /**
  * The one table of errors. A family only renders it; a status or a type is never written elsewhere.
@@ -11,6 +12,7 @@ const ERROR_TABLE = {
   context_length_exceeded: [400, "invalid_request_error", "invalid_request_error"],
   invalid_api_key: [401, "authentication_error", "authentication_error"],
   session_expired: [401, "authentication_error", "authentication_error"],
+  invalid_credentials: [401, "authentication_error", "authentication_error"],
   license_expired: [403, "permission_error", "permission_error"],
   license_user_limit: [403, "permission_error", "permission_error"],
   ip_denied: [403, "permission_error", "permission_error"],
@@ -51,6 +53,8 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number | undefined;
   /** False when no wait helps: sent as `x-should-retry: false`, which client libraries obey. */
   readonly shouldRetry?: boolean | undefined;
+  /** Where the key stands that was refused for a limit: each family tells it by headers of its own. */
+  readonly limits?: LimitStatus | undefined;
   /** What went wrong beneath, for the log. Never shown to a client. */
   readonly cause?: unknown;
 }
@@ -64,6 +68,7 @@ export class ServiceError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: boolean | undefined;
+  readonly limits: LimitStatus | undefined;
   readonly overflow: ContextOverflow | undefined;
   readonly upstreamStatus: number | undefined;
 
@@ -76,6 +81,7 @@ export class ServiceError extends Error {
     this.retryAfterSeconds =
       details.retryAfterSeconds ?? (isToWait ? DEFAULT_RETRY_AFTER_SECONDS : undefined);
     this.shouldRetry = details.shouldRetry;
+    this.limits = details.limits;
     this.overflow = details.overflow;
     this.upstreamStatus = details.upstreamStatus;
   }

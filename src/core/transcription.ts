@@ -20,6 +20,8 @@ export interface TranscriptionForm {
 export interface TranscriptionUpload {
   /** Of the whole body, its boundary included. */
   readonly contentType: string;
+  /** The most bytes that the body has, as far as is known before it is read. */
+  readonly maxBytes: number;
   /** The body as it goes on; it is read as fast as it is pulled, once. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Resolves when the recording begins. Rejects with a `ServiceError` when the form is wrong before that. */

@@ -1,84 +1,66 @@
-import { drizzle } from "drizzle-orm/postgres-js";
-import type { Options, PostgresType } from "postgres";
-import postgres from "postgres";
-import { askWithin } from "./ask-within.ts";
-import type { Db } from "./context.ts";
-import type { Database } from "./database.ts";
+import type { Ask, Database } from "./database.ts";
+import { createQueryGate, type QueryGate } from "./query-gate.ts";
+import { openRenewedPool, type PoolOptions, type RenewedPool } from "./renewed-pool.ts";
 
-/** Seconds that open queries get when a pool closes. */
-const CLOSE_TIMEOUT_SECONDS = 5;
-const APPLICATION_NAME = "inference-gateway";
+type Driver = PoolOptions["driver"] & { readonly max: number };
 
-export interface ConnectOptions {
+export interface ConnectOptions extends Pick<PoolOptions, "url"> {
   readonly kind: Database["kind"];
-  /** Absent for a unix socket, whose path is then in `driver`. */
-  readonly url?: string | undefined;
-  readonly driver: Options<Record<string, PostgresType>>;
+  /** Of the gateway's own connections. */
+  readonly driver: Driver;
+  /** Of those for callers; undefined where both share the same. */
+  readonly callers?: Driver;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
 }
 
-interface Pool {
-  readonly db: Db;
-  readonly close: () => Promise<void>;
-}
-
-/** A pool of connections that speaks to PostgreSQL, embedded or not. Connects at the first query. */
+/** The connections to PostgreSQL, embedded or not, and the gates before them. Connects at the first query. */
 export function connect(options: ConnectOptions): Database {
-  const { kind, waitMs } = options;
-  let isClosing = false;
-
-  // The driver's pool does not survive the loss of a connection: it may leave one dead for good and queries
-  // unanswered. So the first loss retires the pool; what it still has in hand ends there, in time.
-  const open = (): Pool => {
-    const pool = openPool(options, () => {
-      if (pool !== current || isClosing) return;
-      current = open();
-      void pool.close();
-    });
-    return pool;
-  };
-  let current = open();
-
-  const db = alwaysCurrent(() => current.db);
-  const ask = askWithin(waitMs);
+  const own = openGatedPool(options, options.driver);
+  const callers = options.callers === undefined ? own : openGatedPool(options, options.callers);
+  const ownGate = own.addGate();
+  const callersGate = callers.addGate();
+  const askOwn = askThrough(ownGate, own);
   return {
-    db,
-    kind,
-    ask: (work) => ask(() => work(db)),
+    db: own.db,
+    kind: options.kind,
+    ask: askThrough(callersGate, callers),
+    askOwn,
     ping: () =>
-      ask(() => db.execute("select 1")).then(
+      askOwn((db) => db.execute("select 1")).then(
         () => true,
         () => false,
       ),
-    close() {
-      isClosing = true;
-      return current.close();
+    figures: callersGate.figures,
+    async close() {
+      await Promise.all([...new Set([own, callers])].map((pool) => pool.close()));
     },
   };
 }
 
-/** A handle that stays good while pools come and go: each use goes to the one of the moment. */
-function alwaysCurrent(current: () => Db): Db {
-  return new Proxy(current(), {
-    get(_, name) {
-      const db = current();
-      const member: unknown = Reflect.get(db, name);
-      return typeof member === "function" ? member.bind(db) : member;
-    },
-  });
+interface GatedPool extends RenewedPool {
+  /** A new gate before the pool, for those who are not to stand in one line with others. */
+  readonly addGate: () => QueryGate;
 }
 
-function openPool({ url, driver }: ConnectOptions, onLost: () => void): Pool {
-  const options: Options<Record<string, PostgresType>> = {
-    onnotice: () => undefined,
-    onclose: onLost,
-    // The driver leaves a failure of this extra query unhandled, which ends the process. Arrays are drizzle's to read.
-    fetch_types: false,
-    max_lifetime: null,
-    ...driver,
-    connection: { application_name: APPLICATION_NAME, TimeZone: "UTC", ...driver.connection },
+function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): GatedPool {
+  const gates: QueryGate[] = [];
+  const onRenewed = () => {
+    for (const gate of gates) gate.renew();
   };
-  const sql = url === undefined ? postgres(options) : postgres(url, options);
-  return { db: drizzle(sql), close: () => sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }) };
+  const pool = openRenewedPool({ url, driver, onRenewed });
+  // The embedded database has a watch of its own, which replaces its thread.
+  const onHung = kind === "postgres" ? pool.renew : () => undefined;
+  return {
+    ...pool,
+    addGate() {
+      const gate = createQueryGate({ waitMs, max: driver.max, onHung });
+      gates.push(gate);
+      return gate;
+    },
+  };
+}
+
+function askThrough(gate: QueryGate, { db }: RenewedPool): Ask {
+  return (work) => gate.ask(() => work(db));
 }

@@ -3,7 +3,7 @@
 // Plain JavaScript: on Node a thread would first have to load the TypeScript loader, which costs half its start.
 import { existsSync } from "node:fs";
 import { chmod, open, readFile, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
@@ -22,6 +22,8 @@ async function openDatabase({ folder, archive }) {
     return PGlite.create({ loadDataDir: new Blob([await readFile(prepared)]) });
   }
   if (!existsSync(folder)) await createFolder(folder, prepared);
+  // What large results were put aside in when the process was killed; a server of many processes sees to that itself.
+  await rm(join(folder, "base", "pgsql_tmp"), { recursive: true, force: true });
   return PGlite.create({ dataDir: folder });
 }
 

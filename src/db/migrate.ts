@@ -2,13 +2,12 @@ import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import { StartRefusal } from "../lib/start-refusal.ts";
+import { ADVISORY_LOCK } from "./advisory-lock.ts";
 import { type Db, withTransaction } from "./context.ts";
 import type { Database } from "./database.ts";
 import { toDatabaseError } from "./database-error.ts";
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
-/** Any constant does; it is this program's own. */
-const MIGRATION_LOCK = 4_823_116_093;
 /** Longest a statement of a migration, or the wait for another replica's, may take. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
@@ -21,20 +20,24 @@ export class SchemaTooNewError extends StartRefusal {
  * Brings the schema to this program's version. One transaction does it all under a lock, so of several
  * replicas one migrates and the others find it done, and a kill leaves the schema as it was.
  * Throws a StartRefusal when that fails.
+ *
+ * @param until when the last migration to apply was made, in Unix milliseconds.
  */
 export async function migrate(
   { db }: Pick<Database, "db">,
   migrationsFolder: string = MIGRATIONS_FOLDER,
+  until: number = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   const known = readMigrationFiles({ migrationsFolder });
   const migrated = withTransaction(db, async (transaction) => {
     await transaction.execute(sql.raw(`set local statement_timeout = ${MIGRATION_TIMEOUT_MS}`));
     await transaction.execute(sql.raw(`set local lock_timeout = ${MIGRATION_TIMEOUT_MS}`));
-    await transaction.execute(sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.migration})`);
     const newest = await newestApplied(transaction);
     refuseLaterSchema(newest, known);
     for (const migration of known) {
-      if (migration.folderMillis > newest) await apply(transaction, migration);
+      const isDue = migration.folderMillis > newest && migration.folderMillis <= until;
+      if (isDue) await apply(transaction, migration);
     }
   });
   await migrated.catch((thrown: unknown) => {
@@ -45,6 +48,12 @@ export async function migrate(
       { cause },
     );
   });
+}
+
+/** When each migration of this release was made, in Unix milliseconds, the oldest first. */
+export function knownMigrations(): readonly number[] {
+  const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
+  return known.map((migration) => migration.folderMillis);
 }
 
 function refuseLaterSchema(newest: number, known: readonly MigrationMeta[]): void {

@@ -3,7 +3,7 @@ import type { Db } from "./context.ts";
 import { changeCounters } from "./tables/change-counters.ts";
 
 /** Kinds of things that replicas hold in memory and poll for changes. */
-export type ChangeCounter = "api_keys";
+export type ChangeCounter = "api_keys" | "license";
 
 /** The number to stamp changed rows with, in the same transaction. Other changes of that kind wait until it ends. */
 export async function nextChange(transaction: Db, name: ChangeCounter): Promise<number> {

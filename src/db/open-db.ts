@@ -20,8 +20,14 @@ type StoreSettings = Pick<
 /**
  * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR.
  * Throws a StartRefusal when the server cannot be reached or another process uses that folder.
+ *
+ * @param statementMs longest that a statement or a transaction may keep the embedded database from answering.
  */
-export async function openDatabase(settings: StoreSettings, log: Log): Promise<Database> {
+export async function openDatabase(
+  settings: StoreSettings,
+  log: Log,
+  statementMs: number = STATEMENT_TIMEOUT_MS,
+): Promise<Database> {
   if (settings.DATABASE_URL !== undefined)
     return openPostgres(settings.DATABASE_URL, settings, log);
   const dataFolder = resolve(settings.DATA_DIR);
@@ -34,7 +40,7 @@ export async function openDatabase(settings: StoreSettings, log: Log): Promise<D
       dataFolder,
       archive: embeddedArchive(),
       waitMs: settings.DB_POOL_WAIT_MS,
-      statementMs: STATEMENT_TIMEOUT_MS,
+      statementMs,
       log,
     });
     return { ...database, close: () => database.close().finally(() => lock.release()) };

@@ -6,7 +6,9 @@ import { connect } from "./connect.ts";
 import type { Database } from "./database.ts";
 import { type DatabaseError, isUnavailable, toDatabaseError } from "./database-error.ts";
 
-/** Longest a statement, and the wait for a row's lock within it, may take on the server. */
+/** Connections for the gateway's own work: usage, keys, alerts, metrics, jobs. */
+const OWN_CONNECTIONS = 4;
+/** Longest a statement of the gateway's own, and the wait for a row's lock within it, may take on the server. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const LOCK_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
@@ -17,24 +19,28 @@ type PoolSettings = Pick<Settings, "DB_POOL_MAX" | "DB_POOL_WAIT_MS">;
 const START_WAIT_MS = 30_000;
 const START_PAUSE_MS = 250;
 
-/** A pool on the PostgreSQL server at `url`. Throws a StartRefusal when there is none to be reached. */
+/** Connections to the PostgreSQL server at `url`, DB_POOL_MAX of them for callers. Throws a StartRefusal when there is none to be reached. */
 export async function openPostgres(
   url: string,
   settings: PoolSettings,
   log: Log,
 ): Promise<Database> {
+  const limits = {
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  };
+  const connect_timeout = Math.ceil(settings.DB_POOL_WAIT_MS / 1_000);
   const database = connect({
     kind: "postgres",
     url,
     waitMs: settings.DB_POOL_WAIT_MS,
-    driver: {
+    driver: { max: OWN_CONNECTIONS, connect_timeout, connection: limits },
+    callers: {
       max: settings.DB_POOL_MAX,
-      connect_timeout: Math.ceil(settings.DB_POOL_WAIT_MS / 1_000),
-      connection: {
-        statement_timeout: STATEMENT_TIMEOUT_MS,
-        lock_timeout: LOCK_TIMEOUT_MS,
-        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-      },
+      connect_timeout,
+      // Nobody waits for it any longer; its connection is for others then.
+      connection: { ...limits, statement_timeout: settings.DB_POOL_WAIT_MS },
     },
   });
   const failure = await waitForServer(database, log);

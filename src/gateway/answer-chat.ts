@@ -3,11 +3,15 @@ import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
 import { fitOutput } from "../backends/fit-output.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
+import type { LimitStatus } from "../core/limit-status.ts";
+import { admitChat } from "./admit-chat.ts";
 import { type ChatRun, targetOptions } from "./chat-run.ts";
 import { fallBack } from "./fall-back.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
+import type { Grant } from "./grant.ts";
 import { type MeteredCall, meter } from "./meter.ts";
 import { failMetered } from "./metered-answer.ts";
+import { openMetered } from "./open-metered.ts";
 import { resolveTarget } from "./resolve-target.ts";
 
 /** An answer under way. */
@@ -16,6 +20,8 @@ export interface ChatReply {
   readonly model: () => string;
   /** Rejects with a `ServiceError` when the call fails before its first event. */
   readonly events: Promise<ChatEvents>;
+  /** What is left of the limits of the caller's key; undefined when it has none. */
+  readonly limits: LimitStatus | undefined;
 }
 
 /** THE pipeline: every chat call of every family takes this way, and no other. Throws a `ServiceError`. */
@@ -26,10 +32,16 @@ export async function answerChat(
 ): Promise<ChatReply> {
   const target = await resolveTarget(gateway.models, request);
   checkContent(request, target.model);
+  const grant = await admitChat({ gateway, call, request, target });
   // The name alone is kept: the run holds the request, which may be large, and a stream may be long.
   const answering = { model: target.model.id };
-  const run: ChatRun = { gateway, call, request, target, answering };
-  return { model: () => answering.model, events: runTarget(run) };
+  const granted = withReserved(request, grant);
+  const run: ChatRun = { gateway, call, request: granted, target, answering, grant };
+  return {
+    model: () => answering.model,
+    events: runTarget(run),
+    limits: grant?.admission.status,
+  };
 }
 
 async function runTarget(run: ChatRun): Promise<ChatEvents> {
@@ -37,9 +49,9 @@ async function runTarget(run: ChatRun): Promise<ChatEvents> {
   const options = targetOptions(run);
   // It may ask the engine already, and may find that the prompt is too long: such a call has its row too.
   const fitted = await fitOutput(request, target, options).catch(async (thrown: unknown) =>
-    failMetered(await openMetered(run, estimateInputTokens(request)), thrown),
+    failMetered(await openRun(run, estimateInputTokens(request)), thrown),
   );
-  const metered = await openMetered(run, fitted.inputTokens);
+  const metered = await openRun(run, fitted.inputTokens);
   try {
     return meter(await target.backend.chat(fitted.request, target.model, options), metered);
   } catch (thrown) {
@@ -47,10 +59,14 @@ async function runTarget(run: ChatRun): Promise<ChatEvents> {
   }
 }
 
-async function openMetered(run: ChatRun, inputTokens: number): Promise<MeteredCall> {
-  const { call, gateway, target } = run;
-  const { requestId: id, caller, channel, startedAt, signal } = call;
-  const { keyId } = caller;
-  const start = { id, keyId, channel, model: target.model.id, startedAt, inputTokens };
-  return { start, entry: await gateway.journal.open(start), clock: gateway.clock, signal };
+function withReserved(request: ChatRequest, grant: Grant | undefined): ChatRequest {
+  if (grant?.reserved === undefined) return request;
+  return { ...request, reservedOutputTokens: grant.reserved.outputTokens };
+}
+
+function openRun(
+  { call, gateway, target, grant }: ChatRun,
+  inputTokens: number,
+): Promise<MeteredCall> {
+  return openMetered(gateway, call, { model: target.model.id, inputTokens }, grant);
 }

@@ -2,6 +2,7 @@ import type { FitOptions } from "../backends/fit-output.ts";
 import type { Target } from "../backends/model-catalog.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
+import type { Grant } from "./grant.ts";
 
 /** A chat call on its way through the pipeline. */
 export interface ChatRun {
@@ -12,11 +13,13 @@ export interface ChatRun {
   target: Target;
   /** The id of the model that is asked, for those who outlive the run. */
   readonly answering: { model: string };
+  /** What it may spend; undefined when nothing limits it. */
+  readonly grant: Grant | undefined;
 }
 
 /** What fitting and calling a model need of the call. */
-export function targetOptions({ gateway, call }: ChatRun): FitOptions {
-  const { signal, caller } = call;
+export function targetOptions({ gateway, call }: Pick<ChatRun, "gateway" | "call">): FitOptions {
+  const { signal, trace, caller } = call;
   const { defaultMaxOutputTokens } = gateway;
-  return { signal, passthrough: caller.passthrough, defaultMaxOutputTokens };
+  return { signal, trace, passthrough: caller.passthrough, defaultMaxOutputTokens };
 }

@@ -1,11 +1,14 @@
 import type { Embeddings } from "../backends/embeddings.ts";
 import type { EmbeddingAnswer, EmbeddingInput, EmbeddingRequest } from "../core/embedding.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
-import type { ClientCall, Gateway } from "./gateway.ts";
+import type { LimitStatus } from "../core/limit-status.ts";
+import { admitCall } from "./admit-call.ts";
+import type { ClientCall } from "./gateway.ts";
 import { meteredAnswer } from "./metered-answer.ts";
+import { type MeteringGateway, openMetered } from "./open-metered.ts";
 
 /** What embeddings stand on. */
-export interface EmbeddingGateway extends Pick<Gateway, "journal" | "clock"> {
+export interface EmbeddingGateway extends MeteringGateway {
   readonly embeddings: Embeddings;
 }
 
@@ -14,6 +17,8 @@ export interface EmbeddingReply extends EmbeddingAnswer {
   readonly model: string;
   /** The engine's figure, else the estimate. */
   readonly inputTokens: number;
+  /** Of the caller's key; undefined when it has none. */
+  readonly limits: LimitStatus | undefined;
 }
 
 /**
@@ -21,23 +26,26 @@ export interface EmbeddingReply extends EmbeddingAnswer {
  * Throws a `ServiceError`.
  */
 export async function embed(
-  { embeddings, journal, clock }: EmbeddingGateway,
+  gateway: EmbeddingGateway,
   call: ClientCall,
   request: EmbeddingRequest,
 ): Promise<EmbeddingReply> {
+  const { embeddings } = gateway;
   embeddings.check(request);
   const model = await embeddings.resolve(request.model);
-  const { requestId, caller, channel, startedAt, signal } = call;
   const inputTokens = estimateEmbeddingTokens(request.inputs);
-  const start = { id: requestId, keyId: caller.keyId, channel, model, startedAt, inputTokens };
-  const metered = { start, entry: await journal.open(start), clock, signal };
+  // Exactly what the row will tell.
+  const admission = await admitCall(gateway, call, { inputTokens, outputTokens: 0 });
+  const grant = admission && { admission };
+  const metered = await openMetered(gateway, call, { model, inputTokens }, grant);
   const usage = { inputTokens, outputTokens: 0, estimated: true };
-  const answer = await meteredAnswer(
-    metered,
-    embeddings.embed(request, model, signal),
-    () => usage,
-  );
-  return { ...answer, model, inputTokens: answer.inputTokens ?? inputTokens };
+  const answer = await meteredAnswer(metered, embeddings.embed(request, model, call), () => usage);
+  return {
+    ...answer,
+    model,
+    inputTokens: answer.inputTokens ?? inputTokens,
+    limits: admission?.status,
+  };
 }
 
 /** The estimate of texts by their characters; tokens are counted. */

@@ -31,8 +31,10 @@ export function createFailureLog(log: Log, clock: Clock): FailureLog {
         return;
       }
       toldOf.set(kind, { at: now, untold: 0 });
-      const more = told !== undefined && told.untold > 0 && { failuresSinceLastLine: told.untold };
-      const fields = { backend: backend.name, model: model.id, code, upstreamStatus, requestId };
+      const more = told !== undefined &&
+        told.untold > 0 && { failures_since_last_line: told.untold };
+      const upstream = { backend: backend.name, model: model.id, code };
+      const fields = { ...upstream, upstream_status: upstreamStatus, request_id: requestId };
       log.warn({ ...fields, ...more }, message);
     },
   };

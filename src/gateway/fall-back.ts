@@ -4,6 +4,8 @@ import type { Target } from "../backends/model-catalog.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { type ChatRun, targetOptions } from "./chat-run.ts";
+import { furtherTargets } from "./further-targets.ts";
+import { covers } from "./grant.ts";
 import { type MeteredCall, meter } from "./meter.ts";
 import { failMetered } from "./metered-answer.ts";
 
@@ -14,8 +16,6 @@ const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
   "overloaded",
   "rate_limit_exceeded",
 ]);
-/** A client may name any number of models, and each of them costs a call. */
-const MAX_FALLBACKS = 8;
 
 /**
  * What follows the failure of a call before its first event: the further models in their order, as long as servers fail
@@ -57,20 +57,9 @@ function isServerFailure(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && SERVER_FAILURES.has(thrown.code);
 }
 
-/** Each model once. Names that are not listed are passed over: the default model is no substitute for them. */
-function furtherTargets({ gateway, request, target: first }: ChatRun): Iterable<Target> {
-  const names = request.fallbacks ?? gateway.fallbacks ?? [];
-  const targets = new Map<string, Target>();
-  for (const name of names.slice(0, MAX_FALLBACKS)) {
-    const target = gateway.models.find(name);
-    if (target !== undefined) targets.set(target.model.id, target);
-  }
-  targets.delete(first.model.id);
-  return targets.values();
-}
-
-/** The request as this model can take it; undefined when it cannot, for content or length: the next one may. */
+/** The request as this model can take it; undefined when it cannot, for content, length or limits: the next one may. */
 async function fitTo(run: ChatRun, target: Target): Promise<FittedRequest | undefined> {
+  if (run.grant !== undefined && !covers(run.grant, run.request, target)) return undefined;
   try {
     checkContent(run.request, target.model);
     return await fitOutput(run.request, target, targetOptions(run));

@@ -1,19 +1,36 @@
+import type { Limits } from "../access/limits/limits.ts";
 import type { ModelCatalog } from "../backends/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
+import type { CallTrace } from "../lib/call-trace.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
-import type { Channel, UsageJournal } from "./usage-record.ts";
+import type { LimitRefusals } from "./usage/limit-refusals.ts";
+import type { Channel, UsageJournal, UsageRecord } from "./usage-record.ts";
 
 /** What the pipeline stands on. */
 export interface Gateway {
   readonly models: ModelCatalog;
   readonly journal: UsageJournal;
   readonly clock: Clock;
+  readonly limits: Pick<Limits, "admit" | "book">;
   /** Output tokens asked for when the client names no limit. */
   readonly defaultMaxOutputTokens: number;
   /** Models to try, in this order, for a request that names none itself. */
   readonly fallbacks?: readonly string[] | undefined;
   readonly failures?: FailureLog | undefined;
+  /** Where metered calls are counted. */
+  readonly figures?: CallFigures | undefined;
+  /** Where calls are counted that a limit of their key refuses. */
+  readonly refusals?: Pick<LimitRefusals, "count"> | undefined;
+}
+
+/** Follows the metering of one call. Never throws. */
+export interface CallObserver {
+  /** `meterEnded` is to follow, once. */
+  readonly meterBegan: () => void;
+  /** @param record what the call's usage row tells, or would tell if it had one. */
+  readonly meterEnded: (record: UsageRecord) => void;
 }
 
 /** One call of a client, whatever format it speaks. */
@@ -24,4 +41,7 @@ export interface ClientCall {
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
+  /** For its calls to engines, where requests are traced. */
+  readonly trace?: CallTrace | undefined;
+  readonly observer?: CallObserver | undefined;
 }

@@ -1,8 +1,10 @@
 import type { ChatEvent, ChatEvents, FinishEvent } from "../core/chat-event.ts";
 import { ServiceError, toServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { CallObserver } from "./gateway.ts";
+import type { Reserved } from "./grant.ts";
 import { createTally } from "./tally.ts";
-import type { Outcome, UsageEntry, UsageStart } from "./usage-record.ts";
+import type { Outcome, UsageEntry, UsageRecord, UsageStart } from "./usage-record.ts";
 
 export interface MeteredCall {
   readonly start: UsageStart;
@@ -10,6 +12,13 @@ export interface MeteredCall {
   readonly clock: Clock;
   /** Aborted when the client left, or with a `ServiceError` when the gateway ends the call. */
   readonly signal: AbortSignal;
+  /** Told once how many tokens the call has used, input and output. Never throws. */
+  readonly settle: (tokens: number) => void;
+  /** Told once, when the row is written. Never throws. */
+  readonly count?: ((record: UsageRecord) => void) | undefined;
+  readonly observer?: Pick<CallObserver, "meterEnded"> | undefined;
+  /** What it cannot have used more of, where its key has a limit on tokens. */
+  readonly reserved?: Reserved | undefined;
 }
 
 type Step = IteratorResult<readonly ChatEvent[], undefined>;
@@ -47,7 +56,7 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
   constructor(source: AsyncIterator<readonly ChatEvent[]> | undefined, call: MeteredCall) {
     this.#source = source;
     this.#call = call;
-    this.#tally = createTally(call.start.inputTokens);
+    this.#tally = createTally(call.start.inputTokens, call.reserved);
     this.#progressAt = call.start.startedAt;
   }
 
@@ -93,9 +102,11 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
   async #close(outcome: Outcome, status: number): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    const { start, entry, clock } = this.#call;
+    const { start, entry, clock, settle, count, observer } = this.#call;
     const usage = this.#tally.usage();
-    await entry.close({
+    // Before the row, which may have to be waited for: what the call did not use is free for the next one.
+    settle(usage.inputTokens + usage.outputTokens);
+    const record: UsageRecord = {
       ...start,
       outcome,
       status,
@@ -106,7 +117,13 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
       estimated: usage.estimated ?? false,
       latencyMs: clock.now() - start.startedAt,
       firstTokenMs: this.#firstAt === undefined ? null : this.#firstAt - start.startedAt,
-    });
+    };
+    try {
+      await entry.close(record);
+      count?.(record);
+    } finally {
+      observer?.meterEnded(record);
+    }
   }
 
   async #read(): Promise<readonly ChatEvent[]> {

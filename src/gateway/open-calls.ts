@@ -6,6 +6,8 @@ export interface OpenCall {
   /** Aborted when the client leaves, the time is up or the server stops; a `ServiceError` as reason is for the client to see. */
   readonly signal: AbortSignal;
   readonly abort: (reason?: ServiceError) => void;
+  /** Its answer is a stream. */
+  readonly beginStream: () => void;
   /** The call is over: nothing more will be read or written for it. */
   readonly close: () => void;
 }
@@ -14,12 +16,15 @@ export interface OpenCall {
 export interface OpenCalls {
   readonly open: (clientSignal: AbortSignal) => OpenCall;
   readonly count: () => number;
+  /** Of these, those whose answer is a stream. */
+  readonly streams: () => number;
   readonly abortAll: (reason: ServiceError) => void;
 }
 
 /** @param timeoutMs how long a call may take as a whole. */
 export function createOpenCalls(timeoutMs: number): OpenCalls {
   const running = new Set<AbortController>();
+  const streams = new Set<AbortController>();
   return {
     open(clientSignal) {
       const controller = new AbortController();
@@ -35,14 +40,19 @@ export function createOpenCalls(timeoutMs: number): OpenCalls {
       return {
         signal: controller.signal,
         abort: (reason) => controller.abort(reason),
+        beginStream() {
+          if (running.has(controller)) streams.add(controller);
+        },
         close() {
           stopWatching();
           clientSignal.removeEventListener("abort", leave);
           running.delete(controller);
+          streams.delete(controller);
         },
       };
     },
     count: () => running.size,
+    streams: () => streams.size,
     abortAll(reason) {
       for (const controller of running) controller.abort(reason);
     },

@@ -1,5 +1,6 @@
 import type { ChatEvent, Usage } from "../core/chat-event.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
+import type { Reserved } from "./grant.ts";
 
 /** What a call has brought so far, counted while it passes. */
 export interface Tally {
@@ -12,8 +13,13 @@ export interface Tally {
   readonly end: () => Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
 }
 
-/** @param inputTokens estimate of the prompt, for a vendor that never tells. */
-export function createTally(inputTokens: number): Tally {
+const BOUNDLESS: Reserved = { inputTokens: Infinity, outputTokens: Infinity };
+
+/**
+ * @param inputTokens estimate of the prompt, for a vendor that never tells.
+ * @param reserved what an estimate cannot exceed, because the call could not.
+ */
+export function createTally(inputTokens: number, reserved: Reserved = BOUNDLESS): Tally {
   let characters = 0;
   let end: Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
 
@@ -41,7 +47,11 @@ export function createTally(inputTokens: number): Tally {
     outputTokensSoFar: () => estimateTokens(characters),
     usage() {
       if (end?.type === "finish" && end.usage !== undefined) return end.usage;
-      return { inputTokens, outputTokens: estimateTokens(characters), estimated: true };
+      return {
+        inputTokens: Math.min(inputTokens, reserved.inputTokens),
+        outputTokens: Math.min(estimateTokens(characters), reserved.outputTokens),
+        estimated: true,
+      };
     },
     end: () => end,
   };

@@ -1,20 +1,27 @@
 import type { Speech, SpeechAnswer } from "../backends/speech.ts";
 import type { ChatEvents, Usage } from "../core/chat-event.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
+import type { LimitStatus } from "../core/limit-status.ts";
 import type { TranscriptionForm, TranscriptionUpload } from "../core/transcription.ts";
-import type { ClientCall, Gateway } from "./gateway.ts";
+import { admitCall } from "./admit-call.ts";
+import type { ClientCall } from "./gateway.ts";
 import { type MeteredCall, meter } from "./meter.ts";
 import { failMetered, meteredAnswer } from "./metered-answer.ts";
+import { type MeteringGateway, openMetered } from "./open-metered.ts";
 
 /** What transcription stands on. */
-export interface TranscriptionGateway extends Pick<Gateway, "journal" | "clock"> {
+export interface TranscriptionGateway extends MeteringGateway {
   readonly speech: Speech;
 }
 
 /** What the client's form asks for; both ways to answer reject with a `ServiceError`. */
-export type TranscriptionReply =
+export type TranscriptionReply = (
   | { readonly kind: "whole"; readonly answer: WholeTranscript }
-  | { readonly kind: "stream"; readonly events: Promise<ChatEvents> };
+  | { readonly kind: "stream"; readonly events: Promise<ChatEvents> }
+) & {
+  /** What is left of the limits of the caller's key; undefined when it has none. */
+  readonly limits: LimitStatus | undefined;
+};
 
 type WholeTranscript = Awaited<ReturnType<SpeechAnswer["whole"]>>;
 
@@ -22,43 +29,43 @@ type WholeTranscript = Awaited<ReturnType<SpeechAnswer["whole"]>>;
 const UNNAMED_MODEL = "unknown";
 
 /**
+ * A second of speech, pressed as far as recorders press it, is 2,000 bytes; it brings some five tokens of text, and ten
+ * where a server counts the recording too.
+ */
+const BYTES_PER_TOKEN = 128;
+
+/**
  * Hands a recording on while it arrives. Resolves when the form has been read to its end, for what it asks of the
  * answer may stand behind the recording. Throws a `ServiceError`.
  *
  * The usage row has the server's tokens where it counts them. Else it has an estimate of the transcript's, and none for
- * the recording: seconds are no tokens.
+ * the recording: seconds are no tokens. No server takes a limit of its transcript, so what is reserved for it is only
+ * likely to be enough, and where less is left a call may still have that: one transcript may exceed a key's tokens.
  */
 export async function transcribe(
-  { speech, journal, clock }: TranscriptionGateway,
+  gateway: TranscriptionGateway,
   call: ClientCall,
   upload: TranscriptionUpload,
 ): Promise<TranscriptionReply> {
   await upload.begin();
-  const { requestId, caller, channel, startedAt, signal } = call;
-  const start = {
-    id: requestId,
-    keyId: caller.keyId,
-    channel,
+  const outputTokens = Math.ceil(upload.maxBytes / BYTES_PER_TOKEN);
+  const admission = await admitCall(gateway, call, { inputTokens: 0, outputTokens });
+  const measured = {
     // The form may name it behind the recording, so that the row's end may know it better than its start.
     get model() {
       return upload.model() ?? UNNAMED_MODEL;
     },
-    startedAt,
     inputTokens: 0,
   };
-  const metered = { start, entry: await journal.open(start), clock, signal };
-  const answering = speech.transcribe(upload, signal);
+  const metered = await openMetered(gateway, call, measured, admission && { admission });
+  const limits = admission?.status;
+  const answering = gateway.speech.transcribe(upload, call);
   const form = await readForm(metered, upload, answering);
-  return form.stream
-    ? { kind: "stream", events: meterStream(metered, answering, form) }
-    : {
-        kind: "whole",
-        answer: await meteredAnswer(
-          metered,
-          answering.then(({ whole }) => whole(form.format)),
-          usageOf,
-        ),
-      };
+  if (form.stream) {
+    return { kind: "stream", events: meterStream(metered, answering, form), limits };
+  }
+  const whole = answering.then(({ whole: read }) => read(form.format));
+  return { kind: "whole", answer: await meteredAnswer(metered, whole, usageOf), limits };
 }
 
 /** The form, as soon as it is read; a server that refuses it earlier ends the call. */

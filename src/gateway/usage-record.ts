@@ -1,7 +1,9 @@
 /** How a metered call ended. `rate_limited` is the upstream's refusal, not ours. */
-export type Outcome = "ok" | "error" | "aborted" | "rate_limited";
+export const OUTCOMES = ["ok", "error", "aborted", "rate_limited"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
-export type Channel = "chat" | "messages" | "responses" | "embeddings" | "audio" | "mcp";
+export const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"] as const;
+export type Channel = (typeof CHANNELS)[number];
 
 /** What is known when a metered call begins; the journal has it before the upstream call. */
 export interface UsageStart {

@@ -1,4 +1,5 @@
 import type { AnswerContext, ParsedCall, ServerCodec } from "../codecs/codec.ts";
+import type { Caller } from "../core/caller.ts";
 import { foldEvents } from "../core/fold-events.ts";
 import type { Deps } from "../deps.ts";
 import { answerChat, type ChatReply } from "../gateway/answer-chat.ts";
@@ -8,7 +9,9 @@ import { isSettledWithin } from "./is-settled-within.ts";
 import { logInternalError } from "./log-internal-error.ts";
 import { openQuietCall } from "./open-quiet-call.ts";
 import { type BodyLimits, readJsonBody } from "./read-json-body.ts";
+import type { RequestLine } from "./request-line.ts";
 import type { RequestContext } from "./router.ts";
+import type { SayLimits } from "./say-limits.ts";
 import { writeEventStream } from "./write-event-stream.ts";
 
 interface Answer<Form> {
@@ -16,29 +19,42 @@ interface Answer<Form> {
   readonly form: Form;
   readonly reply: ChatReply;
   readonly open: OpenCall;
+  readonly line: RequestLine;
   readonly context: Omit<AnswerContext, "model">;
+  /** That tell what is left of a key's limits. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The handler of one chat family: read, answer, encode. Families differ by their codec alone. */
-export function createChatHandler<Form>(deps: Deps, codec: ServerCodec<Form>, channel: Channel) {
+/** How one chat family answers. */
+interface Family<Form> {
+  readonly codec: ServerCodec<Form>;
+  readonly channel: Channel;
+  readonly sayLimits: SayLimits;
+}
+
+/** The handler of one chat family: read, answer, encode. */
+export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
+  const { codec, channel, sayLimits } = family;
   const { settings } = deps;
   const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
 
-  return async (context: RequestContext): Promise<Response> => {
-    const { requestId, arrivedAt } = context.env;
-    const { raw } = context.req;
-    const caller = deps.authenticate(raw.headers, arrivedAt);
-    const { request, form } = await readCall(codec, raw, limits);
+  return async (context: RequestContext, caller: Caller): Promise<Response> => {
+    const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
+    // Before the body is read: it may come slowly, and a server that stops does not wait for it for ever.
     const open = openQuietCall(deps, context);
+    const { signal } = open;
     try {
-      const call = { requestId, caller, channel, startedAt: arrivedAt, signal: open.signal };
+      const { request, form } = await readCall(codec, context.req.raw, { ...limits, signal });
+      const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await answerChat(deps.gateway, call, request);
-      const created = Math.floor(arrivedAt / 1000);
+      const created = Math.floor(startedAt / 1000);
       const answer: Answer<Form> = {
         codec,
         form,
         reply,
         open,
+        line: observer,
+        headers: reply.limits === undefined ? {} : sayLimits(reply.limits, deps.clock.now()),
         context: { requestId, created, now: () => Math.floor(deps.clock.now() / 1000) },
       };
       return request.stream ? await answerStreaming(deps, answer) : await answerWhole(answer);
@@ -63,11 +79,14 @@ async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
   const whole = await foldEvents(await reply.events);
   const body = codec.encodeAnswer(whole, { ...answer.context, model: reply.model() }, form);
   open.close();
-  return new Response(body, { headers: { "content-type": "application/json" } });
+  return new Response(body, {
+    headers: { "content-type": "application/json", ...answer.headers },
+  });
 }
 
 async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<Response> {
-  const { codec, form, reply, open, context } = answer;
+  const { codec, form, reply, open, line, context } = answer;
+  open.beginStream();
   const keepaliveMs = deps.settings.STREAM_KEEPALIVE_MS;
   // As long as the engine has said nothing the status is still free for an error. Past that the stream begins.
   const begun = await isSettledWithin(reply.events, keepaliveMs);
@@ -79,6 +98,7 @@ async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<
     beginsSilent: !begun,
     abort: open.abort,
     report(error) {
+      line.error = error;
       // What breaks because the client left is no failure.
       if (!open.signal.aborted) logInternalError(deps.log, error, context.requestId);
     },
@@ -86,7 +106,7 @@ async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<
     keepaliveMs,
     slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,
   });
-  return new Response(body, { headers: STREAM_HEADERS });
+  return new Response(body, { headers: { ...STREAM_HEADERS, ...answer.headers } });
 }
 
 const STREAM_HEADERS = {

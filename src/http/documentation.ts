@@ -17,6 +17,14 @@ export function refusal(description: string) {
   return { description, content: { "application/json": { schema: chatError } } };
 }
 
+/** The refusals that every route with a small JSON body may answer with. */
+export const BODY_ERRORS: RouteDefinition["responses"] = {
+  400: refusal("A field is wrong or cannot be set; `param` names it."),
+  408: refusal("The body took too long to arrive."),
+  413: refusal("The body is over the limit."),
+  415: refusal("The body is not JSON in UTF-8."),
+};
+
 /** The refusals that every route with a key may answer with. */
 export const KEY_ERRORS: RouteDefinition["responses"] = {
   401: refusal("The key is missing, unknown, revoked or expired."),
@@ -31,7 +39,9 @@ export const CHAT_ERRORS: RouteDefinition["responses"] = {
   408: refusal("The body took too long to arrive."),
   413: refusal("The body is over the limit."),
   415: refusal("The body is not JSON in UTF-8."),
-  429: refusal("A limit is reached; `Retry-After` tells how long."),
+  429: refusal(
+    "A limit is reached; `Retry-After` tells how long, and the headers of the limits what is left of them.",
+  ),
   502: refusal("The engine failed."),
   504: refusal("The engine did not answer in time."),
 };

@@ -1,5 +1,6 @@
 import { encodeError } from "../codecs/messages/encode-error.ts";
 import type { ErrorForm } from "./error-response.ts";
+import { messagesLimitHeaders } from "./messages-limit-headers.ts";
 
 /** The status of a vendor that has too much to do, which clients of this family wait for longer. */
 const OVERLOADED = 529;
@@ -8,4 +9,5 @@ const OVERLOADED = 529;
 export const messagesErrorForm: ErrorForm = {
   encode: encodeError,
   statusOf: ({ status, upstreamStatus }) => (upstreamStatus === OVERLOADED ? OVERLOADED : status),
+  sayLimits: messagesLimitHeaders,
 };

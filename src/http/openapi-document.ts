@@ -28,7 +28,7 @@ export function registerSecuritySchemes(root: Router): void {
   root.hono.openAPIRegistry.registerComponent("securitySchemes", "bearerKey", {
     type: "http",
     scheme: "bearer",
-    description: "An API key `sk-…`.",
+    description: "An API key `sk-…`, or the token `ses_…` of a session.",
   });
   root.hono.openAPIRegistry.registerComponent("securitySchemes", "headerKey", {
     type: "apiKey",

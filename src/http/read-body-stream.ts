@@ -3,14 +3,18 @@ import { withinBodyTime } from "./within-body-time.ts";
 
 /** A body that is read piece by piece. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
+  /** As it announced itself; the limit where it did not. */
+  readonly maxBytes: number;
   /** True once it has been read to its end. */
   readonly isRead: () => boolean;
 }
 
 export interface BodyStreamLimits {
   readonly maxBytes: number;
-  /** The setting that says so, for the operator. */
-  readonly setting: string;
+  /** The setting that says so, for the operator, where there is one. */
+  readonly setting?: string;
+  /** Ends the reading when its reason is a `ServiceError`. */
+  readonly signal?: AbortSignal;
 }
 
 /** How long the client may be waited for in all, and a millisecond more for each of these many bytes it has sent. */
@@ -31,8 +35,9 @@ export function readBodyStream(
   limits: BodyStreamLimits,
   onBroken: () => void,
 ): BodyStream {
-  const announced = Number(request.headers.get("content-length") ?? 0);
+  const announced = Number(request.headers.get("content-length") ?? Number.NaN);
   if (announced > limits.maxBytes) throw tooLarge(limits);
+  const maxBytes = Number.isFinite(announced) ? announced : limits.maxBytes;
   let isRead = request.body === null;
   let bytes = 0;
   let waitedMs = 0;
@@ -48,10 +53,12 @@ export function readBodyStream(
       for (;;) {
         const startedAt = performance.now();
         const leftMs = WAIT_BASE_MS + bytes / WAIT_BYTES_PER_MS - waitedMs;
+        const reading = reader.read() as Promise<Step>;
         const { done, value } = await withinBodyTime(
-          leftMs,
-          reader.read() as Promise<Step>,
+          () => leftMs,
+          reading,
           brokenOff,
+          limits.signal,
         );
         waitedMs += performance.now() - startedAt;
         if (done === true) break;
@@ -65,12 +72,12 @@ export function readBodyStream(
       if (!isRead) reader.cancel().catch(() => {});
     }
   }
-  return { isRead: () => isRead, [Symbol.asyncIterator]: read };
+  return { maxBytes, isRead: () => isRead, [Symbol.asyncIterator]: read };
 }
 
 function tooLarge({ maxBytes, setting }: BodyStreamLimits): ServiceError {
   return new ServiceError(
     "request_too_large",
-    `The body is larger than ${maxBytes} bytes; the operator sets ${setting}.`,
+    `The body is larger than ${maxBytes} bytes${setting === undefined ? "" : `; the operator sets ${setting}`}.`,
   );
 }

@@ -1,15 +1,15 @@
 import { ServiceError } from "../core/service-error.ts";
 import { isDeeperThan } from "../lib/json-depth.ts";
-import { withinBodyTime } from "./within-body-time.ts";
+import { readWholeBody } from "./read-whole-body.ts";
 
 export interface BodyLimits {
   readonly maxBytes: number;
   readonly maxDepth: number;
+  /** `maxBytes` is the path's own, and not GATEWAY_MAX_BODY_BYTES. */
+  readonly isFixed?: true;
+  /** Ends the reading when its reason is a `ServiceError`. */
+  readonly signal?: AbortSignal;
 }
-
-/** A body has this long, and a second more for each thousand bytes it announces: slow and honest passes, one byte a second does not. */
-const BODY_BASE_MS = 20_000;
-const BODY_BYTES_PER_MS = 1;
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -27,12 +27,15 @@ export interface JsonBody {
 export async function readJsonBody(request: Request, limits: BodyLimits): Promise<JsonBody> {
   checkHeaders(request.headers);
   const announced = announcedBytes(request.headers);
-  if (announced !== undefined && announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
-  const deadlineMs = BODY_BASE_MS + (announced ?? limits.maxBytes) / BODY_BYTES_PER_MS;
-  const reading =
-    announced === undefined ? readCapped(request, limits.maxBytes) : request.arrayBuffer();
-  const bytes = new Uint8Array(await withinBodyTime(deadlineMs, reading, brokenOff));
-  if (bytes.length > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  if (announced !== undefined && announced > limits.maxBytes) throw tooLarge(limits);
+  const bytes = await readWholeBody(request, {
+    announcedBytes: announced,
+    maxBytes: limits.maxBytes,
+    tooLarge: () => tooLarge(limits),
+    brokenOff,
+    signal: limits.signal,
+  });
+  if (bytes.length > limits.maxBytes) throw tooLarge(limits);
   return parse(bytes, limits.maxDepth);
 }
 
@@ -58,17 +61,6 @@ function announcedBytes(headers: Headers): number | undefined {
   return length === null ? undefined : Number(length);
 }
 
-async function readCapped(request: Request, maxBytes: number): Promise<ArrayBuffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
-  }
-  return new Blob(chunks as BlobPart[]).arrayBuffer();
-}
-
 function brokenOff(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   return new ServiceError("invalid_json", "The body broke off before its end.", { cause: thrown });
@@ -91,9 +83,7 @@ function notJson(thrown: unknown): ServiceError {
   return new ServiceError("invalid_json", `The body is not valid JSON: ${reason}.`);
 }
 
-function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError(
-    "request_too_large",
-    `The body is larger than ${maxBytes} bytes; the operator sets GATEWAY_MAX_BODY_BYTES.`,
-  );
+function tooLarge({ maxBytes, isFixed }: BodyLimits): ServiceError {
+  const hint = isFixed ? "" : "; the operator sets GATEWAY_MAX_BODY_BYTES";
+  return new ServiceError("request_too_large", `The body is larger than ${maxBytes} bytes${hint}.`);
 }

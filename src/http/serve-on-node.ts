@@ -1,5 +1,5 @@
 import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as ConnectionServer, type Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { ServeOptions, Server } from "./server.ts";
 
@@ -18,6 +18,7 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
       return fetch(request, {
         host: hostsOf(message),
         path: (message.url ?? "/").split("?", 1)[0] ?? "/",
+        peer: () => message.socket.remoteAddress ?? null,
         allowSilence: () => {
           message.socket.setTimeout(0);
           return () => void message.socket.setTimeout(quietSeconds * 1000);
@@ -26,9 +27,14 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
     },
     { overrideGlobalObjects: false },
   );
-  // Connections that have sent no request yet.
-  const unused = new Set<Socket>();
+  // Connections, and how many of the answers asked for on each are not all with the system yet.
+  const unanswered = new Map<Socket, number>();
+  const count = (socket: Socket, more: 1 | -1) => {
+    const before = unanswered.get(socket);
+    if (before !== undefined) unanswered.set(socket, before + more);
+  };
   let isStopping = false;
+  let isAdmitting = true;
   const server = createServer(
     {
       // A missing or doubled Host is refused by the edge guard, in our form.
@@ -42,9 +48,10 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
     },
     (message, response) => {
       message.headers.host = ROUTED_HOST;
-      unused.delete(message.socket);
+      count(message.socket, 1);
       // A stopping server would keep the connection for another request and wait for it.
       response.once("close", () => {
+        count(message.socket, -1);
         if (isStopping) message.socket.destroySoon();
       });
       // It never rejects.
@@ -53,9 +60,13 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
   );
   server.timeout = quietSeconds * 1000;
   server.on("connection", (socket) => {
-    unused.add(socket);
+    if (!isAdmitting) {
+      socket.destroy();
+      return;
+    }
+    unanswered.set(socket, 0);
     lingerOnClose(socket);
-    socket.once("close", () => unused.delete(socket));
+    socket.once("close", () => unanswered.delete(socket));
   });
   await listen(server, host, port);
   return {
@@ -63,11 +74,14 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
     stop: () =>
       new Promise((resolve) => {
         isStopping = true;
-        server.close(() => resolve());
-        // It waits for these as if a request were under way on them.
-        for (const socket of unused) socket.destroy();
+        // Its own `close` waits for connections that were never used, and cuts off answers that are still being written.
+        ConnectionServer.prototype.close.call(server, () => resolve());
+        for (const [socket, answers] of unanswered) if (answers === 0) socket.destroy();
       }),
     close: () => server.closeAllConnections(),
+    admit(newConnections) {
+      isAdmitting = newConnections;
+    },
   };
 }
 

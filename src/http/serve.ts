@@ -1,4 +1,5 @@
 import { StartRefusal } from "../lib/start-refusal.ts";
+import { watchDescriptors } from "../lib/watch-descriptors.ts";
 import { serveOnBun } from "./serve-on-bun.ts";
 import { serveOnNode } from "./serve-on-node.ts";
 import type { ServeOptions, Server } from "./server.ts";
@@ -6,7 +7,8 @@ import type { ServeOptions, Server } from "./server.ts";
 /** Listens with the server of the runtime that runs us. Throws a `StartRefusal` when the address cannot be had. */
 export async function serve(options: ServeOptions): Promise<Server> {
   try {
-    return await ("Bun" in globalThis ? serveOnBun(options) : serveOnNode(options));
+    const server = await ("Bun" in globalThis ? serveOnBun(options) : serveOnNode(options));
+    return turningAway(server, options);
   } catch (thrown) {
     const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
     const { host, port } = options;
@@ -16,4 +18,22 @@ export async function serve(options: ServeOptions): Promise<Server> {
       { cause: thrown },
     );
   }
+}
+
+/**
+ * The cap on connections: while descriptors are scarce no new connection is taken, so that those that are open can be
+ * served to their end.
+ */
+function turningAway(server: Server, { onScarce }: ServeOptions): Server {
+  const stopWatching = watchDescriptors((isScarce) => {
+    server.admit(!isScarce);
+    onScarce?.(isScarce);
+  });
+  return {
+    ...server,
+    stop() {
+      stopWatching();
+      return server.stop();
+    },
+  };
 }

@@ -4,6 +4,8 @@ export interface Connection {
   readonly host: string | null;
   /** The path as it came, without the query. */
   readonly path: string;
+  /** The address of the other end; null when it is not known. */
+  readonly peer: () => string | null;
   /**
    * Lifts the server's own limit on quiet connections, for a call to an engine may be silent for minutes.
    * What it returns brings the limit back and is called when the call is over.
@@ -18,6 +20,8 @@ export interface ServeOptions {
   /** A connection that sends and receives nothing for this long is closed, unless a call allows silence. */
   readonly quietSeconds: number;
   readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
+  /** Told when file descriptors run short, so that new connections are turned away, and when no longer. */
+  readonly onScarce?: (isScarce: boolean) => void;
 }
 
 /** A listening server. */
@@ -27,4 +31,6 @@ export interface Server {
   readonly stop: () => Promise<void>;
   /** Closes every connection now. */
   readonly close: () => void;
+  /** Turns new connections away, or takes them again. Requests under way go on; idle connections may be closed. */
+  readonly admit: (newConnections: boolean) => void;
 }

@@ -9,7 +9,7 @@ import { BrokenForm } from "../lib/multipart-scanner.ts";
 import { multipartType } from "./multipart-boundary.ts";
 
 export interface UploadOptions {
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: AsyncIterable<Uint8Array> & { readonly maxBytes: number };
   readonly boundary: string;
   /** The model to ask for by the client's word; undefined leaves it to the server. */
   readonly modelFor: (word: string | undefined) => Promise<string | undefined>;
@@ -55,6 +55,7 @@ export function openTranscriptionUpload(options: UploadOptions): TranscriptionUp
 
   return {
     contentType: multipartType(boundary),
+    maxBytes: body.maxBytes,
     form,
     model: () => model,
     async begin() {

@@ -1,5 +1,11 @@
-import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
+import type { HttpChunk, HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
 import { fitsDeclared, readBodyText } from "./read-body-text.ts";
+
+/**
+ * Longest piece of a body. Bun gathers what nobody reads, and gives a megabyte or more of it at once: translated in one
+ * go, that would be several in memory for each client that reads slowly.
+ */
+const PIECE_BYTES = 65_536;
 
 /** The HTTP client of Bun. */
 export function createFetchClient(): HttpClient {
@@ -24,9 +30,23 @@ async function send({ url, method, headers, body, signal }: HttpRequest): Promis
 
 function toHttpResponse(response: Response): HttpResponse {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  const next = () => {
+  /** What was read and not given yet. */
+  let rest: Uint8Array | undefined;
+  const giveFirstPiece = (chunk: HttpChunk): HttpChunk => {
+    const { value } = chunk;
+    if (value === undefined || value.length <= PIECE_BYTES) return chunk;
+    rest = value.subarray(PIECE_BYTES);
+    return { done: false, value: value.subarray(0, PIECE_BYTES) };
+  };
+  const next = (): Promise<HttpChunk> => {
+    if (rest !== undefined) {
+      const value = rest;
+      rest = undefined;
+      return Promise.resolve(giveFirstPiece({ done: false, value }));
+    }
     reader ??= response.body?.getReader();
-    return reader === undefined ? Promise.resolve({ done: true }) : reader.read();
+    if (reader === undefined) return Promise.resolve({ done: true, value: undefined });
+    return reader.read().then(giveFirstPiece);
   };
   const header = (name: string) => response.headers.get(name) ?? undefined;
   return {
@@ -38,6 +58,7 @@ function toHttpResponse(response: Response): HttpResponse {
         ? response.text()
         : readBodyText(next, maxBytes),
     cancel() {
+      rest = undefined;
       const cancelled = reader === undefined ? response.body?.cancel() : reader.cancel();
       // The body may have failed or ended already: either way there is nothing left to give up.
       cancelled?.catch(() => {});

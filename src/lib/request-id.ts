@@ -15,3 +15,12 @@ export function createRequestIds(): (nowMs: number) => string {
 
 /** Five base-36 digits: 60 million ids in one millisecond. */
 const COUNTER_LIMIT = 36 ** 5;
+
+/** Process and counter follow the time. */
+const ID = /^req_([0-9a-z]{6,9})[0-9A-Za-z]{8}[0-9a-z]{5}$/;
+
+/** When the request of an id came, in Unix milliseconds; undefined when the id is none of ours. */
+export function timeOfRequestId(id: string): number | undefined {
+  const time = ID.exec(id)?.[1];
+  return time === undefined ? undefined : Number.parseInt(time, 36);
+}

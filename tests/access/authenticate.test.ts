@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type ApiKey, type ApiKeyRow, toApiKey } from "../../src/access/api-key.ts";
-import { authenticate } from "../../src/access/authenticate.ts";
+import { createAuthenticate } from "../../src/access/authenticate.ts";
+import { type ApiKey, type ApiKeyRow, toApiKey } from "../../src/access/keys/api-key.ts";
+import type { KeyCaller } from "../../src/core/caller.ts";
 
 const KEY = "sk-0123456789abcdefghijklmnop";
 const OTHER_KEY = "sk-zyxwvutsrqponmlkjihgfedcba";
@@ -11,6 +12,8 @@ const row: ApiKeyRow = {
   name: "one",
   keyHash: "hash",
   lastFour: "mnop",
+  previousKeyHash: null,
+  previousExpiresAt: null,
   state: "active",
   ownerId: "usr_1",
   assistantId: null,
@@ -26,13 +29,18 @@ const row: ApiKeyRow = {
   createdAt: new Date(NOW),
   lastUsedAt: null,
   changeSeq: 1,
+  ownerRole: "user",
+  isOwnerDisabled: false,
 };
 
 /** Stands in for the table: keys by their text. Counts what it is asked, which hostile credentials are not to reach. */
 function keysOf(entries: Record<string, ApiKey>) {
   const asked: string[] = [];
+  const used: [keyId: string, now: number][] = [];
   return {
     asked,
+    used,
+    noteUse: (keyId: string, now: number) => void used.push([keyId, now]),
     find(text: string): ApiKey | undefined {
       asked.push(text);
       return entries[text];
@@ -46,12 +54,29 @@ const known = (changes: Partial<ApiKeyRow> = {}) =>
     [OTHER_KEY]: toApiKey({ ...row, id: "key_2" }),
   });
 
-const call = (headers: Record<string, string>, keys = known()) =>
-  authenticate(new Headers(headers), keys, NOW);
+const call = (
+  headers: Record<string, string>,
+  keys = known(),
+  address: string | null = "192.0.2.1",
+) =>
+  createAuthenticate({ keys, sessions: { find: async () => undefined } })("caller", {
+    method: "POST",
+    headers: new Headers(headers),
+    address: () => address,
+    now: NOW,
+  }) as KeyCaller;
 
 describe("authentication", () => {
   it("takes a key as Bearer, in any case of the scheme, or as x-api-key", () => {
-    const caller = { kind: "key", keyId: "key_1", ownerId: "usr_1", passthrough: true };
+    const caller = {
+      kind: "key",
+      keyId: "key_1",
+      ownerId: "usr_1",
+      role: "user",
+      passthrough: true,
+      limits: null,
+      isRestricted: false,
+    };
     expect(call({ authorization: `Bearer ${KEY}` })).toEqual(caller);
     expect(call({ authorization: `bEaReR  ${KEY}` })).toEqual(caller);
     expect(call({ "x-api-key": KEY })).toEqual(caller);
@@ -101,4 +126,67 @@ describe("authentication", () => {
     expect(() => call(headers, known({ expiresAt: new Date(NOW) }))).toThrow(/expired/);
     expect(call(headers, known({ expiresAt: new Date(NOW + 1) })).keyId).toBe("key_1");
   });
+
+  it("knows a key at once, and waits where it has to be asked for", async () => {
+    const headers = { authorization: `Bearer ${KEY}` };
+    expect(call(headers)).not.toBeInstanceOf(Promise);
+    const known = toApiKey(row);
+    const asking = (key: ApiKey | undefined) =>
+      createAuthenticate({
+        keys: { find: async () => key, noteUse: () => undefined },
+        sessions: { find: async () => undefined },
+      });
+    const credentials = {
+      method: "POST",
+      headers: new Headers(headers),
+      address: () => "192.0.2.1",
+      now: NOW,
+    };
+    expect(await asking(known)("caller", credentials)).toBe(known.caller);
+    await expect(asking(undefined)("caller", credentials)).rejects.toMatchObject({
+      code: "invalid_api_key",
+    });
+    await expect(asking(known)("session", credentials)).rejects.toMatchObject({
+      code: "insufficient_permission",
+    });
+  });
+
+  it("notes the use of a key that is let in, and of no other", () => {
+    const headers = { authorization: `Bearer ${KEY}` };
+    const keys = known();
+    call(headers, keys);
+    expect(keys.used).toEqual([["key_1", NOW]]);
+    for (const refused of [
+      known({ state: "inactive" }),
+      known({ isOwnerDisabled: true }),
+      known({ expiresAt: new Date(NOW) }),
+      known({ ipAllow: ["10.0.0.0/8"] }),
+    ]) {
+      expect(() => call(headers, refused)).toThrow();
+      expect(refused.used).toEqual([]);
+    }
+  });
+
+  it.each([
+    ["10.0.0.0/8", "10.1.2.3", "192.0.2.1"],
+    ["10.0.0.0/8", "::ffff:10.1.2.3", "::ffff:192.0.2.1"],
+    ["::ffff:10.0.0.0/104", "10.1.2.3", "192.0.2.1"],
+    ["fd00::/8", "fd00::1", "fe80::1"],
+    ["::1", "::1", null],
+    ["0.0.0.0/0", "192.0.2.1", null],
+  ])(
+    "lets a key for %s in from %s, and not from %s, whichever header carries it",
+    (range, inside, outside) => {
+      for (const headers of [{ authorization: `Bearer ${KEY}` }, { "x-api-key": KEY }] as Record<
+        string,
+        string
+      >[]) {
+        const keys = known({ ipAllow: ["198.51.100.7", range] });
+        expect(call(headers, keys, inside).keyId).toBe("key_1");
+        expect(() => call(headers, keys, outside)).toThrow(
+          expect.objectContaining({ code: "ip_denied", status: 403 }),
+        );
+      }
+    },
+  );
 });

@@ -1,12 +1,15 @@
-import { asc, sql } from "drizzle-orm";
+import { verify } from "@node-rs/argon2";
+import { asc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { firstStart } from "../../src/access/first-start.ts";
 import type { Database } from "../../src/db/database.ts";
-import { apiKeys } from "../../src/db/tables/api-keys.ts";
+import { apiKeys, deletedApiKeys } from "../../src/db/tables/api-keys.ts";
+import { auditLog } from "../../src/db/tables/audit-log.ts";
 import { users } from "../../src/db/tables/users.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 import { hashApiKey } from "../support/test-keys.ts";
 
+const ADMIN_PASSWORD = "the operator's own password";
 const BOOTSTRAP_API_KEY = "sk-of-the-operator-0123456789";
 const DEV_API_KEY = "sk-of-the-developer-0123456789";
 let database: Database;
@@ -15,11 +18,14 @@ beforeAll(async () => {
   database = await openTestDatabase();
 });
 
-beforeEach(() => database.db.execute(sql`truncate users, change_counters cascade`));
+beforeEach(() =>
+  database.db.execute(sql`truncate users, change_counters, deleted_api_keys cascade`),
+);
 
 afterAll(() => database.close());
 
 interface Given {
+  ADMIN_PASSWORD?: string;
   BOOTSTRAP_API_KEY?: string;
   BOOTSTRAP_API_KEY_PASSTHROUGH?: boolean;
   DEV_API_KEY?: string;
@@ -29,6 +35,7 @@ const start = (settings: Given = {}) =>
   firstStart({
     database,
     settings: {
+      ADMIN_PASSWORD: undefined,
       BOOTSTRAP_API_KEY: undefined,
       BOOTSTRAP_API_KEY_PASSTHROUGH: false,
       DEV_API_KEY: undefined,
@@ -39,13 +46,20 @@ const start = (settings: Given = {}) =>
 
 const keys = () => database.db.select().from(apiKeys).orderBy(asc(apiKeys.createdAt));
 
+const readAdmin = async () => {
+  const [admin, ...others] = await database.db.select().from(users);
+  expect(others).toEqual([]);
+  return admin;
+};
+const isPassword = async (password: string) =>
+  verify((await readAdmin())?.passwordHash ?? "", password);
+
 describe("the first start", () => {
-  it("makes an administrator who cannot log in yet, and issues one key that is shown once", async () => {
+  it("makes an administrator and issues one key that is shown once", async () => {
     const { issuedKey } = await start();
     expect(issuedKey).toMatch(/^sk-[0-9A-Za-z]{43}$/);
-    const [admin, ...others] = await database.db.select().from(users);
-    expect(others).toEqual([]);
-    expect(admin).toMatchObject({ username: "admin", role: "admin", passwordHash: null });
+    const admin = await readAdmin();
+    expect(admin).toMatchObject({ username: "admin", role: "admin", state: "active" });
     expect(admin?.id).toMatch(/^usr_[0-9A-Za-z]{22}$/);
     const [key] = await keys();
     expect(key).toMatchObject({
@@ -63,6 +77,43 @@ describe("the first start", () => {
     });
     expect(key?.id).toMatch(/^key_[0-9A-Za-z]{22}$/);
     expect(JSON.stringify(key)).not.toContain(issuedKey);
+    const entries = await database.db.select().from(auditLog);
+    expect(entries.at(-1)).toMatchObject({
+      action: "user.create",
+      via: "service",
+      actorId: null,
+      targetId: admin?.id,
+    });
+  });
+
+  it("makes up the administrator's password, which is shown once and has to be changed", async () => {
+    const { adminPassword = "" } = await start();
+    expect(adminPassword).toMatch(/^[0-9A-Za-z]{20,}$/);
+    expect(await isPassword(adminPassword)).toBe(true);
+    expect(await readAdmin()).toMatchObject({ mustChangePassword: true });
+    expect((await readAdmin())?.passwordHash).not.toContain(adminPassword);
+  });
+
+  it("takes the password of ADMIN_PASSWORD as it is, in force, and shows none", async () => {
+    expect(await start({ ADMIN_PASSWORD })).not.toHaveProperty("adminPassword");
+    expect(await isPassword(ADMIN_PASSWORD)).toBe(true);
+    expect(await readAdmin()).toMatchObject({ mustChangePassword: false });
+  });
+
+  it("changes no password that is there, whatever ADMIN_PASSWORD says later", async () => {
+    await start({ ADMIN_PASSWORD });
+    const before = await readAdmin();
+    expect(await start({ ADMIN_PASSWORD: "another password" })).toEqual({});
+    expect(await start()).toEqual({});
+    expect(await readAdmin()).toEqual(before);
+  });
+
+  it("gives a password to the administrator of a release that knew none", async () => {
+    await start({ ADMIN_PASSWORD });
+    await database.db.update(users).set({ passwordHash: null }).where(eq(users.username, "admin"));
+    const { adminPassword = "", issuedKey } = await start();
+    expect(issuedKey).toBeUndefined();
+    expect(await isPassword(adminPassword)).toBe(true);
   });
 
   it("is done once: later starts issue nothing and change nothing", async () => {
@@ -75,11 +126,14 @@ describe("the first start", () => {
   it("is done once when three replicas start at once", async () => {
     const answers = await Promise.all([start(), start(), start()]);
     expect(answers.filter(({ issuedKey }) => issuedKey !== undefined)).toHaveLength(1);
+    const [password, ...others] = answers.flatMap(({ adminPassword }) => adminPassword ?? []);
+    expect(others).toEqual([]);
+    expect(await isPassword(password ?? "")).toBe(true);
     expect(await keys()).toHaveLength(1);
   });
 
   it("makes the key of BOOTSTRAP_API_KEY instead, once", async () => {
-    expect(await start({ BOOTSTRAP_API_KEY })).toEqual({});
+    expect(await start({ BOOTSTRAP_API_KEY })).not.toHaveProperty("issuedKey");
     await start({ BOOTSTRAP_API_KEY });
     expect((await keys()).map(({ name, keyHash }) => [name, keyHash])).toEqual([
       ["bootstrap", hashApiKey(BOOTSTRAP_API_KEY)],
@@ -111,6 +165,17 @@ describe("the first start", () => {
       keyHash: hashApiKey(`${DEV_API_KEY}-next`),
     });
     expect(second?.changeSeq).toBeGreaterThan(first?.changeSeq ?? 0);
+  });
+
+  it("makes the developer's key anew when it was deleted, and no note says that it is gone", async () => {
+    for (let run = 0; run < 2; run += 1) {
+      await start({ DEV_API_KEY });
+      const [key] = await keys();
+      expect(key?.name).toBe("dev");
+      expect(await database.db.select().from(deletedApiKeys)).toEqual([]);
+      await database.db.insert(deletedApiKeys).values({ id: key?.id ?? "", changeSeq: 100 });
+      await database.db.delete(apiKeys);
+    }
   });
 
   it("leaves a key alone that the developer's run happens to share", async () => {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openInstallation } from "../../src/access/open-installation.ts";
 import { openSecret } from "../../src/access/secret.ts";
 import type { Database } from "../../src/db/database.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { StartRefusal } from "../../src/lib/start-refusal.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 
@@ -64,12 +65,12 @@ describe("the installation", () => {
   it("remembers its first start, and refuses a replica whose secret differs, naming APP_SECRET", async () => {
     const secret = await openSecret({ APP_SECRET, DATA_DIR: folder });
     const [first, again] = [
-      await openInstallation(database, secret),
-      await openInstallation(database, secret),
+      await openInstallation(database, secret, systemClock),
+      await openInstallation(database, secret, systemClock),
     ];
     expect(again).toEqual(first);
     expect(Math.abs(first.installedAt - Date.now())).toBeLessThan(60_000);
     const other = await openSecret({ APP_SECRET: "another secret, too", DATA_DIR: folder });
-    await expect(openInstallation(database, other)).rejects.toThrow(/APP_SECRET/);
+    await expect(openInstallation(database, other, systemClock)).rejects.toThrow(/APP_SECRET/);
   });
 });

@@ -150,7 +150,9 @@ describe("A call that embeds", () => {
         ? [400, { error: { message: "encoding_format must be float" } }]
         : VECTOR,
     );
-    expect(await embeddings.embed(REQUEST, "m", never())).toMatchObject({ vectors: [[1, 2]] });
+    expect(await embeddings.embed(REQUEST, "m", { signal: never() })).toMatchObject({
+      vectors: [[1, 2]],
+    });
     expect(asked.map(({ body }) => body["encoding_format"])).toEqual(["base64", "float"]);
   });
 
@@ -163,7 +165,7 @@ describe("A call that embeds", () => {
       options: { num_ctx: 1 },
       truncate: true,
     };
-    await embeddings.embed({ ...REQUEST, extra }, "m", never());
+    await embeddings.embed({ ...REQUEST, extra }, "m", { signal: never() });
     const body = { model: "m", input: "hello", encoding_format: "base64" };
     expect(asked[0]?.body).toEqual({ ...body, user: "u", truncate: true });
   });
@@ -181,7 +183,7 @@ describe("A call that embeds", () => {
         const upstream = dedicatedUpstream(server, upstreamAt("http://127.0.0.1:1"));
         if (upstream === undefined) throw new Error("no server");
         const options = { kind: "vllm", isDedicated: true, defaultModel: "m" } as const;
-        await createEmbeddings({ ...options, upstream }).embed(REQUEST, "m", never());
+        await createEmbeddings({ ...options, upstream }).embed(REQUEST, "m", { signal: never() });
         expect(asked).toMatchObject([{ path: "/v1/embeddings" }]);
         expect(asked[0]?.key).toBe(apiKey && `Bearer ${apiKey}`);
       }
@@ -191,7 +193,7 @@ describe("A call that embeds", () => {
   it("tells of an overlong input in the one code for it", async () => {
     const message = `This model's maximum context length is 512 tokens. However, you requested 900 tokens in the input for embedding generation. ${ENGINE_KEY}`;
     const { embeddings } = await openEngine(() => [400, { error: { message } }]);
-    const error = await serviceErrorOf(embeddings.embed(REQUEST, "m", never()));
+    const error = await serviceErrorOf(embeddings.embed(REQUEST, "m", { signal: never() }));
     expect(error).toMatchObject({ code: "context_length_exceeded", param: "input" });
     expect(error.message).not.toContain(ENGINE_KEY);
   });

@@ -55,13 +55,28 @@ describe("migrations at start", () => {
     await migrate(database);
     expect(made).toEqual(await tables(database));
     expect(made).toEqual([
+      "alert_suppressions",
       "api_keys",
+      "audit_log",
+      "bi_keys",
       "change_counters",
       "deleted_api_keys",
       "installation",
       "journal_checkpoints",
+      "latency_hours",
+      "limit_refusals",
+      "login_failures",
+      "outbox_events",
+      "sessions",
+      "uploaded_license",
+      "usage_days",
+      "usage_hours",
+      "usage_months",
       "usage_records",
+      "usage_records_other",
+      "usage_slots",
       "users",
+      "watched_files",
     ]);
   });
 

@@ -8,6 +8,7 @@ import { answerChat } from "../../src/gateway/answer-chat.ts";
 import type { UsageRecord, UsageStart } from "../../src/gateway/usage-record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { chatRequest, collect, MODEL, textOf } from "../backends/support.ts";
+import { noLimits } from "../support/no-limits.ts";
 import { silentLog } from "../support/usage-journal.ts";
 
 type Behaviour = (request: ChatRequest, model: Model) => Promise<ChatEvents>;
@@ -82,11 +83,20 @@ async function call(request: Partial<ChatRequest>, configured: readonly string[]
   const gateway = {
     models,
     journal,
+    limits: noLimits,
     clock: systemClock,
     defaultMaxOutputTokens: 512,
     fallbacks: configured,
   };
-  const caller = { kind: "key", keyId: "key_1", ownerId: "usr_1", passthrough: false } as const;
+  const caller = {
+    kind: "key",
+    keyId: "key_1",
+    ownerId: "usr_1",
+    role: "user",
+    passthrough: false,
+    limits: null,
+    isRestricted: false,
+  } as const;
   const { signal } = client;
   const reply = await answerChat(
     gateway,

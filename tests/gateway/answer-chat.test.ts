@@ -7,6 +7,7 @@ import { answerChat } from "../../src/gateway/answer-chat.ts";
 import type { UsageRecord } from "../../src/gateway/usage-record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { chatRequest, startRawServer, upstreamAt } from "../backends/support.ts";
+import { noLimits } from "../support/no-limits.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 import { silentLog } from "../support/usage-journal.ts";
 
@@ -30,7 +31,15 @@ afterEach(() => {
 });
 afterAll(() => simulator.stop());
 
-const caller: Caller = { kind: "key", keyId: "key_1", ownerId: "usr_1", passthrough: false };
+const caller: Caller = {
+  kind: "key",
+  keyId: "key_1",
+  ownerId: "usr_1",
+  role: "user",
+  passthrough: false,
+  limits: null,
+  isRestricted: false,
+};
 
 /** Starts a call whose usage goes to `rows`. */
 async function start(request: ChatRequest, signal: AbortSignal, resolve = models.resolve) {
@@ -42,6 +51,7 @@ async function start(request: ChatRequest, signal: AbortSignal, resolve = models
   const gateway = {
     models: { ...models, resolve },
     journal,
+    limits: noLimits,
     clock: systemClock,
     defaultMaxOutputTokens: 8_192,
   };

@@ -23,17 +23,17 @@ describe("the log of failed calls", () => {
           backend: "openai",
           model: "gpt-4.1",
           code: "upstream_error",
-          upstreamStatus: 401,
-          requestId: "req_1",
+          upstream_status: 401,
+          request_id: "req_1",
         },
         "The key was refused.",
       ],
-      [expect.objectContaining({ upstreamStatus: 529 }), "It is overloaded."],
+      [expect.objectContaining({ upstream_status: 529 }), "It is overloaded."],
     ]);
     now = 60_000;
     failures.note(target, refused, "req_4");
     expect(lines.at(-1)).toEqual([
-      expect.objectContaining({ requestId: "req_4", failuresSinceLastLine: 1 }),
+      expect.objectContaining({ request_id: "req_4", failures_since_last_line: 1 }),
       "The key was refused.",
     ]);
   });

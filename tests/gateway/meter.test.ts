@@ -10,6 +10,7 @@ const start: ChatEvent = { type: "start" };
 function call(close: (record: UsageRecord) => Promise<void> | undefined = () => undefined) {
   const records: UsageRecord[] = [];
   const progress: number[] = [];
+  const settled: number[] = [];
   const time = { now: 1_000 };
   const controller = new AbortController();
   const metered: MeteredCall = {
@@ -30,8 +31,9 @@ function call(close: (record: UsageRecord) => Promise<void> | undefined = () => 
     },
     clock: { now: () => time.now },
     signal: controller.signal,
+    settle: (tokens) => settled.push(tokens),
   };
-  return { metered, records, progress, time, controller };
+  return { metered, records, progress, settled, time, controller };
 }
 
 async function* source(...batches: ChatEvent[][]): ChatEvents {

@@ -3,6 +3,7 @@ import { ServiceError } from "../../src/core/service-error.ts";
 import { createOpenCalls } from "../../src/gateway/open-calls.ts";
 
 const TIMEOUT_MS = 60_000;
+const never = () => new AbortController().signal;
 
 describe("An open call", () => {
   it("is aborted when its client leaves, also when that was before it was opened", () => {
@@ -35,5 +36,19 @@ describe("An open call", () => {
     expect(over.signal.aborted).toBe(false);
     expect(open.signal.reason).toBe(reason);
     open.close();
+  });
+
+  it("counts as a stream from its beginning as one to its end, and once", () => {
+    const calls = createOpenCalls(TIMEOUT_MS);
+    const [plain, stream] = [calls.open(never()), calls.open(never())];
+    expect([calls.count(), calls.streams()]).toEqual([2, 0]);
+    stream.beginStream();
+    stream.beginStream();
+    expect([calls.count(), calls.streams()]).toEqual([2, 1]);
+    stream.close();
+    stream.close();
+    stream.beginStream();
+    expect([calls.count(), calls.streams()]).toEqual([1, 0]);
+    plain.close();
   });
 });

@@ -117,11 +117,24 @@ describe("4.6 GET /v1/openapi.json", () => {
     for (const [where, , { summary, tags, responses = {} }] of operations) {
       expect(summary, where).toBeTruthy();
       expect(tags, where).toHaveLength(1);
-      expect(Object.keys(responses), where).toContain("200");
+      const statuses = Object.keys(responses);
+      expect(statuses.includes("200") || statuses.includes("201"), where).toBe(true);
       for (const [status, { description }] of Object.entries(responses)) {
         expect(status, where).toMatch(/^[2-5]\d\d$/);
         expect(description, `${where} ${status}`).toBeTruthy();
       }
+    }
+  });
+
+  it("says of every operation with a JSON body how the body may be refused", () => {
+    const withBody = operations.filter(
+      ([, , { requestBody }]) =>
+        requestBody !== undefined && "application/json" in (requestBody["content"] as Json),
+    );
+    expect(withBody.length).toBeGreaterThan(5);
+    for (const [where, , { responses }] of withBody) {
+      const statuses = Object.keys(responses ?? {});
+      expect(statuses, where).toEqual(expect.arrayContaining(["400", "408", "413", "415"]));
     }
   });
 

@@ -1,23 +1,35 @@
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { chatErrorForm } from "../../src/http/error-response.ts";
+import { RequestLine } from "../../src/http/request-line.ts";
 import { createRouter } from "../../src/http/router.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
 
-const definition = { method: "get", path: "/fails", responses: {} } as const;
+const definition = { method: "get", path: "/fails", access: "open", responses: {} } as const;
 
 /** Calls a route that throws; returns the answer and the lines of the log. */
 async function callFailing(thrown: unknown, signal?: AbortSignal) {
   const lines: string[] = [];
-  const router = createRouter(chatErrorForm);
+  const log = createLog("info", { write: (line) => void lines.push(line) });
+  const router = createRouter(chatErrorForm, {
+    authenticate: () => undefined as never,
+    clock: systemClock,
+  });
   router.add(definition, () => Promise.reject(thrown));
   const response = await router.hono.fetch(
     new Request("http://gateway/fails", signal === undefined ? {} : { signal }),
     {
       requestId: "req_1",
       arrivedAt: 0,
+      address: () => null,
+      isHttps: () => false,
       allowSilence: () => () => undefined,
-      log: createLog("info", { write: (line) => void lines.push(line) }),
+      log,
+      line: new RequestLine(
+        { log, requestId: "req_1", method: "GET", path: "/fails", client: null },
+        () => undefined,
+      ),
     },
   );
   return { response, lines: lines.map((line) => JSON.parse(line)) };
@@ -31,7 +43,7 @@ describe("A route that fails", () => {
     expect(lines).toEqual([
       expect.objectContaining({
         level: "error",
-        requestId: "req_1",
+        request_id: "req_1",
         err: expect.objectContaining({ type: "TypeError", message: "x is undefined" }),
       }),
     ]);

@@ -86,6 +86,50 @@ describe("a server that is told to stop", () => {
   });
 });
 
+describe("a server that turns new connections away", () => {
+  it("goes on with the answers under way, and takes connections again when it may", async () => {
+    const answering: ReadableStreamDefaultController<Uint8Array>[] = [];
+    const server = await serve({
+      host: "127.0.0.1",
+      port: 0,
+      quietSeconds: 30,
+      fetch: (request) =>
+        new URL(request.url).pathname === "/stream"
+          ? new Response(new ReadableStream({ start: (stream) => void answering.push(stream) }))
+          : new Response("ok"),
+    });
+    const say = (text: string) => answering[0]?.enqueue(new TextEncoder().encode(text));
+    const reader = await openRawClient(server.port);
+    reader.send(rawRequest("GET", "/stream", {}));
+    await expect.poll(() => answering.length).toBe(1);
+    say("one");
+    await reader.readUntil((received) => received.includes("one"));
+
+    server.admit(false);
+    const turnedAway = async () => {
+      const client = await openRawClient(server.port);
+      const late = new Promise((resolve) => setTimeout(() => resolve("late"), 1_000));
+      return (await Promise.race([client.closed, late])) !== "late";
+    };
+    await expect.poll(() => turnedAway().catch(() => true)).toBe(true);
+    say("two");
+    await reader.readUntil((received) => received.includes("two"));
+
+    server.admit(true);
+    const answered = async () => {
+      const client = await openRawClient(server.port);
+      client.send(rawRequest("GET", "/", {}));
+      return (await client.readResponse()).text;
+    };
+    await expect.poll(() => answered().catch(() => ""), { timeout: 10_000 }).toBe("ok");
+    say("three");
+    answering[0]?.close();
+    await reader.readUntil((received) => received.includes("three"));
+    await server.stop();
+    server.close();
+  });
+});
+
 describe("a quiet connection", () => {
   it("stays open while a call allows silence, and is closed some time after that call", async () => {
     const server = await serve({

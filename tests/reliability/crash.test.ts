@@ -8,7 +8,7 @@ const CYCLES = 5;
 const isFull = process.env["RELIABILITY_FULL"] === "1";
 vi.setConfig({ testTimeout: isFull ? 900_000 : 120_000 });
 
-const table = createCaseTable();
+const table = createCaseTable({ D01: `${CYCLES} kills under 100 requests/s` });
 noteLaterRoutes(table, ["D01"]);
 
 describe("a server that is killed under load", async () => {

@@ -21,7 +21,10 @@ const OPEN_PATHS = ["/v1/health", "/api/health", "/api/ready", "/v1/openapi.json
 const KEY = { authorization: `Bearer ${TEST_KEY}` };
 const JSON_TYPE = { "content-type": "application/json" };
 
-const table = createCaseTable();
+const table = createCaseTable({
+  H03: `${LIMIT_BYTES / 2 ** 20} MiB allowed, up to ${PUMPED_BYTES / 2 ** 20} MiB sent`,
+  H04: `${LIMIT_BYTES / 2 ** 20} MiB allowed, up to ${PUMPED_BYTES / 2 ** 20} MiB sent`,
+});
 const { shows, leavesOut } = table;
 noteLaterRoutes(table, ["H03", "H04"]);
 

@@ -28,7 +28,10 @@ const HEALTH_MS = 3_000;
 const HOSTILE_ARGUMENTS =
   '{"__proto__":{"stream":true,"n":5,"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":1.0}';
 
-const table = createCaseTable();
+const table = createCaseTable({
+  H05: "depths of 10,000 and 1,000,000",
+  H11: "10 GB behind 10 MB, ten codings",
+});
 const starting = startStages((engine) => ({ engine, models: MODELS }));
 noteLaterRoutes(table, ["H05", "H06", "H07", "H08", "H09", "H10", "H11", "H12"]);
 

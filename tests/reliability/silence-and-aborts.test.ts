@@ -45,7 +45,10 @@ const MODELS = [
   ...Object.keys(WINDOWS),
 ];
 
-const table = createCaseTable();
+const table = createCaseTable({
+  S05: `${IDLE_TIMEOUT_MS} ms of silence, each family and engine`,
+  S06: `${TRIES} calls a moment, family and engine`,
+});
 const relays = new Map<Engine, StoppableRelay>();
 const starting = startStages((engine) => ({
   engine,

@@ -14,13 +14,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { afterAll, beforeAll, describe, expect, vi } from "vitest";
 import { recordJson, scanRecords } from "../../src/gateway/journal/scan-records.ts";
 import { callGateway, chatBody } from "../support/call-gateway.ts";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
 import { readChatStream } from "../support/chat-stream.ts";
 import { expectCleanOutput, expectUnhurt } from "../support/engine-stage.ts";
 import { expectChatError } from "../support/expect-chat-error.ts";
+import { faultRandom } from "../support/fault-random.ts";
 import type { RawResponse } from "../support/raw-client.ts";
 import { openSeverableDatabase, type SeverableDatabase } from "../support/severable-database.ts";
 import { startGateway, startRefused, type TestGateway } from "../support/start-gateway.ts";
@@ -34,8 +35,14 @@ const JOURNALED_CALLS = 12;
 const DAMAGES = 2;
 const NO_POSTGRES = "left out: no PostgreSQL here";
 
-const table = createCaseTable();
+vi.setConfig({ testTimeout: 120_000 });
+const table = createCaseTable({
+  D06: "a journal on 4 MB",
+  D07: `${DAMAGES} damages to ${JOURNALED_CALLS} calls`,
+  D08: "two processes, one folder",
+});
 const { shows, leavesOut } = table;
+const random = faultRandom("damaged journals");
 noteLaterRoutes(table, ["D06"]);
 const mayMount = spawnSync("unshare", ["-m", "true"]).status === 0;
 const database = await openSeverableDatabase();
@@ -249,7 +256,7 @@ function tornJournal(severable: SeverableDatabase): void {
       for (let index = 0; index < DAMAGES; index += 1) {
         let wanted: string[] = [];
         const { outcomes, kept, output } = await replay(`flip-${index}`, (bytes) => {
-          const at = Math.floor(Math.random() * bytes.length);
+          const at = Math.floor(random() * bytes.length);
           const damaged = Buffer.from(bytes);
           damaged[at] = (damaged[at] ?? 0) ^ 0x55;
           const hit = scanRecords(bytes).records.find(({ end }) => end > at);

@@ -35,7 +35,15 @@ const CUTS: readonly (readonly [string, number | "terminal"])[] = [
 ];
 const CASES = ["s01", "s02", "s03", "s04", "s09", "s11", "s12"];
 
-const table = createCaseTable();
+const table = createCaseTable({
+  S01: `${STREAMS} streams a family and engine`,
+  S02: `${STREAMS} streams a family and engine`,
+  S03: "each cut, each family and engine",
+  S04: "each cut, each family and engine",
+  S09: "each kind of garbage, each family and engine",
+  S11: "each family and engine",
+  S12: "each family and engine",
+});
 const starting = startStages((engine) => ({
   engine,
   models: CLIENT_FAMILIES.flatMap(({ name }) => CASES.map((id) => `${id}-${name}`)),

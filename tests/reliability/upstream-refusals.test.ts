@@ -55,7 +55,9 @@ const WAITS: Readonly<Record<number, string>> = {
   529: String(RETRY_AFTER_SECONDS),
 };
 
-const table = createCaseTable();
+const table = createCaseTable({
+  S10: "each status and failure, each family and engine, whole and streamed",
+});
 const fronts = new Map<Engine, TcpFault>();
 const starting = startStages((engine) => ({
   engine,

@@ -1,3 +1,4 @@
+import { appendFileSync } from "node:fs";
 import { afterAll, it } from "vitest";
 
 interface Row {
@@ -15,24 +16,42 @@ export interface CaseTable {
 
 const LATER_ROUTES = "mcp, webhook";
 
-/** Runs the cases of one file and prints at the end what was shown where. */
-export function createCaseTable(): CaseTable {
+/**
+ * Runs the cases of one file and prints at the end what was shown where. What no test result tells goes to the file
+ * that FAULT_REPORT names, for the fault suite.
+ *
+ * @param loads by the case's id: under what load it is shown here, for people.
+ */
+export function createCaseTable(loads: Readonly<Record<string, string>> = {}): CaseTable {
   const rows: Row[] = [];
   afterAll(() => {
-    const lines = [...rows]
-      .sort((one, other) => one.id.localeCompare(other.id))
-      .map(({ id, where, result }) => `${id.padEnd(5)} ${where.padEnd(52)} ${result}`);
+    const sorted = [...rows].sort((one, other) => one.id.localeCompare(other.id));
+    const lines = sorted.map(
+      ({ id, where, result }) => `${id.padEnd(5)} ${where.padEnd(52)} ${result}`,
+    );
     // biome-ignore lint/suspicious/noConsole: the table is what these tests are for
     console.info(`\n${lines.join("\n")}`);
+    // biome-ignore lint/style/noProcessEnv: the suite's own, not a setting of the program
+    const report = process.env["FAULT_REPORT"];
+    if (report === undefined) return;
+    const isRun = ({ result }: Row) => result === "passed" || result === "FAILED";
+    const facts = { loads, leftOut: sorted.filter((row) => !isRun(row)) };
+    appendFileSync(report, `${JSON.stringify(facts)}\n`);
   });
   return {
     shows(id, where, sentence, test) {
       const run = async () => {
+        const note = (result: string) => {
+          // A second try takes the first one's place.
+          const before = rows.findIndex((known) => known.id === id && known.where === where);
+          if (before >= 0 && rows[before]?.result === "FAILED") rows.splice(before, 1);
+          rows.push({ id, where, result });
+        };
         try {
           await test();
-          rows.push({ id, where, result: "passed" });
+          note("passed");
         } catch (thrown) {
-          rows.push({ id, where, result: "FAILED" });
+          note("FAILED");
           throw thrown;
         }
       };

@@ -16,6 +16,8 @@ export type Engine = (typeof ENGINES)[number];
 /** The gateway's key for the engine: seen by the engine, and by nobody else. */
 export const ENGINE_KEY = "canary-of-the-engine-5f2c9a7d41";
 
+const STAGE_PASSWORD = "password of the stage 8c1d";
+
 /** Where each engine takes chat calls. */
 export const CHAT_CALLS: Readonly<Record<Engine, string>> = {
   vllm: "/v1/chat/completions",
@@ -62,6 +64,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     LLM_BACKEND: engine,
     LLM_BASE_URL: (await options.addressOf?.(simulator)) ?? simulator.url,
     LLM_API_KEY: ENGINE_KEY,
+    // Else one is made up and printed among the lines of the log.
+    ADMIN_PASSWORD: STAGE_PASSWORD,
     ...settings,
     ...environment,
   });
@@ -109,7 +113,7 @@ export async function expectUnhurt(gateway: TestGateway): Promise<void> {
 export function expectCleanOutput(gateway: TestGateway): void {
   const output = gateway.output();
   expect(output).not.toMatch(/unhandled|uncaught/i);
-  for (const secret of [ENGINE_KEY, TEST_KEY]) expect(output).not.toContain(secret);
+  for (const secret of [ENGINE_KEY, TEST_KEY, STAGE_PASSWORD]) expect(output).not.toContain(secret);
 }
 
 /** The lines of its log that are errors. */

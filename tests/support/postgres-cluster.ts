@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
@@ -17,6 +17,13 @@ export interface PostgresCluster {
   readonly stop: (mode?: "fast" | "immediate") => Promise<void>;
   /** Stops it and removes its files. */
   readonly remove: () => Promise<void>;
+  /** The small disk: where the server finds it, and where others do while the server runs. */
+  readonly smallDisk: () => { readonly path: string; readonly seenFromOutside: string };
+}
+
+export interface PostgresClusterOptions {
+  /** Gives the server alone an empty disk of this size, beside its own files; gone when it stops. Needs root. */
+  readonly smallDiskMb?: number;
 }
 
 /** Folder of the server's programs, the newest installed; undefined where there is none. */
@@ -28,7 +35,9 @@ function findPostgresPrograms(): string | undefined {
 }
 
 /** Makes and starts a cluster; undefined, with a line that says so, where PostgreSQL is not installed. */
-export async function startPostgresCluster(): Promise<PostgresCluster | undefined> {
+export async function startPostgresCluster({
+  smallDiskMb,
+}: PostgresClusterOptions = {}): Promise<PostgresCluster | undefined> {
   const programs = findPostgresPrograms();
   if (programs === undefined) {
     // biome-ignore lint/suspicious/noConsole: says which tests are left out
@@ -38,13 +47,16 @@ export async function startPostgresCluster(): Promise<PostgresCluster | undefine
   const folder = mkdtempSync(join(tmpdir(), "postgres-"));
   const port = await freePort();
   const data = join(folder, "data");
+  const disk = join(folder, "disk");
   const program = (name: string, ...given: string[]) =>
-    runUnprivileged(join(programs, name), given, folder);
+    runUnprivileged([join(programs, name), ...given], folder);
   const cluster: PostgresCluster = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async start() {
       const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder}`;
-      await program("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start");
+      const ownDisk = smallDiskMb === undefined ? [] : withDisk(disk, smallDiskMb);
+      const start = ["-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start"];
+      await runUnprivileged([join(programs, "pg_ctl"), ...start], folder, ownDisk);
     },
     async stop(mode = "fast") {
       await program("pg_ctl", "-D", data, "-w", "-m", mode, "stop");
@@ -53,22 +65,35 @@ export async function startPostgresCluster(): Promise<PostgresCluster | undefine
       await cluster.stop("immediate").catch(() => undefined);
       await rm(folder, { recursive: true, force: true });
     },
+    smallDisk() {
+      const [pid = ""] = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
+      return { path: disk, seenFromOutside: `/proc/${pid}/root${disk}` };
+    },
   };
   if (isRoot()) await run("chown", ["postgres", folder]);
   chmodSync(folder, 0o700);
+  if (smallDiskMb !== undefined) mkdirSync(disk);
   await program("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync");
   await cluster.start();
   return cluster;
 }
 
 /** The server refuses to run as root. */
-async function runUnprivileged(command: string, given: string[], cwd: string): Promise<void> {
-  if (!isRoot()) {
-    await run(command, given, { cwd });
-    return;
-  }
-  const quoted = [command, ...given].map((word) => `'${word}'`).join(" ");
-  await run("su", ["postgres", "-c", quoted], { cwd });
+async function runUnprivileged(
+  command: readonly string[],
+  cwd: string,
+  through: readonly string[] = [],
+): Promise<void> {
+  const quoted = command.map((word) => `'${word}'`).join(" ");
+  const unprivileged = isRoot() ? ["su", "postgres", "-c", quoted] : command;
+  const [program = "", ...given] = [...through, ...unprivileged];
+  await run(program, given, { cwd });
+}
+
+/** The command that runs another where a disk of its own is mounted. */
+function withDisk(path: string, megabytes: number): readonly string[] {
+  const mount = `mount -t tmpfs -o size=${megabytes}m,mode=700 tmpfs "$0"`;
+  return ["unshare", "-m", "sh", "-c", `${mount} && chown postgres "$0" && exec "$@"`, path];
 }
 
 function isRoot(): boolean {

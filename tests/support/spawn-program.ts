@@ -13,15 +13,21 @@ export interface Program {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts a program of tests/support/programs on the runtime the tests run on. */
+/**
+ * Starts a program of tests/support/programs on the runtime the tests run on.
+ *
+ * @param through command that runs it in its own place, as `unshare` does.
+ */
 export function spawnProgram(
   name: string,
   args: readonly string[] = [],
   environment: Record<string, string> = {},
+  through: readonly string[] = [],
 ): Program {
   const file = fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
   const loader = process.versions["bun"] === undefined ? ["--import", LOADER] : [];
-  const child = spawn(process.execPath, [...loader, file, ...args], {
+  const [command = "", ...rest] = [...through, process.execPath, ...loader, file, ...args];
+  const child = spawn(command, rest, {
     // biome-ignore lint/style/noProcessEnv: a child needs the path and the home
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "pipe"],

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
 
 /** A key that every test gateway knows. */
 export const TEST_KEY = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz";
@@ -91,7 +92,7 @@ function spawnServer(
   const args = onBun ? ["src/main.ts"] : ["--import", "tsx", "src/main.ts"];
   const [command = "", ...rest] = [...through, process.execPath, ...args];
   return spawn(command, rest, {
-    env: { PATH: "/usr/bin:/bin", BUN_CONFIG_MAX_HTTP_REQUESTS: "65336", ...environment },
+    env: { PATH: "/usr/bin:/bin", ...BUN_SETTINGS, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }

@@ -26,7 +26,8 @@ export async function clearUsageRows(settings: StoreSettings): Promise<void> {
   });
 }
 
-async function withStore<Result>(
+/** Works on the database of a server that has stopped. */
+export async function withStore<Result>(
   settings: StoreSettings,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
+import type { Limits } from "../../src/access/limits/limits.ts";
 import { connect } from "../../src/db/connect.ts";
 import type { Database } from "../../src/db/database.ts";
 import {
@@ -13,6 +14,9 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
 
 export const silentLog = createLog("silent");
+
+/** For a journal whose lost calls nobody counts. */
+export const uncounted: Pick<Limits, "settleLost"> = { settleLost: (_calls, store) => store() };
 
 /** A folder for journals, and the removal of it. */
 export function journalRoot(): { readonly root: string; readonly remove: () => void } {
@@ -42,7 +46,13 @@ export function openTestJournal(
     INSTANCE_ID: "test",
     DB_POOL_WAIT_MS: 2_000,
   };
-  return openUsageJournal({ settings, database, log: silentLog, clock: systemClock });
+  return openUsageJournal({
+    settings,
+    database,
+    limits: uncounted,
+    log: silentLog,
+    clock: systemClock,
+  });
 }
 
 export function usageStart(id: string): UsageStart {

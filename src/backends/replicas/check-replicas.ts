@@ -1,4 +1,5 @@
 import type { HttpClient, HttpResponse } from "../../lib/http-client.ts";
+import { limitSignal } from "../../lib/limit-signal.ts";
 import { isUnconnected } from "../connection-error.ts";
 import type { Replica } from "./replica.ts";
 import type { ReplicaCheck } from "./replica-checks.ts";
@@ -66,7 +67,7 @@ async function checkReplica(
   stopping: AbortSignal,
 ): Promise<boolean> {
   const { check, state } = options;
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(CHECK_TIMEOUT_MS)]);
+  const signal = limitSignal(stopping, CHECK_TIMEOUT_MS);
   const ask = (path: string) => askReplica(options, replica.address + path, signal);
   try {
     if (check.healthPath !== undefined) (await ask(check.healthPath)).cancel();

@@ -30,6 +30,9 @@ export const apiKeys = pgTable(
     /** HMAC-SHA256 of the secret, base64url, under a secret kept outside the database. */
     keyHash: text("key_hash").notNull().unique(),
     lastFour: text("last_four").notNull(),
+    /** The secret before the last rotation, which works until `previousExpiresAt`. */
+    previousKeyHash: text("previous_key_hash").unique(),
+    previousExpiresAt: moment("previous_expires_at"),
     state: text("state", { enum: ["active", "inactive"] })
       .notNull()
       .default("active"),

@@ -1,6 +1,8 @@
+import { sql } from "drizzle-orm";
 import {
   bigint,
   boolean,
+  date,
   index,
   integer,
   pgTable,
@@ -11,18 +13,21 @@ import {
 
 const count = (name: string) => bigint(name, { mode: "number" });
 
-/** One row per metered request. Bodies are never part of it. */
+const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"] as const;
+
+/**
+ * One row per metered request. Bodies are never part of it. The table is partitioned by UTC day of `started_at`, which
+ * drizzle cannot say: the migration does. So a day is dropped as a whole, and its space is free at once.
+ */
 export const usageRecords = pgTable(
   "usage_records",
   {
-    /** The request id: a row replayed from a journal is inserted once. */
-    id: text("id").primaryKey(),
+    /** The request id: a row replayed from a journal is inserted once, for it comes with the same start. */
+    id: text("id").notNull(),
     startedAt: timestamp("started_at", { withTimezone: true, precision: 3 }).notNull(),
     /** No reference: the rows of a deleted key stay. */
     keyId: text("key_id").notNull(),
-    channel: text("channel", {
-      enum: ["chat", "messages", "responses", "embeddings", "audio", "mcp"],
-    }).notNull(),
+    channel: text("channel", { enum: CHANNELS }).notNull(),
     model: text("model").notNull(),
     outcome: text("outcome", { enum: ["ok", "error", "aborted", "rate_limited"] }).notNull(),
     success: boolean("success").notNull(),
@@ -41,9 +46,129 @@ export const usageRecords = pgTable(
     toolName: text("tool_name"),
   },
   (table) => [
+    primaryKey({ columns: [table.id, table.startedAt] }),
     index("usage_records_started_at_index").on(table.startedAt),
     index("usage_records_key_id_started_at_index").on(table.keyId, table.startedAt),
+    index("usage_records_model_started_at_index").on(table.model, table.startedAt),
+    // What went wrong is looked for, and rare.
+    index("usage_records_outcome_started_at_index")
+      .on(table.outcome, table.startedAt)
+      .where(sql`${table.outcome} <> 'ok'`),
   ],
+);
+
+/** What is summed up of usage. */
+const sums = () => ({
+  requests: count("requests").notNull(),
+  /** Requests that were not answered: outcome `error` or `rate_limited`. */
+  failures: count("failures").notNull(),
+  /** Of these, those that the upstream refused as too many. */
+  rateLimited: count("rate_limited").notNull().default(0),
+  /** Requests whose client left. */
+  aborted: count("aborted").notNull().default(0),
+  /** The sum of all latencies. */
+  latencyMs: count("latency_ms").notNull().default(0),
+  inputTokens: count("input_tokens").notNull(),
+  outputTokens: count("output_tokens").notNull(),
+  cachedTokens: count("cached_tokens").notNull(),
+  reasoningTokens: count("reasoning_tokens").notNull(),
+});
+
+/** Usage by hour, key, model and channel. Fed only by rows really inserted, so that a replay adds nothing twice. */
+export const usageHours = pgTable(
+  "usage_hours",
+  {
+    /** Its beginning, UTC. */
+    hour: timestamp("hour", { withTimezone: true }).notNull(),
+    keyId: text("key_id").notNull(),
+    model: text("model").notNull(),
+    channel: text("channel", { enum: CHANNELS }).notNull(),
+    ...sums(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.hour, table.keyId, table.model, table.channel] }),
+    index("usage_hours_key_id_hour_index").on(table.keyId, table.hour),
+  ],
+);
+
+/** The same by day, for good: a report of a month reads some thousand rows, however many calls there were. */
+export const usageDays = pgTable(
+  "usage_days",
+  {
+    /** Its beginning, UTC. */
+    day: timestamp("day", { withTimezone: true }).notNull(),
+    keyId: text("key_id").notNull(),
+    model: text("model").notNull(),
+    channel: text("channel", { enum: CHANNELS }).notNull(),
+    ...sums(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.day, table.keyId, table.model, table.channel] }),
+    index("usage_days_key_id_day_index").on(table.keyId, table.day),
+  ],
+);
+
+/** The figures of the last day, by ten minutes and channel: a scrape adds up less than a thousand rows. */
+export const usageSlots = pgTable(
+  "usage_slots",
+  {
+    /** Its beginning, UTC. */
+    slot: timestamp("slot", { withTimezone: true }).notNull(),
+    channel: text("channel", { enum: CHANNELS }).notNull(),
+    /** Metered requests and those that a limit of their key refused. */
+    requests: count("requests").notNull(),
+    /** Outcome `error`. */
+    errors: count("errors").notNull(),
+    /** Outcome `rate_limited`, and the refusals of a key's limits. */
+    rateLimited: count("rate_limited").notNull(),
+    inputTokens: count("input_tokens").notNull(),
+    outputTokens: count("output_tokens").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.slot, table.channel] })],
+);
+
+/** How long metered requests took, as a histogram: percentiles come from it without a look at the rows. */
+export const latencyHours = pgTable(
+  "latency_hours",
+  {
+    /** Its beginning, UTC. */
+    hour: timestamp("hour", { withTimezone: true }).notNull(),
+    /** `round(50 * ln(1 + milliseconds))`: each is two hundredths wider than the one before. */
+    bucket: integer("bucket").notNull(),
+    requests: count("requests").notNull(),
+    /** The sum of the latencies in the bucket. */
+    latencyMs: count("latency_ms").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.hour, table.bucket] })],
+);
+
+/** Calls that a limit of their key refused. They have no usage row. */
+export const limitRefusals = pgTable(
+  "limit_refusals",
+  {
+    /** Its beginning, UTC. */
+    hour: timestamp("hour", { withTimezone: true }).notNull(),
+    keyId: text("key_id").notNull(),
+    channel: text("channel", { enum: CHANNELS }).notNull(),
+    /** The code that the caller was told, which names the limit. */
+    code: text("code").notNull(),
+    refusals: count("refusals").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.hour, table.keyId, table.channel, table.code] })],
+);
+
+/** What each key has used in each month: limits are counted from it, so it is never pruned. */
+export const usageMonths = pgTable(
+  "usage_months",
+  {
+    keyId: text("key_id").notNull(),
+    /** Its first day, UTC. */
+    month: date("month", { mode: "string" }).notNull(),
+    requests: count("requests").notNull(),
+    /** Input and output. */
+    tokens: count("tokens").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyId, table.month] })],
 );
 
 /** How far each journal's segments are in the database; moves in the transaction that inserts the rows. */

@@ -1,7 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Limits } from "../../access/limits/limits.ts";
 import type { Db } from "../../db/context.ts";
-import { toDatabaseError } from "../../db/database-error.ts";
+import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
 import type { Log } from "../../lib/log.ts";
 import { acquireProcessLock, ProcessLockHeldError } from "../../lib/process-lock.ts";
 import type { Aside } from "./aside.ts";
@@ -17,32 +18,54 @@ export interface Adoption {
   readonly own: string;
   readonly db: Db;
   readonly aside: Aside;
+  readonly limits: Pick<Limits, "settleLost">;
   readonly log: Log;
+}
+
+/** Why something was left for the next time, if anything was that may be adopted then. */
+export interface LeftJournals {
+  /** The database is away. */
+  readonly forDatabase: boolean;
+  /** Its process lives, or may live in another container. */
+  readonly forOwner: boolean;
 }
 
 /**
  * Replays and removes the journals of processes that are gone: of this replica's run before, or of another
  * replica that shares the folder. What fails stays for the next time.
  */
-export async function adoptJournals(adoption: Adoption): Promise<void> {
+export async function adoptJournals(adoption: Adoption): Promise<LeftJournals> {
+  let forDatabase = false;
+  let forOwner = false;
   for (const journal of await listJournals(adoption.root)) {
     if (journal === adoption.own) continue;
     try {
       await adopt(adoption, journal);
     } catch (thrown) {
-      if (thrown instanceof ProcessLockHeldError) continue;
+      if (thrown instanceof ProcessLockHeldError) {
+        forOwner = true;
+        continue;
+      }
+      if (isDatabaseAway(thrown)) forDatabase = true;
       const cause = toDatabaseError(thrown).message;
       adoption.log.warn({ journal, cause }, "a usage journal could not be replayed yet");
     }
   }
+  return { forDatabase, forOwner };
 }
 
-async function adopt({ root, db, aside, log }: Adoption, journal: string): Promise<void> {
+/** False when the files are at fault, which may be for good. */
+function isDatabaseAway(thrown: unknown): boolean {
+  const isOfFile = thrown instanceof Error && "path" in thrown;
+  return !isOfFile && isUnavailable(toDatabaseError(thrown));
+}
+
+async function adopt({ root, db, aside, limits, log }: Adoption, journal: string): Promise<void> {
   const path = join(root, journal);
   const lock = await acquireProcessLock(path);
   try {
     const segments = await listSegments(path);
-    const cutCalls = await replayJournal({ db, aside, journal, folder: path });
+    const cutCalls = await replayJournal({ db, aside, limits, journal, folder: path });
     for (const segment of segments) await rm(join(path, segmentName(segment)));
     await deleteCheckpoints(db, journal);
     if (segments.length > 0)

@@ -108,7 +108,7 @@ export class DirectInserts {
 
   #store(records: readonly string[]): Promise<void> {
     const { database, aside } = this.#options;
-    return database.ask((db) => storeRecords({ db, aside }, records, this.#checkpoint));
+    return database.askOwn((db) => storeRecords({ db, aside }, records, this.#checkpoint));
   }
 }
 

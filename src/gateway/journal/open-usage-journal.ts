@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Limits } from "../../access/limits/limits.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -21,9 +22,11 @@ const DRAIN_RETRY_MS = 200;
 export interface UsageJournalOptions {
   readonly settings: Pick<
     Settings,
-    "DATA_DIR" | "JOURNAL_DIR" | "JOURNAL_FSYNC" | "INSTANCE_ID" | "DB_POOL_WAIT_MS"
+    "DATA_DIR" | "JOURNAL_DIR" | "JOURNAL_FSYNC" | "INSTANCE_ID" | "DB_POOL_WAIT_MS" | "REDIS_URL"
   >;
   readonly database: Database;
+  /** What lost processes used is counted there. */
+  readonly limits: Pick<Limits, "settleLost">;
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -38,8 +41,12 @@ export interface OpenUsageJournal extends UsageJournal {
   readonly isRefusing: boolean;
   /** Settles when the journals of the time before are replayed, or must wait for the next try. Never rejects. */
   readonly adopted: Promise<void>;
+  /** Settles when that was done with the database there: what lost processes used is counted. Never rejects. */
+  readonly caughtUp: Promise<void>;
   /** Resolves when the database has every record closed so far. Rejects when it cannot be used now. */
   readonly flush: () => Promise<void>;
+  /** Resolves when every record written so far is on the disk's platter. Rejects when the disk refuses. */
+  readonly sync: () => Promise<void>;
   /**
    * Ends the journal within `limitMs`: brings what it has to the database and removes its folder; what the
    * database does not take by then is replayed by the next start. Never rejects.
@@ -82,7 +89,12 @@ export async function openUsageJournal(options: UsageJournalOptions): Promise<Op
       return writer.isRefusing;
     },
     adopted: adopting.first,
+    caughtUp: adopting.caughtUp,
     flush: () => flusher.flush(),
+    sync() {
+      writer.writePending();
+      return sync.settle();
+    },
     drain(limitMs) {
       draining ??= drain(parts, limitMs);
       return draining;
@@ -90,7 +102,12 @@ export async function openUsageJournal(options: UsageJournalOptions): Promise<Op
   };
 }
 
-async function buildParts({ settings, database, log }: UsageJournalOptions): Promise<Parts> {
+async function buildParts({
+  settings,
+  database,
+  limits,
+  log,
+}: UsageJournalOptions): Promise<Parts> {
   const root = resolve(settings.JOURNAL_DIR ?? join(settings.DATA_DIR, "journal"));
   const folder = await createJournalFolder(root, settings.INSTANCE_ID ?? "gateway");
   const journal = folder.name;
@@ -101,7 +118,9 @@ async function buildParts({ settings, database, log }: UsageJournalOptions): Pro
   const flusher = new Flusher({ journal, writer, db, aside, log });
   const waitMs = settings.DB_POOL_WAIT_MS;
   const direct = new DirectInserts({ journal, database, aside, waitMs, log });
-  const adopting = keepAdopting({ root, own: journal, db, aside, log });
+  // Without Redis it is the only one on its database; what its predecessor left has to be counted before it admits.
+  const isAlone = settings.REDIS_URL === undefined;
+  const adopting = keepAdopting({ root, own: journal, db, aside, limits, log }, isAlone);
   return { folder, database, writer, flusher, direct, sync, adopting, log };
 }
 

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Limits } from "../../access/limits/limits.ts";
 import type { Db } from "../../db/context.ts";
 import type { UsageRecord, UsageStart } from "../usage-record.ts";
 import type { Aside } from "./aside.ts";
@@ -9,7 +10,7 @@ import { MAX_RECORD_BYTES } from "./record-format.ts";
 import { type JournalRecord, recordJson, scanRecords } from "./scan-records.ts";
 import { SEGMENT_BYTES, segmentName } from "./segment.ts";
 import { storeRecords } from "./store-records.ts";
-import { readCheckpoints } from "./usage-store.ts";
+import { type Checkpoint, readCheckpoints } from "./usage-store.ts";
 
 const CUT_BATCH_RECORDS = 500;
 
@@ -24,6 +25,7 @@ export interface Progress {
 export interface Replay {
   readonly db: Db;
   readonly aside: Aside;
+  readonly limits: Pick<Limits, "settleLost">;
   readonly journal: string;
   readonly folder: string;
 }
@@ -38,7 +40,8 @@ interface Ledger {
 /**
  * Brings everything of a journal that nobody writes any more into the database: finished calls as they were
  * recorded, calls that were cut as errors with the tokens of their last progress. A segment counts up to its
- * first bad record; the rest is kept aside. Repeating it changes nothing. Rejects when the database is away.
+ * first bad record; the rest is kept aside. Repeating it changes nothing. What was used counts towards the limits of
+ * its keys. Rejects when the database is away.
  * Returns the number of cut calls.
  */
 export async function replayJournal(replay: Replay): Promise<number> {
@@ -64,11 +67,12 @@ async function replaySegment(
     const bytes = await readChunk(path, offset, chunk);
     if (bytes.length === 0) return;
     const scan = scanRecords(bytes);
-    const ends = noteRecords(bytes, scan.records, ledger);
+    // What the checkpoint has behind it is not given again: its rows may be past their retention and gone by now, and
+    // would be counted as new.
+    const ends = noteRecords({ bytes, records: scan.records, given: storedUntil - offset }, ledger);
     const byteOffset = offset + scan.soundBytes;
-    // A chunk that the checkpoint divides is given again whole: what the database has, it leaves as it is.
     if (byteOffset > storedUntil) {
-      await storeRecords(replay, ends, { journal, segment, byteOffset });
+      await storeLost(replay, ends, { journal, segment, byteOffset });
     }
     offset = byteOffset;
     if (scan.rest === "damaged" || scan.soundBytes === 0) {
@@ -79,12 +83,36 @@ async function replaySegment(
   }
 }
 
-/** Notes who began and who ended, and returns the finished records. */
-function noteRecords(bytes: Buffer, records: readonly JournalRecord[], ledger: Ledger): string[] {
+/** Brings records, given as their JSON, into the database and has the limits count them. */
+function storeLost(
+  replay: Replay,
+  records: readonly string[],
+  checkpoint: Checkpoint,
+): Promise<void> {
+  const calls = records.map((json) => {
+    const { id, keyId, startedAt, inputTokens, outputTokens } = JSON.parse(json) as UsageRecord;
+    return { id, keyId, startedAt, tokens: inputTokens + outputTokens };
+  });
+  return replay.limits.settleLost(calls, () => storeRecords(replay, records, checkpoint));
+}
+
+/** Notes who began and who ended, and returns the finished records that end after the first `given` bytes. */
+function noteRecords(
+  {
+    bytes,
+    records,
+    given,
+  }: {
+    readonly bytes: Buffer;
+    readonly records: readonly JournalRecord[];
+    readonly given: number;
+  },
+  ledger: Ledger,
+): string[] {
   const ends: string[] = [];
   for (const record of records) {
     const json = recordJson(bytes, record);
-    if (record.kind === "end") ends.push(json);
+    if (record.kind === "end" && record.end > given) ends.push(json);
     noteRecord(record.kind, JSON.parse(json), ledger);
   }
   return ends;
@@ -124,7 +152,7 @@ async function storeCutCalls(replay: Replay, { open, lastKnownAt }: Ledger): Pro
   const records = [...open.values()].map((call) => JSON.stringify(cutRecord(call, lastKnownAt)));
   for (let from = 0; from < records.length; from += CUT_BATCH_RECORDS) {
     const batch = records.slice(from, from + CUT_BATCH_RECORDS);
-    await storeRecords(replay, batch, { journal: replay.journal, segment: 0, byteOffset: 0 });
+    await storeLost(replay, batch, { journal: replay.journal, segment: 0, byteOffset: 0 });
   }
 }
 

@@ -11,7 +11,8 @@ import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
-const createChatCompletion: RouteDefinition = {
+const createChatCompletion: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "post",
   path: "/v1/chat/completions",
   operationId: "createChatCompletion",
@@ -47,7 +48,11 @@ const createChatCompletion: RouteDefinition = {
 
 /** `POST /v1/chat/completions`. */
 export function chatCompletionsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm);
-  router.add(createChatCompletion, createChatHandler(deps, chatCompletionsServer, "chat"));
+  const router = createRouter(chatErrorForm, deps);
+  const { sayLimits } = chatErrorForm;
+  router.add(
+    createChatCompletion,
+    createChatHandler(deps, { codec: chatCompletionsServer, channel: "chat", sayLimits }),
+  );
   return router;
 }

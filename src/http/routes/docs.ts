@@ -2,7 +2,9 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { SwaggerUI } from "@hono/swagger-ui";
+import type { Deps } from "../../deps.ts";
 import { chatErrorForm } from "../error-response.ts";
+import { hiddenRoute } from "../hidden-route.ts";
 import { createRouter, type Router } from "../router.ts";
 
 /** The files of the reference page; no other name is ever read from the disk. */
@@ -36,16 +38,19 @@ ${SwaggerUI({
 </html>`;
 
 /** `GET /v1/docs` and `GET /v1/openapi.json`: the reference, with every file served from here. */
-export function docsRoutes(document: () => string): Router {
-  const router = createRouter(chatErrorForm);
-  router.hono.get("/v1/openapi.json", () => text(document(), "application/json"));
-  router.hono.get("/v1/docs", () => {
+export function docsRoutes(deps: Deps, document: () => string): Router {
+  const router = createRouter(chatErrorForm, deps);
+  const open = (path: string) => hiddenRoute("get", path, "open");
+  router.add(open("/v1/openapi.json"), () => text(document(), "application/json"));
+  router.add(open("/v1/docs"), () => {
     const response = text(page, "text/html; charset=utf-8");
     response.headers.set("content-security-policy", PAGE_POLICY);
     return response;
   });
   for (const [name, type] of Object.entries(ASSETS)) {
-    router.hono.get(`/v1/docs/${name}`, async () => text(await readFile(join(folder, name)), type));
+    router.add(open(`/v1/docs/${name}`), async () =>
+      text(await readFile(join(folder, name)), type),
+    );
   }
   return router;
 }

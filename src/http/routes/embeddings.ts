@@ -8,11 +8,12 @@ import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "../embedding-example
 import { chatErrorForm } from "../error-response.ts";
 import { openQuietCall } from "../open-quiet-call.ts";
 import { readJsonBody } from "../read-json-body.ts";
-import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
+import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const { 404: _noAssistants, ...EMBEDDING_ERRORS } = CHAT_ERRORS;
 
-const createEmbedding: RouteDefinition = {
+const createEmbedding: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "post",
   path: "/v1/embeddings",
   operationId: "createEmbedding",
@@ -46,20 +47,20 @@ const createEmbedding: RouteDefinition = {
 export function embeddingsRoutes(deps: Deps): Router {
   const { settings } = deps;
   const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
-  const router = createRouter(chatErrorForm);
-  router.add(createEmbedding, async (context: RequestContext) => {
-    const { requestId, arrivedAt } = context.env;
-    const { raw } = context.req;
-    const caller = deps.authenticate(raw.headers, arrivedAt);
-    const request = parseEmbeddingRequest((await readJsonBody(raw, limits)).body);
+  const router = createRouter(chatErrorForm, deps);
+  router.add(createEmbedding, async (context, caller) => {
+    const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
     const open = openQuietCall(deps, context);
     try {
       const { signal } = open;
+      const { body: given } = await readJsonBody(context.req.raw, { ...limits, signal });
+      const request = parseEmbeddingRequest(given);
       const channel = "embeddings" as const;
-      const call = { requestId, caller, channel, startedAt: arrivedAt, signal };
+      const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await embed(deps.gateway, call, request);
       const body = encodeEmbeddings(reply, request.encoding);
-      return new Response(body, { headers: { "content-type": "application/json" } });
+      const said = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
+      return new Response(body, { headers: { "content-type": "application/json", ...said } });
     } finally {
       open.close();
     }

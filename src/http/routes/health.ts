@@ -1,10 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
-import { readiness } from "../../operations/health.ts";
+import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
+import { createReadiness, type Readiness } from "../../operations/health.ts";
 import { NO_SECURITY } from "../documentation.ts";
 import { chatErrorForm } from "../error-response.ts";
+import { hiddenRoute } from "../hidden-route.ts";
 import { jsonResponse } from "../json-response.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
+
+const ENGINE_PATIENCE_MS = 1_000;
 
 const license = z
   .object({
@@ -18,7 +23,8 @@ const license = z
 
 const llm = z.object({ backend: z.enum(["vllm", "ollama"]), reachable: z.boolean() });
 
-const gatewayHealth: RouteDefinition = {
+const gatewayHealth: RouteDefinition<"open"> = {
+  access: "open",
   method: "get",
   path: "/v1/health",
   operationId: "getGatewayHealth",
@@ -37,24 +43,45 @@ const gatewayHealth: RouteDefinition = {
 
 /** `GET /v1/health`, `GET /api/health`, `GET /api/ready`: open to all, answering whatever else fails. */
 export function healthRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm);
-  const backend = deps.settings.LLM_BACKEND;
+  const router = createRouter(chatErrorForm, deps);
+  const { settings, log } = deps;
+  const backend = settings.LLM_BACKEND;
+  const readiness = createReadiness(deps.readiness, settings);
+  const tellChange = changeTeller(log);
 
   router.add(gatewayHealth, async () => {
-    const reachable = await deps.gateway.models.reachable();
-    const state = deps.license();
+    const reachable = await withinPatience(deps.gateway.models.reachable());
+    const state = deps.license.state();
     return jsonResponse({
       ok: reachable && state.valid,
       license: state,
       llm: { backend, reachable },
     });
   });
-  router.hono.get("/api/health", () =>
-    jsonResponse({ status: "ok", version: deps.version, backend, license: deps.license() }),
+  router.add(hiddenRoute("get", "/api/health", "open"), () =>
+    jsonResponse({ status: "ok", version: deps.version, backend, license: deps.license.state() }),
   );
-  router.hono.get("/api/ready", async () => {
-    const { ready, report } = await readiness(deps.readiness);
-    return jsonResponse(report, ready ? 200 : 503);
+  router.add(hiddenRoute("get", "/api/ready", "open"), async () => {
+    const now = await readiness();
+    tellChange(now);
+    return jsonResponse(now.report, now.ready ? 200 : 503);
   });
   return router;
+}
+
+/** Logs when what watches the server is told another thing than before, and not each time it is told. */
+function changeTeller(log: Log): (readiness: Readiness) => void {
+  let before = "";
+  return ({ ready, failed }) => {
+    const now = failed.join();
+    if (now === before) return;
+    before = now;
+    if (ready) log.info("ready again");
+    else log.warn({ failed }, "not ready");
+  };
+}
+
+/** An engine that lets its first look wait counts as not reachable until it has answered. */
+function withinPatience(reachable: Promise<boolean>): Promise<boolean> {
+  return within(reachable, ENGINE_PATIENCE_MS, () => new Error("late")).catch(() => false);
 }

@@ -1,9 +1,11 @@
+import type { Deps } from "../../deps.ts";
 import { chatErrorForm } from "../error-response.ts";
+import { hiddenRoute } from "../hidden-route.ts";
 import { createRouter, type Router } from "../router.ts";
 
 /** `HEAD /api/hello` and `GET`: a coding agent asks whether anybody is there, before it has a key. */
-export function helloRoutes(): Router {
-  const router = createRouter(chatErrorForm);
-  router.hono.get("/api/hello", () => new Response(null));
+export function helloRoutes(deps: Deps): Router {
+  const router = createRouter(chatErrorForm, deps);
+  router.add(hiddenRoute("get", "/api/hello", "open"), () => new Response(null));
   return router;
 }

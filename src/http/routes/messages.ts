@@ -21,9 +21,10 @@ import { MESSAGES_ERRORS } from "../messages-documentation.ts";
 import { messagesErrorForm } from "../messages-error-form.ts";
 import { openQuietCall } from "../open-quiet-call.ts";
 import { readJsonBody } from "../read-json-body.ts";
-import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
+import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
-const createMessage: RouteDefinition = {
+const createMessage: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "post",
   path: "/v1/messages",
   operationId: "createMessage",
@@ -56,7 +57,8 @@ const createMessage: RouteDefinition = {
   },
 };
 
-const countMessageTokens: RouteDefinition = {
+const countMessageTokens: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "post",
   path: "/v1/messages/count_tokens",
   operationId: "countMessageTokens",
@@ -64,7 +66,8 @@ const countMessageTokens: RouteDefinition = {
   summary: "Count the tokens of a request in the messages format",
   description:
     "Counted by the tokenizer of the model that would answer; where its server has none the figure is an estimate, and " +
-    "the answer says so by the header `x-token-count: estimated`. Nothing is metered.",
+    "the answer says so by the header `x-token-count: estimated`. Nothing is metered, and no limit of the key applies: " +
+    "neither its tokens nor its requests are counted.",
   security: KEY_SECURITY,
   request: {
     body: {
@@ -87,16 +90,19 @@ const countMessageTokens: RouteDefinition = {
 export function messagesRoutes(deps: Deps): Router {
   const { settings } = deps;
   const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
-  const router = createRouter(messagesErrorForm);
-  router.add(createMessage, createChatHandler(deps, messagesServer, "messages"));
-  router.add(countMessageTokens, async (context: RequestContext) => {
-    const { raw } = context.req;
-    const { passthrough } = deps.authenticate(raw.headers, context.env.arrivedAt);
-    const { body, text } = await readJsonBody(raw, limits);
-    const request = parseCountRequest(body, text);
+  const router = createRouter(messagesErrorForm, deps);
+  const { sayLimits } = messagesErrorForm;
+  router.add(
+    createMessage,
+    createChatHandler(deps, { codec: messagesServer, channel: "messages", sayLimits }),
+  );
+  router.add(countMessageTokens, async (context, { passthrough }) => {
     const open = openQuietCall(deps, context);
     try {
-      const options = { signal: open.signal, passthrough };
+      const { signal } = open;
+      const { body, text } = await readJsonBody(context.req.raw, { ...limits, signal });
+      const request = parseCountRequest(body, text);
+      const options = { signal, passthrough };
       const { inputTokens, isEstimated } = await countTokens(deps.gateway, request, options);
       const response = jsonResponse({ input_tokens: inputTokens });
       if (isEstimated) response.headers.set("x-token-count", "estimated");

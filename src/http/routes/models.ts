@@ -1,15 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
 import { isNameOf } from "../../backends/list-names.ts";
-import { encodeError } from "../../codecs/messages/encode-error.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { KEY_ERRORS, KEY_SECURITY, refusal } from "../documentation.ts";
-import { chatErrorForm, type ErrorForm, errorResponse } from "../error-response.ts";
+import { chatErrorForm, type ErrorForm } from "../error-response.ts";
 import { jsonResponse } from "../json-response.ts";
+import { messagesErrorForm } from "../messages-error-form.ts";
 import { modelCard, modelSchema } from "../model-card.ts";
 import { pageOf, pageSchema } from "../page-of.ts";
-import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
+import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const modelList = z
   .object({
@@ -21,7 +21,8 @@ const modelList = z
   })
   .openapi("ModelList");
 
-const listModels: RouteDefinition = {
+const listModels: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "get",
   path: "/v1/models",
   operationId: "listModels",
@@ -39,7 +40,8 @@ const listModels: RouteDefinition = {
   },
 };
 
-const getModel: RouteDefinition = {
+const getModel: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "get",
   path: "/v1/models/{model}",
   operationId: "getModel",
@@ -56,29 +58,21 @@ const getModel: RouteDefinition = {
   },
 };
 
-/** `GET /v1/models` and `GET /v1/models/{model}`. */
+/** `GET /v1/models` and `GET /v1/models/{model}`. Both families ask here, and each is told errors in its own form. */
 export function modelsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm);
-  router.add(
-    listModels,
-    inClientsForm(async ({ req, env }) => {
-      deps.authenticate(req.raw.headers, env.arrivedAt);
-      const { items, hasMore } = pageOf(await listedModels(deps), new URL(req.url).searchParams);
-      return jsonResponse({
-        object: "list",
-        data: items.map(modelCard),
-        has_more: hasMore,
-        first_id: items[0]?.id ?? null,
-        last_id: items.at(-1)?.id ?? null,
-      });
-    }),
-  );
-  router.add(
-    getModel,
-    inClientsForm(async ({ req, env }) => {
-      deps.authenticate(req.raw.headers, env.arrivedAt);
-      return jsonResponse(modelCard(findModel(await listedModels(deps), req.param("model") ?? "")));
-    }),
+  const router = createRouter(formOf, deps);
+  router.add(listModels, async ({ req }) => {
+    const { items, hasMore } = pageOf(await listedModels(deps), new URL(req.url).searchParams);
+    return jsonResponse({
+      object: "list",
+      data: items.map(modelCard),
+      has_more: hasMore,
+      first_id: items[0]?.id ?? null,
+      last_id: items.at(-1)?.id ?? null,
+    });
+  });
+  router.add(getModel, async ({ req }) =>
+    jsonResponse(modelCard(findModel(await listedModels(deps), req.param("model") ?? ""))),
   );
   return router;
 }
@@ -100,19 +94,6 @@ function findModel(models: readonly Model[], word: string): Model {
   });
 }
 
-type Handler = (context: RequestContext) => Promise<Response>;
-
-const messagesForm: ErrorForm = { encode: encodeError, statusOf: ({ status }) => status };
-
-/** Both families ask here; those of the messages format are told errors in theirs. */
-function inClientsForm(handler: Handler): Handler {
-  return async (context) => {
-    try {
-      return await handler(context);
-    } catch (thrown) {
-      const isMessages = context.req.raw.headers.has("anthropic-version");
-      if (!isMessages || !(thrown instanceof ServiceError)) throw thrown;
-      return errorResponse(thrown, context.env.requestId, messagesForm);
-    }
-  };
+function formOf({ headers }: Request): ErrorForm {
+  return headers.has("anthropic-version") ? messagesErrorForm : chatErrorForm;
 }

@@ -9,7 +9,8 @@ import { chatErrorForm } from "../error-response.ts";
 import { RESPONSE_EXAMPLES } from "../response-examples.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
-const createResponse: RouteDefinition = {
+const createResponse: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "post",
   path: "/v1/responses",
   operationId: "createResponse",
@@ -45,7 +46,11 @@ const createResponse: RouteDefinition = {
 
 /** `POST /v1/responses`. */
 export function responsesRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm);
-  router.add(createResponse, createChatHandler(deps, responsesServer, "responses"));
+  const router = createRouter(chatErrorForm, deps);
+  const { sayLimits } = chatErrorForm;
+  router.add(
+    createResponse,
+    createChatHandler(deps, { codec: responsesServer, channel: "responses", sayLimits }),
+  );
   return router;
 }

@@ -22,7 +22,8 @@ import { writeEventStream } from "../write-event-stream.ts";
 
 const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
 
-const createTranscription: RouteDefinition = {
+const createTranscription: RouteDefinition<"caller"> = {
+  access: "caller",
   method: "post",
   path: "/v1/audio/transcriptions",
   operationId: "createTranscription",
@@ -31,7 +32,8 @@ const createTranscription: RouteDefinition = {
   description:
     "The form goes to the server that transcribes while it arrives, with all its fields. With `stream` true the answer " +
     "is a server-sent event stream that ends with `transcript.text.done`; an error after its start is an event with " +
-    "`error`. Silence is filled with comment lines.",
+    "`error`. Silence is filled with comment lines. No server takes a limit of its transcript: a key that has tokens " +
+    "left may have one that is longer.",
   security: KEY_SECURITY,
   request: {
     body: {
@@ -64,29 +66,33 @@ const STREAM_HEADERS = {
 
 /** `POST /v1/audio/transcriptions`. */
 export function transcriptionsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm);
+  const router = createRouter(chatErrorForm, deps);
   const limits = {
     maxBytes: deps.settings.GATEWAY_MAX_AUDIO_BYTES,
     setting: "GATEWAY_MAX_AUDIO_BYTES",
   };
-  router.add(createTranscription, async (context) => {
+  router.add(createTranscription, async (context, caller) => {
     const { raw } = context.req;
-    const caller = deps.authenticate(raw.headers, context.env.arrivedAt);
     const boundary = multipartBoundary(raw.headers);
     const open = openQuietCall(deps, context);
     let body: BodyStream | undefined;
     try {
-      body = readBodyStream(raw, limits, open.abort);
+      body = readBodyStream(raw, { ...limits, signal: open.signal }, open.abort);
       const { modelFor } = deps.gateway.speech;
       const upload = openTranscriptionUpload({ body, boundary, modelFor });
-      const { requestId, arrivedAt } = context.env;
+      const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
       const { signal } = open;
-      const call = { requestId, caller, channel: "audio" as const, startedAt: arrivedAt, signal };
+      const channel = "audio" as const;
+      const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await transcribe(deps.gateway, call, upload);
-      if (reply.kind === "stream") return await streamTranscript(deps, context, open, reply.events);
+      const told = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
+      if (reply.kind === "stream") {
+        const stream = await streamTranscript(deps, context, open, reply.events);
+        return new Response(stream, { headers: { ...STREAM_HEADERS, ...told } });
+      }
       open.close();
       const { body: text, contentType } = reply.answer;
-      return new Response(text, { headers: { "content-type": contentType } });
+      return new Response(text, { headers: { "content-type": contentType, ...told } });
     } catch (thrown) {
       open.close();
       const response = router.refuse(thrown, context);
@@ -103,17 +109,19 @@ async function streamTranscript(
   { env }: RequestContext,
   open: OpenCall,
   events: Promise<ChatEvents>,
-): Promise<Response> {
+): Promise<ReadableStream<Uint8Array>> {
+  open.beginStream();
   const keepaliveMs = settings.STREAM_KEEPALIVE_MS;
   // As long as the server has said nothing the status is still free for an error. Past that the stream begins.
   const begun = await isSettledWithin(events, keepaliveMs);
-  const stream = writeEventStream({
+  return writeEventStream({
     events,
     createEncoder: () => createTranscriptEncoder(encodeError),
     keepalive: ": keepalive\n\n",
     beginsSilent: !begun,
     abort: open.abort,
     report(error) {
+      env.line.error = error;
       // What breaks because the client left is no failure.
       if (!open.signal.aborted) logInternalError(log, error, env.requestId);
     },
@@ -121,5 +129,4 @@ async function streamTranscript(
     keepaliveMs,
     slowClientMs: settings.SLOW_CLIENT_TIMEOUT_MS,
   });
-  return new Response(stream, { headers: STREAM_HEADERS });
 }

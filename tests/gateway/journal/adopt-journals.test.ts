@@ -10,6 +10,7 @@ import {
   MAX_RECORD_BYTES,
   type RecordKind,
 } from "../../../src/gateway/journal/record-format.ts";
+import { insertUsage } from "../../../src/gateway/journal/usage-store.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import {
   countRows,
@@ -17,6 +18,7 @@ import {
   ledger,
   openTestJournal,
   silentLog,
+  uncounted,
   usageRecord,
   usageStart,
 } from "../../support/usage-journal.ts";
@@ -54,9 +56,17 @@ function leaveJournal(name: string, ...segments: Buffer[]): void {
   });
 }
 
-function adopt(): Promise<void> {
+async function adopt(): Promise<void> {
   const aside = createAside(root, silentLog);
-  return adoptJournals({ root, own: "none", db: database.db, aside, log: silentLog });
+  const { db } = database;
+  await adoptJournals({ root, own: "none", db, aside, limits: uncounted, log: silentLog });
+}
+
+async function totalRequests(): Promise<number> {
+  const [row] = await database.db.execute<{ requests: number }>(
+    sql`select coalesce(sum(requests), 0)::int as requests from usage_months`,
+  );
+  return row?.requests ?? 0;
 }
 
 /** Files that were kept aside, by name. */
@@ -147,6 +157,18 @@ describe("the journal of a process that is gone", () => {
     leaveJournal("x", whole, later);
     await adopt();
     expect(await ledger(database)).toEqual(["d ok 11"]);
+  });
+
+  it("counts no call again whose row was stored and has gone since", async () => {
+    const usedBefore = await totalRequests();
+    leaveJournal("x", whole);
+    const stored = ["a", "b"].map((id) => JSON.stringify(usageRecord(id)));
+    const checkpoint = { journal: "x.journal", segment: 1, byteOffset: beginOf(4) };
+    await insertUsage(database.db, stored, checkpoint);
+    await database.db.execute(sql`truncate usage_records`);
+    await adopt();
+    expect(await ledger(database)).toEqual(["c ok 11"]);
+    expect((await totalRequests()) - usedBefore).toBe(3);
   });
 
   it("takes the row that is there over its own view of a call", async () => {

@@ -1,6 +1,9 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
 import { freePort } from "../../support/free-port.ts";
+import { openSeverableDatabase, type SeverableDatabase } from "../../support/severable-database.ts";
 import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
 
@@ -88,6 +91,7 @@ describe("4.6 health, without a key", () => {
           ready: false,
           failed: ["llm"],
           checks: { db: true, migrations: true, llm: false },
+          hints: { llm: expect.stringMatching(/\(ollama\).*LLM_BASE_URL/) },
         },
       });
     });
@@ -101,5 +105,64 @@ describe("4.6 health, without a key", () => {
     it("is ready again without a restart", async () => {
       await getOnce("/api/ready", 200, () => true);
     });
+  });
+});
+
+describe("health, with everything it asks hanging", () => {
+  const engine = createServer(() => undefined);
+  let database: SeverableDatabase | undefined;
+  let gateway: TestGateway;
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve));
+    const { port } = engine.address() as AddressInfo;
+    database = await openSeverableDatabase();
+    gateway = await startGateway({
+      LLM_BACKEND: "vllm",
+      LLM_BASE_URL: `http://127.0.0.1:${port}`,
+      ...(database !== undefined && { DATABASE_URL: database.url }),
+    });
+    database?.connection.set("up", { stall: true });
+    database?.connection.set("down", { stall: true });
+  });
+  afterAll(async () => {
+    database?.connection.clear();
+    engine.closeAllConnections();
+    await gateway?.stop();
+    engine.close();
+    await database?.remove();
+  });
+
+  /** The slowest of many answers, some of them at the same time. */
+  const slowestMs = async (path: string, status: number) => {
+    let slowest = 0;
+    for (let round = 0; round < 5; round += 1) {
+      const startedAt = performance.now();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => fetch(gateway.url + path)),
+      );
+      slowest = Math.max(slowest, performance.now() - startedAt);
+      expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => status));
+      await Promise.all(answers.map((answer) => answer.text()));
+    }
+    return slowest;
+  };
+
+  it("GET /v1/health tells at once that the engine does not answer", async () => {
+    expect(await slowestMs("/v1/health", 200)).toBeLessThan(1_900);
+    const body = await (await fetch(`${gateway.url}/v1/health`)).json();
+    expect(body).toMatchObject({ ok: false, llm: { backend: "vllm", reachable: false } });
+  });
+
+  it("GET /api/health waits for nobody", async () => {
+    expect(await slowestMs("/api/health", 200)).toBeLessThan(900);
+  });
+
+  it("GET /api/ready is 503 soon, and says what to do about each", async () => {
+    expect(await slowestMs("/api/ready", 503)).toBeLessThan(1_900);
+    const body = await (await fetch(`${gateway.url}/api/ready`)).json();
+    const failed = database === undefined ? ["llm"] : ["db", "llm"];
+    expect(body).toMatchObject({ ready: false, failed });
+    expect(Object.keys((body as { hints: object }).hints)).toEqual(failed);
   });
 });

@@ -1,0 +1,48 @@
+// Writes a backup of this installation, also while its server runs: `bun run backup [file]`.
+import packageJson from "../../package.json" with { type: "json" };
+import { loadConfig } from "../../src/config/load-config.ts";
+import { BackupError } from "../../src/operations/backup/backup-error.ts";
+import { createBackup } from "../../src/operations/backup/create-backup.ts";
+import { openClock } from "../../src/operations/open-clock.ts";
+import { commandLog } from "./command-log.ts";
+import { fileArgument } from "./file-argument.ts";
+import { createProgress, megabytes } from "./progress.ts";
+import { runCommand } from "./run-command.ts";
+
+const USAGE = `Usage:
+  backup [file]
+      Writes everything of this installation into one new file: the database, the secret, the license and the usage that
+      is still on its way. The server may run. Without a name: DATA_DIR/backups/inference-gateway-<UTC time>.tar.gz.
+      Prints the file's path. Settings are read as the server reads them; \`restore\` brings it all back.`;
+
+await runCommand(USAGE, async (args) => {
+  const file = fileArgument(args);
+  const { settings } = loadConfig();
+  const log = commandLog();
+  const clock = openClock(settings, log);
+  const progress = createProgress("backup");
+  const written = await createBackup({
+    ...{ settings, file, log, now: clock.now(), productVersion: packageJson.version },
+    signal: brokenOff(),
+    onWritten: (bytes) => progress.say(() => `${megabytes(bytes)} written`),
+  });
+  clock.close();
+  const rows = written.manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+  const secret = written.manifest.secret.keptIn;
+  progress.end(`${rows} rows, ${megabytes(written.sizeBytes)}, read back and found whole`);
+  if (secret === "environment") {
+    progress.end(
+      "APP_SECRET is not part of it: keep its value elsewhere, no restore works without",
+    );
+  }
+  process.stdout.write(`${written.file}\n`);
+});
+
+/** Aborted by the first signal; the second one ends the process as it is. */
+function brokenOff(): AbortSignal {
+  const controller = new AbortController();
+  const abort = () =>
+    controller.abort(new BackupError("The backup was broken off; nothing is left."));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, abort);
+  return controller.signal;
+}

@@ -1,0 +1,49 @@
+import { toDatabaseError } from "../../src/db/database-error.ts";
+import { StartRefusal } from "../../src/lib/start-refusal.ts";
+import { BackupError } from "../../src/operations/backup/backup-error.ts";
+import { UsageError } from "./usage-error.ts";
+
+const DONE = 0;
+const FAILED = 1;
+const MISUSED = 2;
+
+/** Runs a command to its end and ends the process: 0 when it is done, 1 when it failed, 2 when it was called wrongly. */
+export async function runCommand(
+  usage: string,
+  run: (args: readonly string[]) => Promise<void>,
+): Promise<never> {
+  const args = process.argv.slice(2);
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(`${usage}\n`);
+    process.exit(DONE);
+  }
+  try {
+    await run(args);
+  } catch (thrown) {
+    process.stderr.write(`${textOf(thrown)}\n`);
+    if (!(thrown instanceof UsageError)) process.exit(FAILED);
+    process.stderr.write(`\n${usage}\n`);
+    process.exit(MISUSED);
+  }
+  process.exit(DONE);
+}
+
+/** What an operator can mend is told in one text; a failed file is named by the system; the database quotes no values. */
+function textOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const isOurs = thrown instanceof BackupError || thrown instanceof StartRefusal;
+  if (isOurs || thrown instanceof UsageError) return thrown.message;
+  if ("syscall" in thrown) return fileFailure(thrown as NodeJS.ErrnoException);
+  return `${toDatabaseError(thrown).message}`;
+}
+
+function fileFailure({ code, path, message }: NodeJS.ErrnoException): string {
+  const where = path === undefined ? "" : ` (${path})`;
+  if (code === "ENOSPC")
+    return `The disk is full${where}. Make room, or name a file on another disk.`;
+  if (code === "ENOENT") return `There is no such file${where}.`;
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
+    return `This user may not write or read there${where}. Run it as the user of the server, or name another place.`;
+  }
+  return message;
+}

@@ -1,0 +1,26 @@
+import { spawn } from "node:child_process";
+
+const VITEST = "node_modules/vitest/vitest.mjs";
+
+export interface TestRun {
+  /** Parts of the paths of test files. */
+  readonly patterns: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** File for the results as JSON. */
+  readonly results: string;
+}
+
+/** Runs tests on the runtime that runs this; resolves with the exit code. */
+export function runTests({ patterns, environment, results }: TestRun): Promise<number> {
+  const flags = process.versions["bun"] === undefined ? [] : ["--bun"];
+  const reports = ["--reporter=default", "--reporter=json", `--outputFile.json=${results}`];
+  const child = spawn(process.execPath, [...flags, VITEST, "run", ...reports, ...patterns], {
+    stdio: "inherit",
+    env: { ...process.env, ...environment },
+  });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve(code ?? 1));
+  });
+}

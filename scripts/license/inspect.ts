@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { readLicenseFile } from "../../src/access/license/license-file.ts";
+import { readVerificationKey } from "../../src/access/license/verification-key.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Shows what a file says and whether it verifies; returns the exit code. */
+export function inspect(args: string[]): number {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { "public-key": { type: "string" } },
+  });
+  const [path, ...rest] = positionals;
+  if (path === undefined || rest.length > 0) throw new UsageError("name one file");
+  const file = readFileSync(path, "latin1");
+  const { key } = readVerificationKey(
+    values["public-key"] ?? (process.env["LICENSE_PUBLIC_KEY"] || undefined),
+  );
+  // Of a file that does not verify nothing is shown as true.
+  console.log(`says: ${contentOf(file)}`);
+  try {
+    readLicenseFile(file, key);
+  } catch (thrown) {
+    console.log(`does not verify: ${thrown instanceof Error ? thrown.message : thrown}`);
+    return 1;
+  }
+  console.log("verifies");
+  return 0;
+}
+
+/** Printable, whatever it is. */
+function contentOf(file: string): string {
+  const text = Buffer.from(file.split(".")[0] ?? "", "base64url").toString("utf8");
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return JSON.stringify(text);
+  }
+}

@@ -1,0 +1,18 @@
+import { generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+/** Makes a pair: the private key goes into a new file that its user alone can read, the public one is printed. Returns the exit code. */
+export function keygen(args: string[]): number {
+  const { out } = parseArgs({
+    args,
+    options: { out: { type: "string", default: "license-private-key.pem" } },
+  }).values;
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const pem = privateKey.export({ format: "pem", type: "pkcs8" });
+  writeFileSync(out, pem, { flag: "wx", mode: 0o600 });
+  const spki = publicKey.export({ format: "der", type: "spki" });
+  console.log(`Private key, to be kept secret: ${out}`);
+  console.log(`LICENSE_PUBLIC_KEY=${spki.subarray(-32).toString("base64url")}`);
+  return 0;
+}

@@ -1,0 +1,1 @@
+export const BUN_SETTINGS: Readonly<Record<string, string>>;

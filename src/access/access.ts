@@ -1,0 +1,29 @@
+import type { Database } from "../db/database.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { HashCredential } from "./hash-credential.ts";
+import type { ApiKeys } from "./keys/api-keys.ts";
+import type { License } from "./license/license.ts";
+import type { InLoginTurn } from "./sessions/login-turns.ts";
+import type { Passwords } from "./sessions/passwords.ts";
+
+export interface CredentialHashes {
+  readonly hashApiKey: HashCredential;
+  readonly hashBiKey: HashCredential;
+  readonly hashSession: HashCredential;
+}
+
+/** What the verbs of this folder stand on. */
+export interface Access extends CredentialHashes {
+  readonly database: Pick<Database, "ask">;
+  readonly clock: Clock;
+  readonly keys: Pick<ApiKeys, "catchUp">;
+  readonly license: Pick<License, "maxUsers">;
+}
+
+/** What the verbs of users and logins stand on beside that. */
+export interface UserAccess extends Access {
+  readonly passwords: Passwords;
+  readonly inLoginTurn: InLoginTurn;
+  /** SESSION_LIFETIME_HOURS. */
+  readonly sessionHours: number;
+}

@@ -1,0 +1,80 @@
+import { createHmac } from "node:crypto";
+import type { Settings } from "../../config/settings.ts";
+import { withTransaction } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
+import { installation } from "../../db/tables/installation.ts";
+import type { Secret } from "../secret.ts";
+import { recordAudit } from "./record-audit.ts";
+
+/** Settings that each replica, or each run of `dev`, has its own of. */
+const OWN_SETTINGS: ReadonlySet<string> = new Set([
+  "HOST",
+  "PORT",
+  "INSTANCE_ID",
+  "DATA_DIR",
+  "JOURNAL_DIR",
+  "DEV_API_KEY",
+] satisfies readonly (keyof Settings)[]);
+
+/** Setting name to a keyed hash of its value. */
+type Hashes = Readonly<Record<string, string>>;
+
+export interface AuditSettingsOptions {
+  readonly database: Pick<Database, "db">;
+  readonly settings: Settings;
+  readonly secret: Secret;
+}
+
+/**
+ * Compares the settings with those of the start before, and writes the names of those that differ into the audit log;
+ * of replicas that start together one does. Only hashes are kept, under a key of the installation's secret.
+ */
+export async function auditSettings(options: AuditSettingsOptions): Promise<void> {
+  const hashes = hashesOf(options);
+  await withTransaction(options.database.db, async (transaction) => {
+    // Who comes second waits, and finds nothing to say.
+    const [row] = await transaction
+      .select({ hashes: installation.settingHashes })
+      .from(installation)
+      .for("update");
+    const before = row?.hashes ?? null;
+    const change = before === null ? undefined : changeBetween(before, hashes);
+    if (change !== undefined && Object.values(change).every((names) => names.length === 0)) return;
+    await transaction.update(installation).set({ settingHashes: hashes });
+    await recordAudit(transaction, null, {
+      action: change === undefined ? "settings.first_start" : "settings.change",
+      targetKind: "settings",
+      targetId: null,
+      details: { ...change },
+    });
+  });
+}
+
+function hashesOf({ settings, secret }: AuditSettingsOptions): Hashes {
+  const key = secret.derive("settings");
+  return Object.fromEntries(
+    Object.entries(settings)
+      .filter(([name, value]) => value !== undefined && !OWN_SETTINGS.has(name))
+      .map(([name, value]) => {
+        const text = JSON.stringify([name, value]);
+        return [name, createHmac("sha256", key).update(text).digest("base64url")];
+      }),
+  );
+}
+
+interface SettingsChange {
+  readonly changed: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+function changeBetween(before: Hashes, now: Hashes): SettingsChange {
+  const names = Object.keys(now).sort();
+  return {
+    changed: names.filter((name) => name in before && before[name] !== now[name]),
+    added: names.filter((name) => !(name in before)),
+    removed: Object.keys(before)
+      .filter((name) => !(name in now))
+      .sort(),
+  };
+}

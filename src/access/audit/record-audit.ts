@@ -1,0 +1,51 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { auditLog } from "../../db/tables/audit-log.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Actor, Origin } from "../actor.ts";
+
+/** What changes are made to. */
+export const AUDIT_TARGET_KINDS = [
+  "user",
+  "session",
+  "api_key",
+  "bi_key",
+  "license",
+  "settings",
+  "event",
+  "usage",
+] as const;
+
+export interface Change {
+  /** `<target>.<verb>`: `user.create`, `api_key.rotate`, `license.upload`. */
+  readonly action: string;
+  readonly targetKind: (typeof AUDIT_TARGET_KINDS)[number];
+  readonly targetId: string | null;
+  /** What changed. Never a secret, a hash of one, or a body. */
+  readonly details?: JsonObject;
+}
+
+/**
+ * Writes who did what into the audit log, in the transaction that does it.
+ * An origin alone: nobody who is known, as at a login that fails. Null: the service itself.
+ */
+export async function recordAudit(
+  transaction: Db,
+  actor: Actor | Origin | null,
+  { action, targetKind, targetId, details = {} }: Change,
+): Promise<void> {
+  const caller = actor !== null && "caller" in actor ? actor.caller : undefined;
+  await transaction.insert(auditLog).values({
+    actorId: caller?.ownerId ?? null,
+    // A key does not know its owner's name.
+    actorName: caller && sql`(select username from users where id = ${caller.ownerId})`,
+    via: caller?.kind ?? "service",
+    credentialId: caller && (caller.kind === "key" ? caller.keyId : caller.sessionId),
+    address: actor?.address ?? null,
+    requestId: actor?.requestId ?? null,
+    action,
+    targetKind,
+    targetId,
+    details,
+  });
+}

@@ -1,0 +1,74 @@
+import { and, eq, gt } from "drizzle-orm";
+import type { KeyCaller, Role, SessionCaller } from "../core/caller.ts";
+import { ServiceError } from "../core/service-error.ts";
+import type { Db } from "../db/context.ts";
+import { apiKeys } from "../db/tables/api-keys.ts";
+import { sessions, users } from "../db/tables/users.ts";
+import type { Access } from "./access.ts";
+import type { Actor } from "./actor.ts";
+import { toApiKey } from "./keys/api-key.ts";
+import { unusableApiKey } from "./keys/unusable-api-key.ts";
+import { sessionOver } from "./sessions/session-over.ts";
+
+/**
+ * Refuses an actor who may no longer do what the request was let in for: a body may take minutes to arrive behind its
+ * headers, and the session may have ended since, the key been switched off, the role been taken away. Called in the
+ * transaction of a change, after the locks it begins with; until it ends, the actor's user cannot be deleted.
+ */
+export async function confirmActor(
+  transaction: Db,
+  { clock }: Pick<Access, "clock">,
+  { caller }: Actor,
+): Promise<void> {
+  const now = clock.now();
+  const rights =
+    caller.kind === "session"
+      ? await rightsOfSession(transaction, caller, now)
+      : await rightsOfKey(transaction, caller, now);
+  const isRestricted = caller.kind === "key" && caller.isRestricted;
+  if (rights.role === caller.role && rights.isRestricted === isRestricted) return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "What you may do was changed while the request was under way; send it again.",
+  );
+}
+
+interface Rights {
+  readonly role: Role;
+  readonly isRestricted: boolean;
+}
+
+async function rightsOfSession(
+  transaction: Db,
+  { sessionId }: SessionCaller,
+  now: number,
+): Promise<Rights> {
+  const [found] = await transaction
+    .select({ role: users.role })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(
+      and(
+        eq(sessions.id, sessionId),
+        gt(sessions.expiresAt, new Date(now)),
+        eq(users.state, "active"),
+      ),
+    )
+    .for("key share", { of: users });
+  if (found === undefined) throw sessionOver();
+  return { role: found.role, isRestricted: false };
+}
+
+async function rightsOfKey(transaction: Db, { keyId }: KeyCaller, now: number): Promise<Rights> {
+  const [found] = await transaction
+    .select({ key: apiKeys, ownerRole: users.role, ownerState: users.state })
+    .from(apiKeys)
+    .innerJoin(users, eq(users.id, apiKeys.ownerId))
+    .where(eq(apiKeys.id, keyId))
+    .for("key share", { of: users });
+  if (found === undefined) throw unusableApiKey();
+  const { key, ownerRole, ownerState } = found;
+  const held = toApiKey({ ...key, ownerRole, isOwnerDisabled: ownerState === "disabled" });
+  if (!held.isActive || (held.expiresAt !== null && held.expiresAt <= now)) throw unusableApiKey();
+  return held.caller;
+}

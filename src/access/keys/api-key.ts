@@ -1,0 +1,79 @@
+import type { KeyCaller, Role } from "../../core/caller.ts";
+import type { apiKeys, ToolScope } from "../../db/tables/api-keys.ts";
+import { IpRanges } from "../../lib/ip-ranges.ts";
+import { keyLimitsOf } from "./key-limits.ts";
+
+/** A row of `api_keys` with what its use needs of the owner. */
+export type ApiKeyRow = typeof apiKeys.$inferSelect & {
+  readonly ownerRole: Role;
+  readonly isOwnerDisabled: boolean;
+};
+
+/** A key as it is held in memory: immutable, replaced when it changes. */
+export interface ApiKey {
+  readonly caller: KeyCaller;
+  readonly keyHash: string;
+  /** The secret before the last rotation, while it works. */
+  readonly previous: PreviousSecret | null;
+  /** It is switched on, and so is its owner. */
+  readonly isActive: boolean;
+  /** Unix milliseconds; null never expires. */
+  readonly expiresAt: number | null;
+  readonly assistantId: string | null;
+  readonly maxLevel: ApiKeyRow["maxLevel"];
+  readonly toolScope: ToolScope;
+  /** Where it may be used from; null is anywhere. */
+  readonly ipAllow: IpRanges | null;
+  readonly changeSeq: number;
+}
+
+interface PreviousSecret {
+  readonly keyHash: string;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+}
+
+/** Shared by the many keys that have nothing of the kind: 100,000 keys are held. */
+const NO_TOOLS: ToolScope = { tools: [], sql_connections: [] };
+
+export function toApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    caller: callerOf(row),
+    keyHash: row.keyHash,
+    previous: previousOf(row),
+    isActive: row.state === "active" && !row.isOwnerDisabled,
+    expiresAt: row.expiresAt === null ? null : row.expiresAt.getTime(),
+    assistantId: row.assistantId,
+    maxLevel: row.maxLevel,
+    toolScope: hasTools(row.toolScope) ? row.toolScope : NO_TOOLS,
+    ipAllow: row.ipAllow.length > 0 ? new IpRanges(row.ipAllow) : null,
+    changeSeq: row.changeSeq,
+  };
+}
+
+function previousOf({ previousKeyHash, previousExpiresAt }: ApiKeyRow): PreviousSecret | null {
+  return previousKeyHash === null || previousExpiresAt === null
+    ? null
+    : { keyHash: previousKeyHash, expiresAt: previousExpiresAt.getTime() };
+}
+
+function callerOf(row: ApiKeyRow): KeyCaller {
+  const limits = keyLimitsOf(row);
+  return {
+    kind: "key",
+    keyId: row.id,
+    ownerId: row.ownerId,
+    role: row.ownerRole,
+    passthrough: row.passthrough,
+    limits,
+    isRestricted:
+      limits !== null ||
+      row.expiresAt !== null ||
+      row.ipAllow.length > 0 ||
+      row.assistantId !== null,
+  };
+}
+
+function hasTools({ tools, sql_connections: connections }: ToolScope): boolean {
+  return tools.length > 0 || connections.length > 0;
+}

@@ -1,0 +1,67 @@
+import type { Database } from "../../db/database.ts";
+import { causeOf } from "../../lib/cause-of.ts";
+import type { Log } from "../../lib/log.ts";
+import { repeat } from "../../lib/repeat.ts";
+import type { HashCredential } from "../hash-credential.ts";
+import type { ApiKey } from "./api-key.ts";
+import { followKeys } from "./follow-keys.ts";
+import { KeyUses } from "./key-uses.ts";
+import { pruneDeletedKeys } from "./prune-deleted-keys.ts";
+
+/** Pause between two looks for changes that other replicas made. */
+const POLL_PAUSE_MS = 500;
+const WRITE_USES_PAUSE_MS = 10_000;
+const PRUNE_PAUSE_MS = 60 * 60 * 1_000;
+
+/** The keys, in memory: finding one waits for nothing. */
+export interface ApiKeys {
+  /**
+   * The key of this text, active or not; undefined when there is none. A known key is found at once. For one unknown
+   * here, which another replica may just have made, the database is asked first.
+   * Throws, or rejects with, `storage_unavailable` when the database, being away, cannot tell more.
+   *
+   * @param now Unix milliseconds.
+   */
+  readonly find: (keyText: string, now: number) => ApiKey | undefined | Promise<ApiKey | undefined>;
+  /** Notes that a call was let in with a key; it is written later. */
+  readonly noteUse: (keyId: string, now: number) => void;
+  /** Takes in what is committed by now, so that a change made by this process holds for the next call. Never rejects. */
+  readonly catchUp: () => Promise<void>;
+  /** Writes what was noted of uses, and ends. Never rejects. */
+  readonly close: () => Promise<void>;
+}
+
+export interface OpenApiKeysOptions {
+  readonly database: Pick<Database, "db" | "askOwn" | "kind">;
+  readonly hashApiKey: HashCredential;
+  readonly log: Log;
+}
+
+/** Loads all keys and follows their changes until closed. Keys in memory go on while the database is away. */
+export async function openApiKeys(options: OpenApiKeysOptions): Promise<ApiKeys> {
+  const { database, hashApiKey, log } = options;
+  const followed = await followKeys(options);
+  const uses = new KeyUses();
+  const unlessAway = (what: string, work: () => Promise<void>) => () =>
+    work().catch((thrown: unknown) => log.warn({ cause: causeOf(thrown) }, what));
+  const writeUses = unlessAway("the last uses of API keys are written later", () =>
+    uses.write(database.askOwn),
+  );
+  const prune = unlessAway("deleted API keys are forgotten later", () =>
+    database.askOwn(pruneDeletedKeys),
+  );
+  const jobs = [
+    repeat(POLL_PAUSE_MS, followed.look),
+    repeat(WRITE_USES_PAUSE_MS, writeUses),
+    repeat(PRUNE_PAUSE_MS, prune),
+  ];
+  return {
+    find: (keyText, now) => followed.find(hashApiKey(keyText), now),
+    noteUse: (keyId, now) => uses.note(keyId, now),
+    catchUp: followed.look,
+    async close() {
+      for (const job of jobs) job.stop();
+      await writeUses();
+    },
+  };
+}

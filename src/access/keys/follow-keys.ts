@@ -1,0 +1,110 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { Database } from "../../db/database.ts";
+import { causeOf } from "../../lib/cause-of.ts";
+import type { Log } from "../../lib/log.ts";
+import { shareRuns } from "../../lib/share-runs.ts";
+import type { ApiKey } from "./api-key.ts";
+import { KeyCache } from "./key-cache.ts";
+import { readKeyChanges } from "./read-key-changes.ts";
+
+/** Without a look for this long, a key unknown here may be known elsewhere. */
+const FRESH_MS = 2_000;
+/** Unknown keys cause no more looks than one in this time. */
+const LOOK_PAUSE_MS = 100;
+/** Callers with an unknown key who wait for such a look at once; further ones are judged by what is known. */
+const WAITING_MAX = 1_000;
+
+interface FollowedKeys {
+  /**
+   * As `ApiKeys.find`.
+   *
+   * @param now Unix milliseconds.
+   */
+  readonly find: (keyHash: string, now: number) => ApiKey | undefined | Promise<ApiKey | undefined>;
+  /** Takes in what is committed by now. Never rejects. */
+  readonly look: () => Promise<void>;
+}
+
+interface FollowOptions {
+  readonly database: Pick<Database, "db" | "askOwn" | "kind">;
+  readonly log: Log;
+}
+
+/** Loads all keys into memory; they follow the database whenever somebody has them look. */
+export async function followKeys({ database, log }: FollowOptions): Promise<FollowedKeys> {
+  let cache = new KeyCache();
+  let upTo = (await readKeyChanges((work) => work(database.db), cache, 0)) ?? 0;
+  let lookedAt = performance.now();
+  let confirmedAt = lookedAt;
+  let isAway = false;
+  let waiting = 0;
+  let soon: Promise<void> | undefined;
+
+  const readChanges = async (): Promise<void> => {
+    const reached = await readKeyChanges(database.askOwn, cache, upTo);
+    if (reached !== undefined) {
+      upTo = reached;
+      return;
+    }
+    const anew = new KeyCache();
+    upTo = (await readKeyChanges(database.askOwn, anew, 0)) ?? 0;
+    cache = anew;
+  };
+  // One look at a time: of two at once the one that began earlier could bring an older state last.
+  const look = shareRuns(async () => {
+    lookedAt = performance.now();
+    const startedAt = lookedAt;
+    try {
+      await readChanges();
+      confirmedAt = startedAt;
+      if (isAway) log.info("API keys follow the database again");
+      isAway = false;
+    } catch (thrown) {
+      if (!isAway) log.warn({ cause: causeOf(thrown) }, "API keys go on as last read");
+      isAway = true;
+    }
+  });
+  const lookSoon = (): Promise<void> => {
+    soon ??= pause(lookedAt + LOOK_PAUSE_MS - performance.now()).then(() => {
+      soon = undefined;
+      return look();
+    });
+    return soon;
+  };
+
+  // The embedded database has no other writer than this process.
+  const isSoleWriter = database.kind === "embedded";
+  const judge = (keyHash: string, now: number) => {
+    const key = cache.find(keyHash, now);
+    const isFresh = isSoleWriter || performance.now() - confirmedAt < FRESH_MS;
+    if (key === undefined && !isFresh) throw unknownWhileAway();
+    return key;
+  };
+  const lookThenJudge = async (keyHash: string, now: number) => {
+    waiting += 1;
+    await lookSoon();
+    waiting -= 1;
+    return judge(keyHash, now);
+  };
+  return {
+    look,
+    find(keyHash, now) {
+      const key = cache.find(keyHash, now);
+      if (key !== undefined) return key;
+      const isToLook = !isSoleWriter && !isAway && waiting < WAITING_MAX;
+      return isToLook ? lookThenJudge(keyHash, now) : judge(keyHash, now);
+    },
+  };
+}
+
+function pause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(0, durationMs)));
+}
+
+function unknownWhileAway(): ServiceError {
+  return new ServiceError(
+    "storage_unavailable",
+    "This API key cannot be checked now, the database is not reachable.",
+    { retryAfterSeconds: 1 },
+  );
+}

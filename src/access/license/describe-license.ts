@@ -1,0 +1,33 @@
+import { count, eq } from "drizzle-orm";
+import type { Database } from "../../db/database.ts";
+import { users } from "../../db/tables/users.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { License } from "./license.ts";
+
+/**
+ * What an administrator is told of the license beside its state: whose it is, what it allows and what is there. `users`
+ * are those that count, the active ones.
+ */
+export async function describeLicense({
+  database,
+  license,
+}: {
+  readonly database: Pick<Database, "ask">;
+  readonly license: Pick<License, "inForce" | "maxUsers" | "gpus">;
+}): Promise<JsonObject> {
+  const [row] = await database.ask((db) =>
+    db.select({ users: count() }).from(users).where(eq(users.state, "active")),
+  );
+  const { source = null, terms } = license.inForce() ?? {};
+  return {
+    source,
+    kind: terms?.kind ?? "evaluation",
+    id: terms?.id ?? null,
+    customer: terms?.customer ?? null,
+    issued_at: terms === undefined ? null : new Date(terms.issuedAt).toISOString(),
+    max_users: license.maxUsers(),
+    users: row?.users ?? 0,
+    max_gpus: terms?.maxGpus ?? null,
+    gpus: license.gpus(),
+  };
+}

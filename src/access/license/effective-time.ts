@@ -1,0 +1,93 @@
+import type { Clock } from "../../lib/clock.ts";
+import { raiseSeenTime, type SeenTime } from "./raise-seen-time.ts";
+import type { SeenTimeStore } from "./seen-time-store.ts";
+
+/**
+ * The time that licenses go by: what the system's clock says, but never earlier than what is known of the time, which
+ * is kept over restarts.
+ */
+export interface EffectiveTime {
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** How far the system's clock is behind it, in milliseconds; 0 when it is not. */
+  readonly behindMs: () => number;
+  /** Unix milliseconds of the first start. */
+  readonly installedAt: () => number;
+  /** Looks at the clocks and keeps what is known then. Never rejects. */
+  readonly look: () => Promise<void>;
+}
+
+export interface EffectiveTimeOptions {
+  readonly clock: Clock;
+  /** Milliseconds of a clock that nobody can set. */
+  readonly monotonic: () => number;
+  readonly store: SeenTimeStore;
+  /** As the database has it; Unix milliseconds. */
+  readonly installedAt: number;
+}
+
+/** A clock that differs by more than this from what it should say was set. */
+const STEP_MS = 300_000;
+/**
+ * A first start outside of these has a clock that is broken: without its battery one says 1970, and some say 2099.
+ * Nothing is kept of it, and the installation begins when the clock is set right. Later starts need no such limits.
+ */
+const BELIEVED_FROM = Date.UTC(2025, 0);
+const BELIEVED_UNTIL = Date.UTC(2036, 0);
+
+/** Reads what is kept of the time; at the first start, begins to keep it. */
+export async function openEffectiveTime(options: EffectiveTimeOptions): Promise<EffectiveTime> {
+  const { clock, monotonic, store } = options;
+  const stored = await store.read();
+  let seen: SeenTime | undefined = stored;
+  let installedAt = earliestBelieved([options.installedAt, stored?.installedAt]);
+  let lookedAt = monotonic();
+  let systemAt = clock.now();
+  let isFirst = true;
+
+  const beginning = (systemNow: number): number => {
+    if (isBelieved(systemNow)) installedAt ??= systemNow;
+    return installedAt ?? options.installedAt;
+  };
+  const look = async (): Promise<void> => {
+    const [systemNow, elapsedMs] = [clock.now(), monotonic() - lookedAt];
+    const hasKeptPace = Math.abs(systemNow - systemAt - elapsedMs) <= STEP_MS;
+    if (seen !== undefined) {
+      seen = raiseSeenTime(seen, { elapsedMs, systemNow, hasKeptPace, isFirst });
+    } else if (isBelieved(systemNow)) {
+      seen = { provenAt: systemNow, latestAt: systemNow };
+    }
+    isFirst = false;
+    lookedAt += elapsedMs;
+    systemAt = systemNow;
+    if (seen === undefined) return;
+    // Another replica may know more.
+    seen = await store.keep({ ...seen, installedAt: beginning(systemNow) });
+  };
+  const nowGiven = (systemNow: number): number => {
+    if (seen === undefined) return systemNow;
+    const ran = Math.floor(seen.provenAt + monotonic() - lookedAt);
+    return Math.max(systemNow, seen.latestAt, ran);
+  };
+
+  if (stored === undefined) await look();
+  return {
+    now: () => nowGiven(clock.now()),
+    behindMs() {
+      const systemNow = clock.now();
+      return nowGiven(systemNow) - systemNow;
+    },
+    installedAt: () => beginning(clock.now()),
+    look,
+  };
+}
+
+/** Undefined when none is believed: then the installation has yet to begin. */
+function earliestBelieved(times: readonly (number | undefined)[]): number | undefined {
+  const believed = times.filter((time): time is number => time !== undefined && isBelieved(time));
+  return believed.length === 0 ? undefined : Math.min(...believed);
+}
+
+function isBelieved(time: number): boolean {
+  return time >= BELIEVED_FROM && time < BELIEVED_UNTIL;
+}

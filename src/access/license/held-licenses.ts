@@ -1,0 +1,105 @@
+import { readFile, stat } from "node:fs/promises";
+import { gt } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
+import { uploadedLicense } from "../../db/tables/license.ts";
+import type { Log } from "../../lib/log.ts";
+import type { HeldLicense } from "./choose-license.ts";
+import { LICENSE_MAX_BYTES, LicenseRefusal, type LicenseTerms } from "./license-file.ts";
+
+/** The licenses at hand: the one that was uploaded, for all replicas, and the one placed beside this one. */
+export interface HeldLicenses {
+  /** Another array when they have changed. */
+  readonly all: () => readonly HeldLicense[];
+  /** Takes in an upload that is committed by now. Never rejects. */
+  readonly catchUp: () => Promise<void>;
+  readonly close: () => void;
+}
+
+export interface HeldLicensesOptions {
+  readonly database: Pick<Database, "db" | "askOwn" | "kind">;
+  /** The placed file. */
+  readonly path: string;
+  /** The operator has named it, so that it should be there. */
+  readonly isNamed: boolean;
+  /** Throws a `LicenseRefusal`. */
+  readonly accept: (file: string) => LicenseTerms;
+  readonly log: Log;
+}
+
+/** Pause between two looks for what was uploaded to another replica. */
+const POLL_INTERVAL_MS = 500;
+
+/** Reads both and follows the uploaded one until closed. What does not verify is told in the log and is not held. */
+export async function openHeldLicenses(options: HeldLicensesOptions): Promise<HeldLicenses> {
+  const { database, accept, log } = options;
+  const take = (source: HeldLicense["source"], file: string): readonly HeldLicense[] => {
+    try {
+      return [{ source, terms: accept(file) }];
+    } catch (thrown) {
+      if (!(thrown instanceof LicenseRefusal)) throw thrown;
+      log.warn({ source, reason: thrown.message }, "a license is not accepted");
+      return [];
+    }
+  };
+  const placedFile = await readPlaced(options);
+  const placed = placedFile === undefined ? [] : take("placed", placedFile);
+  let held = placed;
+  let upTo = 0;
+  let isClosed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const read = async (db: Db): Promise<void> => {
+    const [row] = await db
+      .select()
+      .from(uploadedLicense)
+      .where(gt(uploadedLicense.changeSeq, upTo));
+    // A look that began later may have come first.
+    if (row === undefined || row.changeSeq <= upTo) return;
+    upTo = row.changeSeq;
+    held = [...take("uploaded", row.text), ...placed];
+  };
+  const catchUp = async (): Promise<void> => {
+    try {
+      await database.askOwn(read);
+    } catch (thrown) {
+      const cause = thrown instanceof Error ? thrown.message : String(thrown);
+      log.debug({ cause }, "the license goes on as last read");
+    }
+  };
+  const schedule = (): void => {
+    timer = setTimeout(async () => {
+      await catchUp();
+      if (!isClosed) schedule();
+    }, POLL_INTERVAL_MS).unref();
+  };
+
+  await read(database.db);
+  // The embedded database has no other writer than this process.
+  if (database.kind === "postgres") schedule();
+  return {
+    all: () => held,
+    catchUp,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The placed file as Latin-1, so that no byte of it is lost; undefined when it is not there or cannot be read. */
+async function readPlaced({
+  path,
+  isNamed,
+  log,
+}: HeldLicensesOptions): Promise<string | undefined> {
+  try {
+    const { size } = await stat(path);
+    if (size <= LICENSE_MAX_BYTES) return await readFile(path, "latin1");
+    log.warn({ file: path }, "the license file is too large to be a license");
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code;
+    if (isNamed || code !== "ENOENT") log.warn({ file: path, code }, "no license file is read");
+  }
+  return undefined;
+}

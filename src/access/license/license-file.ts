@@ -1,0 +1,109 @@
+import { type KeyObject, verify } from "node:crypto";
+import { z } from "zod";
+
+/** What a license says. */
+export interface LicenseTerms {
+  readonly id: string;
+  readonly customer: string;
+  readonly kind: "subscription" | "perpetual";
+  readonly maxUsers: number;
+  /** Null: any number. */
+  readonly maxGpus: number | null;
+  /** Unix milliseconds. */
+  readonly issuedAt: number;
+  /** Unix milliseconds; null for a perpetual license. */
+  readonly expiresAt: number | null;
+  /** The device it is bound to; null: any. */
+  readonly deviceId: string | null;
+}
+
+/** A file is no license that can be taken. The message tells its sender why, and nothing of our inside. */
+export class LicenseRefusal extends Error {
+  override readonly name = "LicenseRefusal";
+}
+
+export const LICENSE_MAX_BYTES = 16 * 1024;
+const SIGNATURE_BYTES = 64;
+const VERSION = 1;
+
+const text = z.string().min(1).max(200);
+const time = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()])
+  .transform((written) => Date.parse(written));
+
+/** Fields of later releases are let be. */
+const payloadSchema = z
+  .object({
+    id: text,
+    customer: text,
+    kind: z.enum(["subscription", "perpetual"]),
+    max_users: z.int().min(1),
+    max_gpus: z.int().min(0).nullish(),
+    issued_at: time,
+    expires_at: time.nullish(),
+    device_id: text.nullish(),
+  })
+  .refine(({ kind, expires_at }) => (kind === "perpetual") === (expires_at == null), {
+    path: ["expires_at"],
+  });
+
+/**
+ * Reads a `.lic` file: `base64url(payload JSON) "." base64url(Ed25519 signature over the payload's bytes)`, written in
+ * the one way there is to write it. Nothing of the payload is looked at before its signature is verified; the algorithm
+ * is that of the key, whatever the file says. Throws a `LicenseRefusal`.
+ */
+export function readLicenseFile(file: string, key: KeyObject): LicenseTerms {
+  if (file.length > LICENSE_MAX_BYTES) throw notALicense();
+  const [payload, signature, ...rest] = file.split(".").map(decodeStrictly);
+  if (payload === undefined || signature === undefined || rest.length > 0) throw notALicense();
+  if (signature.length !== SIGNATURE_BYTES || !verify(null, payload, key, signature)) {
+    throw new LicenseRefusal(
+      "The license's signature does not fit: the file was changed, or is not the vendor's.",
+    );
+  }
+  return readPayload(parse(payload));
+}
+
+/** Undefined when encoding the bytes again would not give the same text. */
+function decodeStrictly(encoded: string): Buffer | undefined {
+  const bytes = Buffer.from(encoded, "base64url");
+  return bytes.length > 0 && bytes.toString("base64url") === encoded ? bytes : undefined;
+}
+
+function notALicense(): LicenseRefusal {
+  return new LicenseRefusal("The file is not a license, or it is damaged.");
+}
+
+function parse(payload: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+  } catch (thrown) {
+    throw new LicenseRefusal("The license is signed, but its content is not JSON.", {
+      cause: thrown,
+    });
+  }
+}
+
+function readPayload(value: unknown): LicenseTerms {
+  const version = z.object({ version: z.literal(VERSION) }).safeParse(value);
+  if (!version.success) {
+    throw new LicenseRefusal(
+      `The license is not of version ${VERSION}, the only one that this release reads; update the gateway.`,
+    );
+  }
+  const { data, error } = payloadSchema.safeParse(value);
+  if (data === undefined) {
+    const field = String(error.issues[0]?.path[0] ?? "content");
+    throw new LicenseRefusal(`The license is signed, but its ${field} is missing or wrong.`);
+  }
+  return {
+    id: data.id,
+    customer: data.customer,
+    kind: data.kind,
+    maxUsers: data.max_users,
+    maxGpus: data.max_gpus ?? null,
+    issuedAt: data.issued_at,
+    expiresAt: data.expires_at ?? null,
+    deviceId: data.device_id ?? null,
+  };
+}

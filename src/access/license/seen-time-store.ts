@@ -1,0 +1,126 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { between, max } from "drizzle-orm";
+import { type Db, withTransaction } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
+import { installation } from "../../db/tables/installation.ts";
+import { usageRecords } from "../../db/tables/usage.ts";
+import type { Log } from "../../lib/log.ts";
+import type { SeenTimeSeal, StoredTime } from "./seen-time-seal.ts";
+
+/** Keeps what is known of the time twice, in the database and under DATA_DIR: to lose one of them loses nothing. */
+export interface SeenTimeStore {
+  /** What is kept and whole; undefined where nothing is. Never rejects. */
+  readonly read: () => Promise<StoredTime | undefined>;
+  /** Keeps it, unless more is known there, and returns all that is known now. Never rejects. */
+  readonly keep: (time: StoredTime) => Promise<StoredTime>;
+}
+
+export interface SeenTimeStoreOptions {
+  readonly database: Pick<Database, "askOwn">;
+  readonly seal: SeenTimeSeal;
+  /** DATA_DIR. */
+  readonly folder: string;
+  readonly log: Log;
+}
+
+const FILE_NAME = "seen-time";
+/** A call this much after the latest time may be younger than that; what is later comes from a clock that was wrong. */
+const USAGE_AHEAD_MAX_MS = 300_000;
+
+export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStore {
+  const { database, seal, folder, log } = options;
+  const path = join(folder, FILE_NAME);
+
+  const readFromFile = async (): Promise<StoredTime | undefined> => {
+    const text = await readFile(path, "utf8").catch(() => undefined);
+    const time = text === undefined ? undefined : seal.open(text);
+    if (text !== undefined && time === undefined) {
+      log.warn({ file: path }, "the latest time seen was changed from outside and is ignored");
+    }
+    return time;
+  };
+  const readFromRow = async (db: Db, lock = false): Promise<StoredTime | undefined> => {
+    const query = db.select().from(installation);
+    const [row] = await (lock ? query.for("update") : query);
+    if (row?.latestSeenAt == null) return undefined;
+    const time = seal.open(row.latestSeenSeal ?? "");
+    if (
+      time?.latestAt === row.latestSeenAt.getTime() &&
+      time.installedAt === row.installedAt.getTime()
+    ) {
+      return time;
+    }
+    log.warn("the latest time seen was changed in the database from outside and is ignored");
+    return undefined;
+  };
+  const writeToRow = (time: StoredTime): Promise<StoredTime> =>
+    database.askOwn((db) =>
+      withTransaction(db, async (transaction) => {
+        const stored = merge(time, await readFromRow(transaction, true));
+        const latestAt = await newestUsage(transaction, stored.latestAt);
+        const known = { ...stored, latestAt };
+        await transaction.update(installation).set({
+          installedAt: new Date(known.installedAt),
+          latestSeenAt: new Date(latestAt),
+          latestSeenSeal: seal.close(known),
+        });
+        return known;
+      }),
+    );
+  const writeToFile = async (time: StoredTime): Promise<void> => {
+    const draft = `${path}.${process.pid}.draft`;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(draft, seal.close(time), { mode: 0o600 });
+    await rename(draft, path);
+  };
+  /** What fails is told, and tried again with the next look; there is the other place. */
+  const tolerate = async <Result>(work: Promise<Result>, otherwise: Result): Promise<Result> => {
+    try {
+      return await work;
+    } catch (thrown) {
+      const cause = thrown instanceof Error ? thrown.message : String(thrown);
+      log.warn({ cause }, "the latest time seen cannot be kept in both places now");
+      return otherwise;
+    }
+  };
+
+  return {
+    async read() {
+      const fromRow = await tolerate(
+        database.askOwn((db) => readFromRow(db)),
+        undefined,
+      );
+      const fromFile = await readFromFile();
+      return fromRow === undefined ? fromFile : merge(fromRow, fromFile);
+    },
+    async keep(time) {
+      const known = merge(time, await readFromFile());
+      const all = await tolerate(writeToRow(known), known);
+      await tolerate(writeToFile(all), undefined);
+      return all;
+    },
+  };
+}
+
+/** Of two accounts the earlier beginning and the later times. */
+function merge(time: StoredTime, other: StoredTime | undefined): StoredTime {
+  if (other === undefined) return time;
+  return {
+    installedAt: Math.min(time.installedAt, other.installedAt),
+    provenAt: Math.max(time.provenAt, other.provenAt),
+    latestAt: Math.max(time.latestAt, other.latestAt),
+  };
+}
+
+/** When the newest call came that may be believed, or the time given. */
+async function newestUsage(db: Db, latestAt: number): Promise<number> {
+  const [row] = await db
+    .select({ startedAt: max(usageRecords.startedAt) })
+    .from(usageRecords)
+    .where(
+      // What is no newer says nothing: so a single day is looked at.
+      between(usageRecords.startedAt, new Date(latestAt), new Date(latestAt + USAGE_AHEAD_MAX_MS)),
+    );
+  return Math.max(latestAt, row?.startedAt?.getTime() ?? latestAt);
+}

@@ -1,0 +1,75 @@
+import { ServiceError } from "../../core/service-error.ts";
+import { withTransaction } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
+import { nextChange } from "../../db/next-change.ts";
+import { uploadedLicense } from "../../db/tables/license.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Actor } from "../actor.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import { confirmActor } from "../confirm-actor.ts";
+import type { License } from "./license.ts";
+import { LicenseRefusal, type LicenseTerms } from "./license-file.ts";
+
+export interface LicenseAccess {
+  readonly database: Pick<Database, "ask">;
+  readonly license: Pick<License, "check" | "catchUp">;
+  readonly clock: Clock;
+}
+
+/**
+ * Puts an uploaded license in the place of the one before, for all replicas; it is in force here when this resolves.
+ * Throws `invalid_value` with the reason when it cannot be in force on this device now: then all stays as it was.
+ *
+ * @param file the whole `.lic` file.
+ */
+export async function uploadLicense(
+  { database, license, clock }: LicenseAccess,
+  actor: Actor,
+  file: string,
+): Promise<void> {
+  const terms = check(license, file);
+  await database.ask((db) =>
+    withTransaction(db, async (transaction) => {
+      const changeSeq = await nextChange(transaction, "license");
+      await confirmActor(transaction, { clock }, actor);
+      const row = {
+        text: file,
+        uploadedAt: new Date(clock.now()),
+        uploadedBy: actor.caller.ownerId,
+        changeSeq,
+      };
+      await transaction
+        .insert(uploadedLicense)
+        .values(row)
+        .onConflictDoUpdate({ target: uploadedLicense.isOnlyRow, set: row });
+      await recordAudit(transaction, actor, {
+        action: "license.upload",
+        targetKind: "license",
+        targetId: terms.id,
+        details: detailsOf(terms),
+      });
+    }),
+  );
+  await license.catchUp();
+}
+
+function check(license: LicenseAccess["license"], file: string): LicenseTerms {
+  try {
+    return license.check(file);
+  } catch (thrown) {
+    throw thrown instanceof LicenseRefusal ? toServiceError(thrown) : thrown;
+  }
+}
+
+function toServiceError({ message }: LicenseRefusal): ServiceError {
+  return new ServiceError("invalid_value", message, { param: "file" });
+}
+
+function detailsOf({ customer, kind, expiresAt, maxUsers }: LicenseTerms) {
+  return {
+    customer,
+    kind,
+    expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    max_users: maxUsers,
+  };
+}

@@ -1,0 +1,35 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { StartRefusal } from "../../lib/start-refusal.ts";
+
+/** The key that licenses are verified with. */
+export interface VerificationKey {
+  readonly key: KeyObject;
+  /** It is the vendor's, and not one that the operator has set. */
+  readonly isBuiltIn: boolean;
+}
+
+/**
+ * The vendor's Ed25519 key, 32 bytes as base64url. Nobody holds the private half of this one: a vendor makes a pair
+ * with `bun run license keygen` and puts its own public key here.
+ */
+const BUILT_IN_KEY = "_4HM8sQwZA3TpG_bH73t_oXrKUPwKn3G0KzUag-0w3Y";
+const KEY_BYTES = 32;
+/** What stands before the raw key in its standard form (RFC 8410): this is an Ed25519 key, and no other kind. */
+const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
+
+/** Reads LICENSE_PUBLIC_KEY; unset, takes the key that is built in. Throws a `StartRefusal` that names the setting. */
+export function readVerificationKey(setting: string | undefined): VerificationKey {
+  const key = parsePublicKey(setting ?? BUILT_IN_KEY);
+  if (key !== undefined) return { key, isBuiltIn: setting === undefined };
+  throw new StartRefusal(
+    "LICENSE_PUBLIC_KEY must be an Ed25519 public key: 32 bytes as base64url, 43 characters, " +
+      "as `bun run license keygen` prints it.",
+  );
+}
+
+/** An Ed25519 public key from its 32 raw bytes as base64url; undefined when the text is anything else. */
+function parsePublicKey(text: string): KeyObject | undefined {
+  const raw = Buffer.from(text, "base64url");
+  if (raw.length !== KEY_BYTES || raw.toString("base64url") !== text) return undefined;
+  return createPublicKey({ key: Buffer.concat([SPKI_HEAD, raw]), format: "der", type: "spki" });
+}

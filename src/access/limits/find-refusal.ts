@@ -1,0 +1,66 @@
+import type { KeyLimits } from "../../core/caller.ts";
+import type { KeyUse } from "./key-use.ts";
+import type { LimitedCall } from "./limits.ts";
+import { tokensNeeded } from "./tokens-needed.ts";
+
+/** A limit that refuses a call, and until when. */
+export interface Refusal {
+  readonly limit: keyof KeyLimits;
+  readonly holds:
+    | "for-good"
+    /** Until the tokens that other calls hold come back, which they may at any moment. */
+    | "while-reserved"
+    | { readonly forMs: number };
+}
+
+/**
+ * The limit that refuses a call; undefined when every limit admits it. Where several refuse, the one that holds
+ * longest is named: a client that waits for a shorter one would be refused again.
+ */
+export function findRefusal(call: LimitedCall, use: KeyUse): Refusal | undefined {
+  let longest: Refusal | undefined;
+  for (const judge of JUDGES) {
+    const refusal = judge(call, use);
+    if (refusal === undefined) continue;
+    if (longest === undefined || durationMs(refusal) > durationMs(longest)) longest = refusal;
+  }
+  return longest;
+}
+
+/** Of refusals that hold equally long the first is named. */
+const JUDGES = [byRequests, byTokens, byMonth, byWindow];
+
+function byRequests({ limits }: LimitedCall, use: KeyUse): Refusal | undefined {
+  if (limits.requests === null || use.requests < limits.requests) return undefined;
+  return { limit: "requests", holds: "for-good" };
+}
+
+function byTokens(call: LimitedCall, use: KeyUse): Refusal | undefined {
+  const limit = call.limits.tokens;
+  const withCall = use.tokens + tokensNeeded(call);
+  if (limit === null || withCall + use.reservedTokens <= limit) return undefined;
+  return { limit: "tokens", holds: withCall > limit ? "for-good" : "while-reserved" };
+}
+
+function byMonth(call: LimitedCall, use: KeyUse): Refusal | undefined {
+  const limit = call.limits.monthlyTokens;
+  const needed = tokensNeeded(call);
+  const withCall = use.monthTokens + needed;
+  if (limit === null || withCall + use.monthReservedTokens <= limit) return undefined;
+  // What a whole month does not hold, the next one will not hold either.
+  if (needed > limit) return { limit: "monthlyTokens", holds: "for-good" };
+  if (withCall <= limit) return { limit: "monthlyTokens", holds: "while-reserved" };
+  return { limit: "monthlyTokens", holds: { forMs: use.monthEndsAt - use.now } };
+}
+
+function byWindow({ limits }: LimitedCall, use: KeyUse): Refusal | undefined {
+  const limit = limits.requestsPerMinute;
+  if (limit === null || use.windowCalls < limit) return undefined;
+  if (limit === 0) return { limit: "requestsPerMinute", holds: "for-good" };
+  return { limit: "requestsPerMinute", holds: { forMs: use.windowOpensInMs } };
+}
+
+function durationMs({ holds }: Refusal): number {
+  if (holds === "for-good") return Infinity;
+  return holds === "while-reserved" ? 0 : holds.forMs;
+}

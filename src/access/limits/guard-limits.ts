@@ -1,0 +1,36 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { ReplicaGuard } from "../../db/replica-guard.ts";
+import type { Limits } from "./limits.ts";
+
+/** Limits that may be out of reach for a while; calls of keys that have any are then refused. */
+export interface GuardedLimits extends Limits {
+  readonly isAvailable: () => boolean;
+}
+
+/** The same limits, refusing calls while a replica that counts for itself works on the same database. */
+export function guardLimits(
+  limits: Limits & Partial<Pick<GuardedLimits, "isAvailable">>,
+  guard: Pick<ReplicaGuard, "isSafe">,
+): GuardedLimits {
+  return {
+    admit(call) {
+      if (!guard.isSafe()) throw unshared();
+      return limits.admit(call);
+    },
+    book: (keyId, startedAt, tokens) => limits.book(keyId, startedAt, tokens),
+    read: (keyId, keyLimits, now) => limits.read(keyId, keyLimits, now),
+    settleLost: (calls, store) => limits.settleLost(calls, store),
+    start: (isKnown) => limits.start(isKnown),
+    recount: async () => limits.recount?.(),
+    openReservations: () => limits.openReservations(),
+    isAvailable: () => guard.isSafe() && (limits.isAvailable?.() ?? true),
+    close: () => limits.close(),
+  };
+}
+
+function unshared(): ServiceError {
+  return new ServiceError(
+    "storage_unavailable",
+    "The limits of this API key cannot be checked now: another replica of the gateway does not share them.",
+  );
+}

@@ -1,0 +1,94 @@
+import type { KeyLimits } from "../../core/caller.ts";
+import type { LimitStatus } from "../../core/limit-status.ts";
+
+/** The limits of all keys, exact: what is spent never exceeds them, however many calls run at once. */
+export interface Limits {
+  /**
+   * Admits a call in one atomic step over all limits of its key, and reserves what it may spend; a refused call
+   * counts nowhere. Throws, or rejects with, a `ServiceError`: 429 that names the limit, or `storage_unavailable`
+   * while what the key has used is not known.
+   */
+  readonly admit: (call: LimitedCall) => Admission | Promise<Admission>;
+  /**
+   * Counts a finished call of a key that had no limits when it began, so that limits set later count it too.
+   * Never throws.
+   *
+   * @param startedAt Unix milliseconds; it says the month.
+   * @param tokens input and output.
+   */
+  readonly book: (keyId: string, startedAt: number, tokens: number) => void;
+  /** What a key has used and has left, open reservations included. Rejects with `storage_unavailable`. */
+  readonly read: (keyId: string, limits: KeyLimits | null, now: number) => Promise<LimitReport>;
+  /**
+   * Counts the calls of a process that died, each once, while `store` brings their rows into the database. A batch
+   * whose `store` failed may be given again. Rejects when the database is away, or as `store` does.
+   */
+  readonly settleLost: (calls: readonly LostCall[], store: () => Promise<void>) => Promise<void>;
+  /**
+   * Called once, at start: calls are admitted when `isKnown` has settled, that is when what lost processes used
+   * has come to `settleLost`. It never rejects.
+   */
+  readonly start: (isKnown: Promise<void>) => void;
+  /**
+   * Takes in what another process has brought into the database meanwhile, once all that was used here is there.
+   * Rejects when the database is away. Undefined where all processes count in one place.
+   */
+  readonly recount?: () => Promise<void>;
+  /** How many calls of this process hold a reservation. */
+  readonly openReservations: () => number;
+  readonly close: () => Promise<void>;
+}
+
+export interface LimitedCall {
+  /** The request id: the reservation's name. */
+  readonly id: string;
+  readonly keyId: string;
+  readonly limits: KeyLimits;
+  /** Unix milliseconds; it says the month that the call counts to. */
+  readonly startedAt: number;
+  /** The prompt's tokens, an upper bound. */
+  readonly inputTokens: number;
+  /** Output tokens asked for; 0 for a call that brings none. Fewer are granted where fewer remain. */
+  readonly outputTokens: number;
+  /** Refused for its tokens, the call asks again with a closer bound: nobody is told of the first refusal. */
+  readonly asksAgain?: boolean;
+}
+
+export interface Admission {
+  /** Output tokens that the call may spend, at least 1 where it asked for any; undefined when no limit on tokens holds. */
+  readonly outputTokens: number | undefined;
+  readonly status: LimitStatus;
+  /** Gives back what was reserved and books what was used: input and output tokens. Later calls do nothing. Never throws. */
+  readonly settle: (tokens: number) => void;
+}
+
+/** A call of a process that died, as its journal tells it. */
+export interface LostCall {
+  /** The request id. */
+  readonly id: string;
+  readonly keyId: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Input and output. */
+  readonly tokens: number;
+}
+
+/** Where a key stands, one entry a limit that it has. */
+export interface LimitReport {
+  readonly requestsPerMinute?: LimitUse;
+  readonly requests?: LimitUse;
+  readonly tokens?: LimitUse;
+  readonly monthlyTokens?: LimitUse;
+}
+
+export interface LimitUse {
+  readonly limit: number;
+  /** Settled use. */
+  readonly used: number;
+  /** Held by calls under way. */
+  readonly reserved: number;
+  /** Never below 0. */
+  readonly remaining: number;
+  /** When all of it is there again, in Unix milliseconds; null: never. */
+  readonly resetsAt: number | null;
+}

@@ -1,0 +1,51 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { usageRecords } from "../../db/tables/usage.ts";
+import type { LostCall } from "./limits.ts";
+import type { RecentCalls } from "./recent-calls.ts";
+import type { UsageCounters } from "./usage-counters.ts";
+
+/** Counts the calls of processes that died, each once, as their rows reach the database. */
+export class LostCalls {
+  readonly #db: Db;
+  readonly #counters: UsageCounters;
+  readonly #recent: RecentCalls;
+  /** Counted, and on the way to the database: a try that failed may have stored them, or not. */
+  readonly #onTheWay = new Set<string>();
+
+  /** @param counters loaded before any lost call is stored. */
+  constructor(db: Db, counters: UsageCounters, recent: RecentCalls) {
+    this.#db = db;
+    this.#counters = counters;
+    this.#recent = recent;
+  }
+
+  async settle(calls: readonly LostCall[], store: () => Promise<void>): Promise<void> {
+    const stored = await this.#findStored(calls);
+    for (const call of calls) {
+      const { id, keyId, startedAt, tokens } = call;
+      // What the database has, it had when the counters were loaded, or an earlier try counted it.
+      if (stored.has(id) || this.#onTheWay.has(id)) continue;
+      this.#onTheWay.add(id);
+      this.#counters.book(keyId, startedAt, tokens);
+      this.#recent.add(call);
+    }
+    await store();
+    for (const { id } of calls) this.#onTheWay.delete(id);
+  }
+
+  async #findStored(calls: readonly LostCall[]): Promise<ReadonlySet<string>> {
+    if (calls.length === 0) return new Set();
+    const ids = JSON.stringify(calls.map(({ id }) => id));
+    const starts = calls.map(({ startedAt }) => startedAt);
+    // Only the days of these calls are looked at.
+    const [first, last] = [Math.min(...starts) - 1, Math.max(...starts) + 1].map(
+      (at) => sql`to_timestamp(${Math.max(0, at)}::float8 / 1000)`,
+    );
+    const rows = await this.#db.execute<{ id: string }>(sql`
+      select id from ${usageRecords}
+      where started_at between ${first} and ${last}
+        and id in (select json_array_elements_text(${ids}::text::json))`);
+    return new Set(rows.map(({ id }) => id));
+  }
+}

@@ -1,0 +1,196 @@
+import type { KeyLimits } from "../../core/caller.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
+import { findRefusal, type Refusal } from "./find-refusal.ts";
+import { grantOutput } from "./grant-output.ts";
+import type { KeyUse } from "./key-use.ts";
+import { limitRefusal } from "./limit-refusal.ts";
+import type { Admission, LimitedCall, LimitReport, Limits, LostCall } from "./limits.ts";
+import { LostCalls } from "./lost-calls.ts";
+import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
+import { OpenReservations, type Reservation } from "./open-reservations.ts";
+import { readDeletedKeys } from "./read-deleted-keys.ts";
+import { RecentCalls } from "./recent-calls.ts";
+import { reportOf } from "./report-of.ts";
+import { statusOf } from "./status-of.ts";
+import { createSteadyClock } from "./steady-clock.ts";
+import { UsageCounters } from "./usage-counters.ts";
+import { useWithCall } from "./use-with-call.ts";
+
+/** What a call may take beyond its time limit before it counts as one that lost its end. */
+const EXPIRY_GRACE_MS = 60_000;
+const SWEEP_INTERVAL_MS = 30_000;
+const FORGET_INTERVAL_MS = 3_600_000;
+
+export interface MemoryLimitsOptions {
+  readonly database: Pick<Database, "db">;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long a call may take as a whole. */
+  readonly callTimeoutMs: number;
+  /** DB_POOL_WAIT_MS: how long a call waits while it is not known what its key has used. */
+  readonly waitMs: number;
+  readonly observer: MonthlyUseObserver;
+  /** Milliseconds of a clock that nobody can set. */
+  readonly monotonic?: () => number;
+}
+
+/**
+ * The limits of a gateway that runs alone, in its memory, beginning with what the database says that keys have used.
+ * To be opened before the first call is made and before the journals of lost processes are replayed: from then on
+ * all that is used comes by here.
+ */
+export async function openMemoryLimits(options: MemoryLimitsOptions): Promise<Limits> {
+  const counters = new UsageCounters();
+  const recent = new RecentCalls();
+  const { clock, database } = options;
+  await counters.load(database.db, clock.now());
+  await recent.load(database.db, clock.now());
+  return new MemoryLimits(options, counters, recent);
+}
+
+class MemoryLimits implements Limits {
+  readonly #options: MemoryLimitsOptions;
+  readonly #counters: UsageCounters;
+  readonly #recent: RecentCalls;
+  readonly #lost: LostCalls;
+  readonly #steady: Clock;
+  readonly #monotonic: () => number;
+  readonly #open = new OpenReservations((reservation) => this.#tellSettled(reservation));
+  readonly #timers: readonly NodeJS.Timeout[];
+  #known: Promise<void> = new Promise(() => undefined);
+  #isKnown = false;
+
+  constructor(options: MemoryLimitsOptions, counters: UsageCounters, recent: RecentCalls) {
+    this.#options = options;
+    this.#counters = counters;
+    this.#recent = recent;
+    this.#lost = new LostCalls(options.database.db, counters, recent);
+    this.#steady = createSteadyClock(options.clock);
+    this.#monotonic = options.monotonic ?? (() => performance.now());
+    this.#timers = [
+      setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref(),
+      setInterval(() => void this.#forgetDeleted(), FORGET_INTERVAL_MS).unref(),
+    ];
+  }
+
+  start(isKnown: Promise<void>): void {
+    this.#known = isKnown.then(() => {
+      this.#recent.pourInto(this.#counters, this.#steady.now());
+      this.#isKnown = true;
+    });
+  }
+
+  admit(call: LimitedCall): Admission | Promise<Admission> {
+    return this.#isKnown ? this.#admit(call) : this.#untilKnown().then(() => this.#admit(call));
+  }
+
+  book(keyId: string, startedAt: number, tokens: number): void {
+    this.#counters.book(keyId, startedAt, tokens);
+  }
+
+  async read(keyId: string, limits: KeyLimits | null, now: number): Promise<LimitReport> {
+    if (limits === null) return {};
+    await this.#untilKnown();
+    const month = this.#counters.monthOf(now);
+    const moment = { now, steadyNow: this.#steady.now(), month };
+    return reportOf(limits, this.#counters.peek(keyId).useAt(moment, limits));
+  }
+
+  settleLost(calls: readonly LostCall[], store: () => Promise<void>): Promise<void> {
+    return this.#lost.settle(calls, store);
+  }
+
+  recount(): Promise<void> {
+    const { clock, database } = this.#options;
+    return this.#counters.raise(database.db, clock.now(), () => this.#open.callsByKey());
+  }
+
+  openReservations(): number {
+    return this.#open.size;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  /** One step: nothing else runs between the judgement and the counting. */
+  #admit(call: LimitedCall): Admission {
+    const { keyId, limits } = call;
+    const { clock, callTimeoutMs } = this.#options;
+    const month = this.#counters.monthOf(call.startedAt);
+    const moment = { now: clock.now(), steadyNow: this.#steady.now(), month };
+    const key = this.#counters.of(keyId);
+    const use = key.useAt(moment, limits);
+    const refusal = findRefusal(call, use);
+    if (refusal !== undefined) {
+      const isHeld = refusal.holds === "while-reserved";
+      if (isHeld && this.#releaseExpired()) return this.#admit(call);
+      throw this.#refuse(refusal, call, use);
+    }
+    const outputTokens = grantOutput(call, use);
+    // Held even where no limit on tokens holds: one may be set while the call runs.
+    const tokens = call.inputTokens + (outputTokens ?? call.outputTokens);
+    key.addCall(moment.steadyNow, limits);
+    return this.#open.open({
+      keyId,
+      key,
+      month: key.month(month.beginsAt),
+      tokens,
+      outputTokens,
+      status: statusOf(reportOf(limits, useWithCall(use, tokens))),
+      expiresAt: this.#monotonic() + callTimeoutMs + EXPIRY_GRACE_MS,
+    });
+  }
+
+  #refuse(refusal: Refusal, call: LimitedCall, use: KeyUse): ServiceError {
+    const { keyId, limits } = call;
+    if (refusal.limit === "monthlyTokens" && refusal.holds !== "while-reserved") {
+      if (use.now < use.monthEndsAt && call.asksAgain !== true)
+        this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
+    }
+    return limitRefusal(refusal, call, use);
+  }
+
+  #tellSettled({ keyId, key, month }: Reservation): void {
+    const { clock, observer } = this.#options;
+    const isOfNow = month.beginsAt === this.#counters.monthOf(clock.now()).beginsAt;
+    if (key.monthlyLimit === null || !isOfNow) return;
+    observer.onMonthUse(keyId, month.tokens, key.monthlyLimit);
+  }
+
+  #untilKnown(): Promise<void> {
+    return within(this.#known, this.#options.waitMs, usageUnknown);
+  }
+
+  #sweep(): void {
+    this.#releaseExpired();
+    this.#counters.dropEmptyWindows(this.#steady.now());
+  }
+
+  /** Not by the system's clock: one that is set forward would give back what calls under way still spend. */
+  #releaseExpired(): boolean {
+    const calls = this.#open.releaseExpired(this.#monotonic());
+    if (calls > 0) this.#options.log.warn({ calls }, "calls that never ended hold no tokens now");
+    return calls > 0;
+  }
+
+  async #forgetDeleted(): Promise<void> {
+    try {
+      this.#counters.forget(await readDeletedKeys(this.#options.database.db));
+    } catch {
+      // The next round forgets them.
+    }
+  }
+}
+
+function usageUnknown(): ServiceError {
+  return new ServiceError(
+    "storage_unavailable",
+    "What this API key has used is not known yet: the gateway is starting. Try again soon.",
+    { retryAfterSeconds: 1 },
+  );
+}

@@ -1,0 +1,58 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { usageMonths, usageRecords } from "../../db/tables/usage.ts";
+
+/** What the database has of one key at one moment. Usage still in a journal is not in it. */
+export interface StoredUsage {
+  /** Over the key's life. */
+  readonly requests: number;
+  readonly tokens: number;
+  /** The latest months. */
+  readonly months: readonly { readonly month: string; readonly tokens: number }[];
+  /** Of the calls asked for, those whose row is there: they have ended, and are in the sums. */
+  readonly ended: readonly { readonly id: string; readonly tokens: number }[];
+}
+
+/** No call takes longer than a day. */
+const CALL_AGE_MAX_MS = 2 * 24 * 60 * 60_000;
+
+/**
+ * Reads a key's sums and looks for the rows of calls that may be under way, all as of one moment.
+ *
+ * @param since the first month to be told one by one, as `2026-07`.
+ * @param now Unix milliseconds: only the days that such calls can have begun in are looked at.
+ */
+export async function readStoredUsage(
+  db: Db,
+  keyId: string,
+  {
+    since,
+    ids,
+    now,
+  }: { readonly since: string; readonly ids: readonly string[]; readonly now: number },
+): Promise<StoredUsage> {
+  const wanted = JSON.stringify(ids);
+  const rows = await db.execute<{ name: string; requests: number; tokens: number }>(sql`
+    select '' as name, coalesce(sum(requests), 0)::float8 as requests, coalesce(sum(tokens), 0)::float8 as tokens
+    from ${usageMonths} where key_id = ${keyId}
+    union all
+    select to_char(month, 'YYYY-MM'), requests::float8, tokens::float8
+    from ${usageMonths} where key_id = ${keyId} and month >= ${`${since}-01`}::date
+    union all
+    select id, -1, (input_tokens + output_tokens)::float8
+    from ${usageRecords}
+    where started_at > to_timestamp(${now - CALL_AGE_MAX_MS}::float8 / 1000)
+      and id in (select json_array_elements_text(${wanted}::text::json))`);
+  const [sums] = rows;
+  const rest = rows.slice(1);
+  return {
+    requests: sums?.requests ?? 0,
+    tokens: sums?.tokens ?? 0,
+    months: rest
+      .filter(({ requests }) => requests >= 0)
+      .map(({ name: month, tokens }) => ({ month, tokens })),
+    ended: rest
+      .filter(({ requests }) => requests < 0)
+      .map(({ name: id, tokens }) => ({ id, tokens })),
+  };
+}

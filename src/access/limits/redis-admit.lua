@@ -1,0 +1,30 @@
+-- Admits a call when all limits do, and holds what it may spend. Limits: -1 is none.
+local id, month = ARGV[2], ARGV[3]
+local input, output, needed, hold_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local rpm, requests, tokens, month_tokens = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+
+if not is_known() then return {-1} end
+local use = key_use(month, rpm)
+local left = math.huge
+if tokens >= 0 then left = tokens - use.tokens - use.reserved end
+if month_tokens >= 0 then left = math.min(left, month_tokens - use.month_tokens - use.month_reserved) end
+
+local refused = (rpm >= 0 and use.calls >= rpm) or (requests >= 0 and use.requests >= requests) or needed > left
+if refused then return told(0, use) end
+
+local at = now
+if rpm >= 0 then
+  -- In order, though the clock may have been set back a little.
+  at = math.max(now, tonumber(redis.call('LINDEX', window, -1) or 0))
+  redis.call('RPUSH', window, whole(at))
+  use.calls, use.empties = use.calls + 1, until_passed(at)
+end
+-- Held even where no limit on tokens holds: one may be set while the call runs.
+local granted = math.min(output, left - input)
+local held = input + granted
+hold(id, held, month, at, hold_ms)
+use.requests, use.reserved, use.month_reserved = use.requests + 1, use.reserved + held, use.month_reserved + held
+keep()
+local reply = told(1, use)
+reply[#reply + 1] = granted
+return reply

@@ -1,0 +1,209 @@
+import type { KeyLimits } from "../../core/caller.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { KeyUse } from "./key-use.ts";
+import type { LimitedCall } from "./limits.ts";
+import type { StoredUsage } from "./read-stored-usage.ts";
+import type { RedisLink } from "./redis-link.ts";
+import { type RedisScript, redisScript, runScript } from "./redis-script.ts";
+import { tokensNeeded } from "./tokens-needed.ts";
+import { utcMonth } from "./utc-month.ts";
+
+const ADMIT = redisScript("admit");
+const SETTLE = redisScript("settle");
+const SYNC = redisScript("sync");
+const READ = redisScript("read");
+const BOOK = redisScript("book");
+
+/** More than any call may use, and far from where numbers lose their last digits. */
+const TOKENS_MAX = 2 ** 40;
+/** Open calls looked up in one go, those that end first before the others. */
+const OPEN_CALLS_MAX = 1_000;
+
+export interface RedisCountersOptions {
+  readonly link: RedisLink;
+  /** What the names of this installation's keys begin with. */
+  readonly prefix: string;
+  readonly clock: Clock;
+}
+
+/** Where a key stands; `generation` changes when Redis has lost what it knew of the key. */
+export interface CountedUse {
+  readonly use: KeyUse;
+  readonly generation: number;
+}
+
+/** The use is the one after an admission, and the one before a refusal. */
+export interface CountedAdmission extends CountedUse {
+  readonly isAdmitted: boolean;
+  /** Output tokens that an admitted call may spend. */
+  readonly outputTokens: number;
+}
+
+/** What a call holds. */
+export interface HeldCall {
+  readonly id: string;
+  readonly tokens: number;
+  /** `2026-07`, UTC. */
+  readonly month: string;
+  /** By the process' own clock, in milliseconds. */
+  readonly heldUntil: number;
+}
+
+/** A call that has ended; -1 tokens: it was never made. */
+export interface EndedCall {
+  readonly id: string;
+  readonly tokens: number;
+}
+
+export interface SyncedState {
+  readonly stored: StoredUsage;
+  /** The earliest month that still counts, as `2026-07`. */
+  readonly since: string;
+  /** Calls of this process under way. */
+  readonly underWay: readonly HeldCall[];
+}
+
+/** The counters of all keys, kept in Redis; each verb is one atomic step there. All reject with `storage_unavailable`. */
+export class RedisCounters {
+  readonly #options: RedisCountersOptions;
+
+  constructor(options: RedisCountersOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when nothing is known of the key. */
+  async admit(call: LimitedCall, holdMs: number): Promise<CountedAdmission | undefined> {
+    const { limits, startedAt } = call;
+    const reply = await this.#run(ADMIT, call.keyId, [
+      call.id,
+      monthName(startedAt),
+      tokenCount(call.inputTokens),
+      tokenCount(call.outputTokens),
+      tokenCount(tokensNeeded(call)),
+      holdMs,
+      limitOf(limits.requestsPerMinute),
+      limitOf(limits.requests),
+      limitOf(limits.tokens),
+      limitOf(limits.monthlyTokens),
+    ]);
+    const [verdict] = reply;
+    if (verdict === -1) return undefined;
+    const outputTokens = reply[10] ?? 0;
+    return { ...this.#useOf(reply, startedAt), isAdmitted: verdict === 1, outputTokens };
+  }
+
+  /** Undefined when nothing is known of the key. */
+  async read(keyId: string, limits: KeyLimits, now: number): Promise<CountedUse | undefined> {
+    const rpm = limitOf(limits.requestsPerMinute);
+    const reply = await this.#run(READ, keyId, [monthName(now), rpm]);
+    return reply[0] === -1 ? undefined : this.#useOf(reply, now);
+  }
+
+  /** Ends calls, each once; returns what is then settled in the month of each, -1 for those that were over before. */
+  settle(keyId: string, calls: readonly EndedCall[]): Promise<readonly number[]> {
+    const args = calls.flatMap(({ id, tokens }) => [id, tokens === -1 ? -1 : tokenCount(tokens)]);
+    return this.#run(SETTLE, keyId, args);
+  }
+
+  /** Counts a call that held nothing. */
+  async book(keyId: string, startedAt: number, tokens: number): Promise<void> {
+    await this.#run(BOOK, keyId, [tokenCount(tokens), monthName(startedAt)]);
+  }
+
+  /** Whether anything is known of the key, and the ids of its calls under way, of all replicas. */
+  look(keyId: string): Promise<{ readonly isKnown: boolean; readonly ids: readonly string[] }> {
+    const [counts = "", , expiry = ""] = this.#keysOf(keyId);
+    return this.#options.link.run(async (redis) => {
+      const [known, ids] = await Promise.all([
+        redis.hexists(counts, "generation"),
+        redis.zrange(expiry, 0, OPEN_CALLS_MAX - 1),
+      ]);
+      return { isKnown: known === 1, ids };
+    });
+  }
+
+  /** Brings the counters up to what the database says, and returns their generation. */
+  async sync(keyId: string, { stored, since, underWay }: SyncedState): Promise<number> {
+    const reply = await this.#options.link.run((redis) =>
+      runScript(redis, SYNC, this.#keysOf(keyId), [
+        this.#clockAheadMs(),
+        stored.requests,
+        stored.tokens,
+        since,
+        stored.months.length,
+        ...stored.months.flatMap(({ month, tokens }) => [month, tokens]),
+        stored.ended.length,
+        ...stored.ended.flatMap(({ id, tokens }) => [id, tokenCount(tokens)]),
+        underWay.length,
+        ...underWay.flatMap(({ id, tokens, month, heldUntil }) => [
+          id,
+          tokens,
+          month,
+          Math.max(0, Math.ceil(heldUntil - performance.now())),
+        ]),
+      ]),
+    );
+    return Number(reply);
+  }
+
+  async #run(
+    script: RedisScript,
+    keyId: string,
+    args: readonly (string | number)[],
+  ): Promise<readonly number[]> {
+    const all = [this.#clockAheadMs(), ...args];
+    const reply = await this.#options.link.run((redis) =>
+      runScript(redis, script, this.#keysOf(keyId), all),
+    );
+    return Array.isArray(reply) ? reply.map(Number) : [Number(reply)];
+  }
+
+  /** The braces keep the keys of one API key together, so that a script reaches them all on a cluster. */
+  #keysOf(keyId: string): readonly string[] {
+    const tag = `${this.#options.prefix}:{${keyId}}`;
+    return [`${tag}:counts`, `${tag}:open`, `${tag}:expiry`, `${tag}:window`];
+  }
+
+  /** Redis' own clock tells the time, so that all replicas go by one; a test moves it along with the replica's. */
+  #clockAheadMs(): number {
+    // The system's clock is read twice, so a few milliseconds are nothing.
+    return Math.round((this.#options.clock.now() - systemClock.now()) / 10) * 10;
+  }
+
+  /** @param monthOf a moment of the month that was counted, in Unix milliseconds. */
+  #useOf(reply: readonly number[], monthOf: number): CountedUse {
+    const [, generation = 0, windowCalls = 0, windowOpensInMs = 0, windowEmptiesInMs = 0] = reply;
+    const [requests = 0, tokens = 0, reservedTokens = 0, monthTokens = 0, monthReservedTokens = 0] =
+      reply.slice(5);
+    return {
+      generation,
+      use: {
+        now: this.#options.clock.now(),
+        windowCalls,
+        windowOpensInMs,
+        windowEmptiesInMs,
+        requests,
+        tokens,
+        reservedTokens,
+        monthEndsAt: utcMonth(monthOf).endsAt,
+        monthTokens,
+        monthReservedTokens,
+      },
+    };
+  }
+}
+
+/** The UTC month of a moment, as `2026-07`. */
+export function monthName(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 7);
+}
+
+function limitOf(limit: number | null): number {
+  return limit ?? -1;
+}
+
+/** A figure that is no number counts as none: Redis would refuse it in the middle of a script. */
+function tokenCount(tokens: number): number {
+  if (Number.isNaN(tokens)) return 0;
+  return Math.min(Math.max(0, Math.ceil(tokens)), TOKENS_MAX);
+}

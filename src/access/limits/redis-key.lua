@@ -1,0 +1,121 @@
+-- The counters of one API key. Each script begins with this text, and its arguments with the milliseconds that a test's
+-- clock is ahead.
+--   counts  generation, requests, tokens, reserved, tokens:<month>, reserved:<month>. Without a generation nothing is
+--           known of the key: it is made when the sums of the database come in, and goes when Redis loses its memory.
+--   open    a call's id to "<tokens held> <month> <its time in the window>"
+--   expiry  a call's id by the millisecond at which it holds its tokens no longer
+--   window  the microseconds at which the calls of the last minute were admitted, in order
+local counts, open, expiry, window = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local WINDOW = 60000000
+-- Longer than the longest call; whoever comes later has the counters made anew from the database.
+local IDLE_MS = 172800000
+local RELEASED_AT_ONCE = 1000
+
+local clock = redis.call('TIME')
+local now = (clock[1] + 0) * 1000000 + clock[2] + ARGV[1] * 1000
+local now_ms = math.floor(now / 1000)
+
+-- A number as Redis takes it: without an exponent.
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local function count(field)
+  return tonumber(redis.call('HGET', counts, field) or 0)
+end
+
+local function add(field, number)
+  redis.call('HINCRBY', counts, field, whole(number))
+end
+
+local function is_known()
+  return redis.call('HEXISTS', counts, 'generation') == 1
+end
+
+local function hold(id, tokens, month, at, for_ms)
+  redis.call('HSET', open, id, whole(tokens) .. ' ' .. month .. ' ' .. whole(at))
+  redis.call('ZADD', expiry, whole(now_ms + for_ms), id)
+  add('reserved', tokens)
+  add('reserved:' .. month, tokens)
+end
+
+-- Gives back what a call holds; returns its month and its time in the window, or nothing when it holds nothing.
+local function release(id)
+  local call = redis.call('HGET', open, id)
+  redis.call('ZREM', expiry, id)
+  if not call then return nil end
+  redis.call('HDEL', open, id)
+  local tokens, month, at = string.match(call, '^(%d+) (%S+) (%d+)$')
+  if is_known() then
+    add('reserved', -tokens)
+    add('reserved:' .. month, -tokens)
+  end
+  return month, at
+end
+
+local function book(tokens, month)
+  if not is_known() then return end
+  add('requests', 1)
+  add('tokens', tokens)
+  add('tokens:' .. month, tokens)
+end
+
+local function release_expired()
+  local ids = redis.call('ZRANGEBYSCORE', expiry, '-inf', whole(now_ms), 'LIMIT', 0, RELEASED_AT_ONCE)
+  for _, id in ipairs(ids) do release(id) end
+end
+
+-- Drops what is older than the window; all of it when the clock was set back.
+local function trim_window()
+  local last = tonumber(redis.call('LINDEX', window, -1) or 0)
+  if last <= now - WINDOW or last > now + WINDOW then
+    redis.call('DEL', window)
+    return
+  end
+  repeat
+    local times = redis.call('LRANGE', window, 0, 99)
+    local passed = 0
+    for _, at in ipairs(times) do
+      if tonumber(at) > now - WINDOW then break end
+      passed = passed + 1
+    end
+    if passed > 0 then redis.call('LTRIM', window, passed, -1) end
+  until passed < 100
+end
+
+local function until_passed(at)
+  return math.max(0, math.ceil(((tonumber(at or 0)) + WINDOW - now) / 1000))
+end
+
+-- Where the key stands, as `KeyUse` has it.
+local function key_use(month, rpm)
+  release_expired()
+  local calls, opens, empties = 0, 0, 0
+  if rpm >= 0 then
+    trim_window()
+    calls = redis.call('LLEN', window)
+    if calls > 0 then empties = until_passed(redis.call('LINDEX', window, -1)) end
+    if calls >= rpm and rpm > 0 then opens = until_passed(redis.call('LINDEX', window, whole(calls - rpm))) end
+  end
+  return {
+    calls = calls,
+    opens = opens,
+    empties = empties,
+    requests = count('requests') + redis.call('HLEN', open),
+    tokens = count('tokens'),
+    reserved = count('reserved'),
+    month_tokens = count('tokens:' .. month),
+    month_reserved = count('reserved:' .. month),
+  }
+end
+
+local function told(verdict, use)
+  return {
+    verdict, count('generation'), use.calls, use.opens, use.empties, use.requests, use.tokens, use.reserved,
+    use.month_tokens, use.month_reserved,
+  }
+end
+
+local function keep()
+  for _, key in ipairs({counts, open, expiry, window}) do redis.call('PEXPIRE', key, IDLE_MS) end
+end

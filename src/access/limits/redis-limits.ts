@@ -1,0 +1,190 @@
+import type { KeyLimits } from "../../core/caller.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { shortDigest } from "../../lib/short-digest.ts";
+import { findRefusal } from "./find-refusal.ts";
+import type { GuardedLimits } from "./guard-limits.ts";
+import type { KeyUse } from "./key-use.ts";
+import { limitRefusal } from "./limit-refusal.ts";
+import type { Admission, LimitedCall, LimitReport, LostCall } from "./limits.ts";
+import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
+import { type CountedAdmission, monthName, RedisCounters } from "./redis-counters.ts";
+import { type KnownKey, KnownKeys } from "./redis-known-keys.ts";
+import { openRedisLink, type RedisLink } from "./redis-link.ts";
+import { UnsentSettles } from "./redis-unsent-settles.ts";
+import { reportOf } from "./report-of.ts";
+import { statusOf } from "./status-of.ts";
+
+/** A call that takes so much longer than it may has lost its end. */
+const EXPIRY_GRACE_MS = 60_000;
+/** Redis may lose its memory while a key is being read from the database, and again; not for ever. */
+const TRIES_MAX = 3;
+
+export interface RedisLimitsOptions {
+  /** REDIS_URL. */
+  readonly url: string;
+  readonly database: Pick<Database, "askOwn">;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long a call may take as a whole. */
+  readonly callTimeoutMs: number;
+  /** DB_POOL_WAIT_MS. */
+  readonly waitMs: number;
+  /** A text of this installation's own: several may share one Redis. */
+  readonly installation: string;
+  readonly observer: MonthlyUseObserver;
+}
+
+/**
+ * The limits of several replicas, counted in one Redis or Valkey: a call is admitted in one step there, over all limits
+ * of its key. Resolves also when Redis is away; calls are then refused until it is back.
+ *
+ * What Redis knows can be made anew at any time: the sums of the database come in when a key is first called here,
+ * whenever Redis turns out to have lost them, and once a minute while the key is used. The sums lag behind what is
+ * counted and never lead, so of both the larger one holds. Only a call that holds tokens can be settled, and only once;
+ * usage whose reservation is gone, by its time or with Redis' memory, is counted when its row is in the sums. So
+ * nothing is counted twice or lost. After Redis has lost its memory, a replica waits until what was used in the last
+ * moments is stored, and each tells again what its calls under way hold; what is still in a journal then, because the
+ * database is away too, is unknown until it is stored.
+ */
+export async function openRedisLimits(options: RedisLimitsOptions): Promise<GuardedLimits> {
+  const limits: { current?: RedisLimits } = {};
+  const link = await openRedisLink({
+    url: options.url,
+    log: options.log,
+    onUp: () => limits.current?.resume(),
+  });
+  limits.current = new RedisLimits(options, link);
+  return limits.current;
+}
+
+class RedisLimits implements GuardedLimits {
+  readonly #options: RedisLimitsOptions;
+  readonly #link: RedisLink;
+  readonly #counters: RedisCounters;
+  readonly #keys: KnownKeys;
+  readonly #unsent: UnsentSettles;
+  readonly #holdMs: number;
+
+  constructor(options: RedisLimitsOptions, link: RedisLink) {
+    const { clock, database, waitMs } = options;
+    this.#options = options;
+    this.#link = link;
+    this.#holdMs = options.callTimeoutMs + EXPIRY_GRACE_MS;
+    const prefix = `inference-gateway:${shortDigest(options.installation, 12)}`;
+    const counters = new RedisCounters({ link, prefix, clock });
+    this.#counters = counters;
+    this.#keys = new KnownKeys({ counters, database, clock, waitMs });
+    this.#unsent = new UnsentSettles(counters);
+  }
+
+  start(isKnown: Promise<void>): void {
+    this.#keys.waitFor(isKnown);
+  }
+
+  async admit(call: LimitedCall): Promise<Admission> {
+    const key = this.#keys.of(call.keyId);
+    await this.#keys.ready(key, call.limits);
+    const counted = await this.#count(key, call);
+    this.#keys.noteGeneration(key, counted.generation);
+    if (!counted.isAdmitted) throw this.#refusal(call, counted.use);
+    return this.#admission(key, call, counted);
+  }
+
+  book(keyId: string, startedAt: number, tokens: number): void {
+    // A key that nobody has called under limits is read from the database when somebody does.
+    if (!this.#keys.has(keyId)) return;
+    this.#counters.book(keyId, startedAt, tokens).catch(() => this.#keys.lookAgain(keyId));
+  }
+
+  async read(keyId: string, limits: KeyLimits | null, now: number): Promise<LimitReport> {
+    if (limits === null) return {};
+    const key = this.#keys.of(keyId);
+    await this.#keys.ready(key, limits);
+    const { use } = await this.#known(key, () => this.#counters.read(keyId, limits, now));
+    return reportOf(limits, use);
+  }
+
+  async settleLost(calls: readonly LostCall[], store: () => Promise<void>): Promise<void> {
+    await store();
+    for (const { keyId, id, tokens } of calls) this.#unsent.send({ keyId, id, tokens });
+    // What held nothing any more is in the sums of the database.
+    for (const keyId of new Set(calls.map((call) => call.keyId))) this.#keys.lookAgain(keyId);
+  }
+
+  openReservations(): number {
+    return this.#keys.callsUnderWay();
+  }
+
+  isAvailable(): boolean {
+    return this.#link.isUp();
+  }
+
+  async close(): Promise<void> {
+    await this.#unsent.finish();
+    this.#link.close();
+  }
+
+  /** Redis can be reached: it may have lost everything, and has missed what ended meanwhile. */
+  resume(): void {
+    void this.#unsent.resend();
+    this.#keys.lookAgainAll();
+  }
+
+  #count(key: KnownKey, call: LimitedCall): Promise<CountedAdmission> {
+    return this.#known(key, async () => {
+      const wasUp = this.#link.isUp();
+      try {
+        return await this.#counters.admit(call, this.#holdMs);
+      } catch (thrown) {
+        // The answer is lost, but the call may have been admitted all the same.
+        if (wasUp) this.#unsent.keep({ keyId: call.keyId, id: call.id, tokens: -1 });
+        throw thrown;
+      }
+    });
+  }
+
+  /** Asks, and brings what the database says whenever nothing is known of the key. */
+  async #known<Answer>(key: KnownKey, ask: () => Promise<Answer | undefined>): Promise<Answer> {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const answer = await ask();
+      if (answer !== undefined) return answer;
+      await this.#keys.look(key);
+    }
+    throw new ServiceError("storage_unavailable", "The gateway's Redis loses what it is told.");
+  }
+
+  #admission(key: KnownKey, call: LimitedCall, counted: CountedAdmission): Admission {
+    const { id, keyId, limits, startedAt, inputTokens } = call;
+    const { use, outputTokens } = counted;
+    const month = monthName(startedAt);
+    const isMetered = limits.tokens !== null || limits.monthlyTokens !== null;
+    const onSettled = (monthTokens: number) => {
+      const limit = key.limits?.monthlyTokens ?? null;
+      if (limit === null || month !== monthName(this.#options.clock.now())) return;
+      this.#options.observer.onMonthUse(keyId, monthTokens, limit);
+    };
+    const heldUntil = performance.now() + this.#holdMs;
+    key.underWay.set(id, { id, tokens: inputTokens + outputTokens, month, heldUntil });
+    return {
+      outputTokens: isMetered ? outputTokens : undefined,
+      status: statusOf(reportOf(limits, use)),
+      settle: (tokens) => {
+        if (key.underWay.delete(id)) this.#unsent.send({ keyId, id, tokens, onSettled });
+      },
+    };
+  }
+
+  #refusal(call: LimitedCall, use: KeyUse): ServiceError {
+    const refusal = findRefusal(call, use);
+    if (refusal === undefined) throw new Error("a call was refused that no limit refuses");
+    const { keyId, limits } = call;
+    const isForMonth = refusal.limit === "monthlyTokens" && refusal.holds !== "while-reserved";
+    if (isForMonth && use.now < use.monthEndsAt && call.asksAgain !== true) {
+      this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
+    }
+    return limitRefusal(refusal, call, use);
+  }
+}

@@ -1,0 +1,223 @@
+import { Redis } from "ioredis";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Log } from "../../lib/log.ts";
+import { watchTime } from "../../lib/watch-time.ts";
+import { within } from "../../lib/within.ts";
+
+/** Redis answers in a fraction of a millisecond; where nothing at all is answered for so long, it hangs. */
+const ANSWER_TIMEOUT_MS = 450;
+/** Callers that may wait for an answer at once; the next ones are turned away instead of piling up. */
+const WAITING_MAX = 20_000;
+const RECONNECT_PAUSE_MS = 250;
+const CONNECT_TIMEOUT_MS = 1_000;
+/** Between two looks whether a server that hung answers again. */
+const PROBE_PAUSE_MS = 250;
+/** A connection that hung so long is given up for a new one. */
+const HANG_MAX_MS = 5_000;
+/** Between two log lines about refused commands. */
+const REFUSAL_LOG_MS = 60_000;
+
+/** The connection to Redis or Valkey. While it is away every command fails at once. */
+export interface RedisLink {
+  /** Resolves with what `command` does. Rejects with `storage_unavailable`, within half a second. */
+  readonly run: <Result>(command: (redis: Redis) => Promise<Result>) => Promise<Result>;
+  readonly isUp: () => boolean;
+  readonly close: () => void;
+}
+
+export interface RedisLinkOptions {
+  /** REDIS_URL. */
+  readonly url: string;
+  readonly log: Log;
+  /** Called whenever commands can be sent again. */
+  readonly onUp: () => void;
+}
+
+/** Resolves when the connection is there, or is known not to be; then it is made in the background. */
+export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
+  const link = new Link(options);
+  await link.firstAnswer;
+  return link;
+}
+
+interface Waiting {
+  readonly sentAt: number;
+  readonly reject: (error: ServiceError) => void;
+}
+
+class Link implements RedisLink {
+  readonly firstAnswer: Promise<void>;
+  readonly #options: RedisLinkOptions;
+  readonly #redis: Redis;
+  /** In the order sent, which is the order of the answers. */
+  readonly #waiting = new Set<Waiting>();
+  readonly #stopWatch: () => void;
+  #answered: () => void = () => undefined;
+  #answeredAt = 0;
+  #isUp = false;
+  #isClosed = false;
+  /** Said in the log; undefined before the first answer. */
+  #isToldUp: boolean | undefined;
+  #refusalToldAt = -Infinity;
+  #connectionFailure = "the connection broke off";
+
+  constructor(options: RedisLinkOptions) {
+    this.#options = options;
+    this.firstAnswer = new Promise((resolve) => {
+      this.#answered = resolve;
+    });
+    this.#redis = new Redis(options.url, {
+      // An answer that is late is a refusal to the caller, so nothing is queued and nothing is sent twice.
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      disconnectTimeout: RECONNECT_PAUSE_MS,
+      maxLoadingRetryTime: RECONNECT_PAUSE_MS,
+      retryStrategy: () => RECONNECT_PAUSE_MS,
+      // A server that became another's copy: the name leads elsewhere by now.
+      reconnectOnError: ({ message }) => message.startsWith("READONLY"),
+      keepAlive: HANG_MAX_MS,
+      disableClientInfo: true,
+      connectionName: "inference-gateway",
+    });
+    this.#redis.on("error", (error: Error) => {
+      this.#connectionFailure = failureOf(error);
+    });
+    this.#redis.on("connect", () => this.#watchGreeting());
+    this.#redis.on("ready", () => this.#rise());
+    this.#redis.on("close", () => this.#fall(this.#connectionFailure));
+    this.#redis.on("end", () => this.#connectAgain());
+    this.#stopWatch = watchTime((now) => this.#look(now));
+  }
+
+  isUp(): boolean {
+    return this.#isUp;
+  }
+
+  run<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result> {
+    if (!this.#isUp || this.#waiting.size >= WAITING_MAX) return Promise.reject(unavailable());
+    return new Promise((resolve, reject) => {
+      const waiting = { sentAt: performance.now(), reject };
+      this.#waiting.add(waiting);
+      command(this.#redis).then(
+        (result) => {
+          this.#waiting.delete(waiting);
+          this.#answeredAt = performance.now();
+          resolve(result);
+        },
+        (thrown: unknown) => {
+          this.#waiting.delete(waiting);
+          this.#noteRefusal(thrown);
+          reject(unavailable(thrown));
+        },
+      );
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stopWatch();
+    this.#redis.disconnect();
+    this.#failWaiting();
+  }
+
+  #look(now: number): void {
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) return;
+    const answeredAt = this.#answeredAt;
+    if (now - Math.max(oldest.sentAt, answeredAt) < ANSWER_TIMEOUT_MS) return;
+    // After a pause of this very process the answer is here already, only unread: let it be read first.
+    setImmediate(() => {
+      if (this.#waiting.has(oldest) && this.#answeredAt === answeredAt) this.#hang();
+    });
+  }
+
+  #hang(): void {
+    if (!this.#isUp) return;
+    this.#fall(`no answer within ${ANSWER_TIMEOUT_MS} ms`);
+    void this.#probe(performance.now() + HANG_MAX_MS);
+  }
+
+  /** Commands of one connection are answered in order, so the old ones are over when the new one is. */
+  async #probe(until: number): Promise<void> {
+    while (!this.#isClosed && !this.#isUp && this.#redis.status === "ready") {
+      const ping = within(this.#redis.ping(), CONNECT_TIMEOUT_MS, unavailable);
+      const isThere = await ping.then(
+        () => true,
+        () => false,
+      );
+      if (isThere) this.#rise();
+      else if (performance.now() > until) this.#redis.disconnect(true);
+      await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS).unref());
+    }
+  }
+
+  /** What accepts a connection and says nothing is not there. */
+  #watchGreeting(): void {
+    setTimeout(() => {
+      if (!this.#isClosed && this.#redis.status === "connect") this.#redis.disconnect(true);
+    }, CONNECT_TIMEOUT_MS).unref();
+  }
+
+  #rise(): void {
+    if (this.#isUp || this.#isClosed) return;
+    this.#isUp = true;
+    this.#connectionFailure = "the connection broke off";
+    const { log, onUp } = this.#options;
+    if (this.#isToldUp === false) log.info("Redis is back, limits hold again");
+    this.#isToldUp = true;
+    this.#answered();
+    onUp();
+  }
+
+  #fall(cause: string): void {
+    this.#isUp = false;
+    this.#failWaiting();
+    this.#answered();
+    if (this.#isToldUp === false || this.#isClosed) return;
+    this.#isToldUp = false;
+    this.#options.log.warn(
+      { cause },
+      "Redis at REDIS_URL is away: keys with limits are refused, the others go on",
+    );
+  }
+
+  #failWaiting(): void {
+    for (const { reject } of this.#waiting) reject(unavailable());
+    this.#waiting.clear();
+  }
+
+  /** The driver gives up for good when it is disconnected in the moment it connects. */
+  #connectAgain(): void {
+    if (this.#isClosed) return;
+    setTimeout(() => {
+      if (!this.#isClosed) this.#redis.connect().catch(() => undefined);
+    }, RECONNECT_PAUSE_MS).unref();
+  }
+
+  #noteRefusal(thrown: unknown): void {
+    const now = performance.now();
+    if (!this.#isUp || now - this.#refusalToldAt < REFUSAL_LOG_MS) return;
+    this.#refusalToldAt = now;
+    this.#options.log.error({ cause: failureOf(thrown) }, "Redis refuses to count limits");
+  }
+}
+
+/** The message alone: the driver's errors carry the command, which may be the password. */
+function failureOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const { message } = thrown;
+  return message !== "" ? message : String("code" in thrown ? thrown.code : thrown.name);
+}
+
+function unavailable(cause?: unknown): ServiceError {
+  return new ServiceError(
+    "storage_unavailable",
+    "The limits of this API key cannot be checked now, the gateway's Redis is not reachable.",
+    {
+      retryAfterSeconds: 1,
+      ...(cause !== undefined && { cause: new Error(failureOf(cause)) }),
+    },
+  );
+}

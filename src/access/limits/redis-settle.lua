@@ -1,0 +1,11 @@
+-- Ends calls that are open, and says for each what is settled in its month: -1 when it was not open any more. Calls come
+-- as id and tokens used; -1 takes back a call that was never made.
+local settled = {}
+for index = 2, #ARGV, 2 do
+  local id, tokens = ARGV[index], tonumber(ARGV[index + 1])
+  local month, at = release(id)
+  if month and tokens < 0 then redis.call('LREM', window, -1, at) end
+  if month and tokens >= 0 then book(tokens, month) end
+  settled[#settled + 1] = month and count('tokens:' .. month) or -1
+end
+return settled

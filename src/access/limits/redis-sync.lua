@@ -1,0 +1,52 @@
+-- Brings the counters up to the sums of the database, which lag behind and never lead: so the larger one holds.
+-- Arguments: requests and tokens over the key's life; the earliest month to keep; then lists, each after its length:
+-- months with their tokens, calls that have ended with their tokens, calls of the asking process that are under way.
+local at = 1
+local function next_argument()
+  at = at + 1
+  return ARGV[at]
+end
+local function each(visit)
+  for _ = 1, tonumber(next_argument()) do visit() end
+end
+local function raise(field, sum)
+  if tonumber(sum) > count(field) then redis.call('HSET', counts, field, sum) end
+end
+
+local requests, tokens, earliest = next_argument(), next_argument(), next_argument()
+if not is_known() then redis.call('HSET', counts, 'generation', whole(now)) end
+release_expired()
+
+local months = {}
+each(function()
+  local month = next_argument()
+  months[month] = next_argument()
+end)
+each(function()
+  local id, used = next_argument(), next_argument()
+  local month = release(id)
+  if month then book(tonumber(used), month) end
+end)
+each(function()
+  local id, held, month, for_ms = next_argument(), next_argument(), next_argument(), next_argument()
+  if redis.call('HEXISTS', open, id) == 0 then hold(id, tonumber(held), month, now, tonumber(for_ms)) end
+end)
+raise('requests', requests)
+raise('tokens', tokens)
+for month, sum in pairs(months) do raise('tokens:' .. month, sum) end
+
+-- What is held is summed up anew: so an error in it, whatever brought it, does not last.
+local held = {reserved = 0}
+for _, call in ipairs(redis.call('HVALS', open)) do
+  local number, month = string.match(call, '^(%d+) (%S+)')
+  held.reserved = held.reserved + number
+  held['reserved:' .. month] = (held['reserved:' .. month] or 0) + number
+end
+for _, field in ipairs(redis.call('HKEYS', counts)) do
+  local kind, month = string.match(field, '^(%a+):(.+)$')
+  local is_over = kind == 'tokens' and month < earliest
+  if is_over or kind == 'reserved' then redis.call('HDEL', counts, field) end
+end
+for field, sum in pairs(held) do redis.call('HSET', counts, field, whole(sum)) end
+keep()
+return count('generation')

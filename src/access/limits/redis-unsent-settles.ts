@@ -1,0 +1,74 @@
+import type { EndedCall, RedisCounters } from "./redis-counters.ts";
+
+/** Calls that ended while Redis was away; of more than these the database tells, or their time. */
+const UNSENT_MAX = 50_000;
+const SENT_AT_ONCE = 200;
+
+/** A call that ended, of a key. */
+export interface KeyCall extends EndedCall {
+  readonly keyId: string;
+  /** Told what is then settled in the call's month, unless the call was over before. */
+  readonly onSettled?: (monthTokens: number) => void;
+}
+
+/** Sends the ends of calls, and again while Redis is away. To be sent twice does no harm. */
+export class UnsentSettles {
+  readonly #counters: RedisCounters;
+  readonly #unsent = new Map<string, KeyCall>();
+  readonly #sending = new Set<Promise<void>>();
+  #isResending = false;
+
+  constructor(counters: RedisCounters) {
+    this.#counters = counters;
+  }
+
+  /** Never throws. */
+  send(call: KeyCall): void {
+    void this.#send(call);
+  }
+
+  /** Keeps it for later. */
+  keep(call: KeyCall): void {
+    if (this.#unsent.size < UNSENT_MAX) this.#unsent.set(call.id, call);
+  }
+
+  /** Redis can be reached again. */
+  async resend(): Promise<void> {
+    if (this.#isResending) return;
+    this.#isResending = true;
+    let failed = false;
+    while (this.#unsent.size > 0 && !failed) {
+      const batch = [...this.#unsent.values()].slice(0, SENT_AT_ONCE);
+      for (const { id } of batch) this.#unsent.delete(id);
+      const results = await Promise.all(batch.map((call) => this.#send(call)));
+      failed = results.includes(false);
+    }
+    this.#isResending = false;
+  }
+
+  /** Resolves when all is sent that can be sent now. */
+  async finish(): Promise<void> {
+    await this.resend();
+    await Promise.all(this.#sending);
+  }
+
+  /** Resolves with whether it arrived. */
+  async #send(call: KeyCall): Promise<boolean> {
+    const sending = this.#counters.settle(call.keyId, [call]).then(([monthTokens = -1]) => {
+      if (monthTokens >= 0) call.onSettled?.(monthTokens);
+    });
+    const settled = sending.catch(() => undefined);
+    this.#sending.add(settled);
+    try {
+      await sending;
+      // What Redis refused for a moment, though it was there.
+      if (this.#unsent.size > 0) void this.resend();
+      return true;
+    } catch {
+      this.keep(call);
+      return false;
+    } finally {
+      this.#sending.delete(settled);
+    }
+  }
+}

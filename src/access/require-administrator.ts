@@ -1,0 +1,18 @@
+import type { Caller } from "../core/caller.ts";
+import { ServiceError } from "../core/service-error.ts";
+
+/**
+ * Refuses whoever is no administrator, by session or by key, with `insufficient_permission`; and a restricted key of
+ * an administrator, which might lift what holds it.
+ */
+export function requireAdministrator(caller: Caller): void {
+  if (caller.role !== "admin") {
+    throw new ServiceError("insufficient_permission", "Only an administrator may do this.");
+  }
+  if (caller.kind === "key" && caller.isRestricted) {
+    throw new ServiceError(
+      "insufficient_permission",
+      "This key is restricted and cannot do this; use the session of an administrator, or a key without limits.",
+    );
+  }
+}

@@ -1,0 +1,32 @@
+import { ServiceError } from "../../core/service-error.ts";
+
+const CHANGES_NOTHING = new Set(["GET", "HEAD"]);
+/** `none`: the user's own doing, such as an address typed in. */
+const OWN_SITE = new Set(["same-origin", "none"]);
+
+/**
+ * Refuses to change anything for a page of another site. A browser adds the console's cookie to whatever it sends here,
+ * so a cookie alone does not tell that the user meant it. Programs that are no browser send neither header.
+ */
+export function refuseOtherSites({
+  method,
+  headers,
+}: {
+  readonly method: string;
+  readonly headers: Headers;
+}): void {
+  if (CHANGES_NOTHING.has(method)) return;
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
+  const isOwnSite = site === null || OWN_SITE.has(site);
+  if (isOwnSite && (origin === null || isAt(origin, headers.get("host")))) return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "A page of another site may not change anything by the console's cookie. " +
+      "Behind a proxy, see that it passes the Host header on as it came.",
+  );
+}
+
+function isAt(origin: string, host: string | null): boolean {
+  return host !== null && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
+}

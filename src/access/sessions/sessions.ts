@@ -1,0 +1,64 @@
+import { and, eq, gt } from "drizzle-orm";
+import type { SessionCaller } from "../../core/caller.ts";
+import type { Database } from "../../db/database.ts";
+import { sessions, users } from "../../db/tables/users.ts";
+import { causeOf } from "../../lib/cause-of.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { repeat } from "../../lib/repeat.ts";
+import type { HashCredential } from "../hash-credential.ts";
+import { pruneLogins } from "./prune-logins.ts";
+
+const PRUNE_PAUSE_MS = 3_600_000;
+
+export interface Sessions {
+  /**
+   * Whose session it is; undefined when it is over, or its user disabled. Asks the database each time, so that an end
+   * holds at once on every replica. Rejects with `storage_unavailable`.
+   */
+  readonly find: (token: string) => Promise<SessionCaller | undefined>;
+  readonly close: () => void;
+}
+
+export interface OpenSessionsOptions {
+  readonly database: Pick<Database, "ask">;
+  readonly clock: Clock;
+  readonly hashSession: HashCredential;
+  readonly log: Log;
+}
+
+/** The sessions; what is left of old ones is deleted every hour until closed. */
+export function openSessions({ database, clock, hashSession, log }: OpenSessionsOptions): Sessions {
+  const pruning = repeat(PRUNE_PAUSE_MS, () =>
+    database
+      .ask((db) => pruneLogins(db, clock.now()))
+      .catch((thrown: unknown) => {
+        log.warn({ cause: causeOf(thrown) }, "sessions that are over are deleted later");
+      }),
+  );
+  return {
+    close: () => pruning.stop(),
+    async find(token) {
+      const [row] = await database.ask((db) =>
+        db
+          .select({
+            sessionId: sessions.id,
+            ownerId: users.id,
+            username: users.username,
+            role: users.role,
+            mustChangePassword: users.mustChangePassword,
+          })
+          .from(sessions)
+          .innerJoin(users, eq(users.id, sessions.userId))
+          .where(
+            and(
+              eq(sessions.tokenHash, hashSession(token)),
+              gt(sessions.expiresAt, new Date(clock.now())),
+              eq(users.state, "active"),
+            ),
+          ),
+      );
+      return row && { kind: "session", ...row, passthrough: false };
+    },
+  };
+}

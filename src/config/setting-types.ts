@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { IpRanges, isIpRange } from "../lib/ip-ranges.ts";
+
+// The types that settings have, as texts of the environment.
+
+/** A whole number. */
+export const number = z.coerce
+  .number({ error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined) })
+  .int();
+export const positive = number.positive();
+export const milliseconds = positive.max(2_147_483_647);
+export const flag = z
+  .enum(["1", "0", "true", "false"])
+  .transform((word) => word === "1" || word === "true");
+export const fullUrl = z.url({
+  protocol: /^https?$/,
+  error: "must be an address such as http://127.0.0.1:8000",
+});
+/** An address that paths are put behind. */
+export const httpUrl = fullUrl.transform((url) => url.replace(/\/+$/, ""));
+export const httpUrls = z
+  .string()
+  .transform((list) => list.split(",").map((url) => url.trim()))
+  .pipe(z.array(httpUrl).min(1));
+export const words = z.string().transform((list) =>
+  list
+    .split(",")
+    .map((word) => word.trim())
+    .filter(Boolean),
+);
+
+export const trustedProxies = z.string().transform((text, context) => {
+  const word = text.trim().toLowerCase();
+  if (word === "false") return 0;
+  if (word === "true") return 1;
+  if (/^\d{1,2}$/.test(word)) return Number(word);
+  const entries = word.split(",").map((entry) => entry.trim());
+  const wrong = entries.findIndex((entry) => !isIpRange(entry));
+  if (wrong >= 0) {
+    const message = "must be a number of proxies up to 99, or addresses and CIDR ranges";
+    context.addIssue({ code: "custom", message, path: [wrong] });
+  }
+  return new IpRanges(entries);
+});
+
+export const name = z.string().min(1);
+export const vendorKey = name.optional();
+
+export const apiKey = z
+  .string()
+  .regex(/^sk-[\x21-\x7e]{17,509}$/, "must start with sk- and have 20 to 512 characters");

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Settings } from "../config/settings.ts";
+import type { Log } from "../lib/log.ts";
+import { StartRefusal } from "../lib/start-refusal.ts";
+import { openReplicaLock, type ReplicaLock } from "./replica-lock.ts";
+
+/** How long a start waits for a replica that is leaving; what was killed is gone at once. */
+const LEAVE_WAIT_MS = 5_000;
+const LEAVE_PAUSE_MS = 250;
+/** Between two tries to have a lost lock again. */
+const RETRY_PAUSE_MS = 1_000;
+
+/** Sees to it that replicas which share a database share the counters of the limits, too. */
+export interface ReplicaGuard {
+  /** False while another replica, one that counts for itself, works on the same database. */
+  readonly isSafe: () => boolean;
+  /**
+   * Sets what is done whenever a lost lock is held again: another replica may have counted meanwhile. One that was seen
+   * counts as there until it is done; a try that rejects is made again.
+   */
+  readonly onHeldAgain: (catchUp: () => Promise<void>) => void;
+  /** Lets others start. */
+  readonly close: () => Promise<void>;
+}
+
+/** The embedded database is guarded by the lock of its folder. */
+const UNGUARDED: ReplicaGuard = {
+  isSafe: () => true,
+  onHeldAgain: () => undefined,
+  close: () => Promise.resolve(),
+};
+
+/**
+ * Takes the database for this replica: for itself without REDIS_URL, together with others that have it too. Throws a
+ * StartRefusal when another replica is there and the two could not share their limits. A lock lost with its
+ * connection is taken again in the background.
+ */
+export async function openReplicaGuard(
+  settings: Pick<Settings, "DATABASE_URL" | "REDIS_URL">,
+  log: Log,
+): Promise<ReplicaGuard> {
+  const { DATABASE_URL: url } = settings;
+  if (url === undefined) return UNGUARDED;
+  const isShared = settings.REDIS_URL !== undefined;
+  const guard = new HeldGuard({ url, isShared, log });
+  await guard.take();
+  return guard;
+}
+
+interface Parts {
+  readonly url: string;
+  readonly isShared: boolean;
+  readonly log: Log;
+}
+
+class HeldGuard implements ReplicaGuard {
+  readonly #parts: Parts;
+  readonly #closing = new AbortController();
+  #lock: ReplicaLock | undefined;
+  #isTaken = false;
+  #catchUp: () => Promise<void> = () => Promise.resolve();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  isSafe(): boolean {
+    return !this.#isTaken;
+  }
+
+  onHeldAgain(catchUp: () => Promise<void>): void {
+    this.#catchUp = catchUp;
+  }
+
+  async take(): Promise<void> {
+    const { isShared, log } = this.#parts;
+    const deadline = performance.now() + LEAVE_WAIT_MS;
+    for (let attempt = 0; ; attempt += 1) {
+      this.#lock = await this.#tryLock();
+      if (this.#lock !== undefined) return;
+      if (performance.now() > deadline) throw new StartRefusal(refusalText(isShared));
+      if (attempt === 0) log.warn("another replica uses the database, waiting for it to leave");
+      await sleep(LEAVE_PAUSE_MS);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#lock?.close();
+  }
+
+  #tryLock(): Promise<ReplicaLock | undefined> {
+    const { url, isShared } = this.#parts;
+    return openReplicaLock({ url, isShared, onLost: () => void this.#takeAgain() });
+  }
+
+  /** Never rejects. */
+  async #takeAgain(): Promise<void> {
+    const { signal } = this.#closing;
+    if (signal.aborted) return;
+    this.#lock = undefined;
+    this.#parts.log.warn("the lock on the database is lost with its connection");
+    while (!signal.aborted) {
+      // A database that is away tells nothing new: limits go on from memory.
+      const answer = await this.#tryLock().catch(() => "away" as const);
+      if (answer === undefined) this.#noteTaken();
+      else if (answer !== "away") {
+        await this.#goOn(answer);
+        return;
+      }
+      await sleep(RETRY_PAUSE_MS, undefined, { ref: false });
+    }
+  }
+
+  #noteTaken(): void {
+    if (this.#isTaken) return;
+    this.#isTaken = true;
+    this.#parts.log.error(
+      `keys with limits are refused until the other replica is stopped: ${refusalText(this.#parts.isShared)}`,
+    );
+  }
+
+  /** Ends when the lock is lost again, too: then another is taking it again. */
+  async #goOn(lock: ReplicaLock): Promise<void> {
+    const { signal } = this.#closing;
+    if (signal.aborted) {
+      await lock.close();
+      return;
+    }
+    this.#lock = lock;
+    while (this.#lock === lock && !signal.aborted) {
+      const isCaughtUp = await this.#catchUp().then(
+        () => true,
+        () => false,
+      );
+      if (isCaughtUp && this.#lock === lock) {
+        this.#isTaken = false;
+        this.#parts.log.info("the lock on the database is held again");
+        return;
+      }
+      await sleep(RETRY_PAUSE_MS, undefined, { ref: false });
+    }
+  }
+}
+
+function refusalText(isShared: boolean): string {
+  return isShared
+    ? "A replica without REDIS_URL uses this database, and replicas share the limits of keys only through Redis. " +
+        "Stop it, and start every replica with the same REDIS_URL."
+    : "Another replica of the gateway uses this database, and replicas share the limits of keys only through Redis. " +
+        "Stop the other one, or set REDIS_URL to the same Redis or Valkey on every replica.";
+}

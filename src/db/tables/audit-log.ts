@@ -1,0 +1,37 @@
+import { bigserial, index, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import type { JsonObject } from "../../lib/json.ts";
+
+/** Every change to users, keys, license and settings. Only ever added to: a trigger refuses anything else. No secret is part of it. */
+export const auditLog = pgTable(
+  "audit_log",
+  {
+    id: bigserial("id", { mode: "number" }).primaryKey(),
+    at: timestamp("at", { withTimezone: true, precision: 3 }).notNull().defaultNow(),
+    /** The user who did it; null: the service itself, or nobody who is known. No reference: the entry outlives the user. */
+    actorId: text("actor_id"),
+    actorName: text("actor_name"),
+    /** How the actor was known. */
+    via: text("via", { enum: ["session", "key", "service"] }).notNull(),
+    /** The key or session that was used. */
+    credentialId: text("credential_id"),
+    address: text("address"),
+    requestId: text("request_id"),
+    /** `user.create`, `api_key.rotate`, `license.upload` and so on. */
+    action: text("action").notNull(),
+    targetKind: text("target_kind").notNull(),
+    targetId: text("target_id"),
+    details: jsonb("details").$type<JsonObject>().notNull().default({}),
+  },
+  (table) => [
+    // Each filter's rows in the order in which they are read, so that a page costs the same however long the log is.
+    index("audit_log_at_id_index").on(table.at, table.id),
+    index("audit_log_actor_id_at_id_index").on(table.actorId, table.at, table.id),
+    index("audit_log_target_id_at_id_index").on(table.targetId, table.at, table.id),
+    index("audit_log_target_kind_at_id_index").on(table.targetKind, table.at, table.id),
+    index("audit_log_action_at_id_index").on(
+      table.action.op("text_pattern_ops"),
+      table.at,
+      table.id,
+    ),
+  ],
+);

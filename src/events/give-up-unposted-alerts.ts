@@ -1,0 +1,44 @@
+import type { Db } from "../db/context.ts";
+import { toDatabaseError } from "../db/database-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { repeat } from "../lib/repeat.ts";
+import { giveUpEvents } from "./give-up-events.ts";
+
+/** What a replica with an address has not tried for so long is nobody's; it is also the pause between two looks. */
+const OVERDUE_MS = 600_000;
+const REASON =
+  "ALERT_WEBHOOK_URL is not set: set it and restart, then redeliver the event if it still matters";
+
+export interface GiveUpUnpostedAlertsOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Gives up the alerts that an earlier configuration has left to be posted: all of them now, and from time to time those
+ * that a replica which has gone since had still to post. They are kept as given up for a while, for somebody to see.
+ */
+export function giveUpUnpostedAlerts(options: GiveUpUnpostedAlertsOptions): {
+  readonly stop: () => void;
+} {
+  const { db, clock, log } = options;
+  const giveUp = async (dueBefore: number | undefined) => {
+    try {
+      const now = clock.now();
+      const events = await giveUpEvents(db, {
+        sink: "alert_webhook",
+        dueBefore,
+        reason: REASON,
+        now,
+      });
+      if (events > 0) log.warn({ events, reason: REASON }, "stored alerts are given up");
+    } catch (thrown) {
+      const cause = toDatabaseError(thrown).message;
+      log.warn({ cause }, "stored alerts could not be given up; they will be in a while");
+    }
+  };
+  void giveUp(undefined);
+  return repeat(OVERDUE_MS, () => giveUp(clock.now() - OVERDUE_MS));
+}

@@ -1,0 +1,88 @@
+import { unescape as decodePercent } from "node:querystring";
+import type { Clock } from "../lib/clock.ts";
+import type { HttpClient, HttpResponse } from "../lib/http-client.ts";
+import { limitSignal } from "../lib/limit-signal.ts";
+import { parseRetryAfter } from "../lib/parse-retry-after.ts";
+import type { ClaimedEvent } from "./claim-events.ts";
+import type { DeliveryOutcome } from "./delivery-outcome.ts";
+import { signWebhook } from "./sign-webhook.ts";
+
+/** Longest time for the receiver's status; half a lease, so that nobody else tries meanwhile. */
+export const POST_TIMEOUT_MS = 15_000;
+
+export interface Webhook {
+  /** From the environment: the operator's own, and trusted. */
+  readonly url: string;
+  readonly secret: string | undefined;
+  readonly client: Pick<HttpClient, "send">;
+  readonly clock: Clock;
+}
+
+/**
+ * Posts an event's body once. Nothing of an answer is read but its status and `Retry-After`, and a redirect is not
+ * followed. Never rejects.
+ */
+export async function postWebhook(
+  webhook: Webhook,
+  event: ClaimedEvent,
+  stopping: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const signal = limitSignal(stopping, POST_TIMEOUT_MS);
+  try {
+    const response = await webhook.client.send({
+      method: "POST",
+      ...composeRequest(webhook, event),
+      signal,
+    });
+    response.cancel();
+    return judge(response, webhook.clock.now());
+  } catch (thrown) {
+    if (stopping.aborted) return { kind: "untried" };
+    if (signal.aborted) {
+      return { kind: "failed", error: `no answer within ${POST_TIMEOUT_MS / 1_000} s` };
+    }
+    return { kind: "failed", error: `the connection failed: ${codeOf(thrown)}` };
+  }
+}
+
+function composeRequest({ url, secret, clock }: Webhook, event: ClaimedEvent) {
+  const target = new URL(url);
+  // Unlike decodeURIComponent it lets a bare percent sign stand, as operators write it into a password.
+  const credentials = `${decodePercent(target.username)}:${decodePercent(target.password)}`;
+  target.username = "";
+  target.password = "";
+  const body = JSON.stringify(event.body);
+  const timestampSeconds = Math.floor(clock.now() / 1_000);
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "inference-gateway",
+    // Alerts are rare, and an idle connection that the receiver closes just then would cost a try.
+    connection: "close",
+    "webhook-id": event.id,
+    "webhook-timestamp": String(timestampSeconds),
+    ...(secret !== undefined && {
+      "webhook-signature": signWebhook(secret, { id: event.id, timestampSeconds, body }),
+    }),
+    ...(credentials !== ":" && {
+      authorization: `Basic ${Buffer.from(credentials).toString("base64")}`,
+    }),
+  };
+  return { url: target.href, headers, body };
+}
+
+function judge({ status, header }: HttpResponse, now: number): DeliveryOutcome {
+  if (status >= 200 && status < 300) return { kind: "delivered" };
+  if (status === 410) return { kind: "refused", error: "answered 410: it wants no more" };
+  const isRedirect = status >= 300 && status < 400;
+  return {
+    kind: "failed",
+    error: `answered ${status}${isRedirect ? ": redirects are not followed" : ""}`,
+    retryAfterSeconds: parseRetryAfter(header("retry-after"), now),
+  };
+}
+
+/** The runtime's word for what happened; its message would name the address. */
+function codeOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return "unknown";
+  return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
+}

@@ -1,0 +1,33 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../db/context.ts";
+import { outboxEvents } from "../db/tables/outbox.ts";
+
+const DAY_MS = 86_400_000;
+/** Long enough to see what was sent of late. */
+const KEEP_DELIVERED_MS = DAY_MS;
+/** Long enough for somebody to look why. */
+const KEEP_DEAD_MS = 30 * DAY_MS;
+const BATCH_ROWS = 500;
+/** The rest has time until the next call. */
+const BATCHES_MAX = 20;
+
+/**
+ * Deletes events that are done with, in batches that hold up nobody.
+ *
+ * @param now Unix milliseconds.
+ */
+export async function pruneEvents(db: Db, now: number): Promise<void> {
+  const before = (ageMs: number) => sql`${new Date(now - ageMs).toISOString()}::timestamptz`;
+  for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
+    const deleted = await db.execute(sql`
+      delete from ${outboxEvents} where id in (
+        select id from ${outboxEvents}
+        where created_at < ${before(KEEP_DELIVERED_MS)}
+          and (delivered_at < ${before(KEEP_DELIVERED_MS)} or dead_at < ${before(KEEP_DEAD_MS)})
+        limit ${BATCH_ROWS}
+        for update skip locked
+      )
+      returning id`);
+    if (deleted.length < BATCH_ROWS) return;
+  }
+}

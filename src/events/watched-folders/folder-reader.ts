@@ -1,0 +1,145 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { LineReader } from "../../lib/line-reader.ts";
+import { within } from "../../lib/within.ts";
+import { FolderAway } from "./folder-away.ts";
+
+const PROGRAM = fileURLToPath(new URL("./read-folder.mjs", import.meta.url));
+/** A mount that has not answered by then counts as away. A part of a slow one takes seconds. */
+const ANSWER_TIMEOUT_MS = 30_000;
+/** Several times what the largest part can take. */
+const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
+
+/** A file as the file system tells of it. */
+export interface SeenFile {
+  /** From the folder, with slashes. */
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Unix milliseconds, from 1970 to 9999. */
+  readonly modifiedMs: number;
+}
+
+/** What there is but is not told of, counted. */
+export interface LeftOut {
+  /** Folders and files that could not be looked at. */
+  readonly unreadable: number;
+  /** Folders that are another file system. */
+  readonly mounts: number;
+  /** Files whose path is longer than 1,500 bytes or is no UTF-8. */
+  readonly names: number;
+}
+
+/** Some files of a walk. */
+export interface FolderPart {
+  /** Of the paths, sizes and times of its files. */
+  readonly digest: string;
+  readonly count: number;
+  /** Null when the digest is one that was known. */
+  readonly files: readonly SeenFile[] | null;
+  readonly isLast: boolean;
+  /** So far. */
+  readonly leftOut: LeftOut;
+}
+
+/** What a folder's root is known by. */
+export interface RootFacts {
+  readonly device: string;
+  readonly inode: number;
+}
+
+export interface FoundFiles {
+  readonly found: readonly SeenFile[];
+  /** What is neither found nor gone could not be looked at. */
+  readonly gone: readonly string[];
+}
+
+/** Looks into one folder, one question after the other. Every answer may reject with FolderAway. */
+export interface FolderReader {
+  readonly root: () => Promise<RootFacts>;
+  /** Every file, in parts; those with a known digest without their files. */
+  readonly walk: (known: Iterable<string>) => AsyncGenerator<FolderPart, void>;
+  readonly find: (paths: readonly string[]) => Promise<FoundFiles>;
+  readonly close: () => void;
+}
+
+type Question =
+  | { readonly ask: "root" | "next" }
+  | { readonly ask: "walk"; readonly known: readonly string[] }
+  | { readonly ask: "find"; readonly paths: readonly string[] };
+
+type Child = ChildProcessByStdio<Writable, Readable, null>;
+
+/** A reader of the folder, whose process starts with the first question and again when it was lost. */
+export function createFolderReader(folder: string): FolderReader {
+  let child: Child | undefined;
+  let answered: Promise<unknown> = Promise.resolve();
+
+  const ask = async <Answer>(question: Question): Promise<Answer> => {
+    // One that hangs is waited for, not asked again: each new one would hang, too.
+    await inTime(answered.catch(() => undefined));
+    child ??= start(folder, () => {
+      child = undefined;
+    });
+    const answer = answerOf(child);
+    answered = answer;
+    child.stdin.write(`${JSON.stringify(question)}\n`);
+    const said = await inTime(answer);
+    if ("failure" in said) throw new FolderAway(String(said["failure"]));
+    return said as Answer;
+  };
+
+  return {
+    root: () => ask({ ask: "root" }),
+    async *walk(known) {
+      let part = await ask<FolderPart>({ ask: "walk", known: [...known] });
+      for (;;) {
+        yield part;
+        if (part.isLast) return;
+        part = await ask({ ask: "next" });
+      }
+    },
+    find: (paths) => ask({ ask: "find", paths }),
+    close: () => void child?.kill("SIGKILL"),
+  };
+}
+
+function start(folder: string, onEnd: () => void): Child {
+  const child = spawn(process.execPath, [PROGRAM, folder], {
+    // It needs none, and none of the server's secrets.
+    env: {},
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  child.once("error", onEnd);
+  child.once("exit", onEnd);
+  child.stdin.on("error", () => undefined);
+  return child;
+}
+
+/** The next line that the child says. */
+function answerOf(child: Child): Promise<Readonly<Record<string, unknown>>> {
+  return new Promise((resolve, reject) => {
+    const lines = new LineReader(ANSWER_MAX_BYTES);
+    const read = (bytes: Uint8Array) => {
+      const [line] = lines.read(bytes);
+      if (line !== undefined) end(() => resolve(JSON.parse(line)));
+      else if (lines.tooLong) end(() => reject(new FolderAway("its reader said too much")));
+    };
+    const fail = () => end(() => reject(new FolderAway("its reader ended")));
+    const end = (settle: () => void) => {
+      child.stdout.off("data", read);
+      child.off("error", fail);
+      child.off("exit", fail);
+      settle();
+    };
+    child.stdout.on("data", read);
+    child.once("error", fail);
+    child.once("exit", fail);
+  });
+}
+
+function inTime<Result>(work: Promise<Result>): Promise<Result> {
+  const seconds = ANSWER_TIMEOUT_MS / 1_000;
+  return within(work, ANSWER_TIMEOUT_MS, () => new FolderAway(`no answer within ${seconds} s`));
+}

@@ -1,0 +1,189 @@
+import type { Db } from "../../db/context.ts";
+import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
+import type { SessionLocks } from "../../db/session-locks.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
+import { FolderAway } from "./folder-away.ts";
+import { createFolderReader, type FolderReader, type LeftOut } from "./folder-reader.ts";
+import { FolderMemory, lookAtFolder } from "./look-at-folder.ts";
+
+/** From the end of one look to the next, and between two tries to become the replica that looks. */
+const LOOK_INTERVAL_MS = 2_000;
+/** A replica that cannot see the folder leaves it for longer than others wait, so that one of them takes it over. */
+const AWAY_INTERVAL_MS = 5_000;
+/** A look at very many files takes long; the pause behind it is so many times as long, shorter while files settle. */
+const PAUSE_PER_LOOK = 4;
+const PAUSE_PER_LOOK_SETTLING = 1;
+const PAUSE_MAX_MS = 30_000;
+/** A query that hangs longer is given up, and the look with it; should it end well after all, nothing is told twice. */
+const QUERY_TIMEOUT_MS = 60_000;
+/** What is under way when the server stops has this long to end. */
+const LAST_WORDS_MS = 1_000;
+
+/**
+ * - `starting`: not looked at yet.
+ * - `watched`: this replica looks at it.
+ * - `elsewhere`: another replica does.
+ * - `away`: it is not there or not to be read; nothing is fired until it is back.
+ * - `waiting`: it could not be compared with what is known, mostly because the database is away.
+ */
+export type FolderState = "starting" | "watched" | "elsewhere" | "away" | "waiting";
+
+export interface WatchedFolder {
+  readonly folder: string;
+  readonly state: FolderState;
+  /** Unix milliseconds. */
+  readonly since: number;
+  /** Why it is away or waits. */
+  readonly cause: string | null;
+  /** At the last look of this replica. */
+  readonly files: number | null;
+}
+
+export interface FolderWatchOptions {
+  readonly folder: string;
+  readonly db: Db;
+  readonly locks: SessionLocks;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onFired: () => void;
+}
+
+/** Looks at one folder again and again, on one replica of those that watch it. */
+export class FolderWatch {
+  readonly #options: FolderWatchOptions;
+  readonly #reader: FolderReader;
+  readonly #stopping = new AbortController();
+  #facts: WatchedFolder;
+  #memory = new FolderMemory();
+  #term: number | undefined;
+  #device: string | undefined;
+  #leftOut = "";
+  #timer: NodeJS.Timeout | undefined;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: FolderWatchOptions) {
+    const { folder, clock } = options;
+    this.#options = options;
+    this.#reader = createFolderReader(folder);
+    this.#facts = { folder, state: "starting", since: clock.now(), cause: null, files: null };
+    this.#lookIn(0);
+  }
+
+  facts(): WatchedFolder {
+    return this.#facts;
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    const lastWords = new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref());
+    await Promise.race([this.#turn, lastWords]);
+    this.#reader.close();
+  }
+
+  #lookIn(pauseMs: number): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#turn = this.#take().then((nextMs) => this.#lookIn(nextMs));
+    }, pauseMs).unref();
+  }
+
+  /** Resolves with the pause to the next. Never rejects. */
+  async #take(): Promise<number> {
+    const { folder, locks } = this.#options;
+    const beganMs = performance.now();
+    try {
+      const term = await locks.hold(folder);
+      // While another one looked, or nobody was known to, what was remembered may have become wrong.
+      if (term !== this.#term || term === undefined) this.#memory = new FolderMemory();
+      this.#term = term;
+      if (term === undefined) {
+        this.#become("elsewhere");
+        return LOOK_INTERVAL_MS;
+      }
+      await this.#look();
+      const isSettling = this.#memory.settling.count > 0;
+      const perLook = isSettling ? PAUSE_PER_LOOK_SETTLING : PAUSE_PER_LOOK;
+      const pauseMs = (performance.now() - beganMs) * perLook;
+      return Math.min(Math.max(LOOK_INTERVAL_MS, pauseMs), PAUSE_MAX_MS);
+    } catch (thrown) {
+      if (this.#stopping.signal.aborted) return 0;
+      if (!(thrown instanceof FolderAway)) {
+        this.#wait(thrown);
+        return LOOK_INTERVAL_MS;
+      }
+      this.#become("away", { cause: thrown.message });
+      await locks.release(folder);
+      return AWAY_INTERVAL_MS;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { db, ...options } = this.#options;
+    const tooLate = () => new DatabaseError("TIMEOUT", "It hangs.");
+    const outcome = await lookAtFolder({
+      ...options,
+      ask: (work) => within(work(db), QUERY_TIMEOUT_MS, tooLate),
+      reader: this.#reader,
+      memory: this.#memory,
+      device: this.#device,
+      stopping: this.#stopping.signal,
+    });
+    this.#device = outcome.device;
+    this.#become("watched", { files: outcome.files });
+    this.#reportLeftOut(outcome.leftOut);
+  }
+
+  #wait(thrown: unknown): void {
+    const { folder, log } = this.#options;
+    const isDatabase = thrown instanceof DatabaseError || isFromDatabase(thrown);
+    const isNew = this.#facts.state !== "waiting";
+    if (!isDatabase && isNew)
+      log.error({ err: thrown, folder }, "a look at a watched folder failed");
+    const cause = isDatabase ? toDatabaseError(thrown).message : "the look failed, see the log";
+    this.#become("waiting", { cause });
+  }
+
+  #become(
+    state: FolderState,
+    {
+      cause = null,
+      files = this.#facts.files,
+    }: Partial<Pick<WatchedFolder, "cause" | "files">> = {},
+  ): void {
+    const { folder, clock, log } = this.#options;
+    const before = this.#facts;
+    const isSame = before.state === state;
+    this.#facts = { folder, state, since: isSame ? before.since : clock.now(), cause, files };
+    if (isSame) return;
+    if (state === "away") {
+      log.warn({ folder, cause }, AWAY_TEXT);
+    } else if (state === "waiting") {
+      log.warn({ folder, cause }, "a watched folder is not looked at for now");
+    } else if (state === "watched") {
+      log.info({ folder, files }, "a folder is watched");
+    } else {
+      log.info({ folder }, "a folder is watched by another replica");
+    }
+  }
+
+  /** Says once what is not looked at. */
+  #reportLeftOut({ unreadable, mounts, names }: LeftOut): void {
+    const kinds = [unreadable, mounts, names].map((count) => count > 0).join();
+    if (kinds === this.#leftOut) return;
+    this.#leftOut = kinds;
+    if (unreadable + mounts + names === 0) return;
+    const { folder, log } = this.#options;
+    log.warn(
+      { folder, unreadable, mounts, names },
+      "some of a watched folder is left out: what cannot be read, other file systems below it, to be named in " +
+        "WATCH_DIRS themselves, and names that are too long or no UTF-8",
+    );
+  }
+}
+
+const AWAY_TEXT =
+  "a watched folder is away, and nothing is told of its files until it is back; if another folder is in its place on " +
+  "purpose, start once without it in WATCH_DIRS";

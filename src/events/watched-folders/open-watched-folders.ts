@@ -1,0 +1,68 @@
+import { resolve } from "node:path";
+import type { Settings } from "../../config/settings.ts";
+import { ADVISORY_LOCK } from "../../db/advisory-lock.ts";
+import type { Db } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
+import { openSessionLocks, type SessionLocks } from "../../db/session-locks.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { FolderWatch, type WatchedFolder } from "./folder-watch.ts";
+import { forgetFolder, readKnownFolders } from "./watched-rows.ts";
+
+export interface OpenWatchedFoldersOptions {
+  readonly settings: Pick<Settings, "WATCH_DIRS" | "DATABASE_URL">;
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Events were stored. */
+  readonly onFired: () => void;
+}
+
+export interface WatchedFolders {
+  /** How each folder of WATCH_DIRS fares on this replica. */
+  readonly list: () => readonly WatchedFolder[];
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Watches the folders of WATCH_DIRS from now on; those that are relative begin where the server was started. Of replicas
+ * that watch the same folder one looks at it. A folder that is no longer named anywhere is forgotten, without events.
+ */
+export function openWatchedFolders(options: OpenWatchedFoldersOptions): WatchedFolders {
+  const { settings, ...rest } = options;
+  const folders = [...new Set(settings.WATCH_DIRS.map((folder) => resolve(folder)))];
+  const locks = openSessionLocks({
+    url: settings.DATABASE_URL,
+    space: ADVISORY_LOCK.watchedFolder,
+  });
+  const forgotten = forgetOthers(folders, options, locks);
+  const watches = folders.map((folder) => new FolderWatch({ ...rest, folder, locks }));
+  return {
+    list: () => watches.map((watch) => watch.facts()),
+    async close() {
+      await Promise.all([forgotten, ...watches.map((watch) => watch.close())]);
+      await locks.close();
+    },
+  };
+}
+
+/** Those that another replica looks at are its business. Never rejects: the next start tries again. */
+async function forgetOthers(
+  folders: readonly string[],
+  { db, log }: OpenWatchedFoldersOptions,
+  locks: SessionLocks,
+): Promise<void> {
+  try {
+    const known = await readKnownFolders(db);
+    for (const folder of known.filter((name) => !folders.includes(name))) {
+      if ((await locks.hold(folder)) === undefined) continue;
+      await forgetFolder(db, folder);
+      await locks.release(folder);
+      log.info({ folder }, "a folder is no longer watched, and its files are forgotten");
+    }
+    if (folders.length === 0) await locks.close();
+  } catch (thrown) {
+    const cause = toDatabaseError(thrown).message;
+    log.warn({ cause }, "folders that are no longer watched are not forgotten yet");
+  }
+}

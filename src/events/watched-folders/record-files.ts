@@ -1,0 +1,103 @@
+import { and, inArray, sql } from "drizzle-orm";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { watchedFiles } from "../../db/tables/watched-files.ts";
+import { enqueueEvent } from "../enqueue-event.ts";
+import type { SeenFile } from "./folder-reader.ts";
+import { isOfFolder, toSeenFile } from "./watched-rows.ts";
+
+export interface Recording {
+  readonly folder: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * Writes down files that are there, and fires `file.uploaded` for those that the rows did not know so: both in one
+ * transaction. Whoever comes second with the same fires nothing. Resolves with the number of files that were not known
+ * at all.
+ */
+export function recordUploads(
+  db: Db,
+  files: readonly SeenFile[],
+  { folder, now }: Recording,
+): Promise<number> {
+  return withTransaction(db, async (transaction) => {
+    const changed = await writeFiles(transaction, folder, files);
+    const events = changed.map(({ isNew, ...file }) => ({
+      sink: "internal" as const,
+      kind: "file.uploaded" as const,
+      body: {
+        ...factsOf(folder, file),
+        change: isNew ? ("created" as const) : ("modified" as const),
+      },
+    }));
+    await enqueueEvent(transaction, events, now);
+    return changed.filter(({ isNew }) => isNew).length;
+  });
+}
+
+/** Deletes the rows of files that are gone, and fires `file.deleted` for those that were there, in one transaction. */
+export function recordDeletions(
+  db: Db,
+  paths: readonly string[],
+  { folder, now }: Recording,
+): Promise<void> {
+  return withTransaction(db, async (transaction) => {
+    const rows = await transaction
+      .delete(watchedFiles)
+      .where(and(isOfFolder(folder), inArray(watchedFiles.path, [...paths])))
+      .returning();
+    const events = rows.map((row) => ({
+      sink: "internal" as const,
+      kind: "file.deleted" as const,
+      body: factsOf(folder, toSeenFile(row)),
+    }));
+    await enqueueEvent(transaction, events, now);
+  });
+}
+
+/** Writes down files without telling anybody. Resolves with those that the rows did not know so. */
+export async function writeFiles(
+  db: Db,
+  folder: string,
+  files: readonly SeenFile[],
+): Promise<readonly (SeenFile & { readonly isNew: boolean })[]> {
+  if (files.length === 0) return [];
+  const { size, modifiedAt } = watchedFiles;
+  // In one order, so that two who write the same do not wait for each other in a circle.
+  const rows = [...files]
+    .sort((one, other) => (one.path < other.path ? -1 : 1))
+    .map((file) => ({
+      folder,
+      path: file.path,
+      size: file.size,
+      modifiedAt: new Date(file.modifiedMs),
+    }));
+  const written = await db
+    .insert(watchedFiles)
+    .values(rows)
+    .onConflictDoUpdate({
+      target: [watchedFiles.folder, watchedFiles.path],
+      set: { size: sql`excluded.size`, modifiedAt: sql`excluded.modified_at` },
+      setWhere: sql`(${size}, ${modifiedAt}) is distinct from (excluded.size, excluded.modified_at)`,
+    })
+    .returning({
+      path: watchedFiles.path,
+      size,
+      modifiedAt,
+      // A row that was there before has been locked by whoever changed it: by us.
+      isNew: sql<boolean>`xmax = 0`,
+    });
+  return written.map(({ isNew, ...row }) => ({ ...toSeenFile(row), isNew }));
+}
+
+function factsOf(folder: string, { path, size, modifiedMs }: SeenFile) {
+  return {
+    folder,
+    path,
+    name: path.slice(path.lastIndexOf("/") + 1),
+    size,
+    modified_at: new Date(modifiedMs).toISOString(),
+    source: "watched_folder" as const,
+  };
+}

@@ -1,0 +1,68 @@
+import type { Settings } from "../../config/settings.ts";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { reconcileUsage } from "./reconcile-usage.ts";
+import { DAY_MS, dayOf } from "./usage-days.ts";
+
+/** Days that were missed, as by a job that failed, are made up for to here. */
+const DAYS_MAX = 7;
+/** Enough in a line of the log to know where to look; the rest is asked for. */
+const LOGGED_MAX = 5;
+
+export interface ReconciliationFigures {
+  /** When the last run ended, in Unix milliseconds; null: none has, in this process. */
+  readonly lastRunAt: number | null;
+  /** What it found. */
+  readonly mismatches: number;
+}
+
+/** Compares each UTC day with its rows once it is over. */
+export interface DailyReconciliation {
+  /** Looks at the days that are over and were not looked at: of those before the start, the last. */
+  readonly run: () => Promise<void>;
+  readonly figures: () => ReconciliationFigures;
+}
+
+export interface DailyReconciliationOptions {
+  readonly database: Pick<Database, "db">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: Pick<Settings, "USAGE_RETENTION_DAYS">;
+}
+
+export function createDailyReconciliation(
+  options: DailyReconciliationOptions,
+): DailyReconciliation {
+  const { database, clock, log, settings } = options;
+  const retentionDays = settings.USAGE_RETENTION_DAYS;
+  let figures: ReconciliationFigures = { lastRunAt: null, mismatches: 0 };
+  let doneTo: number | undefined;
+  return {
+    figures: () => figures,
+    async run() {
+      const to = dayOf(clock.now());
+      const from = Math.max(doneTo ?? to - DAY_MS, to - DAYS_MAX * DAY_MS);
+      if (from >= to) return;
+      const reading = { clock, retentionDays, ask: <R>(work: AskWork<R>) => work(database.db) };
+      const found = await reconcileUsage(reading, { from, to });
+      doneTo = to;
+      figures = { lastRunAt: clock.now(), mismatches: found.mismatches };
+      const range = {
+        from: new Date(found.from).toISOString(),
+        to: new Date(found.to).toISOString(),
+      };
+      const { mismatches, hours } = found;
+      if (mismatches === 0) log.debug({ ...range, hours }, "usage agrees with its rows");
+      else {
+        const differences = found.differences.slice(0, LOGGED_MAX);
+        log.error(
+          { ...range, hours, mismatches, differences },
+          "sums of usage differ from their rows; see /api/usage/reconciliation",
+        );
+      }
+    },
+  };
+}
+
+type AskWork<Result> = (db: Database["db"]) => Promise<Result>;

@@ -1,0 +1,33 @@
+import { sql } from "drizzle-orm";
+import { ADVISORY_LOCK } from "../../db/advisory-lock.ts";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
+
+/** SQLSTATE of a lock that was not to be had in time. */
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/**
+ * Runs `work` in a transaction of its own, unless another replica is at it or a lock that it needs is not free within
+ * `lockTimeoutMs`: whoever comes later waits behind a lock that is waited for, so that has to be a moment.
+ * False when nothing was done.
+ */
+export async function inUpkeepTurn(
+  db: Db,
+  lockTimeoutMs: number,
+  work: (transaction: Db) => Promise<void>,
+): Promise<boolean> {
+  try {
+    return await withTransaction(db, async (transaction) => {
+      const [turn] = await transaction.execute<{ is_ours: boolean }>(
+        sql`select pg_try_advisory_xact_lock(${ADVISORY_LOCK.usageUpkeep}) as is_ours`,
+      );
+      if (turn?.is_ours !== true) return false;
+      await transaction.execute(sql.raw(`set local lock_timeout = ${lockTimeoutMs}`));
+      await work(transaction);
+      return true;
+    });
+  } catch (thrown) {
+    if (toDatabaseError(thrown).code === LOCK_NOT_AVAILABLE) return false;
+    throw thrown;
+  }
+}

@@ -1,0 +1,133 @@
+import type { ErrorCode } from "../../core/service-error.ts";
+import type { Db } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
+import { randomBase62 } from "../../lib/id.ts";
+import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
+import { deleteCheckpoints, refusesValues } from "../journal/usage-store.ts";
+import type { Channel } from "../usage-record.ts";
+import { type CountedRefusals, storeRefusals } from "./store-refusals.ts";
+
+/** A call that a limit of its key refused. */
+export interface LimitRefusal {
+  readonly keyId: string;
+  readonly channel: Channel;
+  readonly code: ErrorCode;
+  /** When the call came, in Unix milliseconds. */
+  readonly at: number;
+}
+
+export interface LimitRefusals {
+  /** Counts one, in memory. Costs the call nothing that it could wait for. */
+  readonly count: (refusal: LimitRefusal) => void;
+  /** Brings what is counted to the database; what that does not take now is given again. Never rejects. */
+  readonly flush: () => Promise<void>;
+  /** Flushes for the last time, within `limitMs`. Never rejects. */
+  readonly close: (limitMs: number) => Promise<void>;
+}
+
+/** What begins the names of the writers of refusals among the checkpoints of the journals. */
+export const REFUSAL_WRITER = "refusals:";
+const SLOT_MS = 600_000;
+/** So many different ones are told apart while they wait, however many keys are tried. */
+const TOLD_APART_MAX = 10_000;
+/** Further ones are counted together, as of this key. */
+const OTHER_KEYS = "other";
+/** Those come to a few a slot: as many are left only after weeks without a database. */
+const WAITING_MAX = 2 * TOLD_APART_MAX;
+/** A statement that hangs longer is given again; it adds nothing twice. */
+const STORE_TIMEOUT_MS = 60_000;
+
+type Counts = Map<string, CountedRefusals>;
+
+/** A set of refusals that is given with the same number until it is stored. */
+interface Batch {
+  readonly number: number;
+  readonly refusals: readonly CountedRefusals[];
+}
+
+/**
+ * Counts our own refusals, which have no usage row, by ten minutes, key, channel and code. They wait in memory for the
+ * next flush: a process that is killed loses those of a few seconds, and nothing is ever counted twice.
+ */
+export function openLimitRefusals({
+  db,
+  log,
+}: {
+  readonly db: Db;
+  readonly log: Log;
+}): LimitRefusals {
+  const writer = `${REFUSAL_WRITER}${randomBase62(16)}`;
+  let counts: Counts = new Map();
+  let batch: Batch | undefined;
+  let batches = 0;
+  let isFailing = false;
+  let running: Promise<void> | undefined;
+
+  /** False when the batch has to be given again. */
+  const store = async ({ refusals, number }: Batch): Promise<boolean> => {
+    try {
+      const stored = storeRefusals(db, refusals, { writer, batch: number });
+      await within(stored, STORE_TIMEOUT_MS, () => new Error("the database hangs"));
+      isFailing = false;
+      return true;
+    } catch (thrown) {
+      const cause = toDatabaseError(thrown).message;
+      if (refusesValues(thrown)) {
+        log.error({ cause, entries: refusals.length }, "the database refuses to count refusals");
+        return true;
+      }
+      if (!isFailing)
+        log.warn({ cause }, "refusals of limits do not reach the database; they wait");
+      isFailing = true;
+      return false;
+    }
+  };
+  const run = async (): Promise<void> => {
+    if (batch === undefined && counts.size > 0) {
+      batches += 1;
+      batch = { number: batches, refusals: [...counts.values()] };
+      counts = new Map();
+    }
+    if (batch !== undefined && (await store(batch))) batch = undefined;
+  };
+  const flush = (): Promise<void> => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+
+  return {
+    count(refusal) {
+      if (counts.size < WAITING_MAX) addTo(counts, refusal);
+    },
+    flush,
+    async close(limitMs) {
+      const last = async () => {
+        // One may be under way, and have left the newest behind.
+        await flush();
+        await flush();
+        if (batches > 0 && !isFailing) await deleteCheckpoints(db, writer);
+      };
+      await within(last(), limitMs, () => new Error("the time is over")).catch((thrown: unknown) =>
+        log.warn({ cause: toDatabaseError(thrown).message }, "the last refusals are not counted"),
+      );
+    },
+  };
+}
+
+function addTo(counts: Counts, { keyId, channel, code, at }: LimitRefusal): void {
+  const slot = Math.floor(at / SLOT_MS) * SLOT_MS;
+  const nameOf = (key: string) => `${slot} ${channel} ${code} ${key}`;
+  const own = counts.get(nameOf(keyId));
+  if (own !== undefined) {
+    own.refusals += 1;
+    return;
+  }
+  const key = counts.size < TOLD_APART_MAX ? keyId : OTHER_KEYS;
+  const entry = counts.get(nameOf(key));
+  if (entry === undefined)
+    counts.set(nameOf(key), { slot, keyId: key, channel, code, refusals: 1 });
+  else entry.refusals += 1;
+}

@@ -1,0 +1,113 @@
+import { and, type SQL, sql } from "drizzle-orm";
+import type { SessionCaller } from "../../core/caller.ts";
+import type { Channel, Outcome } from "../usage-record.ts";
+import { findRequest } from "./find-request.ts";
+import { firstKeptDay } from "./first-kept-day.ts";
+import { type MeteredRequest, selectRequests } from "./metered-request.ts";
+import type { UsageReading } from "./read-usage-report.ts";
+import { searchBackwards, type TimeRange } from "./search-backwards.ts";
+import { DAY_MS, dayOf } from "./usage-days.ts";
+import { type UsageOwner, usageScope } from "./usage-scope.ts";
+
+/** A place in the list of requests, between two rows. What comes after it started earlier, or has a lesser id. */
+export interface RequestPlace {
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  readonly id: string;
+}
+
+export interface RequestQuery extends UsageOwner {
+  readonly requestId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly channel?: Channel | undefined;
+  readonly outcome?: Outcome | undefined;
+  readonly status?: number | undefined;
+  /** Unix milliseconds; unset: as far as rows are kept. */
+  readonly from?: number | undefined;
+  /** The first moment that is no longer meant; unset: now. */
+  readonly to?: number | undefined;
+  readonly before?: RequestPlace | undefined;
+  readonly limit: number;
+}
+
+export interface RequestPage extends TimeRange {
+  /** The newest first. */
+  readonly requests: readonly MeteredRequest[];
+  /**
+   * Where to go on; null: there is no more. A search for what is rare may stop at its limit of time with fewer requests
+   * than asked for, or none, and go on from here.
+   */
+  readonly next: RequestPlace | null;
+}
+
+/**
+ * Single requests that meet all of a query, the newest first. Rejects with `insufficient_permission` when a user asks
+ * for another.
+ */
+export async function listRequests(
+  reading: UsageReading,
+  caller: SessionCaller,
+  query: RequestQuery,
+): Promise<RequestPage> {
+  const now = reading.clock.now();
+  const kept = firstKeptDay(now, reading.retentionDays);
+  const range = { from: Math.max(query.from ?? kept, kept), to: query.to ?? now + 1 };
+  const filter = and(usageScope(caller, query), ...conditionsOf(query));
+  if (query.requestId !== undefined) {
+    const within = and(filter, inRange({ from: query.from ?? 0, to: range.to }));
+    const found = await findRequest(reading, query.requestId, within);
+    return { ...range, requests: found === undefined ? [] : [found], next: null };
+  }
+  const { before, limit } = query;
+  // Nothing has started after today: to look there would take the time for what is there.
+  const last = Math.min(range.to, dayOf(now) + DAY_MS);
+  const end = before === undefined ? last : Math.min(last, before.startedAt + 1);
+  const { rows, from } = await searchBackwards(
+    { from: range.from, to: end },
+    limit + 1,
+    (part, wanted) => {
+      const condition = and(filter, inRange(part), before && isAfter(before)) ?? sql`true`;
+      return reading.database.ask((db) => selectRequests(db, condition, wanted));
+    },
+  );
+  const requests = rows.slice(0, limit);
+  return { ...range, requests, next: nextPlace(rows, { limit, from, isDone: from <= range.from }) };
+}
+
+function nextPlace(
+  rows: readonly MeteredRequest[],
+  {
+    limit,
+    from,
+    isDone,
+  }: { readonly limit: number; readonly from: number; readonly isDone: boolean },
+): RequestPlace | null {
+  const last = rows[limit - 1];
+  if (rows.length > limit && last !== undefined) return { startedAt: last.startedAt, id: last.id };
+  // Before every id of the moment at which the search stopped: what started then was seen.
+  return isDone ? null : { startedAt: from, id: "" };
+}
+
+function conditionsOf(query: RequestQuery): readonly (SQL | undefined)[] {
+  const { model, channel, outcome, status } = query;
+  return [
+    model === undefined ? undefined : sql`model = ${model}`,
+    channel === undefined ? undefined : sql`channel = ${channel}`,
+    outcome === undefined ? undefined : sql`outcome = ${outcome}`,
+    status === undefined ? undefined : sql`status = ${status}`,
+    // What ends well has no such status, and what does not has an index.
+    status === undefined || status < 400 ? undefined : sql`outcome <> 'ok'`,
+  ];
+}
+
+function inRange({ from, to }: TimeRange): SQL {
+  return sql`started_at >= ${timeOf(from)}::timestamptz and started_at < ${timeOf(to)}::timestamptz`;
+}
+
+function isAfter({ startedAt, id }: RequestPlace): SQL {
+  return sql`(started_at, id) < (${timeOf(startedAt)}::timestamptz, ${id})`;
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,98 @@
+import { ServiceError } from "../core/service-error.ts";
+import type { Deps } from "../deps.ts";
+import { clientAddress } from "../lib/client-address.ts";
+import { isForwardedHttps } from "../lib/is-forwarded-https.ts";
+import { guardEdge } from "./edge-guard.ts";
+import { errorResponse } from "./error-response.ts";
+import { leavesBodyUnread } from "./leaves-body-unread.ts";
+import { refuseUnlicensed } from "./license-gate.ts";
+import { errorFormAt, isMessagesPath } from "./messages-path.ts";
+import { isProbe } from "./probe-paths.ts";
+import { RequestLine } from "./request-line.ts";
+import type { RequestsUnderWay } from "./requests-under-way.ts";
+import type { RequestEnvironment, Router } from "./router.ts";
+import type { Connection, ServeOptions } from "./server.ts";
+import { isTraced } from "./traced-paths.ts";
+
+/**
+ * What every request goes through, whatever it asks for: its id, its log line, the edge guard, the license gate, and
+ * then the routes of `root`.
+ */
+export function createAnswerRequest(
+  deps: Deps,
+  { hono }: Pick<Router, "hono">,
+  underWay: RequestsUnderWay,
+): ServeOptions["fetch"] {
+  const { figures, license, settings } = deps;
+  const stopping = deps.stopping.signal;
+  return async (request, connection) => {
+    const { host, path } = connection;
+    const environment = openRequest(deps, { request, connection, underWay });
+    const { line, requestId } = environment;
+    const refusal =
+      guardEdge(host, path, settings.ALLOWED_HOSTS) ??
+      (stopping.aborted && !isProbe(path) ? serverStops() : undefined);
+    line.error = refusal;
+    const response =
+      refusal === undefined
+        ? (refuseUnlicensed(license, request, { path, requestId }) ??
+          (await hono.fetch(request, environment)))
+        : errorResponse(refusal, requestId, errorFormAt(path));
+    const { headers } = response;
+    headers.set("x-request-id", requestId);
+    if (isMessagesPath(path)) headers.set("request-id", requestId);
+    const graceWarning = license.graceWarning();
+    if (graceWarning !== undefined) headers.set("x-service-license-warning", graceWarning);
+    // What was refused at the edge may be followed by anything, and a body unread by all of its bytes.
+    const isLast = refusal !== undefined || leavesBodyUnread(request) || stopping.aborted;
+    if (isLast) headers.set("connection", "close");
+    const hasLeft = response.status >= 400 && request.signal.aborted;
+    line.answered(response.status, hasLeft);
+    figures.requests.count(path, response.status, hasLeft);
+    return response;
+  };
+}
+
+interface Arrival {
+  readonly request: Request;
+  readonly connection: Connection;
+  readonly underWay: RequestsUnderWay;
+}
+
+/** Counts the request in until its line is written. */
+function openRequest(
+  { clock, log, nextRequestId, settings, tracing }: Deps,
+  { request, connection, underWay }: Arrival,
+): RequestEnvironment["Bindings"] {
+  const { path, peer, allowSilence } = connection;
+  const { method, headers } = request;
+  const arrivedAt = clock.now();
+  const requestId = nextRequestId(arrivedAt);
+  // The server forgets it when the client leaves, and the log line comes after.
+  const client = clientAddress(peer(), headers.get("x-forwarded-for"), settings.TRUST_PROXY);
+  const trace = isTraced(path)
+    ? tracing?.begin({ method, headers, requestId, arrivedAt })
+    : undefined;
+  underWay.begin();
+  const line = new RequestLine({ log, requestId, method, path, client }, (finished) => {
+    underWay.end();
+    trace?.end({ ...finished, endedAt: clock.now() });
+  });
+  return {
+    requestId,
+    arrivedAt,
+    address: () => client,
+    isHttps: () => isForwardedHttps(peer(), headers.get("x-forwarded-proto"), settings.TRUST_PROXY),
+    allowSilence,
+    log,
+    line,
+    trace: trace?.call,
+  };
+}
+
+/** Said to whoever still comes: a balancer goes to another server, a client library tries again. */
+function serverStops(): ServiceError {
+  return new ServiceError("overloaded", "The server is stopping; send the request again.", {
+    retryAfterSeconds: 1,
+  });
+}

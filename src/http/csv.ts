@@ -1,0 +1,25 @@
+/** A cell of a table. */
+export type CsvCell = string | number | boolean | null;
+
+/** What a spreadsheet takes for a formula, or hides one behind. */
+const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^\p{Cc}/u;
+const QUOTED = /[",;\r\n]|^\s|\s$/;
+
+/**
+ * A table as RFC 4180 writes it, with a header line. A text that a spreadsheet would run as a formula gets an apostrophe
+ * before it: names of keys and models are what somebody chose. Null is an empty cell.
+ */
+export function csvText(
+  columns: readonly string[],
+  rows: readonly Readonly<Record<string, CsvCell>>[],
+): string {
+  const lines = rows.map((row) => columns.map((column) => cellText(row[column] ?? null)));
+  return [columns, ...lines].map((cells) => `${cells.join(",")}\r\n`).join("");
+}
+
+function cellText(cell: CsvCell): string {
+  if (cell === null) return "";
+  if (typeof cell !== "string") return String(cell);
+  const safe = FORMULA.test(cell) ? `'${cell}` : cell;
+  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,40 @@
+import { describeLicense } from "../../access/license/describe-license.ts";
+import { recordRefusedUpload } from "../../access/license/record-refused-upload.ts";
+import { uploadLicense } from "../../access/license/upload-license.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Deps } from "../../deps.ts";
+import { actorOf } from "../actor-of.ts";
+import { chatErrorForm } from "../error-response.ts";
+import { hiddenRoute } from "../hidden-route.ts";
+import { jsonResponse } from "../json-response.ts";
+import { readLicenseUpload } from "../read-license-upload.ts";
+import { createRouter, type Router } from "../router.ts";
+
+/** `/api/license`: the license's state, what it says, the device to bind one to, and the upload of another. */
+export function licenseRoutes(deps: Deps): Router {
+  const router = createRouter(chatErrorForm, deps);
+  const { license } = deps;
+  const { database, clock } = deps.access;
+
+  router.add(hiddenRoute("get", "/api/license", "session"), () => jsonResponse(license.state()));
+  router.add(hiddenRoute("get", "/api/license/details", "administrator"), async () =>
+    jsonResponse(await describeLicense({ database, license })),
+  );
+  router.add(hiddenRoute("get", "/api/license/device", "administrator"), () =>
+    jsonResponse({ active: license.deviceId, device_id: license.deviceId }),
+  );
+  router.add(hiddenRoute("post", "/api/license", "administrator"), async (context, caller) => {
+    const actor = actorOf(context, caller);
+    try {
+      const file = await readLicenseUpload(context.req.raw);
+      await uploadLicense({ database, license, clock }, actor, file);
+    } catch (thrown) {
+      if (thrown instanceof ServiceError && thrown.status < 500) {
+        await recordRefusedUpload({ database }, actor, thrown);
+      }
+      throw thrown;
+    }
+    return jsonResponse(license.state());
+  });
+  return router;
+}

@@ -1,0 +1,83 @@
+import type { Deps } from "../../deps.ts";
+import { readUsageReport } from "../../gateway/usage/read-usage-report.ts";
+import { reconcileUsage } from "../../gateway/usage/reconcile-usage.ts";
+import { repairUsage } from "../../gateway/usage/repair-usage.ts";
+import { actorOf } from "../actor-of.ts";
+import { chatErrorForm } from "../error-response.ts";
+import { hiddenRoute } from "../hidden-route.ts";
+import { jsonResponse } from "../json-response.ts";
+import { reconciliationJson, repairJson } from "../reconciliation-body.ts";
+import { readComparedRange, readRepairedRange } from "../reconciliation-query.ts";
+import { createRouter, type RequestContext, type Router } from "../router.ts";
+import { tableResponse } from "../table-response.ts";
+import { usageColumns, usageFields, usageReportJson } from "../usage-report-body.ts";
+import { readUsageReportQuery, type UsageReportRequest } from "../usage-report-query.ts";
+
+/**
+ * `/api/usage`: what was used, by whom, of what, when; from the sums by hour, which stay when the single rows are gone.
+ * Administrators see all, users what the keys that they own now have used.
+ *
+ * `from` and `to` are times or dates of UTC (the last 30 days unless given, 400 at most) and are widened to whole hours;
+ * the answer says to what. Before its `hourly_from` usage is kept by day: there a range is widened to whole days, and
+ * an hour is a whole day. `group` is one or two of hour, day, month, key, model, channel and user (day unless given);
+ * a time alone has a row for each hour, day or month of the range. Rows go by time and then by requests, the most
+ * first; `totals` are over all of them, whatever the page. `refused` counts calls that a limit of their key refused:
+ * they are no requests, and not known by model (null).
+ *
+ * `/api/usage/reconciliation`: whether these sums are what the rows say.
+ */
+export function usageReportsRoutes(deps: Deps): Router {
+  const router = createRouter(chatErrorForm, deps);
+  const { clock } = deps;
+  const { database } = deps.access;
+  const reading = { database, clock, retentionDays: deps.settings.USAGE_RETENTION_DAYS };
+
+  router.add(hiddenRoute("get", "/api/usage", "session"), async (context, caller) => {
+    const query = readUsageReportQuery(context, clock.now());
+    const report = await readUsageReport(reading, caller, query);
+    if (!query.isCsv) return jsonResponse(usageReportJson(report, query.groups));
+    return tableResponse(context, {
+      name: fileName(query),
+      columns: usageColumns(query.groups),
+      rows: report.rows.map((row) => usageFields(row, query.groups)),
+      next: report.hasMore ? ["offset", String(query.offset + query.limit)] : null,
+    });
+  });
+
+  const path = "/api/usage/reconciliation";
+  router.add(hiddenRoute("get", path, "administrator"), async (context) => {
+    const range = readComparedRange(context, clock.now());
+    const compared = await inSilence(context, () =>
+      reconcileUsage({ ...reading, ask: database.ask }, range),
+    );
+    return jsonResponse(reconciliationJson(compared));
+  });
+
+  router.add(hiddenRoute("post", path, "administrator"), async (context, caller) => {
+    const range = await readRepairedRange(context);
+    const repaired = await inSilence(context, () =>
+      repairUsage(reading, actorOf(context, caller), range),
+    );
+    return jsonResponse(repairJson(repaired));
+  });
+
+  return router;
+}
+
+function fileName({ groups, from, to }: UsageReportRequest): string {
+  const [first, last] = [from, to - 1].map((time) => new Date(time).toISOString().slice(0, 10));
+  return `usage-by-${groups.join("-and-")}-${first}-to-${last}`;
+}
+
+/** A month takes seconds, in which the connection says nothing. */
+async function inSilence<Result>(
+  { env }: RequestContext,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const endSilence = env.allowSilence();
+  try {
+    return await work();
+  } finally {
+    endSilence();
+  }
+}

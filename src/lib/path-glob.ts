@@ -1,0 +1,151 @@
+import { matchesSequence } from "./matches-sequence.ts";
+
+/** Longer filters are refused. */
+const MAX_LENGTH = 1_000;
+/** Slashes that say nothing: a backslash is one unless it stands before a wildcard. */
+const LEADING = /^(?:\.?(?:\/|\\(?![*?[\]\\])))+/;
+
+const ANY = Symbol("?");
+const MANY = Symbol("*");
+const SLASH = Symbol("/");
+
+/** What a character of a name is compared with; `*` stands for any number of them. */
+type Piece = string | typeof ANY | typeof MANY | CharacterSet;
+
+interface CharacterSet {
+  readonly isNegated: boolean;
+  /** The first and the last character of each range. */
+  readonly ranges: readonly (readonly [string, string])[];
+}
+
+/** The name of one level of a path; `**` stands for any number of levels. */
+type Level = readonly Piece[] | typeof MANY;
+
+/**
+ * Makes a test of paths out of a filter. Paths are relative, with slashes between their levels.
+ *
+ * - Without a wildcard the filter is a prefix: `reports/` is all of that folder, `reports/2027` also
+ *   `reports/2027-01.csv`.
+ * - `*` is any text within one level. `**` as a whole level is any number of levels, none among them: `reports/**` is
+ *   all below `reports`, `reports/*` what is directly in it. A slash at the end of a glob means all below, too.
+ * - `?` is one character, `[abc]` or `[a-f]` one of a set, `[!abc]` one outside it; none of them is a slash.
+ * - A backslash before `*`, `?`, `[`, `]` or `\` takes its meaning away; any other is a slash, as Windows writes it.
+ *   A slash at the beginning says nothing.
+ * - Case counts. A letter is the same whether its accent is part of it or follows it (NFC, NFD). A dot at the beginning
+ *   of a name is a character like any other.
+ *
+ * A test takes at most as many steps as the filter has characters times the path's. Throws a RangeError when the filter
+ * is longer than 1,000 characters.
+ */
+export function pathGlob(filter: string): (path: string) => boolean {
+  if (filter.length > MAX_LENGTH) {
+    throw new RangeError(`a path filter has at most ${MAX_LENGTH} characters`);
+  }
+  const levels = readLevels([...filter.normalize("NFC").replace(LEADING, "")]);
+  const prefix = prefixOf(levels);
+  if (prefix !== undefined) return (path) => normalized(path).startsWith(prefix);
+  const last = levels.at(-1);
+  if (last !== MANY && last?.length === 0) levels.splice(-1, 1, MANY);
+  // What is below a folder is at least one level below.
+  if (levels.at(-1) === MANY) levels.push([MANY]);
+  return (path) => matchesSequence(levels, normalized(path).split("/"), isMany, matchesLevel);
+}
+
+function normalized(path: string): string {
+  return path.normalize("NFC").replace(/^(?:\.?\/)+/, "");
+}
+
+function isMany(piece: Piece | Level): boolean {
+  return piece === MANY;
+}
+
+function matchesLevel(level: Level, name: string): boolean {
+  return level !== MANY && matchesSequence(level, [...name], isMany, matchesCharacter);
+}
+
+function matchesCharacter(piece: Piece, character: string): boolean {
+  if (typeof piece === "string") return piece === character;
+  if (typeof piece === "symbol") return true;
+  const { isNegated, ranges } = piece;
+  const code = codeOf(character);
+  return (
+    ranges.some(([first, last]) => codeOf(first) <= code && code <= codeOf(last)) !== isNegated
+  );
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
+
+/** The text of a filter that has no wildcard. */
+function prefixOf(levels: readonly Level[]): string | undefined {
+  const isText = (level: Level) =>
+    level !== MANY && level.every((piece) => typeof piece === "string");
+  if (!levels.every(isText)) return undefined;
+  return levels.map((level) => level.join("")).join("/");
+}
+
+function readLevels(characters: readonly string[]): Level[] {
+  const levels: Level[] = [];
+  let level: Piece[] = [];
+  const end = () => {
+    const isAllLevels = level.length === 2 && level.every(isMany);
+    levels.push(isAllLevels ? MANY : level);
+    level = [];
+  };
+  for (let at = 0; at < characters.length; ) {
+    const [piece, length] = readPiece(characters, at);
+    at += length;
+    if (piece !== SLASH) level.push(piece);
+    // Several slashes in a row are one.
+    else if (level.length > 0) end();
+  }
+  end();
+  return levels;
+}
+
+/** The piece that begins there, and how many characters it takes. */
+function readPiece(
+  characters: readonly string[],
+  at: number,
+): readonly [Piece | typeof SLASH, number] {
+  const character = characters[at] ?? "";
+  switch (character) {
+    case "/":
+      return [SLASH, 1];
+    case "*":
+      return [MANY, 1];
+    case "?":
+      return [ANY, 1];
+    case "[":
+      return readSet(characters, at) ?? [character, 1];
+    case "\\": {
+      const next = characters[at + 1] ?? "";
+      return next !== "" && "*?[]\\".includes(next) ? [next, 2] : [SLASH, 1];
+    }
+    default:
+      return [character, 1];
+  }
+}
+
+/** The set that begins there; undefined when it does not end within its level, and the bracket is a character. */
+function readSet(
+  characters: readonly string[],
+  start: number,
+): readonly [CharacterSet, number] | undefined {
+  const isNegated = characters[start + 1] === "!" || characters[start + 1] === "^";
+  const ranges: (readonly [string, string])[] = [];
+  const first = start + (isNegated ? 2 : 1);
+  let at = first;
+  // A bracket right at the beginning is a member.
+  while (characters[at] !== "]" || at === first) {
+    if (characters[at] === "\\") at += 1;
+    const member = characters[at];
+    if (member === undefined || member === "/") return undefined;
+    const last = characters[at + 2];
+    const isRange = characters[at + 1] === "-" && last !== undefined && !"]/\\".includes(last);
+    ranges.push([member, isRange ? last : member]);
+    at += isRange ? 3 : 1;
+  }
+  return [{ isNegated, ranges }, at + 1 - start];
+}

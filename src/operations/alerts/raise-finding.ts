@@ -1,0 +1,36 @@
+import { type Db, withTransaction } from "../../db/context.ts";
+import type { AlertRule, Finding } from "./alert-rule.ts";
+import { sendAlert } from "./send-alert.ts";
+
+export interface RaiseOptions {
+  /** Unix milliseconds. */
+  readonly now: number;
+  readonly hasWebhook: boolean;
+}
+
+/** Sends what a rule found, unless an alert about it was sent in the rule's window. Resolves with whether it is sent. */
+export function raiseFinding(
+  db: Db,
+  rule: AlertRule,
+  { subject, text, details, since = 0 }: Finding,
+  { now, hasWebhook }: RaiseOptions,
+): Promise<boolean> {
+  const alert = { type: rule.type, text, details };
+  const occasion = {
+    subject,
+    windowFrom: windowStart(rule, since, now),
+    // Clocks differ a little, and an alert does not come before what it tells of.
+    now: Math.max(now, since),
+    hasWebhook,
+    waitsForItself: rule.waitsForItself === true,
+  };
+  return withTransaction(db, (transaction) => sendAlert(transaction, alert, occasion));
+}
+
+/** The moment since when an alert silences the next one. */
+function windowStart({ window }: AlertRule, since: number, now: number): number {
+  if (window === "for good") return 0;
+  if (window === "while it lasts") return since;
+  // A window's very end is outside.
+  return now - window + 1;
+}

@@ -1,0 +1,70 @@
+import { and, between, eq, isNull, not, sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { alertSuppressions, outboxEvents } from "../../db/tables/outbox.ts";
+import { enqueueEvent } from "../../events/enqueue-event.ts";
+import type { JsonObject } from "../../lib/json.ts";
+
+const DAY_MS = 86_400_000;
+
+export interface Alert {
+  /** `key_budget_warning` and so on. */
+  readonly type: string;
+  /** For people. */
+  readonly text: string;
+  readonly details: JsonObject;
+}
+
+export interface AlertOccasion {
+  /** The id of what the alert is about: one alert of a type is sent about it in a window. */
+  readonly subject: string;
+  /** The window's beginning, in Unix milliseconds. */
+  readonly windowFrom: number;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** False leaves it at the log. */
+  readonly hasWebhook: boolean;
+  /** Leaves it at the log while another of its type is still to be posted. */
+  readonly waitsForItself?: boolean;
+}
+
+/**
+ * Sends an alert in the caller's transaction, unless one was sent in the same window. Of several replicas that try,
+ * the others wait for the first one's row; so exactly one of them sends.
+ *
+ * @returns whether it is sent, once the transaction is committed. Whoever sent it writes it to the log.
+ */
+export async function sendAlert(
+  transaction: Db,
+  { type, text, details }: Alert,
+  { subject, windowFrom, now, hasWebhook, waitsForItself = false }: AlertOccasion,
+): Promise<boolean> {
+  const taken = await transaction
+    .insert(alertSuppressions)
+    .values({ type, subject, lastSentAt: new Date(now) })
+    .onConflictDoUpdate({
+      target: [alertSuppressions.type, alertSuppressions.subject],
+      set: { lastSentAt: new Date(now), count: sql`${alertSuppressions.count} + 1` },
+      // What lies further ahead than replicas differ was sent under a clock that was wrong: it silences nothing.
+      setWhere: not(
+        between(alertSuppressions.lastSentAt, new Date(windowFrom), new Date(now + DAY_MS)),
+      ),
+    })
+    .returning({ count: alertSuppressions.count });
+  if (taken.length === 0) return false;
+  if (!hasWebhook || (waitsForItself && (await isPending(transaction, type)))) return true;
+  // It may arrive hours after, when the receiver was away: what it tells was so then.
+  const body = { text, type, details: { ...details, at: new Date(now).toISOString() } };
+  const event = { sink: "alert_webhook", kind: type, body } as const;
+  await enqueueEvent(transaction, event, now);
+  return true;
+}
+
+async function isPending(transaction: Db, type: string): Promise<boolean> {
+  const { id, sink, kind, deliveredAt, deadAt } = outboxEvents;
+  const [event] = await transaction
+    .select({ id })
+    .from(outboxEvents)
+    .where(and(eq(sink, "alert_webhook"), eq(kind, type), isNull(deliveredAt), isNull(deadAt)))
+    .limit(1);
+  return event !== undefined;
+}

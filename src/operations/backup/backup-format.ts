@@ -1,0 +1,75 @@
+import { z } from "zod";
+
+/**
+ * A backup is a tar archive compressed by gzip. Its entries, in this order:
+ *
+ * - `format.json`: what the file is, and the version of its format;
+ * - `journal/…`: usage that may not be in the database yet, as it stands in JOURNAL_DIR;
+ * - `files/…`: the secret, the placed license and the latest time seen;
+ * - `tables/<table>/<part>.jsonl`: rows, each a JSON array with the text of every column, or null;
+ * - `manifest.json`: what all of this should be.
+ *
+ * So tools that are everywhere can look into it, and one that ends early lacks its manifest.
+ */
+export const BACKUP_FORMAT = { format: "inference-gateway-backup", version: 1 } as const;
+
+export const ENTRY = {
+  format: "format.json",
+  journal: "journal/",
+  secret: "files/secret",
+  license: "files/license.lic",
+  seenTime: "files/seen-time",
+  tables: "tables/",
+  manifest: "manifest.json",
+} as const;
+
+export const formatSchema = z.object({ format: z.string(), version: z.number() });
+
+const tableSchema = z.object({
+  name: z.string(),
+  columns: z.array(z.string()).min(1),
+  rows: z.number(),
+});
+
+const partitionSchema = z.object({
+  table: z.string(),
+  name: z.string(),
+  /** As PostgreSQL writes it. It becomes part of a statement, so nothing else may stand there. */
+  bound: z.string().regex(/^FOR VALUES FROM \('[\w :.+-]+'\) TO \('[\w :.+-]+'\)$/),
+});
+
+const sequenceSchema = z.object({
+  table: z.string(),
+  column: z.string(),
+  /** The last number it gave, as text: it may be larger than a JavaScript number holds. */
+  last: z.string().regex(/^-?\d+$/),
+});
+
+const entrySchema = z.object({ path: z.string(), bytes: z.number(), sha256: z.string() });
+
+export const manifestSchema = z.object({
+  id: z.string(),
+  productVersion: z.string(),
+  createdAt: z.string(),
+  database: z.object({
+    kind: z.enum(["postgres", "embedded"]),
+    /** When the newest migration in it was made, in Unix milliseconds. */
+    migration: z.number(),
+  }),
+  secret: z.object({
+    /** `environment`: in APP_SECRET, and not part of the backup. */
+    keptIn: z.enum(["file", "environment"]),
+    fingerprint: z.string(),
+  }),
+  tables: z.array(tableSchema),
+  partitions: z.array(partitionSchema),
+  sequences: z.array(sequenceSchema),
+  /** Every entry before the manifest. */
+  entries: z.array(entrySchema),
+});
+
+/** What a backup holds, and what each part of it must be. */
+export type Manifest = z.output<typeof manifestSchema>;
+export type Partition = Manifest["partitions"][number];
+export type Sequence = Manifest["sequences"][number];
+export type EntrySum = Manifest["entries"][number];

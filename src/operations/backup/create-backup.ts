@@ -1,0 +1,97 @@
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Settings } from "../../config/settings.ts";
+import { openDatabase } from "../../db/open-db.ts";
+import type { Log } from "../../lib/log.ts";
+import { ProcessLockHeldError } from "../../lib/process-lock.ts";
+import { askServer } from "./ask-server.ts";
+import { BackupError } from "./backup-error.ts";
+import { compress } from "./compress.ts";
+import { makeBackup } from "./make-backup.ts";
+import { BACKUPS_FOLDER } from "./places.ts";
+import { refuseUnfinishedRestore } from "./unfinished-restore.ts";
+import { type WrittenBackup, writeBackupFile } from "./write-backup-file.ts";
+
+/** A server takes this folder some seconds before it can be asked, and a backup has it for as long as it takes. */
+const START_WAIT_MS = 15_000;
+const START_PAUSE_MS = 250;
+
+export interface CreateBackupOptions {
+  readonly settings: Settings;
+  /** Undefined takes a name with the time, under DATA_DIR. */
+  readonly file: string | undefined;
+  readonly productVersion: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+  readonly log: Log;
+  readonly onWritten: (bytes: number) => void;
+  /** Breaks it off, so that nothing is left. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Writes a backup of this installation into a new file, also while its server runs. PostgreSQL is read directly. The
+ * embedded database belongs to one process: a server that runs makes the backup, else this process opens the folder.
+ * Throws a BackupError or a StartRefusal, which say what to do.
+ */
+export async function createBackup(
+  options: CreateBackupOptions,
+): Promise<WrittenBackup & { readonly file: string }> {
+  const { settings, now, onWritten, signal } = options;
+  await refuseUnfinishedRestore(settings);
+  const file = resolve(options.file ?? join(settings.DATA_DIR, BACKUPS_FOLDER, nameOf(now)));
+  const source = await openSource(options);
+  try {
+    return { file, ...(await writeBackupFile({ file, bytes: source.bytes, onWritten, signal })) };
+  } finally {
+    await source.close();
+  }
+}
+
+interface Source {
+  /** Compressed. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly close: () => Promise<void>;
+}
+
+async function openSource(options: CreateBackupOptions): Promise<Source> {
+  const { settings } = options;
+  const isEmbedded = settings.DATABASE_URL === undefined;
+  const deadline = performance.now() + START_WAIT_MS;
+  for (;;) {
+    const bytes = isEmbedded ? await askServer(settings.DATA_DIR) : undefined;
+    if (bytes !== undefined) return { bytes, close: () => Promise.resolve() };
+    try {
+      return await openOwn(options);
+    } catch (thrown) {
+      if (!(thrown instanceof ProcessLockHeldError)) throw thrown;
+      if (performance.now() > deadline) throw isBusy(thrown);
+      await sleep(START_PAUSE_MS);
+    }
+  }
+}
+
+async function openOwn({
+  settings,
+  productVersion,
+  now,
+  log,
+}: CreateBackupOptions): Promise<Source> {
+  const database = await openDatabase(settings, log);
+  const bytes = compress(makeBackup({ settings, database, productVersion, now }));
+  return { bytes, close: () => database.close() };
+}
+
+/** In UTC, so that names sort by age wherever they were made. */
+function nameOf(now: number): string {
+  const time = new Date(now).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
+  return `inference-gateway-${time}.tar.gz`;
+}
+
+function isBusy(cause: ProcessLockHeldError): BackupError {
+  return new BackupError(
+    "Another process uses DATA_DIR and makes no backups: a server that stops just now, another backup or a restore. Run " +
+      `\`backup\` again in a moment. ${cause.message}`,
+    { cause },
+  );
+}

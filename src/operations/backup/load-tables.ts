@@ -1,0 +1,107 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { BackupError } from "./backup-error.ts";
+import type { Manifest } from "./backup-format.ts";
+import { describeTables, type TableDescription } from "./describe-tables.ts";
+import { quoteName } from "./quote-name.ts";
+
+/** Longest a statement of a restore may take; to check all references of a large table is one. */
+export const LOAD_STATEMENT_TIMEOUT_MS = 3_600_000;
+
+export interface TableLoad {
+  /** Inserts rows of a table, given as a part of the backup holds them. */
+  readonly insert: (table: string, lines: Buffer) => Promise<void>;
+  /** Puts the references back, each of them checked, and the sequences to where they were. */
+  readonly finish: () => Promise<void>;
+}
+
+/**
+ * Begins to load a backup's rows into tables that are as the migrations have made them, within one transaction. References
+ * between tables are taken away meanwhile, so that the order of the rows does not matter.
+ */
+export async function beginTableLoad(transaction: Db, manifest: Manifest): Promise<TableLoad> {
+  const run = (statement: string) => transaction.execute(sql.raw(statement));
+  await run(`set local statement_timeout = ${LOAD_STATEMENT_TIMEOUT_MS}`);
+  await run(`set local idle_in_transaction_session_timeout = ${LOAD_STATEMENT_TIMEOUT_MS}`);
+  await run("set local datestyle = 'ISO, YMD'");
+  await run("set local intervalstyle = 'postgres'");
+  const inserts = await prepareInserts(transaction, manifest);
+  // What a migration may have put there is in the backup, as it was by then.
+  await run(`truncate ${manifest.tables.map(({ name }) => quoteName(name)).join(", ")}`);
+  for (const { table, name, bound } of manifest.partitions) {
+    await run(`create table ${quoteName(name)} partition of ${quoteName(table)} ${bound}`);
+  }
+  const references = await listReferences(transaction);
+  for (const { table, name } of references) {
+    await run(`alter table ${table} drop constraint ${quoteName(name)}`);
+  }
+  return {
+    async insert(table, lines) {
+      const insert = inserts.get(table);
+      if (insert === undefined) throw unknownTable(table);
+      const rows = `[${lines.toString("utf8").trimEnd().replaceAll("\n", ",")}]`;
+      await transaction.execute(
+        sql`${sql.raw(insert)} from jsonb_array_elements(${rows}::text::jsonb) as line`,
+      );
+    },
+    async finish() {
+      for (const { table, name, definition } of references) {
+        await run(`alter table ${table} add constraint ${quoteName(name)} ${definition}`);
+      }
+      for (const { table, column, last } of manifest.sequences) {
+        await transaction.execute(
+          sql`select setval(pg_get_serial_sequence(${quoteName(table)}, ${column}), ${last}::bigint)`,
+        );
+      }
+    },
+  };
+}
+
+/** By table, the beginning of the statement that inserts its rows. */
+async function prepareInserts(
+  transaction: Db,
+  manifest: Manifest,
+): Promise<ReadonlyMap<string, string>> {
+  const present = new Map(
+    (await describeTables(transaction)).map((table) => [table.name, table] as const),
+  );
+  return new Map(
+    manifest.tables.map(({ name, columns }) => {
+      const table = present.get(name);
+      if (table === undefined) throw unknownTable(name);
+      return [name, insertInto(table, columns)];
+    }),
+  );
+}
+
+function insertInto({ name, columns }: TableDescription, given: readonly string[]): string {
+  const types = new Map(columns.map((column) => [column.name, column.type]));
+  const values = given.map((column, index) => {
+    const type = types.get(column);
+    if (type === undefined) throw unknownTable(`${name}.${column}`);
+    return `(line ->> ${index})::${type}`;
+  });
+  const names = given.map(quoteName).join(", ");
+  return `insert into ${quoteName(name)} (${names}) overriding system value select ${values.join(", ")}`;
+}
+
+function unknownTable(name: string): BackupError {
+  return new BackupError(
+    `The backup holds ${name}, which this release does not know. Restore it with the release that made it.`,
+  );
+}
+
+interface Reference {
+  readonly table: string;
+  readonly name: string;
+  readonly definition: string;
+}
+
+async function listReferences(transaction: Db): Promise<readonly Reference[]> {
+  const rows = await transaction.execute<{ table: string; name: string; definition: string }>(sql`
+    select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
+    from pg_constraint
+    where contype = 'f' and conparentid = 0 and connamespace = to_regnamespace(quote_ident(current_schema()))
+    order by 1, 2`);
+  return [...rows];
+}

@@ -1,0 +1,18 @@
+import { mkdir, open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { syncFolder } from "./sync-folder.ts";
+
+/** Puts a file in its place, whole and on the disk, for this user alone. What a restore before has put there is replaced. */
+export async function placeFile(path: string, content: AsyncIterable<Buffer>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.restoring`;
+  const file = await open(draft, "w", 0o600);
+  try {
+    for await (const part of content) await file.writeFile(part);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+  await syncFolder(dirname(path));
+}

@@ -1,0 +1,27 @@
+import { join, resolve } from "node:path";
+import type { Settings } from "../../config/settings.ts";
+
+export type PlaceSettings = Pick<Settings, "DATA_DIR" | "JOURNAL_DIR" | "LICENSE_FILE">;
+
+/** Where an installation keeps what is not in its database. */
+export interface Places {
+  readonly dataFolder: string;
+  readonly secret: string;
+  readonly seenTime: string;
+  readonly license: string;
+  readonly journals: string;
+}
+
+export function placesOf({ DATA_DIR, JOURNAL_DIR, LICENSE_FILE }: PlaceSettings): Places {
+  const dataFolder = resolve(DATA_DIR);
+  return {
+    dataFolder,
+    secret: join(dataFolder, "secret"),
+    seenTime: join(dataFolder, "seen-time"),
+    license: resolve(LICENSE_FILE ?? join(dataFolder, "license.lic")),
+    journals: resolve(JOURNAL_DIR ?? join(dataFolder, "journal")),
+  };
+}
+
+/** Where backups go that are given no name; it may stand in a folder that a restore finds empty. */
+export const BACKUPS_FOLDER = "backups";

@@ -1,0 +1,52 @@
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { BackupError } from "./backup-error.ts";
+import { BACKUPS_FOLDER, type Places } from "./places.ts";
+
+/** What a lock left behind, what a disk brings with it, and backups beside what they are of. */
+const NOTHING = /^(process\.lock.*|lost\+found|\.gitkeep)$/;
+const NAMES_SHOWN = 8;
+
+/** Throws a BackupError unless a restore finds the folders empty, but for the backup itself. */
+export async function refuseOccupiedFolders(places: Places, backup: string): Promise<void> {
+  for (const folder of [places.dataFolder, places.journals]) {
+    const names = (await namesIn(folder)).filter((name) => {
+      const path = join(folder, name);
+      if (path === places.journals || path === places.license) return false;
+      return !NOTHING.test(name) && name !== BACKUPS_FOLDER && path !== backup;
+    });
+    if (names.length === 0) continue;
+    throw new BackupError(
+      `${folder} is not empty (${shown(names)}), and a restore overwrites nothing. Move that away, or name another folder ` +
+        `by ${folder === places.dataFolder ? "DATA_DIR" : "JOURNAL_DIR"}.`,
+    );
+  }
+}
+
+/** Throws a BackupError unless the database has nothing in it. */
+export function refuseOccupiedDatabase(relations: readonly string[]): void {
+  if (relations.length === 0) return;
+  throw new BackupError(
+    `The database is not empty (${shown(relations)}), and a restore overwrites nothing. Create a new one, and name it by ` +
+      "DATABASE_URL.",
+  );
+}
+
+/** Whether something is at this path. */
+export async function isThere(path: string): Promise<boolean> {
+  return (await namesIn(dirname(path))).includes(basename(path));
+}
+
+function shown(names: readonly string[]): string {
+  const more = names.length > NAMES_SHOWN ? ", …" : "";
+  return `${names.slice(0, NAMES_SHOWN).join(", ")}${more}`;
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (thrown) {
+    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return [];
+    throw thrown;
+  }
+}

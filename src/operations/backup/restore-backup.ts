@@ -1,0 +1,205 @@
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { openSecret } from "../../access/secret.ts";
+import type { Settings } from "../../config/settings.ts";
+import { type Db, withTransaction } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
+import { knownMigrations, migrate } from "../../db/migrate.ts";
+import { openDatabase } from "../../db/open-db.ts";
+import { openReplicaLock } from "../../db/replica-lock.ts";
+import type { Log } from "../../lib/log.ts";
+import { acquireProcessLock } from "../../lib/process-lock.ts";
+import { within } from "../../lib/within.ts";
+import { BackupError } from "./backup-error.ts";
+import { ENTRY, type Manifest } from "./backup-format.ts";
+import { checkBackup, tableOf } from "./check-backup.ts";
+import { listRelations } from "./describe-tables.ts";
+import { limitStall } from "./limit-stall.ts";
+import { beginTableLoad, LOAD_STATEMENT_TIMEOUT_MS } from "./load-tables.ts";
+import { placeFile } from "./place-file.ts";
+import { type Places, placesOf } from "./places.ts";
+import type { ArchiveEntry } from "./read-archive.ts";
+import { readBackup, readWhole } from "./read-backup.ts";
+import { isThere, refuseOccupiedDatabase, refuseOccupiedFolders } from "./refuse-occupied.ts";
+import { markUnfinished, readUnfinishedRestore, unmarkUnfinished } from "./unfinished-restore.ts";
+
+/** The embedded database's watch takes what lasts longer for hung, and a restore is one transaction. */
+const LOAD_TIMEOUT_MS = 24 * 3_600_000;
+/** So its single statements are watched here. The embedded database may run in a circle when its disk is full. */
+const STALL_MS = { embedded: 120_000, postgres: LOAD_STATEMENT_TIMEOUT_MS + 60_000 } as const;
+
+const CLOSE_TIMEOUT_MS = 30_000;
+
+export interface RestoreOptions {
+  readonly file: string;
+  readonly settings: Settings;
+  readonly log: Log;
+  /** Told how many bytes of the file were read in which part of the work. */
+  readonly onRead?: (part: "checking" | "loading", bytes: number) => void;
+}
+
+/**
+ * Brings an installation back from a backup, into an empty DATA_DIR and an empty database of either kind. The whole file
+ * is checked before anything is changed. Rows, schema and all come in one transaction, after the files; until it is
+ * committed a mark in DATA_DIR keeps every start away, and the same restore can be run again. Returns the manifest. Throws
+ * a BackupError or a StartRefusal, which say what to do.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
+  const { file, settings, onRead } = options;
+  const places = placesOf(settings);
+  const begun = await readUnfinishedRestore(places.dataFolder);
+  if (begun === undefined) await refuseOccupiedFolders(places, file);
+  const manifest = await checkBackup({ file, onRead: (bytes) => onRead?.("checking", bytes) });
+  refuseLaterSchema(manifest);
+  await refuseOtherSecret(manifest, settings);
+  if (begun !== undefined && begun !== manifest.id) {
+    throw new BackupError(
+      `The restore of another backup was begun in ${places.dataFolder} and not finished. Run that one again, or empty the ` +
+        "folder and the database to begin anew.",
+    );
+  }
+  await markUnfinished(places.dataFolder, manifest.id);
+  const database = await openTarget(options, places).catch(async (thrown: unknown) => {
+    // Nothing was changed; what an embedded database has made meanwhile is empty.
+    if (begun === undefined && settings.DATABASE_URL !== undefined)
+      await unmarkUnfinished(places.dataFolder);
+    throw thrown;
+  });
+  try {
+    if (!(begun === manifest.id && (await isRestored(database.db, manifest)))) {
+      const relations = await listRelations(database.db);
+      if (relations.length > 0 && begun === undefined) await unmarkUnfinished(places.dataFolder);
+      refuseOccupiedDatabase(relations);
+      const limit = limitStall(STALL_MS[database.kind], standsStill);
+      const loading = withTransaction(database.db, (transaction) =>
+        load(transaction, manifest, { ...options, places, onStep: limit.tick }),
+      );
+      await limit.hold(loading);
+      await database.db.execute(sql`analyze`);
+    }
+  } finally {
+    // One that stands still does not close, either.
+    await within(database.close(), CLOSE_TIMEOUT_MS, standsStill).catch(() => undefined);
+  }
+  await unmarkUnfinished(places.dataFolder);
+  return manifest;
+}
+
+/** The database to restore into, in which no gateway works and no other restore, until it is closed. */
+async function openTarget(
+  { settings, log }: RestoreOptions,
+  { dataFolder }: Places,
+): Promise<Database> {
+  const url = settings.DATABASE_URL;
+  if (url === undefined) return openDatabase(settings, log, LOAD_TIMEOUT_MS);
+  const folderLock = await acquireProcessLock(dataFolder);
+  let closers = [() => folderLock.release()];
+  const close = async () => {
+    const all = closers;
+    closers = [];
+    for (const one of all.reverse()) await one();
+  };
+  try {
+    const database = await openDatabase(settings, log);
+    closers.push(() => database.close());
+    const lock = await openReplicaLock({ url, isShared: false, onLost: () => undefined });
+    if (lock === undefined) {
+      throw new BackupError(
+        "A gateway or another restore works on the database at DATABASE_URL. Stop it, or name another database.",
+      );
+    }
+    closers.push(() => lock.close());
+    return { ...database, close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+interface LoadOptions extends RestoreOptions {
+  readonly places: Places;
+  /** Told that it gets on. */
+  readonly onStep: () => void;
+}
+
+async function load(
+  transaction: Db,
+  manifest: Manifest,
+  { file, places, settings, onRead, onStep }: LoadOptions,
+): Promise<void> {
+  await migrate({ db: transaction }, undefined, manifest.database.migration);
+  const tables = await beginTableLoad(transaction, manifest);
+  const wantsSecret = settings.APP_SECRET === undefined;
+  const visit = async (entry: ArchiveEntry): Promise<void> => {
+    onStep();
+    const table = tableOf(entry.path);
+    if (table !== undefined) return tables.insert(table, await readWhole(entry));
+    if (entry.path === ENTRY.secret && !wantsSecret) return;
+    const path = placeOf(entry.path, places);
+    // A license that stands there was put there by the operator.
+    if (entry.path === ENTRY.license && (await isThere(path))) return;
+    await placeFile(path, entry.content);
+  };
+  const loaded = await readBackup({ file, visit, onRead: (bytes) => onRead?.("loading", bytes) });
+  if (loaded.id !== manifest.id) throw new BackupError("The file was replaced meanwhile.");
+  onStep();
+  await tables.finish();
+  await transaction.execute(sql.raw(`comment on table installation is '${noteOf(manifest)}'`));
+}
+
+function placeOf(entry: string, { secret, license, seenTime, journals }: Places): string {
+  switch (entry) {
+    case ENTRY.secret:
+      return secret;
+    case ENTRY.license:
+      return license;
+    case ENTRY.seenTime:
+      return seenTime;
+    default:
+      return join(journals, entry.slice(ENTRY.journal.length));
+  }
+}
+
+/** Whether the transaction of this very restore was committed, and only the mark is still to be taken away. */
+async function isRestored(db: Db, manifest: Manifest): Promise<boolean> {
+  const [row] = await db.execute<{ note: string | null }>(
+    sql`select obj_description(to_regclass('installation'), 'pg_class') as note`,
+  );
+  return row?.note === noteOf(manifest);
+}
+
+/** Goes into a statement as it is. */
+function noteOf({ id }: Manifest): string {
+  return `restored from backup ${id.replaceAll(/\W/g, "")}`;
+}
+
+function refuseLaterSchema({ database, productVersion }: Manifest): void {
+  if (knownMigrations().includes(database.migration)) return;
+  throw new BackupError(
+    `The backup was made by release ${productVersion}, whose schema this release does not know. ` +
+      "Restore it with that release, or a newer one.",
+  );
+}
+
+async function refuseOtherSecret(
+  { secret: { keptIn, fingerprint } }: Manifest,
+  settings: Pick<Settings, "APP_SECRET" | "DATA_DIR">,
+): Promise<void> {
+  if (settings.APP_SECRET === undefined) {
+    if (keptIn === "file") return;
+    throw new BackupError(
+      "The backup was made where APP_SECRET is set, and does not hold its value. Set APP_SECRET to the same value.",
+    );
+  }
+  if ((await openSecret(settings)).fingerprint === fingerprint) return;
+  throw new BackupError(
+    "APP_SECRET is not the secret of the backup, so no key would work. " +
+      (keptIn === "file" ? "Unset it: the backup holds its own." : "Set it to the same value."),
+  );
+}
+
+function standsStill(): BackupError {
+  return new BackupError(
+    "The database stands still: see whether its disk is full and whether it runs, and restore again.",
+  );
+}

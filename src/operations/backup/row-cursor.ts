@@ -1,0 +1,55 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { randomBase62 } from "../../lib/id.ts";
+import type { TableDescription } from "./describe-tables.ts";
+import { quoteName } from "./quote-name.ts";
+
+/** The text of every column in order, or null. */
+export type Row = readonly (string | null)[];
+
+const FETCH_ROWS = 2_000;
+
+export interface CursorOptions {
+  /** The table's own name, or a partition's. */
+  readonly relation: string;
+  readonly columns: TableDescription["columns"];
+  /** Outlives its transaction: the database puts the rows aside at the commit. */
+  readonly isHeld: boolean;
+  /** A condition on the rows, as SQL. */
+  readonly where?: string;
+}
+
+/** Opens a cursor over rows, within a transaction, and returns its name. */
+export async function openCursor(transaction: Db, options: CursorOptions): Promise<string> {
+  const { relation, columns, isHeld, where = "true" } = options;
+  const cursor = `backup_${randomBase62(12).toLowerCase()}`;
+  const texts = columns.map(({ name }) => `${quoteName(name)}::text as ${quoteName(name)}`);
+  const query = `select ${texts.join(", ")} from ${quoteName(relation)} where ${where}`;
+  const hold = isHeld ? "with hold" : "";
+  await transaction.execute(sql.raw(`declare ${cursor} no scroll cursor ${hold} for ${query}`));
+  return cursor;
+}
+
+/** All rows of a cursor, some at a time; it is closed behind the last. */
+export async function* fetchRows(
+  db: Db,
+  cursor: string,
+  columns: TableDescription["columns"],
+): AsyncGenerator<readonly Row[]> {
+  try {
+    for (;;) {
+      const rows = await db.execute<Record<string, string | null>>(
+        sql.raw(`fetch ${FETCH_ROWS} from ${cursor}`),
+      );
+      if (rows.length === 0) return;
+      yield rows.map((row) => columns.map(({ name }) => row[name] ?? null));
+    }
+  } finally {
+    await closeCursor(db, cursor);
+  }
+}
+
+/** Never rejects: what is lost with its connection is closed, too. */
+export async function closeCursor(db: Db, cursor: string): Promise<void> {
+  await db.execute(sql.raw(`close ${cursor}`)).catch(() => undefined);
+}

@@ -1,0 +1,67 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { BackupError } from "./backup-error.ts";
+import type { Partition, Sequence } from "./backup-format.ts";
+import {
+  describePartitions,
+  describeSequences,
+  describeTables,
+  type TableDescription,
+} from "./describe-tables.ts";
+import type { Row } from "./row-cursor.ts";
+
+/** What a database holds. */
+export interface Content {
+  readonly tables: readonly TableDescription[];
+  readonly partitions: readonly Partition[];
+  readonly sequences: readonly Sequence[];
+  /** When the newest migration was made, in Unix milliseconds. */
+  readonly migration: number;
+}
+
+/** The database as it was at one moment, whatever is written to it meanwhile. */
+export interface Snapshot extends Content {
+  /** The rows of a table, some at a time. Each table can be read once. */
+  readonly rows: (table: TableDescription) => AsyncGenerator<readonly Row[]>;
+  /** Never rejects. */
+  readonly close: () => Promise<void>;
+}
+
+/** Longest a statement may take, and the longest that a full disk or a slow reader may hold up the next one. */
+const STATEMENT_TIMEOUT_MS = 600_000;
+
+/** Describes the database within a transaction. Throws a BackupError when no gateway has ever used it. */
+export async function describeContent(transaction: Db): Promise<Content> {
+  await writeStandardTexts(transaction);
+  const migration = await newestMigration(transaction);
+  const tables = await describeTables(transaction);
+  if (migration === 0 || tables.length === 0) {
+    throw new BackupError(
+      "There is nothing to back up: no gateway has ever started on this database. Check DATABASE_URL and DATA_DIR.",
+    );
+  }
+  const partitions = await describePartitions(transaction);
+  return { tables, partitions, sequences: await describeSequences(transaction), migration };
+}
+
+/** Whatever the server is set up with, texts are written in this transaction in the one form that every server reads. */
+export async function writeStandardTexts(transaction: Db): Promise<void> {
+  const limit = String(STATEMENT_TIMEOUT_MS);
+  await transaction.execute(sql`
+    select set_config('statement_timeout', ${limit}, true),
+      set_config('idle_in_transaction_session_timeout', ${limit}, true),
+      set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true),
+      set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '1', true),
+      set_config('bytea_output', 'hex', true)`);
+}
+
+async function newestMigration(db: Db): Promise<number> {
+  const [present] = await db.execute<{ found: boolean }>(
+    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as found`,
+  );
+  if (present?.found !== true) return 0;
+  const [row] = await db.execute<{ newest: string | null }>(
+    sql`select max(created_at)::text as newest from drizzle.__drizzle_migrations`,
+  );
+  return Number(row?.newest ?? 0);
+}

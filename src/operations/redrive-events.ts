@@ -1,0 +1,131 @@
+import { and, eq, inArray } from "drizzle-orm";
+import type { Access } from "../access/access.ts";
+import type { Actor } from "../access/actor.ts";
+import { recordAudit } from "../access/audit/record-audit.ts";
+import { confirmActor } from "../access/confirm-actor.ts";
+import { ServiceError } from "../core/service-error.ts";
+import { type Db, withTransaction } from "../db/context.ts";
+import { outboxEvents } from "../db/tables/outbox.ts";
+import type { Sink } from "../events/enqueue-event.ts";
+import { isInState, type StoredEvent, stateOfEvent } from "../events/event-state.ts";
+import { unknownEvent } from "../events/find-event.ts";
+
+/** Of one call; whoever has more calls again. */
+const REDRIVEN_MAX = 10_000;
+
+type Redriving = Pick<Access, "database" | "clock">;
+
+/**
+ * Lets an event be tried at once: one that was given up anew, with all its tries; one that waits for its next try without
+ * the wait. Resolves with the event as it is then. Rejects with `not_found`, and with `invalid_value` for one that was
+ * delivered.
+ */
+export function redriveEvent(access: Redriving, actor: Actor, id: string): Promise<StoredEvent> {
+  return access.database.ask((db) =>
+    withTransaction(db, async (transaction) => {
+      await confirmActor(transaction, access, actor);
+      const [event] = await transaction
+        .select()
+        .from(outboxEvents)
+        .where(eq(outboxEvents.id, id))
+        .for("update");
+      if (event === undefined) throw unknownEvent();
+      const state = stateOfEvent(event);
+      if (state === "delivered") throw alreadyDelivered();
+      const now = access.clock.now();
+      if (state === "pending" && event.nextAttemptAt.getTime() <= now) return event;
+      const [redriven] =
+        state === "dead"
+          ? await setPending(transaction, [id], now)
+          : await hurry(transaction, id, now);
+      const { kind, sink } = event;
+      await record(transaction, actor, { targetId: id, details: { kind, sink } });
+      return redriven ?? event;
+    }),
+  );
+}
+
+export interface RedriveQuery {
+  readonly kind?: string | undefined;
+  readonly sink?: Sink | undefined;
+}
+
+export interface Redriven {
+  readonly count: number;
+  /** There were more than one call redrives. */
+  readonly hasMore: boolean;
+}
+
+/** The same for every event given up that meets all of the query, the oldest first; at most 10,000 of them. */
+export function redriveEvents(
+  access: Redriving,
+  actor: Actor,
+  { kind, sink }: RedriveQuery,
+): Promise<Redriven> {
+  return access.database.ask((db) =>
+    withTransaction(db, async (transaction) => {
+      await confirmActor(transaction, access, actor);
+      const dead = await transaction
+        .select({ id: outboxEvents.id })
+        .from(outboxEvents)
+        .where(
+          and(
+            isInState("dead"),
+            kind === undefined ? undefined : eq(outboxEvents.kind, kind),
+            sink && eq(outboxEvents.sink, sink),
+          ),
+        )
+        .orderBy(outboxEvents.createdAt)
+        .limit(REDRIVEN_MAX + 1)
+        .for("update", { skipLocked: true });
+      const ids = dead.slice(0, REDRIVEN_MAX).map(({ id }) => id);
+      if (ids.length === 0) return { count: 0, hasMore: false };
+      await setPending(transaction, ids, access.clock.now());
+      const details = { kind, sink, events: ids.length };
+      await record(transaction, actor, { targetId: null, details });
+      return { count: ids.length, hasMore: dead.length > REDRIVEN_MAX };
+    }),
+  );
+}
+
+/** The last error stays: it tells why the event is tried anew. */
+function setPending(
+  transaction: Db,
+  ids: readonly string[],
+  now: number,
+): Promise<readonly StoredEvent[]> {
+  return transaction
+    .update(outboxEvents)
+    .set({ deadAt: null, attempts: 0, leaseUntil: null, nextAttemptAt: new Date(now) })
+    .where(inArray(outboxEvents.id, [...ids]))
+    .returning();
+}
+
+/** A try under way is not disturbed: its lease stays. */
+function hurry(transaction: Db, id: string, now: number): Promise<readonly StoredEvent[]> {
+  return transaction
+    .update(outboxEvents)
+    .set({ nextAttemptAt: new Date(now) })
+    .where(eq(outboxEvents.id, id))
+    .returning();
+}
+
+function record(
+  transaction: Db,
+  actor: Actor,
+  change: Pick<Parameters<typeof recordAudit>[2], "targetId" | "details">,
+): Promise<void> {
+  return recordAudit(transaction, actor, {
+    action: "event.redrive",
+    targetKind: "event",
+    ...change,
+  });
+}
+
+function alreadyDelivered(): ServiceError {
+  return new ServiceError(
+    "invalid_value",
+    "'id' is invalid: expected an event that waits or was given up, this one was delivered.",
+    { param: "id" },
+  );
+}

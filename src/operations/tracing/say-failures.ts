@@ -1,0 +1,30 @@
+import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import type { Log } from "../../lib/log.ts";
+
+/** Says in the log once that the collector takes nothing, and once that it does again. */
+export function sayFailures(exporter: SpanExporter, log: Log): SpanExporter {
+  let isFailing = false;
+  return {
+    export(spans: ReadableSpan[], done) {
+      exporter.export(spans, (result) => {
+        // 0 is success.
+        const failed = result.code !== 0;
+        if (failed !== isFailing) {
+          if (failed)
+            log.warn({ cause: causeOf(result.error) }, "traces do not reach the collector");
+          else log.info("traces reach the collector again");
+        }
+        isFailing = failed;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+  };
+}
+
+/** The kind of failure; its message may name the address. */
+function causeOf(error: Error | undefined): string {
+  if (error === undefined) return "unknown";
+  return "code" in error ? `${error.name} ${String(error.code)}` : error.name;
+}

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type {
+  Admission,
+  LimitedCall,
+  Limits,
+  LimitUse,
+} from "../../../src/access/limits/limits.ts";
+import { openMemoryLimits } from "../../../src/access/limits/memory-limits.ts";
+import { openRedisLimits } from "../../../src/access/limits/redis-limits.ts";
+import type { KeyLimits } from "../../../src/core/caller.ts";
+import { ServiceError } from "../../../src/core/service-error.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { randomBase62 } from "../../../src/lib/id.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { createRandom } from "../../support/random.ts";
+import { startRedisServer } from "../../support/redis-server.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const STEPS = 400;
+const SEEDS = [1, 2, 3, 4, 5, 6];
+const CALL_TIMEOUT_MS = 600_000;
+/** Forty minutes later another month begins. */
+const LAST_EVENING = Date.UTC(2026, 9, 31, 23, 20);
+
+const server = await startRedisServer();
+afterAll(() => server?.remove());
+
+/** What came of asking for a call. */
+interface Answer {
+  readonly admission?: Admission;
+  readonly refusal?: ServiceError;
+}
+
+interface OpenCall {
+  readonly admissions: readonly Admission[];
+  readonly held: number;
+}
+
+/** The two that are to be the same, and what each told its observer. */
+interface Twins {
+  readonly memory: Limits;
+  readonly redis: Limits;
+  readonly told: readonly [string[], string[]];
+}
+
+describe.runIf(server !== undefined)("limits in Redis", () => {
+  const { url } = server as NonNullable<typeof server>;
+  let database: Database;
+  let aheadMs = 0;
+  const clock = { now: () => Date.now() + aheadMs };
+
+  beforeAll(async () => {
+    database = await openTestDatabase();
+  });
+  afterAll(() => database.close());
+
+  for (const seed of SEEDS) {
+    it(`decide, hold, book, tell and report as those in memory do (seed ${seed})`, async () => {
+      aheadMs = LAST_EVENING - Date.now();
+      const random = createRandom(seed);
+      const twins = await openTwins();
+      const keyId = `key_${randomBase62(22)}`;
+      const limits = randomLimits(random);
+      const open: OpenCall[] = [];
+      for (let step = 0; step < STEPS; step += 1) {
+        await takeStep(twins, open, () => randomCall(random, keyId, limits), random);
+        await expectSameReport(twins, keyId, limits);
+      }
+      while (open.length > 0) settleOne(open, random);
+      await expectSameReport(twins, keyId, limits);
+      expect(twins.told[1]).toEqual(twins.told[0]);
+      await Promise.all([twins.memory.close(), twins.redis.close()]);
+    });
+  }
+
+  async function takeStep(
+    twins: Twins,
+    open: OpenCall[],
+    nextCall: () => LimitedCall,
+    random: () => number,
+  ): Promise<void> {
+    const what = random();
+    if (what < 0.35) settleOne(open, random);
+    // Never whole minutes: where two clocks differ by a millisecond nothing is decided.
+    else if (what < 0.45) aheadMs += Math.floor(random() * 10) * 5_300;
+    else if (what < 0.47) aheadMs += CALL_TIMEOUT_MS / 3 + 1_234;
+    else await admitOne(twins, open, nextCall());
+  }
+
+  async function openTwins(): Promise<Twins> {
+    const told = [[], []] as [string[], string[]];
+    const given = (lines: string[]) => ({
+      database,
+      clock,
+      log: createLog("error"),
+      callTimeoutMs: CALL_TIMEOUT_MS,
+      waitMs: 2_000,
+      observer: {
+        onMonthUse: (...facts: readonly unknown[]) => void lines.push(`use ${facts}`),
+        onMonthlyRefusal: (...facts: readonly unknown[]) => void lines.push(`refusal ${facts}`),
+      },
+    });
+    const memory = await openMemoryLimits(given(told[0]));
+    const installation = randomBase62(8);
+    const redis = await openRedisLimits({ ...given(told[1]), url, installation });
+    for (const limits of [memory, redis]) limits.start(Promise.resolve());
+    return { memory, redis, told };
+  }
+
+  function randomCall(random: () => number, keyId: string, limits: KeyLimits): LimitedCall {
+    return {
+      id: randomBase62(22),
+      keyId,
+      // Another object is a changed key: it is read from the database again, which has nothing of it here.
+      limits: random() < 0.1 ? { ...limits } : limits,
+      startedAt: clock.now(),
+      inputTokens: Math.floor(random() * 300),
+      outputTokens: random() < 0.2 ? 0 : Math.floor(random() * 600),
+    };
+  }
+
+  async function expectSameReport(
+    { memory, redis }: Twins,
+    keyId: string,
+    limits: KeyLimits,
+  ): Promise<void> {
+    const reads = [memory, redis].map((each) => each.read(keyId, limits, clock.now()));
+    const [one = {}, other = {}] = await Promise.all(reads);
+    expect(Object.keys(other)).toEqual(Object.keys(one));
+    for (const name of Object.keys(one) as (keyof typeof one)[]) {
+      const { resetsAt: mine, ...here } = one[name] as LimitUse;
+      const { resetsAt: theirs, ...there } = other[name] as LimitUse;
+      expect(there, name).toEqual(here);
+      expectAbout(theirs, mine, 2_000);
+    }
+  }
+});
+
+function randomLimits(random: () => number): KeyLimits {
+  const orNone = (most: number, step = 1) =>
+    random() < 0.4 ? null : Math.floor(random() * (most + 1)) * step;
+  return {
+    monthlyTokens: orNone(20, 1_000),
+    requests: orNone(150),
+    requestsPerMinute: orNone(8),
+    tokens: orNone(40, 1_000),
+  };
+}
+
+function settleOne(open: OpenCall[], random: () => number): void {
+  const [ended] = open.splice(Math.floor(random() * open.length), 1);
+  if (ended === undefined) return;
+  const tokens = Math.floor(random() * (ended.held + 1));
+  for (const admission of ended.admissions) admission.settle(tokens);
+}
+
+async function admitOne(
+  { memory, redis }: Twins,
+  open: OpenCall[],
+  call: LimitedCall,
+): Promise<void> {
+  const [one, other] = (await Promise.all([ask(memory, call), ask(redis, call)])) as [
+    Answer,
+    Answer,
+  ];
+  expect(other.refusal?.code).toBe(one.refusal?.code);
+  expect(other.refusal?.shouldRetry).toBe(one.refusal?.shouldRetry);
+  expectAbout(other.refusal?.retryAfterSeconds, one.refusal?.retryAfterSeconds, 2);
+  if (one.admission === undefined || other.admission === undefined) return;
+  expect(other.admission.outputTokens).toBe(one.admission.outputTokens);
+  for (const kind of ["requests", "tokens"] as const) {
+    expect(other.admission.status[kind]?.remaining).toBe(one.admission.status[kind]?.remaining);
+  }
+  const held = call.inputTokens + (one.admission.outputTokens ?? call.outputTokens);
+  open.push({ admissions: [one.admission, other.admission], held });
+}
+
+async function ask(limits: Limits, call: LimitedCall): Promise<Answer> {
+  try {
+    return { admission: await limits.admit(call) };
+  } catch (thrown) {
+    if (thrown instanceof ServiceError) return { refusal: thrown };
+    throw thrown;
+  }
+}
+
+/** Two clocks tell it. */
+function expectAbout(
+  one: number | null | undefined,
+  other: number | null | undefined,
+  margin: number,
+): void {
+  if (typeof one !== "number" || typeof other !== "number") expect(one).toBe(other);
+  else expect(Math.abs(one - other)).toBeLessThanOrEqual(margin);
+}

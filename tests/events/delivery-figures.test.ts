@@ -1,0 +1,64 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { outboxEvents } from "../../src/db/tables/outbox.ts";
+import { deliverEvents, type EventDelivery } from "../../src/events/deliver-events.ts";
+import { createDeliveryFigures } from "../../src/events/delivery-figures.ts";
+import type { DeliveryOutcome } from "../../src/events/delivery-outcome.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { openTestDatabase } from "../support/test-database.ts";
+
+const SOON = { timeout: 20_000, interval: 20 };
+const NOTHING = { delivered: 0, failed: 0, given_up: 0 };
+
+let database: Database;
+let delivery: EventDelivery | undefined;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterEach(async () => {
+  await delivery?.close();
+  await database.db.delete(outboxEvents);
+});
+afterAll(() => database.close());
+
+/** Delivers one event, whose tries end like this; the last one is as good as all further ones. */
+async function deliver(...outcomes: readonly DeliveryOutcome[]) {
+  await database.db
+    .insert(outboxEvents)
+    .values({ id: "evt_1", sink: "alert_webhook", kind: "a.kind", body: {} });
+  const deliveries = createDeliveryFigures();
+  let tries = 0;
+  delivery = deliverEvents({
+    db: database.db,
+    clock: systemClock,
+    log: createLog("fatal"),
+    sink: "alert_webhook",
+    deliver: async () => outcomes[Math.min(tries++, outcomes.length - 1)] ?? { kind: "untried" },
+    tryTimeoutMs: 1_000,
+    pausesMs: [10, 10],
+    scale: 1,
+    deliveries,
+  });
+  return deliveries;
+}
+
+const failed: DeliveryOutcome = { kind: "failed", error: "503" };
+
+describe("tries to deliver an event count", () => {
+  it("each as failed that is followed by another, and the one that succeeds", async () => {
+    const { alert_webhook, internal } = await deliver(failed, failed, { kind: "delivered" });
+    await expect.poll(() => alert_webhook, SOON).toEqual({ delivered: 1, failed: 2, given_up: 0 });
+    expect(internal).toEqual(NOTHING);
+  });
+
+  it("the last one as given up", async () => {
+    const { alert_webhook } = await deliver(failed);
+    await expect.poll(() => alert_webhook, SOON).toEqual({ delivered: 0, failed: 2, given_up: 1 });
+  });
+
+  it("one that is refused as given up at once", async () => {
+    const { alert_webhook } = await deliver({ kind: "refused", error: "410" });
+    await expect.poll(() => alert_webhook, SOON).toEqual({ ...NOTHING, given_up: 1 });
+  });
+});

@@ -1,0 +1,91 @@
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Database } from "../../src/db/database.ts";
+import { outboxEvents } from "../../src/db/tables/outbox.ts";
+import { giveUpEvents } from "../../src/events/give-up-events.ts";
+import { openAlertWebhook } from "../../src/events/open-alert-webhook.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { openTestDatabase } from "../support/test-database.ts";
+
+const WAIT = { timeout: 20_000, interval: 10 };
+const MINUTE_MS = 60_000;
+const NOON = Date.UTC(2026, 7, 14, 12);
+
+let database: Database;
+let lines: { level: string; msg: string }[];
+const clock = { now: () => NOON };
+const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+beforeEach(async () => {
+  await database.db.execute(sql`truncate outbox_events`);
+  lines = [];
+});
+afterAll(() => database.close());
+
+const event = (id: string, more: object = {}) => ({
+  id,
+  sink: "alert_webhook",
+  kind: "key_budget_warning",
+  body: {},
+  createdAt: new Date(NOON - MINUTE_MS),
+  nextAttemptAt: new Date(NOON - MINUTE_MS),
+  ...more,
+});
+const store = (...events: ReturnType<typeof event>[]) =>
+  database.db.insert(outboxEvents).values(events);
+const dead = async () => {
+  const events = await database.db.select().from(outboxEvents);
+  return events
+    .filter(({ deadAt }) => deadAt !== null)
+    .map(({ id }) => id)
+    .sort();
+};
+
+describe("alerts that an earlier configuration has left", () => {
+  test("are given up at a start without ALERT_WEBHOOK_URL, with a reason that says what to do", async () => {
+    const soon = new Date(NOON + 20 * 60 * MINUTE_MS);
+    await store(
+      event("due"),
+      event("later", { nextAttemptAt: soon, attempts: 9, lastError: "answered 500" }),
+      event("delivered", { deliveredAt: new Date(NOON) }),
+      event("internal", { sink: "internal" }),
+    );
+    // Its lease is another replica's, by the database's own time.
+    await database.db.execute(sql`
+      insert into outbox_events (id, sink, kind, body, lease_until)
+      values ('tried', 'alert_webhook', 'x', '{}', now() + interval '20 seconds')`);
+    const webhook = openAlertWebhook({
+      settings: {
+        ALERT_WEBHOOK_URL: undefined,
+        ALERT_WEBHOOK_SECRET: undefined,
+        OUTBOX_BACKOFF_SCALE: 1,
+      },
+      db: database.db,
+      clock,
+      log,
+    });
+    expect(webhook.delivery).toBeUndefined();
+    await vi.waitFor(async () => expect(await dead()).toEqual(["due", "later"]), WAIT);
+    const given = (await database.db.select().from(outboxEvents)).find(({ id }) => id === "later");
+    expect(given).toMatchObject({ deadAt: new Date(NOON), attempts: 9, leaseUntil: null });
+    expect(given?.lastError).toMatch(/^ALERT_WEBHOOK_URL is not set: set it/);
+    await vi.waitFor(() => expect(lines).toHaveLength(1), WAIT);
+    expect(lines[0]).toMatchObject({ level: "warn", events: 2 });
+    await webhook.close();
+  });
+
+  test("are left where another replica may still be posting them", async () => {
+    await store(
+      event("just-due"),
+      event("overdue", { nextAttemptAt: new Date(NOON - 10 * MINUTE_MS - 1) }),
+    );
+    const given = { sink: "alert_webhook", reason: "nobody posts it", now: NOON } as const;
+    const dueBefore = NOON - 10 * MINUTE_MS;
+    expect(await giveUpEvents(database.db, { ...given, dueBefore })).toBe(1);
+    expect(await dead()).toEqual(["overdue"]);
+    expect(await giveUpEvents(database.db, { ...given, dueBefore })).toBe(0);
+  });
+});

@@ -1,0 +1,379 @@
+import { execFile } from "node:child_process";
+import { appendFile, mkdir, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { describe, expect, test, vi } from "vitest";
+import { migrate } from "../../src/db/migrate.ts";
+import { openPostgres } from "../../src/db/open-postgres.ts";
+import { watchedFiles } from "../../src/db/tables/watched-files.ts";
+import {
+  openWatchedFolders,
+  type WatchedFolders,
+} from "../../src/events/watched-folders/open-watched-folders.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { databaseServerUrl } from "../support/database-server.ts";
+import { folderReaders } from "../support/folder-readers.ts";
+import { openSeverableDatabase, type SeverableDatabase } from "../support/severable-database.ts";
+import { openTestDatabase } from "../support/test-database.ts";
+import { firedIn } from "../support/watched-events.ts";
+
+vi.setConfig({ testTimeout: 300_000, maxConcurrency: 4 });
+
+const WAIT = { timeout: 180_000, interval: 100 };
+/** Longer than two looks and what a file takes to settle. */
+const QUIET_MS = 12_000;
+
+type OnFinished = (release: () => Promise<void>) => void;
+
+/** A folder and a database of its own, so that cases go on side by side. */
+async function openStage(onFinished: OnFinished) {
+  const database = await openTestDatabase();
+  const root = await mkdtemp(join(tmpdir(), "watched-"));
+  const folder = join(root, "inbox");
+  await mkdir(folder);
+  const lines: string[] = [];
+  const log = createLog("info", { write: (line: string) => void lines.push(line) });
+  let open: WatchedFolders | undefined;
+  const fired = async () => (await firedIn(database, folder)).sort();
+  const until = (state: string) =>
+    vi.waitFor(() => {
+      for (const watched of open?.list() ?? []) expect(watched.state).toBe(state);
+    }, WAIT);
+  const stop = async () => {
+    await open?.close();
+    open = undefined;
+  };
+  onFinished(async () => {
+    await stop();
+    await database.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  return {
+    database,
+    root,
+    folder,
+    at: (path: string) => join(folder, path),
+    fired,
+    until,
+    stop,
+    list: () => open?.list() ?? [],
+    warnings: () => lines.filter((line) => line.includes('"level":"warn"')),
+    rows: () => database.db.select().from(watchedFiles),
+    /** A server starts, and looks for the first time. */
+    async start(folders: readonly string[] = [folder], state = "watched") {
+      open = openWatchedFolders({
+        settings: { WATCH_DIRS: [...folders], DATABASE_URL: undefined },
+        db: database.db,
+        clock: { now: () => Date.now() },
+        log,
+        onFired: () => undefined,
+      });
+      await until(state);
+    },
+    async untilFired(count: number) {
+      await vi.waitFor(async () => {
+        expect((await fired()).length).toBeGreaterThanOrEqual(count);
+      }, WAIT);
+      return fired();
+    },
+  };
+}
+
+/** One whose folder holds three files. */
+async function openFilledStage(onFinished: OnFinished) {
+  const stage = await openStage(onFinished);
+  for (const name of ["a", "b", "c"]) await writeFile(stage.at(name), name);
+  return { ...stage, away: join(stage.root, "elsewhere") };
+}
+
+describe.concurrent("a folder that is watched for the first time ever", () => {
+  test("fires nothing for what is there, and everything that comes later", async ({
+    onTestFinished,
+  }) => {
+    const { at, fired, start, untilFired } = await openStage(onTestFinished);
+    await mkdir(at("sub"));
+    for (const name of ["a.csv", "sub/b.csv"]) await writeFile(at(name), name);
+    await start();
+    await sleep(QUIET_MS);
+    expect(await fired()).toEqual([]);
+    await writeFile(at("sub/c.csv"), "c");
+    expect(await untilFired(1)).toEqual(["created sub/c.csv 1"]);
+  });
+
+  test("fires nothing for what is there when the first look was cut off before", async ({
+    onTestFinished,
+  }) => {
+    const { database, folder, at, fired, start } = await openStage(onTestFinished);
+    for (const name of ["a.csv", "b.csv"]) await writeFile(at(name), name);
+    // As a kill in the middle leaves it: some files are written down, one of them is gone since.
+    const row = { folder, size: 5, modifiedAt: new Date() };
+    await database.db
+      .insert(watchedFiles)
+      .values(["a.csv", "gone"].map((path) => ({ ...row, path })));
+    await start();
+    await sleep(QUIET_MS);
+    expect(await fired()).toEqual([]);
+  });
+
+  test("may be missing at the start, which is said once, and be there later", async ({
+    onTestFinished,
+  }) => {
+    const { folder, at, until, warnings, start, untilFired } = await openStage(onTestFinished);
+    await rm(folder, { recursive: true });
+    await start([folder], "away");
+    await sleep(QUIET_MS);
+    expect(warnings()).toHaveLength(1);
+    expect(warnings()[0]).toContain("ENOENT");
+    await mkdir(folder);
+    await writeFile(at("first.csv"), "x");
+    await until("watched");
+    await writeFile(at("second.csv"), "xy");
+    expect(await untilFired(1)).toEqual(["created second.csv 2"]);
+  });
+});
+
+describe.concurrent("a server that starts again", () => {
+  test("fires once for what came, changed or went meanwhile, and not again at the next start", async ({
+    onTestFinished,
+  }) => {
+    const { at, fired, stop, start, untilFired } = await openStage(onTestFinished);
+    for (const name of ["same", "changed", "touched", "gone"]) await writeFile(at(name), name);
+    await start();
+    await stop();
+    await appendFile(at("changed"), "!");
+    await utimes(at("touched"), 1_700_000_000, 1_700_000_000);
+    await rm(at("gone"));
+    await writeFile(at("new"), "new");
+    await start();
+    const expected = [
+      "created new 3",
+      "deleted gone 4",
+      "modified changed 8",
+      "modified touched 7",
+    ];
+    expect(await untilFired(4)).toEqual(expected);
+    await stop();
+    await start();
+    await sleep(QUIET_MS);
+    expect(await fired()).toEqual(expected);
+  });
+
+  test("fires for the first files of a folder that was empty when it was first watched", async ({
+    onTestFinished,
+  }) => {
+    const { at, stop, start, untilFired } = await openStage(onTestFinished);
+    await start();
+    await stop();
+    await writeFile(at("first"), "x");
+    await start();
+    expect(await untilFired(1)).toEqual(["created first 1"]);
+  });
+
+  test("knows a folder however it is named: relative to where it was started, or twice", async ({
+    onTestFinished,
+  }) => {
+    const { folder, at, stop, list, start, untilFired } = await openStage(onTestFinished);
+    await writeFile(at("a"), "a");
+    await start([relative(process.cwd(), folder), `${folder}/`, folder]);
+    expect(list().map((watched) => watched.folder)).toEqual([folder]);
+    await stop();
+    await writeFile(at("b"), "b");
+    await start();
+    expect(await untilFired(1)).toEqual(["created b 1"]);
+  });
+
+  test("without a folder forgets it without events, and begins with it anew", async ({
+    onTestFinished,
+  }) => {
+    const { database, root, folder, at, fired, stop, rows, start } =
+      await openStage(onTestFinished);
+    const other = join(root, "other");
+    await mkdir(other);
+    for (const place of [folder, other]) await writeFile(join(place, "a"), "a");
+    await start([folder, other]);
+    await stop();
+    await start([other]);
+    await vi.waitFor(async () => {
+      expect(new Set((await rows()).map((row) => row.folder))).toEqual(new Set([other]));
+    }, WAIT);
+    await stop();
+    await start([]);
+    await vi.waitFor(async () => expect(await rows()).toEqual([]), WAIT);
+    await stop();
+    await rm(at("a"));
+    await writeFile(at("b"), "b");
+    await start();
+    await sleep(QUIET_MS);
+    expect(await fired()).toEqual([]);
+    expect(await firedIn(database, other)).toEqual([]);
+  });
+});
+
+describe.concurrent("a folder that is away", () => {
+  test("fires nothing, and when it is back only what has changed meanwhile", async ({
+    onTestFinished,
+  }) => {
+    const { folder, fired, until, list, warnings, start, untilFired, away } =
+      await openFilledStage(onTestFinished);
+    await start();
+    await rename(folder, away);
+    await until("away");
+    await rm(join(away, "a"));
+    await writeFile(join(away, "d"), "dd");
+    await sleep(QUIET_MS);
+    expect(await fired()).toEqual([]);
+    expect(warnings()).toHaveLength(1);
+    await rename(away, folder);
+    expect(await untilFired(2)).toEqual(["created d 2", "deleted a 1"]);
+    expect(list()[0]).toMatchObject({ state: "watched", cause: null });
+  });
+
+  test("is so too while an empty folder is in its place, as under a mount that is gone", async ({
+    onTestFinished,
+  }) => {
+    const { folder, at, fired, until, stop, list, rows, start, untilFired, away } =
+      await openFilledStage(onTestFinished);
+    await start();
+    await rename(folder, away);
+    await mkdir(folder);
+    await until("away");
+    // What is written there by mistake is not of the folder that is watched.
+    await writeFile(at("stray"), "x");
+    await sleep(QUIET_MS);
+    expect(list()[0]?.cause).toContain("another folder is in its place");
+    await stop();
+    await start([folder], "away");
+    await sleep(QUIET_MS);
+    expect(await fired()).toEqual([]);
+    expect(await rows()).toHaveLength(4);
+    await rm(folder, { recursive: true });
+    await rename(away, folder);
+    await until("watched");
+    await writeFile(at("d"), "dd");
+    expect(await untilFired(1)).toEqual(["created d 2"]);
+  });
+
+  test("is back in another place when files of it are there, as after it was mounted anew", async ({
+    onTestFinished,
+  }) => {
+    const { root, folder, at, stop, start, untilFired, away } =
+      await openFilledStage(onTestFinished);
+    await start();
+    await stop();
+    await promisify(execFile)("cp", ["-a", folder, away]);
+    await rename(folder, join(root, "old"));
+    await rename(away, folder);
+    await rm(at("b"));
+    await start();
+    expect(await untilFired(1)).toEqual(["deleted b 1"]);
+    await stop();
+    await rm(at("a"));
+    await rm(at("c"));
+    // By now this is the folder that is known.
+    await start();
+    expect(await untilFired(3)).toEqual(["deleted a 1", "deleted b 1", "deleted c 1"]);
+  });
+
+  test("may be another one from then on, when none of its files were left", async ({
+    onTestFinished,
+  }) => {
+    const { folder, at, start, untilFired, away } = await openFilledStage(onTestFinished);
+    for (const name of ["a", "b", "c"]) await rm(at(name));
+    await start();
+    await rename(folder, away);
+    await mkdir(folder);
+    await writeFile(at("d"), "dd");
+    expect(await untilFired(1)).toEqual(["created d 2"]);
+  });
+
+  test("is so while it does not answer, and is not asked again and again", async ({
+    onTestFinished,
+  }) => {
+    const { folder, at, fired, until, list, start, untilFired } =
+      await openFilledStage(onTestFinished);
+    await start();
+    const [reader] = await folderReaders(folder);
+    process.kill(reader ?? 0, "SIGSTOP");
+    try {
+      await writeFile(at("d"), "dd");
+      await until("away");
+      expect(list()[0]?.cause).toContain("no answer");
+      await sleep(QUIET_MS);
+      expect(await folderReaders(folder)).toEqual([reader]);
+      expect(await fired()).toEqual([]);
+    } finally {
+      process.kill(reader ?? 0, "SIGCONT");
+    }
+    expect(await untilFired(1)).toEqual(["created d 2"]);
+  });
+
+  test("is looked at again when the process that looks is lost", async ({ onTestFinished }) => {
+    const { folder, at, stop, start, untilFired } = await openFilledStage(onTestFinished);
+    await start();
+    const [reader] = await folderReaders(folder);
+    process.kill(reader ?? 0, "SIGKILL");
+    await writeFile(at("d"), "dd");
+    expect(await untilFired(1)).toEqual(["created d 2"]);
+    await stop();
+    await vi.waitFor(async () => expect(await folderReaders(folder)).toEqual([]), WAIT);
+  });
+});
+
+describe.concurrent("very many files", () => {
+  test("5,000 that come at once fire once each, and so do those that go", async ({
+    onTestFinished,
+  }) => {
+    const { at, fired, start, untilFired } = await openStage(onTestFinished);
+    await start();
+    const names = Array.from({ length: 5_000 }, (_, index) => `${index % 20}/${index}.csv`);
+    for (let index = 0; index < 20; index += 1) await mkdir(at(`${index}`));
+    for (const name of names) await writeFile(at(name), "x");
+    expect(await untilFired(5_000)).toEqual(names.map((name) => `created ${name} 1`).sort());
+    await sleep(QUIET_MS);
+    expect(await fired()).toHaveLength(5_000);
+    await rm(at("7"), { recursive: true });
+    await untilFired(5_250);
+    await sleep(QUIET_MS);
+    const deleted = (await fired()).filter((event) => event.startsWith("deleted"));
+    const inSeven = names.filter((name) => name.startsWith("7/"));
+    expect(deleted).toEqual(inSeven.map((name) => `deleted ${name} 1`).sort());
+  });
+});
+
+describe.runIf(databaseServerUrl !== undefined)("a folder whose database is away", () => {
+  test("fires once for what came meanwhile, when both are back", async ({ onTestFinished }) => {
+    const { folder, at } = await openStage(onTestFinished);
+    const severable = (await openSeverableDatabase()) as SeverableDatabase;
+    onTestFinished(() => severable.remove());
+    const settings = { DB_POOL_MAX: 4, DB_POOL_WAIT_MS: 2_000 };
+    const database = await openPostgres(severable.url, settings, createLog("silent"));
+    onTestFinished(() => database.close());
+    await migrate(database);
+    const lines: string[] = [];
+    const open = openWatchedFolders({
+      settings: { WATCH_DIRS: [folder], DATABASE_URL: severable.url },
+      db: database.db,
+      clock: { now: () => Date.now() },
+      log: createLog("info", { write: (line: string) => void lines.push(line) }),
+      onFired: () => undefined,
+    });
+    onTestFinished(() => open.close());
+    const until = (state: string) =>
+      vi.waitFor(() => expect(open.list()[0]?.state).toBe(state), WAIT);
+    await until("watched");
+    await severable.connection.down();
+    await writeFile(at("a"), "a");
+    await until("waiting");
+    await sleep(QUIET_MS);
+    expect(lines.filter((line) => line.includes('"level":"warn"'))).toHaveLength(1);
+    await severable.connection.up();
+    await vi.waitFor(async () => {
+      expect(await firedIn(database, folder)).toEqual(["created a 1"]);
+    }, WAIT);
+    expect(open.list()[0]).toMatchObject({ state: "watched", cause: null });
+    await sleep(QUIET_MS);
+    expect(await firedIn(database, folder)).toEqual(["created a 1"]);
+  });
+});

@@ -1,0 +1,414 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type App, createApp } from "../../src/app.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { buildDeps, type Deps } from "../../src/deps.ts";
+import { randomBase62 } from "../../src/lib/id.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { databaseServerUrl } from "../support/database-server.ts";
+import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
+import { createDatabase } from "../support/test-database.ts";
+
+/** Who may call, by the specification: section 5, and the decisions on authentication. */
+type Level = "open" | "caller" | "pending-session" | "session" | "administrator";
+const LEVELS: readonly (readonly [RegExp, Level])[] = [
+  [/^\w+ \/v1\/(health|docs.*|openapi\.json)$/, "open"],
+  [/^\w+ \/api\/(health|ready|hello)$/, "open"],
+  // Its own token opens it, where one is set.
+  [/^GET \/metrics$/, "open"],
+  [/^POST \/api\/auth\/login$/, "open"],
+  [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
+  [/^GET \/api\/license$/, "session"],
+  [/^POST \/api\/license$/, "administrator"],
+  [/^GET \/api\/license\/(device|details)$/, "administrator"],
+  [/^GET \/api\/(usage|requests|requests\/:id)$/, "session"],
+  [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
+  [/^\w+ \/api\/admin\//, "administrator"],
+  [/^\w+ \/v1\//, "caller"],
+];
+/** Of the paths that take a key those where a user who is no administrator is refused. */
+const ADMINISTRATORS_ONLY = /^\/v1\/bi-keys/;
+
+const ADMIN_PASSWORD = "the administrator's own password";
+const USER_PASSWORD = "a password of the user's own";
+const ADMIN_KEY = "sk-administrator-0123456789abcdefghijklmnop";
+
+interface Route {
+  readonly method: string;
+  /** With its parameters filled in, by ids of somebody else's. */
+  readonly path: string;
+  readonly level: Level;
+}
+
+interface Credential {
+  readonly name: string;
+  readonly headers: () => Readonly<Record<string, string>>;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string;
+}
+
+const INVALID_KEY: Refusal = {
+  status: 401,
+  type: "authentication_error",
+  code: "invalid_api_key",
+};
+const SESSION_OVER: Refusal = { ...INVALID_KEY, code: "session_expired" };
+const NOT_PERMITTED: Refusal = {
+  status: 403,
+  type: "permission_error",
+  code: "insufficient_permission",
+};
+const PASSWORD_FIRST: Refusal = { ...NOT_PERMITTED, code: "password_change_required" };
+const NOT_FOUND: Refusal = { status: 404, type: "invalid_request_error", code: "not_found" };
+
+let dataDir: string;
+let simulator: TestSimulator;
+let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+let deps: Deps;
+let app: App;
+let routes: readonly Route[];
+const lines: string[] = [];
+/** Every credential that is used: none may show in the log. */
+const secrets = new Set<string>();
+const held: Record<string, string> = {};
+/** What belongs to the administrator, and not to the user. */
+const foreign = { key: "", biKey: "", user: "" };
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "every-route-"));
+  simulator = await startSimulator({
+    models: [{ name: "first", contextLength: 8_192, capabilities: ["completion"] }],
+  });
+  store = databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+  const { settings } = loadConfig({
+    DATA_DIR: dataDir,
+    ADMIN_PASSWORD,
+    BOOTSTRAP_API_KEY: ADMIN_KEY,
+    METRICS_ENABLED: "1",
+    LLM_BACKEND: "vllm",
+    LLM_BASE_URL: simulator.url,
+    ...(store !== undefined && { DATABASE_URL: store.url }),
+  });
+  const log = createLog("debug", { write: (line) => void lines.push(line) });
+  deps = await buildDeps(settings, log);
+  app = createApp(deps);
+  await issueCredentials();
+  routes = servedRoutes();
+});
+
+afterAll(async () => {
+  await deps.close(1_000);
+  await simulator.stop();
+  await store?.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+function call(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: unknown,
+): Promise<Response> {
+  const request = new Request(`http://gateway${path}`, {
+    method,
+    headers: { ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const connection = {
+    host: "gateway",
+    path: path.split("?")[0] ?? path,
+    peer: () => "127.0.0.1",
+    allowSilence: () => () => undefined,
+  };
+  return Promise.resolve(app.fetch(request, connection));
+}
+
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
+
+async function ask<Answer>(
+  method: string,
+  path: string,
+  credential: string,
+  body?: unknown,
+): Promise<Answer> {
+  const response = await call(method, path, bearer(credential), body);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return (text === "" ? {} : JSON.parse(text)) as Answer;
+}
+
+async function login(username: string, password: string): Promise<string> {
+  const response = await call("POST", "/api/auth/login", {}, { username, password });
+  const { token } = (await response.json()) as { token: string };
+  return keep(token);
+}
+
+function keep(secret: string): string {
+  secrets.add(secret);
+  return secret;
+}
+
+interface Issued {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** A user with an own password, logged in. */
+async function createUser(admin: string, username: string): Promise<{ id: string; token: string }> {
+  const password = keep(`first password of ${username}`);
+  const { id } = await ask<{ id: string }>("POST", "/api/admin/users", admin, {
+    username,
+    password,
+  });
+  const first = await login(username, password);
+  const changed = await ask<{ token: string }>("POST", "/api/auth/password", first, {
+    current_password: password,
+    new_password: keep(`${USER_PASSWORD} ${username}`),
+  });
+  return { id, token: keep(changed.token) };
+}
+
+async function issueKey(credential: string, more: Readonly<Record<string, unknown>> = {}) {
+  const issued = await ask<Issued>("POST", "/v1/api-keys", credential, { name: "a key", ...more });
+  keep(issued.key);
+  return issued;
+}
+
+async function issueCredentials(): Promise<void> {
+  for (const secret of [ADMIN_KEY, ADMIN_PASSWORD]) keep(secret);
+  const admin = await login("admin", ADMIN_PASSWORD);
+  const user = await createUser(admin, "user");
+  held["user session"] = user.token;
+  held["user key"] = (await issueKey(user.token)).key;
+
+  const revoked = await issueKey(user.token);
+  await ask("DELETE", `/v1/api-keys/${revoked.id}`, user.token);
+  held["revoked key"] = revoked.key;
+  const inactive = await issueKey(user.token);
+  await ask("PATCH", `/v1/api-keys/${inactive.id}`, user.token, { state: "inactive" });
+  held["inactive key"] = inactive.key;
+  const soon = new Date(deps.clock.now() + 1_000).toISOString();
+  held["expired key"] = (await issueKey(user.token, { expires_at: soon })).key;
+  held["key from elsewhere"] = (await issueKey(user.token, { ip_allow: ["192.0.2.0/24"] })).key;
+  const biKey = await ask<Issued>("POST", "/v1/bi-keys", admin, { name: "reports" });
+  held["BI key"] = keep(biKey.key);
+
+  const pending = { username: "pending", password: keep("a password somebody else has set") };
+  await ask("POST", "/api/admin/users", admin, pending);
+  held["pending session"] = await login(pending.username, pending.password);
+
+  const disabled = await createUser(admin, "disabled");
+  held["disabled user's key"] = (await issueKey(disabled.token)).key;
+  held["disabled user's session"] = disabled.token;
+  await ask("PATCH", `/api/admin/users/${disabled.id}`, admin, { state: "disabled" });
+  const deleted = await createUser(admin, "deleted");
+  held["deleted user's key"] = (await issueKey(deleted.token)).key;
+  held["deleted user's session"] = deleted.token;
+  await ask("DELETE", `/api/admin/users/${deleted.id}`, admin);
+
+  const over = await login("user", `${USER_PASSWORD} user`);
+  await ask("POST", "/api/auth/logout", over);
+  held["session after logout"] = over;
+
+  foreign.key = (await issueKey(admin)).id;
+  foreign.biKey = biKey.id;
+  foreign.user = (await ask<{ id: string }>("GET", "/api/auth/me", admin)).id;
+  held["wrong key"] = keep(`sk-${randomBase62(43)}`);
+  held["key of quotes"] = keep("sk-'OR'1'='1';drop/**/table/**/users;--");
+  held["wrong session"] = keep(`ses_${randomBase62(43)}`);
+  // Until the key that is to expire has.
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+}
+
+function servedRoutes(): readonly Route[] {
+  return app.routes
+    .filter(({ method }) => method !== "ALL")
+    .map(({ method, path: pattern }) => {
+      const path = pattern
+        .replace(/:model(\{[^}]*\})?/, "first")
+        .replace(/^(\/v1\/bi-keys\/):\w+/, `$1${foreign.biKey}`)
+        .replace(/^(\/api\/admin\/users\/):\w+/, `$1${foreign.user}`)
+        .replace(/^(\/v1\/api-keys\/):\w+/, `$1${foreign.key}`)
+        .replace(/:\w+/, "id_of_nothing");
+      const level = LEVELS.find(([known]) => known.test(`${method} ${pattern}`))?.[1];
+      if (level === undefined) throw new Error(`who may call ${method} ${pattern}?`);
+      return { method, path, level };
+    });
+}
+
+const named = (name: string): Credential => ({
+  name,
+  headers: () => bearer(held[name] ?? ""),
+});
+
+const NOBODY: readonly Credential[] = [
+  { name: "no credential", headers: () => ({}) },
+  { name: "an empty one", headers: () => ({ authorization: "Bearer " }) },
+  { name: "another scheme", headers: () => ({ authorization: `Basic ${held["user key"]}` }) },
+  { name: "10 kB", headers: () => bearer(`sk-${"a".repeat(10_000)}`) },
+  { name: "a session of 10 kB", headers: () => bearer(`ses_${"a".repeat(10_000)}`) },
+];
+const KEYS_THAT_ARE_NONE = [
+  "wrong key",
+  "key of quotes",
+  "revoked key",
+  "inactive key",
+  "expired key",
+  "BI key",
+  "disabled user's key",
+  "deleted user's key",
+].map(named);
+const SESSIONS_THAT_ARE_NONE = [
+  "wrong session",
+  "session after logout",
+  "disabled user's session",
+  "deleted user's session",
+].map(named);
+
+/** What each credential is to get on a route of each level; undefined: it may call. */
+function expected(level: Level, credential: Credential): Refusal | undefined {
+  const { name } = credential;
+  if (level === "open") return undefined;
+  const isForKeys = level === "caller";
+  if (NOBODY.includes(credential)) return isForKeys ? INVALID_KEY : SESSION_OVER;
+  if (name === "BI key") return isForKeys ? INVALID_KEY : undefined;
+  if (KEYS_THAT_ARE_NONE.includes(credential)) return INVALID_KEY;
+  if (SESSIONS_THAT_ARE_NONE.includes(credential)) return SESSION_OVER;
+  if (name === "key from elsewhere") return { ...NOT_PERMITTED, code: "ip_denied" };
+  if (name === "pending session") return level === "pending-session" ? undefined : PASSWORD_FIRST;
+  throw new Error(`what is ${name} to get?`);
+}
+
+async function expectRefusal(route: Route, response: Response, refusal: Refusal): Promise<void> {
+  const text = await response.text();
+  expect({ status: response.status, text }).toMatchObject({ status: refusal.status });
+  expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(response.headers.get("x-request-id")).toMatch(/./);
+  expect(response.headers.get("www-authenticate")).toBe(refusal.status === 401 ? "Bearer" : null);
+  const body = JSON.parse(text);
+  if (route.path.startsWith("/v1/messages")) {
+    expect(body).toEqual({
+      type: "error",
+      error: expect.objectContaining({
+        type: refusal.status === 404 ? "not_found_error" : refusal.type,
+        message: expect.any(String),
+      }),
+      request_id: expect.any(String),
+    });
+    expect(response.headers.get("request-id")).toBe(response.headers.get("x-request-id"));
+  } else {
+    expect(Object.keys(body)).toEqual(["error"]);
+    expect(Object.keys(body.error).sort()).toEqual(["code", "message", "param", "type"]);
+    expect(body.error).toMatchObject({ type: refusal.type, code: refusal.code });
+  }
+  for (const secret of secrets) expect(text).not.toContain(secret);
+}
+
+const allCalls = () =>
+  routes.flatMap((route) =>
+    [
+      ...NOBODY,
+      ...KEYS_THAT_ARE_NONE,
+      ...SESSIONS_THAT_ARE_NONE,
+      named("key from elsewhere"),
+      named("pending session"),
+    ].map((credential) => ({ route, credential })),
+  );
+
+describe("every route that is served", () => {
+  it("has its place in the table of who may call", () => {
+    expect(routes.length).toBeGreaterThan(30);
+    for (const level of ["open", "caller", "pending-session", "session", "administrator"]) {
+      expect(routes.filter((route) => route.level === level).length).toBeGreaterThan(0);
+    }
+  });
+
+  it("refuses each credential that is none, in its family's form, before it reads a body", async () => {
+    for (const { route, credential } of allCalls()) {
+      const refusal = expected(route.level, credential);
+      if (refusal === undefined) continue;
+      const response = await call(route.method, route.path, credential.headers());
+      await expectRefusal(route, response, refusal).catch((thrown: unknown) => {
+        throw new Error(`${route.method} ${route.path} with ${credential.name}`, { cause: thrown });
+      });
+    }
+  }, 120_000);
+
+  it("that is open asks for nothing", async () => {
+    for (const route of routes.filter(({ level }) => level === "open")) {
+      const response = await call(route.method, route.path, bearer(held["wrong key"] ?? ""));
+      expect([route.path, response.status]).not.toEqual([route.path, 401]);
+      expect([route.path, response.status]).not.toEqual([route.path, 403]);
+    }
+  });
+
+  it("takes an API key under /v1 alone, and says so", async () => {
+    for (const route of routes.filter(({ level }) => level !== "open" && level !== "caller")) {
+      const response = await call(route.method, route.path, bearer(held["user key"] ?? ""));
+      await expectRefusal(route, response, NOT_PERMITTED);
+    }
+  });
+
+  it("takes a cookie outside /v1 alone", async () => {
+    const cookie = { cookie: `gateway_session=${held["user session"]}` };
+    for (const route of routes.filter(({ level }) => level === "caller")) {
+      await expectRefusal(route, await call(route.method, route.path, cookie), INVALID_KEY);
+    }
+    expect((await call("GET", "/api/auth/me", cookie)).status).toBe(200);
+  });
+
+  it("takes no key from the query", async () => {
+    for (const route of routes.filter(({ level }) => level === "caller")) {
+      for (const name of ["key", "api_key", "access_token", "token"]) {
+        const path = `${route.path}?${name}=${held["user key"]}`;
+        await expectRefusal(route, await call(route.method, path, {}), INVALID_KEY);
+      }
+    }
+  });
+
+  it("of administrators refuses a user", async () => {
+    for (const route of routes) {
+      const isTheirs = route.level === "administrator" || ADMINISTRATORS_ONLY.test(route.path);
+      if (!isTheirs) continue;
+      const { method, path } = route;
+      await expectRefusal(
+        route,
+        await call(method, path, bearer(held["user session"] ?? ""), bodyFor(method)),
+        NOT_PERMITTED,
+      );
+    }
+  });
+
+  it("shows and changes nothing of another user's, and does not tell that it is there", async () => {
+    const theirs = routes.filter(({ path }) => path.includes(foreign.key));
+    expect(theirs.length).toBeGreaterThanOrEqual(5);
+    for (const route of theirs) {
+      for (const name of ["user session", "user key"]) {
+        const { method, path } = route;
+        const headers = bearer(held[name] ?? "");
+        const response = await call(method, path, headers, bodyFor(method));
+        const unknown = path.replace(foreign.key, "key_0000000000000000000000");
+        const other = await call(method, unknown, headers, bodyFor(method));
+        expect(await other.clone().text()).toBe(await response.clone().text());
+        await expectRefusal(route, response, NOT_FOUND);
+      }
+    }
+  });
+
+  it("answers nothing with a fault of ours, and no line of the log has a secret", () => {
+    expect(lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
+    const log = lines.join("");
+    for (const secret of secrets) expect(log).not.toContain(secret);
+  });
+});
+
+function bodyFor(method: string): unknown {
+  if (method === "PATCH") return { name: "taken over" };
+  return method === "POST" ? {} : undefined;
+}

@@ -1,0 +1,335 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type App, createApp } from "../../../src/app.ts";
+import { loadConfig } from "../../../src/config/load-config.ts";
+import { outboxEvents } from "../../../src/db/tables/outbox.ts";
+import { buildDeps, type Deps } from "../../../src/deps.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { databaseServerUrl } from "../../support/database-server.ts";
+import { createDatabase } from "../../support/test-database.ts";
+import { startWebhookReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
+
+const WAIT = { timeout: 30_000, interval: 20 };
+const ADMIN_KEY = "sk-administrator-0123456789abcdefghijklmnop";
+const ADMIN_PASSWORD = "the administrator's own password";
+const PATH = "/api/admin/events";
+const HOUR_MS = 3_600_000;
+
+let folder: string;
+let receiver: WebhookReceiver;
+let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+let deps: Deps;
+let app: App;
+let admin: string;
+let count = 0;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "events-"));
+  receiver = await startWebhookReceiver();
+  store = databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+  const { settings } = loadConfig({
+    DATA_DIR: join(folder, "data"),
+    ADMIN_PASSWORD,
+    BOOTSTRAP_API_KEY: ADMIN_KEY,
+    LLM_BACKEND: "vllm",
+    LLM_BASE_URL: "http://127.0.0.1:9",
+    ALERT_WEBHOOK_URL: receiver.url,
+    WATCH_DIRS: `${join(folder, "missing")}, ${folder}`,
+    ...(store !== undefined && { DATABASE_URL: store.url }),
+  });
+  deps = await buildDeps(settings, createLog("silent"));
+  app = createApp(deps);
+  const login = { username: "admin", password: ADMIN_PASSWORD };
+  const response = await call("POST", "/api/auth/login", login);
+  admin = response.body.token;
+});
+
+afterAll(async () => {
+  await deps.close(1_000);
+  await receiver.stop();
+  await store?.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+beforeEach(() => ask((db) => db.execute(sql`truncate outbox_events`)));
+
+const ask: Deps["access"]["database"]["ask"] = (work) => deps.access.database.ask(work);
+
+async function call(method: string, path: string, body?: unknown) {
+  const request = new Request(`http://gateway${path}`, {
+    method,
+    headers: {
+      ...(admin !== undefined && { authorization: `Bearer ${admin}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const response = await app.fetch(request, {
+    host: "gateway",
+    path: path.split("?")[0] ?? path,
+    peer: () => "127.0.0.1",
+    allowSilence: () => () => undefined,
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: bodies are compared
+  return { status: response.status, body: (await response.json()) as any };
+}
+
+/** Stores an event as another process would have left it; its age makes the order. */
+async function addEvent(row: Partial<typeof outboxEvents.$inferInsert>): Promise<string> {
+  count += 1;
+  const id = `evt_${String(count).padStart(22, "0")}`;
+  const createdAt = new Date(Date.now() - 10 * HOUR_MS + count * 1_000);
+  await ask((db) =>
+    db.insert(outboxEvents).values({
+      id,
+      sink: "internal",
+      kind: "file.uploaded",
+      body: { path: "a.csv" },
+      createdAt,
+      nextAttemptAt: new Date(Date.now() + HOUR_MS),
+      ...row,
+    }),
+  );
+  return id;
+}
+
+const dead = () => ({ attempts: 9, deadAt: new Date(), lastError: "workflows: TypeError" });
+const idsOf = async (query: string) =>
+  (await call("GET", `${PATH}?${query}`)).body.data.map(({ id }: { id: string }) => id);
+
+describe("GET /api/admin/events", () => {
+  it("shows what each event says, where it stands and why", async () => {
+    const body = { text: "The key is used up.", type: "key_budget_exceeded", details: { n: 1 } };
+    const nextAttemptAt = new Date(Date.now() + HOUR_MS);
+    const lastError = "status 500";
+    const kind = "key_budget_exceeded";
+    const id = await addEvent({
+      sink: "alert_webhook",
+      kind,
+      body,
+      attempts: 3,
+      lastError,
+      nextAttemptAt,
+    });
+    const expected = {
+      id,
+      object: "event",
+      sink: "alert_webhook",
+      kind,
+      state: "pending",
+      attempts: 3,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      next_attempt_at: nextAttemptAt.toISOString(),
+      delivered_at: null,
+      dead_at: null,
+      last_error: "status 500",
+      body,
+    };
+    expect((await call("GET", PATH)).body).toEqual({
+      object: "list",
+      data: [expected],
+      has_more: false,
+    });
+    expect((await call("GET", `${PATH}/${id}`)).body).toEqual(expected);
+  });
+
+  it("filters by state, kind and sink", async () => {
+    const pending = await addEvent({});
+    const delivered = await addEvent({ deliveredAt: new Date(), kind: "file.deleted" });
+    const given = await addEvent({ ...dead(), sink: "alert_webhook", kind: "llm_backend_down" });
+    expect(await idsOf("")).toEqual([given, delivered, pending]);
+    expect(await idsOf("state=pending")).toEqual([pending]);
+    expect(await idsOf("state=delivered")).toEqual([delivered]);
+    expect(await idsOf("state=dead")).toEqual([given]);
+    expect(await idsOf("kind=file.deleted")).toEqual([delivered]);
+    expect(await idsOf("sink=internal")).toEqual([delivered, pending]);
+    expect(await idsOf("sink=internal&state=dead")).toEqual([]);
+    expect(await idsOf("sink=&state=&kind=&before=&limit=")).toHaveLength(3);
+  });
+
+  it("goes through them page by page, those of one moment too", async () => {
+    const createdAt = new Date(Date.now() - HOUR_MS);
+    const ids: string[] = [];
+    for (let index = 0; index < 7; index += 1) ids.push(await addEvent({ createdAt }));
+    const seen: string[] = [];
+    let before = "";
+    for (;;) {
+      const { body } = await call("GET", `${PATH}?limit=3${before}`);
+      seen.push(...body.data.map(({ id }: { id: string }) => id));
+      if (!body.has_more) break;
+      before = `&before=${seen.at(-1)}`;
+    }
+    expect(seen).toEqual([...ids].reverse());
+  });
+
+  it.each([
+    ["state=lost", "state"],
+    ["kind=%2A", "kind"],
+    ["kind=File.uploaded", "kind"],
+    ["sink=planet", "sink"],
+    ["limit=0", "limit"],
+    ["limit=1001", "limit"],
+    ["limit=x", "limit"],
+    ["before=1", "before"],
+    ["before=evt_unknown", "before"],
+    ["page=2", "page"],
+  ])("refuses ?%s", async (query, param) => {
+    const { status, body } = await call("GET", `${PATH}?${query}`);
+    expect([status, body.error.param]).toEqual([400, param]);
+  });
+
+  it("knows no event of another id", async () => {
+    for (const id of ["evt_unknown", "x", "a%20b", "redrive"]) {
+      const { status, body } = await call("GET", `${PATH}/${id}`);
+      expect([id, status, body.error.code]).toEqual([id, 404, "not_found"]);
+    }
+  });
+});
+
+describe("POST /api/admin/events/{id}/redrive", () => {
+  it("tries an event again that was given up, at once and with all its tries, and says so in the audit log", async () => {
+    const heard: string[] = [];
+    let isBroken = true;
+    deps.events.subscribe({
+      name: "of a test",
+      kinds: ["file.uploaded"],
+      async handle({ id }) {
+        if (isBroken) throw new Error("still broken");
+        heard.push(id);
+      },
+    });
+    const id = await addEvent(dead());
+    const { status, body } = await call("POST", `${PATH}/${id}/redrive`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ id, state: "pending", attempts: 0, dead_at: null });
+    await vi.waitFor(async () => {
+      const { body: event } = await call("GET", `${PATH}/${id}`);
+      expect(event).toMatchObject({ state: "pending", last_error: "of a test: Error" });
+      expect(event.attempts).toBeGreaterThan(0);
+    }, WAIT);
+    isBroken = false;
+    await vi.waitFor(async () => {
+      expect((await call("GET", `${PATH}/${id}`)).body.state).toBe("delivered");
+    }, WAIT);
+    expect(heard).toEqual([id]);
+    const { body: audit } = await call("GET", `/api/admin/audit?target_id=${id}`);
+    expect(audit.data).toEqual([
+      expect.objectContaining({
+        action: "event.redrive",
+        target: { kind: "event", id },
+        actor: expect.objectContaining({ name: "admin" }),
+        details: { kind: "file.uploaded", sink: "internal" },
+      }),
+    ]);
+  });
+
+  it("posts an alert again under the id it had", async () => {
+    const body = { text: "It is down.", type: "llm_backend_down", details: {} };
+    const kind = "llm_backend_down";
+    const id = await addEvent({ ...dead(), sink: "alert_webhook", kind, body });
+    await call("POST", `${PATH}/${id}/redrive`);
+    await vi.waitFor(() => {
+      expect(receiver.posts().map((post) => [post.id, post.json])).toContainEqual([id, body]);
+    }, WAIT);
+  });
+
+  it("tries one at once that waits for its next try", async () => {
+    const nextAttemptAt = new Date(Date.now() + 3_600_000);
+    const id = await addEvent({ attempts: 2, nextAttemptAt });
+    const { status, body } = await call("POST", `${PATH}/${id}/redrive`);
+    expect([status, body.state, body.attempts]).toEqual([200, "pending", 2]);
+    await vi.waitFor(async () => {
+      expect((await call("GET", `${PATH}/${id}`)).body.state).toBe("delivered");
+    }, WAIT);
+    expect((await call("GET", `/api/admin/audit?target_id=${id}`)).body.data).toHaveLength(1);
+  });
+
+  it("refuses one that was delivered, and changes nothing of it", async () => {
+    const id = await addEvent({ deliveredAt: new Date(), attempts: 1 });
+    const { status, body } = await call("POST", `${PATH}/${id}/redrive`);
+    expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_value", "id"]);
+    expect(body.error.message).toContain("delivered");
+    expect((await call("GET", `${PATH}/${id}`)).body.attempts).toBe(1);
+    expect((await call("GET", `/api/admin/audit?target_id=${id}`)).body.data).toEqual([]);
+    const unknown = await call("POST", `${PATH}/evt_unknown/redrive`);
+    expect([unknown.status, unknown.body.error.code]).toEqual([404, "not_found"]);
+  });
+
+  it("takes effect once however often it is asked for at once", async () => {
+    const id = await addEvent({ ...dead(), kind: "file.deleted" });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => call("POST", `${PATH}/${id}/redrive`)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).not.toEqual([]);
+    expect((await call("GET", `/api/admin/audit?target_id=${id}`)).body.data).toHaveLength(1);
+  });
+});
+
+describe("POST /api/admin/events/redrive", () => {
+  const redrive = (body: unknown) => call("POST", `${PATH}/redrive`, body);
+
+  it("tries all again of a kind, or of a sink, that were given up", async () => {
+    const uploads = [await addEvent(dead()), await addEvent(dead())];
+    const deletion = await addEvent({ ...dead(), kind: "file.deleted" });
+    const alert = await addEvent({ ...dead(), sink: "alert_webhook", kind: "llm_backend_down" });
+    const waiting = await addEvent({ kind: "file.deleted", attempts: 4 });
+    const none = await redrive({ kind: "file.deleted", sink: "alert_webhook" });
+    expect(none.body).toEqual({ object: "event.redrive", redriven: 0, has_more: false });
+    expect((await redrive({ kind: "file.uploaded" })).body.redriven).toBe(2);
+    expect(new Set(await idsOf("state=dead"))).toEqual(new Set([deletion, alert]));
+    expect((await redrive({ sink: "internal" })).body.redriven).toBe(1);
+    expect(await idsOf("state=dead")).toEqual([alert]);
+    await vi.waitFor(async () => {
+      expect(await idsOf("state=delivered")).toEqual([deletion, ...uploads.reverse()]);
+    }, WAIT);
+    expect((await call("GET", `${PATH}/${waiting}`)).body.attempts).toBe(4);
+    const { body: audit } = await call("GET", "/api/admin/audit?action=event.redrive&limit=2");
+    expect(audit.data.map(({ details }: { details: object }) => details)).toEqual([
+      { sink: "internal", events: 1 },
+      { kind: "file.uploaded", events: 2 },
+    ]);
+  });
+
+  it.each([
+    [{}, null],
+    [{ kind: "" }, "kind"],
+    [{ sink: "planet" }, "sink"],
+    [{ kind: "a", state: "dead" }, "state"],
+    [[], null],
+  ])("refuses %j", async (body, param) => {
+    const id = await addEvent(dead());
+    const answer = await redrive(body);
+    expect([answer.status, answer.body.error.param]).toEqual([400, param]);
+    expect(await idsOf("state=dead")).toEqual([id]);
+  });
+});
+
+describe("GET /api/admin/watched-folders", () => {
+  it("tells how each folder fares, one that is missing too", async () => {
+    await vi.waitFor(async () => {
+      const { body } = await call("GET", "/api/admin/watched-folders");
+      expect(body).toEqual({
+        object: "list",
+        data: [
+          {
+            object: "watched_folder",
+            folder: join(folder, "missing"),
+            state: "away",
+            since: expect.stringMatching(/Z$/),
+            cause: "ENOENT",
+            files: null,
+          },
+          expect.objectContaining({
+            folder,
+            state: "watched",
+            cause: null,
+            files: expect.any(Number),
+          }),
+        ],
+      });
+    }, WAIT);
+  });
+});

@@ -1,0 +1,446 @@
+import { eq, sql } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Database } from "../../../src/db/database.ts";
+import { alertSuppressions, outboxEvents } from "../../../src/db/tables/outbox.ts";
+import { enqueueEvent } from "../../../src/events/enqueue-event.ts";
+import { overdueEvents } from "../../../src/events/overdue-events.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { type AlertCheck, createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
+import type { AlertFacts } from "../../../src/operations/alerts/alert-facts.ts";
+import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/alert-facts.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NOON = Date.UTC(2026, 7, 14, 12);
+
+let database: Database;
+let now: number;
+let wakes: number;
+let lines: { level: string; msg: string; type?: string }[];
+const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+const open: AlertCheck[] = [];
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+beforeEach(async () => {
+  await database.db.execute(sql`truncate outbox_events, alert_suppressions`);
+  now = NOON;
+  wakes = 0;
+  lines = [];
+});
+afterEach(async () => {
+  for (const check of open.splice(0)) await check.close();
+});
+afterAll(() => database.close());
+
+function wake(): void {
+  wakes += 1;
+}
+
+/** One replica's check. */
+function replica(facts: Partial<AlertFacts>, { hasWebhook = true } = {}): AlertCheck {
+  const check = createAlertCheck({
+    settings: ALERT_SETTINGS,
+    db: database.db,
+    clock: { now: () => now },
+    log,
+    facts: { ...NOTHING_WRONG, ...facts },
+    webhook: hasWebhook ? { wake } : undefined,
+  });
+  open.push(check);
+  return check;
+}
+
+const stored = () => database.db.select().from(outboxEvents).orderBy(outboxEvents.createdAt);
+const kinds = async () => (await stored()).map(({ kind }) => kind);
+const said = (level: string) => lines.filter((line) => line.level === level);
+
+/** The alerts that each look at these moments, from noon on, has stored. */
+async function alertsAt(check: AlertCheck, momentsMs: readonly number[]): Promise<number[]> {
+  const counts: number[] = [];
+  for (const momentMs of momentsMs) {
+    const before = (await stored()).length;
+    now = NOON + momentMs;
+    await check.run();
+    counts.push((await stored()).length - before);
+  }
+  return counts;
+}
+
+describe("llm_backend_down", () => {
+  test("is told when the engine does not answer twice in a row, and its return is in the log", async () => {
+    let answers = [false, false];
+    const check = replica({ engineAnswers: async () => answers.shift() ?? true });
+    await check.run();
+    const [event] = await stored();
+    expect(event).toMatchObject({ sink: "alert_webhook", kind: "llm_backend_down" });
+    expect(event?.body).toEqual({
+      text: "The local engine (vllm) does not answer; calls of its models fail until it does.",
+      type: "llm_backend_down",
+      details: { backend: "vllm", at: expect.any(String) },
+    });
+    expect(said("warn")).toMatchObject([{ type: "llm_backend_down", msg: event?.body["text"] }]);
+    expect(wakes).toBe(1);
+    await check.run();
+    expect(said("info")).toMatchObject([
+      { type: "llm_backend_down", msg: "the local engine answers again" },
+    ]);
+    await check.run();
+    expect(said("info")).toHaveLength(1);
+
+    // One lost probe, before or after one that came through, is no news.
+    answers = [false, true];
+    await check.run();
+    expect(await kinds()).toEqual(["llm_backend_down"]);
+    expect(lines).toHaveLength(2);
+  });
+
+  test("is told again an hour later and not a moment sooner", async () => {
+    const check = replica({ engineAnswers: async () => false });
+    expect(await alertsAt(check, [0, 900_000, HOUR_MS - 1, HOUR_MS, 2 * HOUR_MS - 1])).toEqual([
+      1, 0, 0, 1, 0,
+    ]);
+    expect(said("warn")).toHaveLength(2);
+  });
+
+  test("is told by the log alone when it is down again within the hour", async () => {
+    let isUp = false;
+    const check = replica({ engineAnswers: async () => isUp });
+    await check.run();
+    isUp = true;
+    await check.run();
+    isUp = false;
+    now += 900_000;
+    await check.run();
+    await check.run();
+    expect(await kinds()).toEqual(["llm_backend_down"]);
+    expect(said("warn")).toHaveLength(1);
+    expect(said("info").map(({ msg }) => msg)).toEqual([
+      "the local engine answers again",
+      expect.stringMatching(/does not answer.* An alert said so lately\.$/),
+    ]);
+  });
+});
+
+describe("mcp_server_error", () => {
+  const broken = (id: string) => ({ id, name: `server ${id}`, reason: "it answered 500" });
+
+  test("is told of each server, again after six hours", async () => {
+    const servers = [broken("mcp_1")];
+    const check = replica({ failedToolServers: async () => servers });
+    expect(await alertsAt(check, [0, 6 * HOUR_MS - 1])).toEqual([1, 0]);
+    servers.push(broken("mcp_2"));
+    expect(await alertsAt(check, [6 * HOUR_MS - 1, 6 * HOUR_MS, 7 * HOUR_MS])).toEqual([1, 1, 0]);
+    expect((await stored()).map(({ body }) => body["details"])).toMatchObject([
+      { server_id: "mcp_1", server_name: "server mcp_1", reason: "it answered 500" },
+      { server_id: "mcp_2", server_name: "server mcp_2", reason: "it answered 500" },
+      { server_id: "mcp_1", server_name: "server mcp_1", reason: "it answered 500" },
+    ]);
+    servers.shift();
+    await check.run();
+    expect(said("info")).toMatchObject([{ type: "mcp_server_error", server_id: "mcp_1" }]);
+  });
+});
+
+describe("pipeline_failed", () => {
+  const run = (id: string, failedAt = NOON) => ({
+    id,
+    workflowId: "wf_1",
+    workflowName: "Nightly",
+    failedAt,
+    failedStep: "load",
+  });
+
+  test("is told once of each run, over restarts and for as long as it is looked at", async () => {
+    let runs = [run("run_1")];
+    const facts = {
+      failedRuns: async (since: number) => runs.filter(({ failedAt }) => failedAt >= since),
+    };
+    const check = replica(facts);
+    expect(await alertsAt(check, [0, HOUR_MS, DAY_MS, 2 * DAY_MS])).toEqual([1, 0, 0, 0]);
+    const restarted = replica(facts);
+    expect(await alertsAt(restarted, [DAY_MS, 2 * DAY_MS, 3 * DAY_MS])).toEqual([0, 0, 0]);
+    runs = [run("run_2", now), ...runs];
+    expect(await alertsAt(restarted, [3 * DAY_MS, 3 * DAY_MS + HOUR_MS])).toEqual([1, 0]);
+    expect((await stored())[1]?.body).toEqual({
+      text: 'A run of the workflow "Nightly" failed at the step "load".',
+      type: "pipeline_failed",
+      details: {
+        pipeline_id: "wf_1",
+        pipeline_name: "Nightly",
+        run_id: "run_2",
+        failed_at: "2026-08-17T12:00:00.000Z",
+        failed_step: "load",
+        at: expect.any(String),
+      },
+    });
+    // A run that failed stays failed: nothing is ever over.
+    expect(said("info")).toEqual([]);
+  });
+
+  test("of very many runs is told a hundred at a time, and of none twice", async () => {
+    const runs = Array.from({ length: 250 }, (_, index) => run(`run_${index}`));
+    const check = replica({ failedRuns: async () => runs });
+    expect(await alertsAt(check, [0, 1, 2, 3])).toEqual([100, 100, 50, 0]);
+    const subjects = await database.db.select().from(alertSuppressions);
+    expect(new Set(subjects.map(({ subject }) => subject)).size).toBe(250);
+  });
+});
+
+describe("pipeline_consecutive_failures", () => {
+  test("is told once while failures continue, and again after a success", async () => {
+    // How the runs of one workflow ended, each with its moment.
+    const ended: { failed: boolean; at: number }[] = [];
+    const facts: Partial<AlertFacts> = {
+      async failingWorkflows(leastFailures) {
+        const row = ended.slice(ended.findLastIndex(({ failed }) => !failed) + 1);
+        const [first] = row;
+        if (first === undefined || row.length < leastFailures) return [];
+        const lastRunId = `run_${ended.length}`;
+        const failures = row.length;
+        return [{ id: "wf_1", name: "Nightly", failures, firstFailedAt: first.at, lastRunId }];
+      },
+    };
+    let check = replica(facts);
+    const end = (failed: boolean) => ended.push({ failed, at: now });
+    const alertsNow = async () => (await alertsAt(check, [now - NOON]))[0];
+
+    end(true);
+    now += HOUR_MS;
+    end(true);
+    expect(await alertsNow()).toBe(0);
+    now += HOUR_MS;
+    end(true);
+    expect(await alertsNow()).toBe(1);
+    expect((await stored())[0]?.body).toEqual({
+      text: 'The workflow "Nightly" failed 3 times in a row.',
+      type: "pipeline_consecutive_failures",
+      details: {
+        pipeline_id: "wf_1",
+        pipeline_name: "Nightly",
+        failures: 3,
+        first_failed_at: "2026-08-14T12:00:00.000Z",
+        last_run_id: "run_3",
+        at: expect.any(String),
+      },
+    });
+    // For as long as they continue, be it for months, and over a restart.
+    for (let day = 0; day < 100; day += 1) {
+      now += DAY_MS;
+      end(true);
+      if (day === 50) check = replica(facts);
+      expect(await alertsNow()).toBe(0);
+    }
+    now += HOUR_MS;
+    end(false);
+    expect(await alertsNow()).toBe(0);
+    // The second process learnt from the table alone that it was told of.
+    expect(said("info").map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^The workflow "Nightly" failed 54 times/),
+      "the workflow fails in a row no more",
+    ]);
+    for (const expected of [0, 0, 1, 0]) {
+      now += SECOND_MS;
+      end(true);
+      expect(await alertsNow()).toBe(expected);
+    }
+  });
+});
+
+describe("pipeline_queue_backlog", () => {
+  test("is told when a run waits for longer than the limit, once an hour", async () => {
+    const queued = [{ id: "run_7", at: NOON }];
+    const check = replica({
+      async waitingRuns(before) {
+        const overdue = queued.filter(({ at }) => at < before);
+        const [oldest] = overdue;
+        if (oldest === undefined) return undefined;
+        return {
+          count: overdue.length,
+          oldestRunId: oldest.id,
+          oldestWorkflowId: "wf_1",
+          oldestWorkflowName: "Nightly",
+          oldestQueuedAt: oldest.at,
+        };
+      },
+    });
+    const limitMs = ALERT_SETTINGS.ALERT_PIPELINE_QUEUE_AGE_SEC * SECOND_MS;
+    expect(await alertsAt(check, [limitMs, limitMs + 1])).toEqual([0, 1]);
+    expect((await stored())[0]?.body["details"]).toEqual({
+      queued: 1,
+      oldest_age_seconds: 900,
+      limit_seconds: 900,
+      oldest_run_id: "run_7",
+      pipeline_id: "wf_1",
+      pipeline_name: "Nightly",
+      at: expect.any(String),
+    });
+    expect(await alertsAt(check, [limitMs + HOUR_MS, limitMs + HOUR_MS + 1])).toEqual([0, 1]);
+    queued.length = 0;
+    await check.run();
+    expect(said("info")).toMatchObject([{ type: "pipeline_queue_backlog" }]);
+  });
+});
+
+describe("event_outbox_backlog", () => {
+  const facts: Partial<AlertFacts> = {
+    overdueEvents: (before, exceptKind) => overdueEvents(database.db, before, exceptKind),
+  };
+  const limitMs = ALERT_SETTINGS.ALERT_EVENT_OUTBOX_AGE_SEC * SECOND_MS;
+  const enqueue = (kind = "key_budget_warning") =>
+    enqueueEvent(database.db, { sink: "alert_webhook", kind, body: {} }, now);
+  const deliver = (kind: string) =>
+    database.db
+      .update(outboxEvents)
+      .set({ deliveredAt: new Date(now) })
+      .where(eq(outboxEvents.kind, kind));
+
+  test("is told when an event is undelivered for longer than the limit, once an hour", async () => {
+    await enqueue();
+    const check = replica(facts);
+    expect(await alertsAt(check, [limitMs, limitMs + 1])).toEqual([0, 1]);
+    expect((await stored())[1]).toMatchObject({
+      kind: "event_outbox_backlog",
+      body: {
+        type: "event_outbox_backlog",
+        details: {
+          undelivered: 1,
+          oldest_age_seconds: 600,
+          limit_seconds: 600,
+          sinks: { alert_webhook: 1 },
+        },
+      },
+    });
+    await deliver("event_outbox_backlog");
+    expect(await alertsAt(check, [limitMs + HOUR_MS, limitMs + HOUR_MS + 1])).toEqual([0, 1]);
+    await deliver("key_budget_warning");
+    await check.run();
+    expect(said("info")).toMatchObject([{ type: "event_outbox_backlog" }]);
+  });
+
+  test("does not feed itself: while its receiver is away there is one of it, and the log goes on", async () => {
+    await enqueue();
+    const check = replica(facts);
+    const hours = Array.from({ length: 60 }, (_, hour) => limitMs + 1 + hour * HOUR_MS);
+    const counts = await alertsAt(check, hours);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(1);
+    expect(said("warn")).toHaveLength(60);
+    // It alone is no backlog.
+    await deliver("key_budget_warning");
+    now += HOUR_MS;
+    await check.run();
+    expect(said("warn")).toHaveLength(60);
+    expect(said("info")).toMatchObject([{ type: "event_outbox_backlog" }]);
+  });
+
+  test("takes no notice of what was delivered or given up", async () => {
+    await enqueue();
+    await enqueue();
+    const [first, second] = await stored();
+    const set = (id = "", change: object) =>
+      database.db.update(outboxEvents).set(change).where(eq(outboxEvents.id, id));
+    await set(first?.id, { deliveredAt: new Date(now) });
+    await set(second?.id, { deadAt: new Date(now) });
+    expect(await alertsAt(replica(facts), [limitMs + 1])).toEqual([0]);
+  });
+});
+
+describe("of several replicas", () => {
+  test("one sends each alert, and one again in the next window", async () => {
+    const facts: Partial<AlertFacts> = {
+      engineAnswers: async () => false,
+      failedToolServers: async () => [{ id: "mcp_1", name: "one", reason: undefined }],
+    };
+    const replicas = [replica(facts), replica(facts), replica(facts)];
+    const checkAll = () => Promise.all(replicas.map((check) => check.run()));
+    await checkAll();
+    expect((await kinds()).sort()).toEqual(["llm_backend_down", "mcp_server_error"]);
+    expect(said("warn")).toHaveLength(2);
+    now += HOUR_MS;
+    await checkAll();
+    expect((await kinds()).sort()).toEqual([
+      "llm_backend_down",
+      "llm_backend_down",
+      "mcp_server_error",
+    ]);
+  });
+});
+
+describe("without a webhook", () => {
+  test("alerts are in the log alone", async () => {
+    const servers = [{ id: "mcp_1", name: "one", reason: undefined }];
+    const check = replica({ failedToolServers: async () => servers }, { hasWebhook: false });
+    expect(await alertsAt(check, [0, HOUR_MS, 6 * HOUR_MS])).toEqual([0, 0, 0]);
+    expect(said("warn")).toHaveLength(2);
+  });
+});
+
+describe("a fact that cannot be had", () => {
+  test("is said once, keeps no other rule from its work, and ends nothing", async () => {
+    let isBroken = false;
+    const check = replica({
+      async failedToolServers() {
+        if (isBroken) throw new Error("of a part");
+        return [{ id: "mcp_1", name: "one", reason: undefined }];
+      },
+      failedRuns: async () => [],
+      waitingRuns: async () => ({
+        count: 2,
+        oldestRunId: "run_1",
+        oldestWorkflowId: "wf_1",
+        oldestWorkflowName: "Nightly",
+        oldestQueuedAt: NOON,
+      }),
+    });
+    await check.run();
+    expect(await kinds()).toHaveLength(2);
+    isBroken = true;
+    now += HOUR_MS;
+    await check.run();
+    await check.run();
+    expect((await kinds()).filter((kind) => kind === "pipeline_queue_backlog")).toHaveLength(2);
+    const unknown = said("warn").filter(({ msg }) => msg.includes("cannot be looked at"));
+    expect(unknown).toMatchObject([{ types: ["mcp_server_error"] }]);
+    expect(said("info")).toEqual([]);
+    isBroken = false;
+    await check.run();
+    expect(said("info")).toMatchObject([{ types: ["mcp_server_error"] }]);
+  });
+});
+
+describe("what was sent long ago", () => {
+  test("is forgotten after a month, but for what lasts, and so is what a wrong clock sent", async () => {
+    const sent = (type: string, subject: string, at: number) => ({
+      type,
+      subject,
+      lastSentAt: new Date(at),
+    });
+    await database.db
+      .insert(alertSuppressions)
+      .values([
+        sent("key_budget_warning", "key_1", now - 31 * DAY_MS),
+        sent("key_budget_warning", "key_2", now - 29 * DAY_MS),
+        sent("pipeline_consecutive_failures", "wf_1", now - 300 * DAY_MS),
+        sent("pipeline_consecutive_failures", "wf_2", now - 300 * DAY_MS),
+        sent("llm_backend_down", "engine", now + 400 * DAY_MS),
+      ]);
+    const check = replica({
+      failingWorkflows: async () => [
+        {
+          id: "wf_1",
+          name: "Nightly",
+          failures: 400,
+          firstFailedAt: now - 301 * DAY_MS,
+          lastRunId: "run_1",
+        },
+      ],
+    });
+    await check.run();
+    const left = await database.db.select().from(alertSuppressions);
+    expect(left.map(({ subject }) => subject).sort()).toEqual(["key_2", "wf_1"]);
+    expect(await kinds()).toEqual([]);
+  });
+});

@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { createApiKey, newApiKeyText } from "../../../src/access/keys/create-api-key.ts";
+import { connect } from "../../../src/db/connect.ts";
+import { withTransaction } from "../../../src/db/context.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { migrate } from "../../../src/db/migrate.ts";
+import { outboxEvents } from "../../../src/db/tables/outbox.ts";
+import { users } from "../../../src/db/tables/users.ts";
+import { overdueEvents } from "../../../src/events/overdue-events.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { openAlerts } from "../../../src/operations/alerts/open-alerts.ts";
+import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/alert-facts.ts";
+import { openSeverableDatabase } from "../../support/severable-database.ts";
+import { hashApiKey } from "../../support/test-keys.ts";
+import { answer, startWebhookReceiver } from "../../support/webhook-receiver.ts";
+
+const WAIT = { timeout: 30_000, interval: 20 };
+const OWNER = "usr_1";
+
+const severable = await openSeverableDatabase();
+afterAll(() => severable?.remove());
+
+const connectTo = (url: string): Database =>
+  connect({ kind: "postgres", url, waitMs: 2_000, driver: { max: 2, connect_timeout: 2 } });
+
+async function createKey(database: Database): Promise<string> {
+  await database.db.insert(users).values({ id: OWNER, username: "admin", role: "admin" });
+  const text = newApiKeyText();
+  const row = await withTransaction(database.db, (transaction) =>
+    createApiKey(transaction, { name: "one", ownerId: OWNER, text }, hashApiKey),
+  );
+  if (row === undefined) throw new Error("the key is there already");
+  return row.id;
+}
+
+describe.runIf(severable !== undefined)("while the database is away", () => {
+  test("an alert waits and is sent once it is back, and what was delivered is written down", async () => {
+    if (severable === undefined) return;
+    const { connection, url, directUrl } = severable;
+    const direct = connectTo(directUrl);
+    await migrate(direct);
+    const keyId = await createKey(direct);
+    const database = connectTo(url);
+    const receiver = await startWebhookReceiver();
+    const lines: string[] = [];
+    const alerts = openAlerts({
+      settings: {
+        ALERT_WEBHOOK_URL: receiver.url,
+        ALERT_WEBHOOK_SECRET: undefined,
+        OUTBOX_BACKOFF_SCALE: 0.01,
+        ...ALERT_SETTINGS,
+      },
+      facts: NOTHING_WRONG,
+      db: database.db,
+      clock: systemClock,
+      log: createLog("info", { write: (line: string) => void lines.push(line) }),
+    });
+
+    await connection.down();
+    alerts.monthlyUse.onMonthUse(keyId, 85, 100);
+    const cpu = process.cpuUsage();
+    await sleep(3_000);
+    const { user, system } = process.cpuUsage(cpu);
+    // It waits, it does not spin.
+    expect((user + system) / 1_000).toBeLessThan(1_500);
+    expect(lines.filter((line) => line.includes("wait for the database"))).toHaveLength(2);
+    expect(receiver.posts()).toHaveLength(0);
+
+    await connection.up();
+    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(1), WAIT);
+    const delivered = async () => (await direct.db.select().from(outboxEvents))[0]?.deliveredAt;
+    await vi.waitFor(async () => expect(await delivered()).not.toBeNull(), WAIT);
+
+    // The database goes while the receiver has the event: it is not posted again for that.
+    receiver.use((post) => void connection.down().then(() => answer(204)(post)));
+    alerts.monthlyUse.onMonthUse(keyId, 100, 100);
+    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(2), WAIT);
+    await sleep(1_500);
+    await connection.up();
+    await vi.waitFor(async () => {
+      const events = await direct.db.select().from(outboxEvents);
+      expect(events.map(({ deliveredAt }) => deliveredAt === null)).toEqual([false, false]);
+    }, WAIT);
+    expect(receiver.posts().map(({ json }) => json.type)).toEqual([
+      "key_budget_warning",
+      "key_budget_exceeded",
+    ]);
+
+    await alerts.close();
+    await receiver.stop();
+    await database.close();
+    await direct.close();
+  }, 60_000);
+
+  test("what needs no database is in the log once, and sent at the first look afterwards", async () => {
+    if (severable === undefined) return;
+    const { connection, url, directUrl } = severable;
+    const direct = connectTo(directUrl);
+    await migrate(direct);
+    const database = connectTo(url);
+    const receiver = await startWebhookReceiver();
+    const lines: { level: string; msg: string }[] = [];
+    const servers = ["one", "two", "three"].map((name) => ({ id: name, name, reason: undefined }));
+    const alerts = openAlerts({
+      settings: {
+        ALERT_WEBHOOK_URL: receiver.url,
+        ALERT_WEBHOOK_SECRET: undefined,
+        OUTBOX_BACKOFF_SCALE: 0.01,
+        ...ALERT_SETTINGS,
+      },
+      facts: {
+        ...NOTHING_WRONG,
+        engineAnswers: async () => false,
+        failedToolServers: async () => servers,
+        overdueEvents: (before, exceptKind) => overdueEvents(database.db, before, exceptKind),
+      },
+      db: database.db,
+      clock: systemClock,
+      log: createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    });
+    const said = (part: string) => lines.filter(({ msg }) => msg.includes(part));
+
+    await connection.down();
+    await alerts.check();
+    await alerts.check();
+    const waiting = said("an alert waits for the database");
+    expect(waiting.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "warn"]);
+    expect(said("does not answer")).toHaveLength(1);
+    expect(said("cannot be looked at now")).toMatchObject([{ types: ["event_outbox_backlog"] }]);
+
+    await connection.up();
+    await vi.waitFor(async () => {
+      await alerts.check();
+      expect(receiver.posts()).toHaveLength(4);
+    }, WAIT);
+    const types = receiver.posts().map(({ json }) => json.type);
+    expect(types.sort()).toEqual(["llm_backend_down", ...servers.map(() => "mcp_server_error")]);
+    expect(said("can be looked at again")).toHaveLength(1);
+    expect(said("an alert waits for the database")).toHaveLength(4);
+
+    await alerts.close();
+    await receiver.stop();
+    await database.close();
+    await direct.close();
+  }, 120_000);
+});

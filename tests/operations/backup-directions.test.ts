@@ -1,0 +1,189 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import type { Db } from "../../src/db/context.ts";
+import {
+  backUp,
+  createBackupStage,
+  type Environment,
+  leaveJournal,
+  makeInstallation,
+  readTables,
+  restore,
+  storeKinds,
+  withDatabase,
+} from "../support/backup-stage.ts";
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+const stage = createBackupStage();
+afterAll(() => stage.remove());
+
+const LONG_JOURNAL = `${"a-long-name-of-a-replica-".repeat(3)}0123456789.journal`;
+const ODD_TEXT = `a "quote", a back\\slash, a {brace}, NULL, a tab\tand
+a line, and 日本語 🎉`;
+/** Beyond what a JavaScript number holds. */
+const HUGE = "9007199254740993";
+
+/** Rows with everything that a text can get wrong, in and between days that have a partition. */
+async function fill(db: Db): Promise<void> {
+  const json = JSON.stringify({ text: ODD_TEXT, none: null, deep: [[1.5, HUGE], {}] });
+  await db.execute(
+    sql`insert into users (id, username, role) values ('usr_1', ${ODD_TEXT.toLowerCase()}, 'admin')`,
+  );
+  await db.execute(sql`
+    insert into api_keys (id, name, key_hash, last_four, owner_id, tool_scope, ip_allow, token_limit, change_seq)
+    values ('key_1', ${ODD_TEXT}, 'hash', 'abcd', 'usr_1', ${json}::jsonb, array[${ODD_TEXT}, '', 'NULL'], ${HUGE}::bigint, 1),
+      ('key_2', '', 'other hash', 'abcd', 'usr_1', 'null'::jsonb, '{}', null, 2)`);
+  await db.execute(
+    sql`insert into bi_keys (id, name, key_hash, last_four, owner_id) values ('bik_1', 'one', 'h', 'abcd', 'usr_1')`,
+  );
+  await db.execute(
+    sql`insert into sessions (id, token_hash, user_id, expires_at) values ('sid_1', 't', 'usr_1', 'infinity')`,
+  );
+  await db.execute(sql`insert into change_counters values ('api_keys', 12)`);
+  await db.execute(sql`
+    insert into audit_log (via, action, target_kind, details)
+    select 'service', 'user.create', 'user', ${json}::jsonb from generate_series(1, 3)`);
+  // A number that was given and never used.
+  await db.execute(sql`select nextval('audit_log_id_seq')`);
+  await db.execute(
+    sql`insert into outbox_events (id, sink, kind, body) values ('evt_1', 'alert_webhook', 'k', ${json}::jsonb)`,
+  );
+  await db.execute(
+    sql`insert into usage_hours values ('2026-11-01 10:00:00.123456+00', 'key_1', 'm', 'chat', ${HUGE}::bigint, 0, 0, 0, 0, 0)`,
+  );
+  await db.execute(
+    sql`insert into usage_months values ('key_1', '2026-11-01', 4, ${HUGE}::bigint)`,
+  );
+}
+
+async function partitionSizes(db: Db): Promise<readonly object[]> {
+  const rows = await db.execute(sql`
+    select tableoid::regclass::text as partition, count(*)::int as rows from usage_records group by 1 order by 1`);
+  return [...rows];
+}
+
+function journalOf({ DATA_DIR = "" }: Environment): readonly string[] {
+  return readdirSync(join(DATA_DIR, "journal"), { recursive: true, encoding: "utf8" }).sort();
+}
+
+describe.each(storeKinds)("a backup of the %s database", (from) => {
+  test.each(storeKinds)("brings everything back into the %s one", async (to) => {
+    const source = await stage.newPlace(from);
+    await makeInstallation(source, 5_000);
+    await withDatabase(source, fill);
+    leaveJournal(source);
+    leaveJournal(source, LONG_JOURNAL);
+    const folder = source["DATA_DIR"] ?? "";
+    writeFileSync(join(folder, "license.lic"), "a license");
+    writeFileSync(join(folder, "seen-time"), "a time");
+    const file = await backUp(source, stage.newFile());
+
+    const target = await stage.newPlace(to);
+    await restore(target, file);
+    expect(await readTables(target)).toEqual(await readTables(source));
+    const sizes = await withDatabase(target, partitionSizes);
+    expect(sizes).toEqual(await withDatabase(source, partitionSizes));
+    expect(sizes).toContainEqual({ partition: "usage_records_20261102", rows: 1_440 });
+
+    const restored = target["DATA_DIR"] ?? "";
+    for (const name of ["secret", "license.lic", "seen-time"]) {
+      expect(readFileSync(join(restored, name), "utf8")).toBe(
+        readFileSync(join(folder, name), "utf8"),
+      );
+      expect(statSync(join(restored, name)).mode & 0o777).toBe(0o600);
+    }
+    expect(journalOf(target)).toEqual(journalOf(source));
+    const name = `journal/${LONG_JOURNAL}.2.170.damaged`;
+    expect(readFileSync(join(restored, name))).toEqual(readFileSync(join(folder, name)));
+    expect(existsSync(join(restored, "restore.unfinished"))).toBe(false);
+  });
+
+  test("leaves references, sequences and the audit log's guard as strict as they were", async () => {
+    const source = await stage.newPlace(from);
+    await makeInstallation(source);
+    await withDatabase(source, fill);
+    const target = await stage.newPlace(from);
+    await restore(target, await backUp(source, stage.newFile()));
+    await withDatabase(target, async (db) => {
+      const added = await db.execute<{ id: string }>(
+        sql`insert into audit_log (via, action, target_kind) values ('service', 'a', 'b') returning id`,
+      );
+      // Three rows, and the number that was given and never used.
+      expect(Number(added[0]?.id)).toBe(5);
+      await expect(db.execute(sql`delete from audit_log`)).rejects.toThrow();
+      await expect(
+        db.execute(
+          sql`insert into sessions (id, token_hash, user_id, expires_at) values ('s', 't2', 'nobody', now())`,
+        ),
+      ).rejects.toThrow();
+      await db.execute(sql`delete from users`);
+      expect(await db.execute(sql`select from api_keys`)).toHaveLength(0);
+    });
+  });
+});
+
+test("APP_SECRET is told of and never part of a backup, and a restore wants the same one", async () => {
+  const APP_SECRET = "the secret of this installation";
+  const source = await stage.newPlace("embedded", { APP_SECRET });
+  await makeInstallation(source);
+  const file = await backUp(source, stage.newFile());
+  const target = await stage.newPlace("embedded");
+  await expect(restore(target, file)).rejects.toThrow(/Set APP_SECRET to the same value/);
+  const other = { ...target, APP_SECRET: "the secret of another installation" };
+  await expect(restore(other, file)).rejects.toThrow(/APP_SECRET is not the secret of the backup/);
+  expect(existsSync(target["DATA_DIR"] ?? "")).toBe(false);
+  await restore({ ...target, APP_SECRET }, file);
+  expect(existsSync(join(target["DATA_DIR"] ?? "", "secret"))).toBe(false);
+  await expect(backUp(source, file)).rejects.toThrow(/overwrites nothing/);
+  await expect(
+    backUp({ ...source, APP_SECRET: "a wrong one, long enough" }, stage.newFile()),
+  ).rejects.toThrow(/not the one that this database was set up with/);
+});
+
+test("a restore overwrites neither a folder nor a database that holds anything", async () => {
+  const source = await stage.newPlace("embedded");
+  await makeInstallation(source);
+  const file = await backUp(source, stage.newFile());
+  await expect(restore(source, file)).rejects.toThrow(/is not empty \(database/);
+
+  const withJournal = await stage.newPlace("embedded", { JOURNAL_DIR: stage.newFile() });
+  leaveJournal(withJournal);
+  await expect(restore(withJournal, file)).rejects.toThrow(/another folder by JOURNAL_DIR/);
+
+  if (!storeKinds.includes("postgres")) return;
+  const occupied = await stage.newPlace("postgres");
+  await withDatabase(occupied, (db) => db.execute(sql`create table mine (id int)`));
+  await expect(restore(occupied, file)).rejects.toThrow(/database is not empty \(mine\)/);
+  // It has changed nothing: with another database the same folder is as good as new.
+  const { DATABASE_URL = "" } = await stage.newPlace("postgres");
+  await restore({ ...occupied, DATABASE_URL }, file);
+});
+
+test("the folder of backups and a license that was placed are no obstacle", async () => {
+  const source = await stage.newPlace("embedded");
+  await makeInstallation(source);
+  const target = await stage.newPlace("embedded");
+  const folder = target["DATA_DIR"] ?? "";
+  mkdirSync(folder);
+  writeFileSync(join(folder, "license.lic"), "placed by the operator");
+  const file = await backUp(source, join(folder, "backups", "one.tar.gz"));
+  await restore(target, file);
+  expect(readFileSync(join(folder, "license.lic"), "utf8")).toBe("placed by the operator");
+});
+
+test("a database on which no gateway has started is not backed up", async () => {
+  const empty = await stage.newPlace("embedded", { APP_SECRET: "the secret of this installation" });
+  await expect(backUp(empty, stage.newFile())).rejects.toThrow(/nothing to back up/);
+});
+
+test("what a killed process had put aside for a backup is gone with the next start", async () => {
+  const place = await stage.newPlace("embedded");
+  await makeInstallation(place);
+  const aside = join(place["DATA_DIR"] ?? "", "database", "base", "pgsql_tmp");
+  mkdirSync(aside, { recursive: true });
+  writeFileSync(join(aside, "pgsql_tmp42.7"), "rows");
+  await withDatabase(place, (db) => db.execute(sql`select 1`));
+  expect(existsSync(join(aside, "pgsql_tmp42.7"))).toBe(false);
+});

@@ -1,0 +1,194 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ArchiveWriter } from "../../src/operations/backup/archive-writer.ts";
+import type { Manifest } from "../../src/operations/backup/backup-format.ts";
+import { checkBackup } from "../../src/operations/backup/check-backup.ts";
+import { compress } from "../../src/operations/backup/compress.ts";
+import { readArchive } from "../../src/operations/backup/read-archive.ts";
+import {
+  backUp,
+  createBackupStage,
+  leaveJournal,
+  makeInstallation,
+  restore,
+} from "../support/backup-stage.ts";
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+const LONG = `${"a-long-name-".repeat(10)}0123456789.journal`;
+const FLIPS = 60;
+
+const stage = createBackupStage();
+const folder = mkdtempSync(join(tmpdir(), "backup-format-"));
+let file: string;
+let sound: Buffer;
+
+beforeAll(async () => {
+  const source = await stage.newPlace("embedded");
+  await makeInstallation(source, 3_000);
+  leaveJournal(source);
+  leaveJournal(source, LONG);
+  file = await backUp(source, stage.newFile());
+  sound = readFileSync(file);
+});
+afterAll(async () => {
+  await stage.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The refusal of a file with these bytes, by a restore that changes nothing. */
+async function refusal(bytes: Uint8Array): Promise<string> {
+  const damaged = join(folder, "damaged");
+  writeFileSync(damaged, bytes);
+  const target = await stage.newPlace("embedded");
+  const answer = await restore(target, damaged).then(
+    () => "restored",
+    (thrown: Error) => (thrown.name === "BackupError" ? thrown.message : String(thrown.stack)),
+  );
+  expect(existsSync(target["DATA_DIR"] ?? "")).toBe(false);
+  return answer;
+}
+
+type Entries = Map<string, Buffer>;
+
+/** The backup with other entries, as sound as a backup can be made of them. */
+async function rewritten(change: (entries: Entries) => void): Promise<Buffer> {
+  const entries: Entries = new Map();
+  for await (const { path, content } of readArchive(file)) {
+    const parts: Buffer[] = [];
+    for await (const part of content) parts.push(part);
+    entries.set(path, Buffer.concat(parts));
+  }
+  change(entries);
+  const archive = new ArchiveWriter(0);
+  const write = async function* () {
+    for (const [path, bytes] of entries) {
+      const isManifest = path === "manifest.json";
+      const told = isManifest ? withSums(bytes, archive) : bytes;
+      yield* archive.add(path, told);
+    }
+    yield archive.end();
+  };
+  const compressed: Buffer[] = [];
+  for await (const chunk of compress(write())) compressed.push(chunk);
+  return Buffer.concat(compressed);
+}
+
+function withSums(manifest: Buffer, { sums }: ArchiveWriter): Buffer {
+  const content = JSON.parse(manifest.toString()) as Manifest;
+  return Buffer.from(JSON.stringify({ ...content, entries: sums }));
+}
+
+function changeJson(entries: Entries, path: string, change: (value: never) => object): void {
+  const value = JSON.parse(entries.get(path)?.toString() ?? "") as never;
+  entries.set(path, Buffer.from(JSON.stringify(change(value))));
+}
+
+test("a backup is for its owner alone, and any tar shows what is in it", () => {
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const listed = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).split("\n");
+  expect(listed[0]).toBe("format.json");
+  expect(listed.at(-2)).toBe("manifest.json");
+  expect(listed).toContain(`journal/${LONG}/00000001.segment`);
+  expect(listed).toContain("tables/usage_records/000001.jsonl");
+  const manifest = execFileSync("tar", ["-xOzf", file, "manifest.json"], { encoding: "utf8" });
+  expect(JSON.parse(manifest)).toMatchObject({
+    productVersion: "1.2.3",
+    database: { kind: "embedded" },
+    secret: { keptIn: "file" },
+    tables: expect.arrayContaining([
+      expect.objectContaining({ name: "usage_records", rows: 3_000 }),
+    ]),
+  });
+});
+
+test("what is put together again as it was is taken", async () => {
+  writeFileSync(join(folder, "same"), await rewritten(() => undefined));
+  const { tables } = await checkBackup({ file: join(folder, "same") });
+  expect(tables.find(({ name }) => name === "usage_records")?.rows).toBe(3_000);
+});
+
+describe("a restore refuses, and changes nothing, for", () => {
+  test("a file that ends early, wherever", async () => {
+    const lengths = [0, 1, 9, 10, 100, sound.length >> 1, sound.length - 9, sound.length - 1];
+    for (const length of lengths) {
+      expect(await refusal(sound.subarray(0, length))).toMatch(/damaged/);
+    }
+  });
+
+  test("a byte that was flipped, wherever", async () => {
+    const damaged = join(folder, "flipped");
+    for (let flip = 0; flip < FLIPS; flip += 1) {
+      // The first ten bytes hold a time and a system's name, which say nothing.
+      const at = 10 + Math.floor(((sound.length - 11) * flip) / (FLIPS - 1));
+      const bytes = Buffer.from(sound);
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (flip % 8)), at);
+      writeFileSync(damaged, bytes);
+      await expect(checkBackup({ file: damaged }), `byte ${at}`).rejects.toThrow(/damaged/);
+    }
+  });
+
+  test.each([
+    ["text", Buffer.from("not a backup at all")],
+    ["another compressed file", gzipSync("not a backup at all".repeat(200))],
+    ["an empty archive", gzipSync(Buffer.alloc(1_024))],
+  ])("%s", async (_, bytes) => {
+    expect(await refusal(bytes)).toMatch(/no backup of the gateway|its end is missing/);
+  });
+
+  test("another tar archive", async () => {
+    execFileSync("tar", ["-czf", join(folder, "other.tar.gz"), "package.json"]);
+    const refused = await refusal(readFileSync(join(folder, "other.tar.gz")));
+    expect(refused).toMatch(/no backup of the gateway/);
+  });
+
+  test("a later format, a later schema, and tables or files that it does not know", async () => {
+    const later = await rewritten((entries) =>
+      changeJson(entries, "format.json", (format: object) => ({ ...format, version: 2 })),
+    );
+    expect(await refusal(later)).toMatch(/format 2.*up to 1.*newer one/);
+    const schema = await rewritten((entries) =>
+      changeJson(entries, "manifest.json", (manifest: Manifest) => ({
+        ...manifest,
+        productVersion: "9.0.0",
+        database: { ...manifest.database, migration: manifest.database.migration + 1 },
+      })),
+    );
+    expect(await refusal(schema)).toMatch(/release 9\.0\.0.*does not know/);
+    const foreign = await rewritten((entries) => {
+      const manifest = entries.get("manifest.json") ?? Buffer.alloc(0);
+      entries.delete("manifest.json");
+      entries.set("journal/../../etc/passwd", Buffer.from("x"));
+      entries.set("manifest.json", manifest);
+    });
+    expect(await refusal(foreign)).toMatch(/does not know/);
+  });
+
+  test("a statement where a partition's bounds should stand", async () => {
+    const bound = "DEFAULT; drop table users; --";
+    const evil = await rewritten((entries) =>
+      changeJson(entries, "manifest.json", (manifest: Manifest) => ({
+        ...manifest,
+        partitions: [{ table: "usage_records", name: "p", bound }],
+      })),
+    );
+    expect(await refusal(evil)).toMatch(/manifest cannot be read/);
+  });
+
+  test("an entry or a row that is missing", async () => {
+    const without = await rewritten((entries) =>
+      entries.delete("tables/usage_records/000001.jsonl"),
+    );
+    expect(await refusal(without)).toMatch(/rows are missing/);
+    const shorter = await rewritten((entries) => {
+      const rows = entries.get("tables/usage_records/000001.jsonl")?.toString() ?? "";
+      const cut = Buffer.from(rows.slice(rows.indexOf("\n") + 1));
+      entries.set("tables/usage_records/000001.jsonl", cut);
+    });
+    expect(await refusal(shorter)).toMatch(/rows are missing/);
+  });
+});

@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
+import { readScrape } from "../../support/scrape-metrics.ts";
+import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+
+/** Section 4.6 of the specification, with the values of labels that are certain to exist. */
+const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"];
+const SPECIFIED: Readonly<Record<string, readonly [string, readonly string[]] | null>> = {
+  svc_gateway_requests_24h: ["channel", CHANNELS],
+  svc_gateway_errors_24h: ["channel", CHANNELS],
+  svc_gateway_rate_limited_24h: ["channel", CHANNELS],
+  svc_gateway_input_tokens_24h: ["channel", CHANNELS],
+  svc_gateway_output_tokens_24h: ["channel", CHANNELS],
+  svc_gateway_latency_ms_24h: ["quantile", ["0.5", "0.95", "0.99"]],
+  svc_llm_backend_up: null,
+  svc_api_keys: ["state", ["active", "inactive"]],
+  svc_connections: ["kind", ["postgres", "mysql", "mssql", "sqlite"]],
+  svc_mcp_servers: ["status", ["connected", "disabled", "error"]],
+  svc_pipeline_runs_24h: ["status", ["queued", "running", "completed", "failed", "stopped"]],
+  svc_pipeline_queue_oldest_age_seconds: null,
+  svc_pipeline_runs_stale_running: null,
+  svc_event_outbox_pending: null,
+  svc_event_outbox_oldest_age_seconds: null,
+  svc_event_outbox_dead: null,
+  svc_scheduler_up: null,
+};
+/** What is not 0 in a gateway that nobody has called and whose engine is away. */
+const NOT_ZERO: Readonly<Record<string, number>> = {
+  'svc_api_keys{state="active"}': 1,
+  svc_scheduler_up: 1,
+};
+
+/** A histogram's buckets have one label more; a summary's sums have none. */
+function labelsOf(
+  type: string,
+  suffix: string | undefined,
+  labels: readonly string[],
+): readonly string[] {
+  if (suffix === "_bucket") return [...labels, "le"];
+  return type === "summary" && suffix ? [] : labels;
+}
+
+let dataDir: string;
+let gateway: TestGateway;
+let text: string;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "metric-table-"));
+  gateway = await startGateway({
+    DATA_DIR: dataDir,
+    METRICS_ENABLED: "1",
+    LLM_BACKEND: "vllm",
+    LLM_BASE_URL: "http://127.0.0.1:1",
+  });
+  text = await (await fetch(`${gateway.url}/metrics`)).text();
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** What `# TYPE` says of each metric that is shown. */
+const shownTypes = () =>
+  new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]));
+
+describe("every metric", () => {
+  it("of the specification is there from the first scrape, with every label, and 0", () => {
+    const scrape = readScrape(text);
+    for (const [name, labelled] of Object.entries(SPECIFIED)) {
+      const lines =
+        labelled === null
+          ? [name]
+          : labelled[1].map((value) => `${name}{${labelled[0]}="${value}"}`);
+      for (const line of lines)
+        expect([line, scrape.get(line)]).toEqual([line, NOT_ZERO[line] ?? 0]);
+      expect(METRICS.find((metric) => metric.name === name)?.labels).toEqual(
+        labelled === null ? [] : [labelled[0]],
+      );
+    }
+    expect(scrape.get("svc_gateway_latency_ms_24h_sum")).toBe(0);
+    expect(scrape.get("svc_gateway_latency_ms_24h_count")).toBe(0);
+  });
+
+  it("of the table is shown once, with its type and its help", () => {
+    const types = shownTypes();
+    expect([...types.keys()]).toEqual(METRICS.map(({ name }) => name));
+    for (const { name, type, help } of METRICS) {
+      expect(types.get(name)).toBe(type);
+      expect(text).toContain(`# HELP ${name} ${help}\n`);
+    }
+  });
+
+  it("has a name of its own that says what it is", () => {
+    expect(new Set(METRICS.map(({ name }) => name)).size).toBe(METRICS.length);
+    for (const { name, type, help } of METRICS) {
+      expect(name).toMatch(/^svc_[a-z0-9]+(_[a-z0-9]+)*$/);
+      expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
+      expect(help).toMatch(/^[A-Z0-9].*\.$/);
+    }
+  });
+
+  it("has in each line just the labels that its entry names", () => {
+    for (const { name, type, labels } of METRICS) {
+      const [, block = ""] = text.split(`# TYPE ${name} ${type}\n`);
+      const [lines = ""] = block.split("# HELP");
+      for (const line of lines.trimEnd().split("\n")) {
+        const [, suffix, pairs = ""] = /^([a-z_0-9]+)(?:\{(.*)\})? /.exec(line) ?? [];
+        const found = [...pairs.matchAll(/([a-z_]+)="[^"]*"/g)].map(([, label]) => label);
+        expect([line, found]).toEqual([line, labelsOf(type, suffix?.slice(name.length), labels)]);
+      }
+    }
+  });
+
+  it("takes no more than some hundred lines together", () => {
+    expect(readScrape(text).size).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chatBody } from "../../support/call-gateway.ts";
+import { issueKey } from "../../support/issue-key.ts";
+import { scrapeMetrics, sumOf } from "../../support/scrape-metrics.ts";
+import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+
+const MANY_MODELS = 10_000;
+const MANY_KEYS = 1_000;
+/** The database makes one key after the other. */
+const AT_ONCE = { keys: 4, calls: 40 };
+
+describe("O03: whatever clients send", () => {
+  let engine: TestSimulator;
+  let server: TestGateway;
+  beforeAll(async () => {
+    engine = await startSimulator({ engine: "vllm" });
+    server = await startGateway({
+      METRICS_ENABLED: "1",
+      LLM_BACKEND: "vllm",
+      LLM_BASE_URL: engine.url,
+    });
+  });
+  afterAll(async () => {
+    await server?.stop();
+    await engine?.stop();
+  });
+
+  it("10,000 names of models and 1,000 keys make no further line, and show in none", async () => {
+    const before = await scrapeMetrics(server);
+    const keys = await inTurns(
+      MANY_KEYS,
+      AT_ONCE.keys,
+      async () => (await issueKey(server, {})).key,
+    );
+    const statuses = await inTurns(MANY_MODELS, AT_ONCE.calls, async (index) => {
+      const response = await fetch(`${server.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${keys[index % keys.length]}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify(chatBody(`model-${index}`, { max_tokens: 1 })),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    });
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    // Unknown paths and methods are names of clients, too.
+    await inTurns(200, AT_ONCE.calls, async (index) => {
+      const path = index % 2 === 0 ? `/v1/path-${index}` : `/path-${index}`;
+      await (await fetch(server.url + path)).arrayBuffer();
+    });
+    const after = await scrapeMetrics(server);
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    expect(sumOf(after, "svc_gateway_calls_total")).toBe(MANY_MODELS);
+    expect(after.get('svc_api_keys{state="active"}')).toBe(MANY_KEYS + 1);
+    expect(after.get('svc_http_requests_total{kind="v1",status_class="4xx"}')).toBe(100);
+    expect(after.get('svc_http_requests_total{kind="other",status_class="4xx"}')).toBe(100);
+    expect([...after.keys()].join()).not.toMatch(/model-|path-|key_|sk-/);
+  }, 300_000);
+});
+
+/** Does so many, some of them at once. */
+async function inTurns<Result>(
+  times: number,
+  atOnce: number,
+  work: (index: number) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async () => {
+    while (next < times) {
+      const index = next++;
+      results[index] = await work(index);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return results;
+}

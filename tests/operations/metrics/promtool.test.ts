@@ -1,0 +1,151 @@
+import { execFile, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
+import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+
+const RULES = "docs/prometheus-alerts.yml";
+const RULES_TEST = "tests/operations/metrics/alert-rules.yml";
+const DASHBOARD = "docs/grafana-dashboard.json";
+/** The specification's name: its unit is none that Prometheus would have. */
+const KNOWN_FINDING =
+  "svc_gateway_latency_ms_24h metric names should not contain abbreviated units";
+
+const promtool = await promisify(execFile)("promtool", ["--version"]).then(
+  () => true,
+  () => false,
+);
+if (!promtool) process.stderr.write("promtool is not on PATH: its checks are left out\n");
+
+interface Finding {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** Runs promtool with a text as its input. */
+function run(args: readonly string[], input = ""): Promise<Finding> {
+  return new Promise((resolve, reject) => {
+    const child = spawn("promtool", args);
+    let said = "";
+    child.stdout.on("data", (chunk) => (said += chunk));
+    child.stderr.on("data", (chunk) => (said += chunk));
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, said: said.trim() }));
+    child.stdin.end(input);
+  });
+}
+
+/** What promtool says of all the text. */
+const lint = (text: string) => run(["check", "metrics"], text);
+
+describe.runIf(promtool)("promtool", () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startGateway({
+      METRICS_ENABLED: "1",
+      LLM_BACKEND: "vllm",
+      LLM_BASE_URL: "http://127.0.0.1:1",
+      // Every kind of backend has its lines.
+      OPENAI_API_KEY: "no-key-of-anybody",
+      OPENAI_MODELS: "gpt-5",
+      EMBEDDING_BASE_URL: "http://127.0.0.1:1",
+      SPEECH_BASE_URL: "http://127.0.0.1:1",
+    });
+  });
+  afterAll(() => gateway?.stop());
+
+  it("finds nothing in the metrics but the name that the specification gives", async () => {
+    const text = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(text).toContain('svc_upstream_up{backend="openai"} 1');
+    expect(text).toContain('svc_upstream_up{backend="embeddings"} 1');
+    expect(text).toContain('svc_upstream_up{backend="speech"} 1');
+    expect(await lint(text)).toEqual({ code: 3, said: KNOWN_FINDING });
+    expect(
+      await lint(text.replaceAll("svc_gateway_latency_ms_24h", "svc_gateway_latency_24h")),
+    ).toEqual({
+      code: 0,
+      said: "",
+    });
+  });
+
+  it("finds what is wrong, where something is", async () => {
+    const { code, said } = await lint("# TYPE svc_tries counter\nsvc_tries 1\n");
+    expect(code).toBe(3);
+    expect(said).toContain('counter metrics should have "_total" suffix');
+  });
+
+  it("takes the alert rules", async () => {
+    const { code, said } = await run(["check", "rules", RULES]);
+    expect(said).toMatch(/SUCCESS: \d+ rules found/);
+    expect(code).toBe(0);
+  });
+
+  it("sees them warn of jobs that fail once an hour", async () => {
+    const { code, said } = await run(["test", "rules", RULES_TEST]);
+    expect([code, said]).toEqual([0, expect.stringContaining("SUCCESS")]);
+  });
+});
+
+/** All names under which a metric of the table has lines. */
+const served = new Set(
+  METRICS.flatMap(({ name, type }) => {
+    if (type === "histogram") return [`${name}_bucket`, `${name}_sum`, `${name}_count`];
+    return type === "summary" ? [name, `${name}_sum`, `${name}_count`] : [name];
+  }),
+);
+const named = (text: string) => [...new Set(text.match(/\bsvc_[a-z0-9_]+/g) ?? [])];
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly datasource?: { readonly uid: string };
+  readonly targets?: readonly { readonly expr: string; readonly datasource: object }[];
+}
+
+describe("the alert rules", () => {
+  it("name metrics of the table alone, and each has what an operator needs", async () => {
+    const text = await readFile(RULES, "utf8");
+    const rules = text.split(/^ {6}- alert: /m).slice(1);
+    expect(rules.length).toBeGreaterThan(10);
+    expect(named(text).filter((name) => !served.has(name))).toEqual([]);
+    for (const rule of rules) {
+      expect(named(rule).length, rule).toBeGreaterThan(0);
+      expect(rule).toMatch(/^ {10}severity: (critical|warning)$/m);
+      expect(rule).toMatch(/^ {10}summary: "[A-Z{].*\."$/m);
+      expect(rule).toMatch(/^ {10}description: "[A-Z].*\."$/m);
+    }
+  });
+});
+
+describe("the dashboard", () => {
+  it("names metrics of the table alone, over a data source that is chosen", async () => {
+    const text = await readFile(DASHBOARD, "utf8");
+    const dashboard = JSON.parse(text) as {
+      readonly id?: number;
+      readonly panels: readonly Panel[];
+      readonly templating: {
+        readonly list: readonly { readonly name: string; readonly type: string }[];
+      };
+    };
+    expect(named(text).filter((name) => !served.has(name))).toEqual([]);
+    expect(dashboard.id).toBeUndefined();
+    expect(dashboard.templating.list).toContainEqual(
+      expect.objectContaining({ name: "datasource", type: "datasource", query: "prometheus" }),
+    );
+    const panels = dashboard.panels.filter(({ type }) => type !== "row");
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    for (const { title, datasource, targets = [] } of panels) {
+      expect(datasource?.uid, title).toMatch(/^\$\{datasource\}$/);
+      expect([title, targets.length > 0]).toEqual([title, true]);
+      for (const { expr } of targets) expect(expr).toContain('instance=~"$instance"');
+    }
+  });
+
+  it("shows every metric", async () => {
+    const shown = new Set(named(await readFile(DASHBOARD, "utf8")));
+    const missing = METRICS.filter(({ name }) => !shown.has(name) && !shown.has(`${name}_bucket`));
+    expect(missing.map(({ name }) => name)).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, describe, expect, vi } from "vitest";
+import { createCaseTable } from "../support/case-table.ts";
+import { freePort } from "../support/free-port.ts";
+import { createMovedClock } from "../support/moved-clock.ts";
+import { type Replicas, startReplicas } from "../support/start-replicas.ts";
+import { startWebhookReceiver } from "../support/webhook-receiver.ts";
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const HOUR_MS = 3_600_000;
+const WAIT = { timeout: 60_000, interval: 20 };
+/** Several looks for alerts of each replica. */
+const QUIET_MS = 8_000;
+const CASE = "6.1";
+
+const table = createCaseTable({ [CASE]: "a look for alerts every second, by each of three" });
+const clock = await createMovedClock();
+const receiver = await startWebhookReceiver();
+afterAll(async () => {
+  await receiver.stop();
+  await clock.remove();
+});
+const replicas = await startReplicas({
+  environment: {
+    ...clock.environment,
+    // Nobody listens.
+    LLM_BASE_URL: `http://127.0.0.1:${await freePort()}`,
+    ALERT_WEBHOOK_URL: receiver.url,
+    ALERT_CHECK_INTERVAL_SEC: "1",
+  },
+});
+
+describe("alerts of three replicas", () => {
+  if (replicas === undefined)
+    table.leavesOut(CASE, "3 replicas", "left out: no PostgreSQL or no Redis");
+  else oneOfThree(replicas);
+});
+
+function oneOfThree({ gateways, finish }: Replicas): void {
+  afterAll(finish);
+  const { posts } = receiver;
+  /** Over all three; a line about a delivery names its event. */
+  const warnings = () =>
+    gateways
+      .flatMap((gateway) => gateway.output().split("\n"))
+      .filter((line) => line.includes('"level":"warn"') && line.includes('"llm_backend_down"'))
+      .filter((line) => !line.includes('"event":')).length;
+
+  table.shows(CASE, "3 replicas", "one of them sends, in each window", async () => {
+    await vi.waitFor(() => expect(posts()).toHaveLength(1), WAIT);
+    await sleep(QUIET_MS);
+    expect(posts()).toHaveLength(1);
+    expect(warnings()).toBe(1);
+    await clock.moveTo(HOUR_MS + QUIET_MS);
+    await vi.waitFor(() => expect(posts()).toHaveLength(2), WAIT);
+    await sleep(QUIET_MS);
+    expect(posts()).toHaveLength(2);
+    expect(warnings()).toBe(2);
+    expect(new Set(posts().map(({ id }) => id)).size).toBe(2);
+  });
+}

@@ -1,0 +1,58 @@
+import { expect } from "vitest";
+import type { CaseTable } from "../support/case-table.ts";
+import { openMeasuredGateway } from "../support/measured-gateway.ts";
+import { holdSlowReaders, startOfferingEngine } from "../support/slow-readers.ts";
+import { startPassThrough } from "../support/start-pass-through.ts";
+
+const LOAD = { readers: 200, healthy: 100 } as const;
+const OFFERED_MB = 64;
+const SLOW_CLIENT_MS = 60_000;
+const HELD_MAX_MB = 1;
+/**
+ * Bun's own client takes two to three megabytes for a body that nobody reads on, whoever calls it: the bare proxy's
+ * share is told, not asked for.
+ */
+const GROWTH_PER_READER_MAX_MB = 5;
+/** Below this a first byte is as good as at once, whatever its double. */
+const FIRST_BYTE_FLOOR_MS = 20;
+
+/** S07 in full: beside a bare pass-through on Bun, in the same run. */
+export function showSlowReadersUnderFullLoad({ shows }: CaseTable): void {
+  const sentence = "the memory is bounded, healthy clients do not notice";
+  shows("S07", `chat, ${LOAD.readers} readers, full load`, sentence, async () => {
+    const engine = await startOfferingEngine(OFFERED_MB);
+    const bare = await startPassThrough(engine.url);
+    const measuredBare = bare && (await holdSlowReaders({ target: bare, engine, ...LOAD }));
+    for (const client of measuredBare?.clients ?? []) client.close();
+    await bare?.stop();
+
+    const { gateway, close } = await openMeasuredGateway({
+      LLM_BASE_URL: engine.url,
+      SLOW_CLIENT_TIMEOUT_MS: String(SLOW_CLIENT_MS),
+    });
+    const measured = await holdSlowReaders({ target: gateway, engine, ...LOAD });
+    const share =
+      measuredBare === undefined ? undefined : measured.memoryMb.peak / measuredBare.memoryMb.peak;
+    const figures = {
+      ...measured,
+      clients: undefined,
+      bareMemoryMb: measuredBare?.memoryMb,
+      share,
+    };
+    // biome-ignore lint/suspicious/noConsole: the figures are what is asked for
+    console.info(`S07 full ${JSON.stringify(figures)}`);
+    await expect
+      .poll(async () => (await engine.stats()).open, { timeout: 2 * SLOW_CLIENT_MS })
+      .toBe(0);
+    for (const client of measured.clients) client.close();
+    await close();
+    await engine.stop();
+    expect(measured.isBlocked).toBe(true);
+    expect(measured.open).toBe(LOAD.readers);
+    expect(measured.heldPerStreamMb).toBeLessThanOrEqual(HELD_MAX_MB);
+    const { before, during } = measured.healthyFirstP99Ms;
+    expect(during).toBeLessThan(Math.max(FIRST_BYTE_FLOOR_MS, 2 * before));
+    const growthMb = measured.memoryMb.peak - measured.memoryMb.before;
+    expect(growthMb / LOAD.readers).toBeLessThanOrEqual(GROWTH_PER_READER_MAX_MB);
+  });
+}

@@ -1,0 +1,32 @@
+import { expect } from "vitest";
+import type { CaseTable } from "../support/case-table.ts";
+import { runSoak } from "../support/run-soak.ts";
+
+const MINUTES = 30;
+const LOAD = {
+  seconds: MINUTES * 60,
+  requestsPerSecond: 100,
+  leavesOfTen: 3,
+  warmAfterSeconds: 600,
+  windowSeconds: 300,
+  // Judged with the other figures, once they are told.
+  healthP99Ms: 60_000,
+} as const;
+const HEALTH_P99_MS = 100;
+const SLOPE_MAX_MB_PER_MINUTE = 1;
+const LATENCY_MAX_SHARE = 1.2;
+
+/** O05 in full: half an hour. */
+export function showSoakUnderFullLoad({ shows }: CaseTable): void {
+  const where = `chat, ${MINUTES} minutes at ${LOAD.requestsPerSecond} requests/s, full load`;
+  shows("O05", where, "gets neither larger nor slower, and counts every call", async () => {
+    const report = await runSoak(LOAD);
+    // biome-ignore lint/suspicious/noConsole: the figures are what is asked for
+    console.info(`O05 full ${JSON.stringify(report)}`);
+    expect(report).toMatchObject({ lost: [], wrong: [], leftWrong: [], cut: 0, refused: 0 });
+    expect(report.rows).toBe(report.requests);
+    expect(report.healthP99Ms).toBeLessThan(HEALTH_P99_MS);
+    expect(report.memorySlopeMbPerMinute).toBeLessThan(SLOPE_MAX_MB_PER_MINUTE);
+    expect(report.headP99Ms.last).toBeLessThanOrEqual(LATENCY_MAX_SHARE * report.headP99Ms.first);
+  });
+}

@@ -1,0 +1,15 @@
+import { endOnFaults } from "../../../src/lib/end-on-faults.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { openLogOutput } from "../../../src/lib/log-output.ts";
+
+const output = openLogOutput();
+const log = createLog("info", output);
+endOnFaults(log, output);
+log.info("the line before");
+const fault = new TypeError("nobody catches it");
+if (process.argv[2] === "rejection") void Promise.reject(fault);
+else
+  setTimeout(() => {
+    throw fault;
+  }, 1);
+setInterval(() => undefined, 1_000);

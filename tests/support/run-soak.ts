@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AnswersComparison, compareAnswers } from "./compare-answers.ts";
+import { openMeasuredGateway } from "./measured-gateway.ts";
+import { percentile } from "./percentile.ts";
+import { memoryMb } from "./process-use.ts";
+import { startSimulator } from "./start-simulator.ts";
+import { type SentCall, scriptLongStreams, startSteadyLoad } from "./steady-load.ts";
+import { readUsageRows } from "./stored-usage.ts";
+import { type WatchFigures, watchServer } from "./watch-server.ts";
+
+export interface SoakOptions {
+  readonly seconds: number;
+  readonly requestsPerSecond: number;
+  /** Of ten calls so many are left in the middle. */
+  readonly leavesOfTen: number;
+  /** The memory's slope is taken from here on; what is before is the runtime getting warm. */
+  readonly warmAfterSeconds: number;
+  /** Latency is compared between the first and the last of so many seconds. */
+  readonly windowSeconds: number;
+  readonly healthP99Ms?: number;
+}
+
+export interface SoakReport extends AnswersComparison, WatchFigures {
+  readonly seconds: number;
+  readonly refused: number;
+  readonly headP99Ms: { readonly first: number; readonly last: number };
+  readonly memorySlopeMbPerMinute: number;
+  readonly openAtTheEngine: number;
+}
+
+/** Connections to the engine that are kept for the next calls. */
+const KEPT_CONNECTIONS = 64;
+
+/** Loads a server steadily with clients of which many leave, and watches what it takes. */
+export async function runSoak(options: SoakOptions): Promise<SoakReport> {
+  const { seconds, warmAfterSeconds, windowSeconds } = options;
+  const simulator = await startSimulator({ uniqueUsage: true, tokensPerSecond: 400 });
+  scriptLongStreams(simulator);
+  const { gateway, store, close } = await openMeasuredGateway({ LLM_BASE_URL: simulator.url });
+  const watch = watchServer(gateway, { ...options, keptConnections: KEPT_CONNECTIONS });
+  const beganAt = performance.now();
+  const load = startSteadyLoad({ port: gateway.port, ...options });
+  const memory: Sample[] = [];
+  const samplePauseMs = Math.min(5_000, (seconds * 1_000) / 50);
+  while (performance.now() - beganAt < seconds * 1_000) {
+    await sleep(samplePauseMs);
+    const minutes = (performance.now() - beganAt) / 60_000;
+    if (minutes * 60 >= warmAfterSeconds)
+      memory.push({ minutes, megabytes: memoryMb(gateway.pid) });
+  }
+  const sent = await load.stop();
+  const figures = await watch.finish();
+  await gateway.stop();
+  const comparison = compareAnswers(sent, await readUsageRows(store));
+  const openAtTheEngine = simulator.openSockets();
+  await close();
+  await simulator.stop();
+  const between = (from: number, to: number) =>
+    p99(
+      sent.filter(
+        ({ sentAt }) => sentAt >= beganAt + from * 1_000 && sentAt < beganAt + to * 1_000,
+      ),
+    );
+  return {
+    ...comparison,
+    ...figures,
+    seconds,
+    refused: sent.filter(({ status }) => status !== 200).length,
+    headP99Ms: {
+      first: between(0, windowSeconds),
+      last: between(seconds - windowSeconds, seconds),
+    },
+    memorySlopeMbPerMinute: slope(memory),
+    openAtTheEngine,
+  };
+}
+
+interface Sample {
+  readonly minutes: number;
+  readonly megabytes: number;
+}
+
+function p99(sent: readonly SentCall[]): number {
+  const tookMs = sent.flatMap(({ headMs }) => (headMs === undefined ? [] : [headMs]));
+  return Math.round(percentile(tookMs, 0.99) * 10) / 10;
+}
+
+/** Of the line that fits the samples best. */
+function slope(samples: readonly Sample[]): number {
+  const mean = (values: readonly number[]) =>
+    values.reduce((total, value) => total + value, 0) / values.length;
+  const x = mean(samples.map(({ minutes }) => minutes));
+  const y = mean(samples.map(({ megabytes }) => megabytes));
+  const shared = samples.map(({ minutes, megabytes }) => (minutes - x) * (megabytes - y));
+  const spread = samples.map(({ minutes }) => (minutes - x) ** 2);
+  return Math.round((mean(shared) / mean(spread)) * 100) / 100;
+}
