@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
 import { startPostgresCluster } from "../tests/support/postgres-cluster.ts";
 import type { Address } from "./load-tools.ts";
 import { type MeasuredProcess, startMeasured } from "./measured-process.ts";
@@ -22,7 +23,6 @@ export interface Targets {
 
 const KEY = "sk-benchmark0123456789abcdefghijklmnopqrstuvwxyz";
 const BUN = process.versions["bun"] === undefined ? "bun" : process.execPath;
-const MAX_CONNECTIONS = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65336" };
 const LISTENING = /listening 127\.0\.0\.1:(\d+)/;
 const READY = /"url":"http:\/\/127\.0\.0\.1:(\d+)".*"msg":"ready"/;
 
@@ -45,7 +45,7 @@ export async function startTargets(
       name: "pass-through",
       command: BUN,
       args: ["bench/pass-through.ts"],
-      env: { ...MAX_CONNECTIONS, UPSTREAM: address },
+      env: { ...BUN_SETTINGS, UPSTREAM: address },
       ready: LISTENING,
     },
     logFolder,
@@ -56,7 +56,7 @@ export async function startTargets(
       command: BUN,
       args: ["--no-env-file", "src/main.ts"],
       env: {
-        ...MAX_CONNECTIONS,
+        ...BUN_SETTINGS,
         ...(cluster ? { DATABASE_URL: cluster.url } : {}),
         BOOTSTRAP_API_KEY: KEY,
         DATA_DIR: dataFolder,
