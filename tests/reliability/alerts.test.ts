@@ -170,7 +170,10 @@ describe("alerts of a server", () => {
       await restart("");
       await vi.waitFor(async () => expect(await figure("dead")).toBe(dead + 1), WAIT);
       expect(await figure("pending")).toBe(0);
-      expect(gateway.output()).toContain("ALERT_WEBHOOK_URL is not set");
+      await vi.waitFor(
+        () => expect(gateway.output()).toContain("ALERT_WEBHOOK_URL is not set"),
+        WAIT,
+      );
       // The log goes on.
       await moveTo(clock.now() + 2 * HOUR_MS);
       await vi.waitFor(

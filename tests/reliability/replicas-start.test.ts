@@ -134,7 +134,7 @@ describe.runIf(redis !== undefined)("replicas on one database", () => {
     expect((await callGateway(gateway.port, { body: chatBody("sim-chat") })).status).toBe(200);
     const ready = await callGateway(gateway.port, { method: "GET", path: "/api/ready" });
     expect(ready.json()).toMatchObject({ limits: "unavailable" });
-    expect(gateway.output()).toMatch(/"level":"error".*REDIS_URL/);
+    await expect.poll(() => gateway.output()).toMatch(/"level":"error".*REDIS_URL/);
 
     await other.stop();
     await expect.poll(async () => (await call()).status, { timeout: 60_000 }).toBe(200);

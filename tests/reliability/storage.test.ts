@@ -109,7 +109,7 @@ function fullDisk(severable: SeverableDatabase): void {
         answeredCall(gateway, index % 2 === 0),
       );
       answered.push(...(await Promise.all(batch)));
-      expect(gateway.output()).toContain("the usage journal's disk refuses");
+      await expect.poll(() => gateway.output()).toContain("the usage journal's disk refuses");
       await expectUnhurt(gateway);
 
       await severable.connection.down();
