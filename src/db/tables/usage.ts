@@ -154,7 +154,10 @@ export const limitRefusals = pgTable(
     code: text("code").notNull(),
     refusals: count("refusals").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.hour, table.keyId, table.channel, table.code] })],
+  (table) => [
+    primaryKey({ columns: [table.hour, table.keyId, table.channel, table.code] }),
+    index("limit_refusals_key_id_hour_index").on(table.keyId, table.hour),
+  ],
 );
 
 /** What each key has used in each month: limits are counted from it, so it is never pruned. */
