@@ -7,7 +7,7 @@ export interface Tally {
   readonly observe: (events: readonly ChatEvent[]) => void;
   /** Output tokens so far, by estimate. */
   readonly outputTokensSoFar: () => number;
-  /** The vendor's figures, else ours, marked as estimated. */
+  /** The vendor's figures, as far as it has told them; where one is ours, it is marked as estimated. */
   readonly usage: () => Usage;
   /** The event that ended the stream, when it came. */
   readonly end: () => Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
@@ -21,12 +21,17 @@ const BOUNDLESS: Reserved = { inputTokens: Infinity, outputTokens: Infinity };
  */
 export function createTally(inputTokens: number, reserved: Reserved = BOUNDLESS): Tally {
   let characters = 0;
+  let toldInputTokens: number | undefined;
   let end: Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
 
   return {
     observe(events) {
       for (const event of events) {
         switch (event.type) {
+          case "start":
+            // No prompt has 0 tokens: a server that says so has not counted them yet.
+            toldInputTokens = event.inputTokens || undefined;
+            break;
           case "text-delta":
           case "reasoning-delta":
           case "refusal-delta":
@@ -48,7 +53,7 @@ export function createTally(inputTokens: number, reserved: Reserved = BOUNDLESS)
     usage() {
       if (end?.type === "finish" && end.usage !== undefined) return end.usage;
       return {
-        inputTokens: Math.min(inputTokens, reserved.inputTokens),
+        inputTokens: toldInputTokens ?? Math.min(inputTokens, reserved.inputTokens),
         outputTokens: Math.min(estimateTokens(characters), reserved.outputTokens),
         estimated: true,
       };

@@ -83,6 +83,25 @@ describe("the meter", () => {
     expect(records[0]).toMatchObject({ inputTokens: 7, outputTokens: 2, estimated: true });
   });
 
+  it("keeps the vendor's own count of the prompt when the client leaves before the end", async () => {
+    for (const [told, inputTokens] of [
+      [5_000, 5_000],
+      [0, 7],
+      [undefined, 7],
+    ] as const) {
+      const { metered, records, settled } = call();
+      const reserved = { inputTokens: 100, outputTokens: 100 };
+      const events = meter(source([{ type: "start", inputTokens: told }, delta("1234")]), {
+        ...metered,
+        reserved,
+      })[Symbol.asyncIterator]();
+      await events.next();
+      await events.return?.();
+      expect(records).toMatchObject([{ outcome: "aborted", inputTokens, outputTokens: 1 }]);
+      expect(settled).toEqual([inputTokens + 1]);
+    }
+  });
+
   it("records an error in the stream with the tokens so far and the status the client saw", async () => {
     const { metered, records } = call();
     const error = new ServiceError("upstream_error", "gone");
