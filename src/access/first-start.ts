@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import type { Settings } from "../config/settings.ts";
 import { ADVISORY_LOCK } from "../db/advisory-lock.ts";
 import { type Db, withTransaction } from "../db/context.ts";
@@ -75,13 +75,13 @@ async function grantPassthrough(
     .where(and(eq(apiKeys.keyHash, hashApiKey(text)), eq(apiKeys.passthrough, false)));
 }
 
-/** The id of the first administrator. Made when there is none at all. */
+/** The id of the first administrator, of those whose keys work if there are any. Made when there is none at all. */
 async function findOrCreateAdmin(transaction: Db): Promise<string> {
   const [present] = await transaction
     .select({ id: users.id })
     .from(users)
     .where(eq(users.role, "admin"))
-    .orderBy(users.createdAt)
+    .orderBy(desc(eq(users.state, "active")), users.createdAt)
     .limit(1);
   if (present !== undefined) return present.id;
   const id = `usr_${randomBase62(22)}`;

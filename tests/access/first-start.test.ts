@@ -140,6 +140,19 @@ describe("the first start", () => {
     ]);
   });
 
+  it("gives it to an administrator who is not disabled, and to the oldest when all are", async () => {
+    await start({ ADMIN_PASSWORD });
+    const [oldest] = await database.db.update(users).set({ state: "disabled" }).returning();
+    await start({ BOOTSTRAP_API_KEY: `${BOOTSTRAP_API_KEY}-1` });
+    const createdAt = new Date(Date.now() + 60_000);
+    const later = { id: "usr_later", username: "later", role: "admin", createdAt } as const;
+    await database.db.insert(users).values(later);
+    await start({ BOOTSTRAP_API_KEY: `${BOOTSTRAP_API_KEY}-2` });
+    const owners = new Map((await keys()).map(({ keyHash, ownerId }) => [keyHash, ownerId]));
+    expect(owners.get(hashApiKey(`${BOOTSTRAP_API_KEY}-1`))).toBe(oldest?.id);
+    expect(owners.get(hashApiKey(`${BOOTSTRAP_API_KEY}-2`))).toBe(later.id);
+  });
+
   it("gives the key of BOOTSTRAP_API_KEY passthrough when asked, and never takes it back", async () => {
     await start({ BOOTSTRAP_API_KEY });
     const [plain] = await keys();
