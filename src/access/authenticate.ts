@@ -45,9 +45,8 @@ export type Authenticate = <Level extends AccessLevel>(
 /** The console's cookie. */
 export const SESSION_COOKIE = "gateway_session";
 
-/** Longer ones are refused unread. */
-const CREDENTIAL_MAX_LENGTH = 512;
-const KEY = /^sk-[\x21-\x7e]{17,}$/;
+/** 20 to 512 characters, as settings take them; what is longer is not looked up. */
+const KEY = /^sk-[\x21-\x7e]{17,509}$/;
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const SESSION = /^ses_[A-Za-z0-9]{43}$/;
 const BI_KEY = /^(?:bearer +)?bk-/i;
@@ -77,17 +76,14 @@ export function createAuthenticate(sources: AuthenticationSources): Authenticate
 }
 
 function bearer(headers: Headers): string | undefined {
-  const value = headers.get("authorization");
-  if (value === null || value.length > CREDENTIAL_MAX_LENGTH) return undefined;
-  const text = BEARER.exec(value)?.[1];
+  const text = BEARER.exec(headers.get("authorization") ?? "")?.[1];
   // The scheme may be written in any case, the prefix may not.
   return text !== undefined && (KEY.test(text) || SESSION.test(text)) ? text : undefined;
 }
 
 function plainKey(headers: Headers): string | undefined {
   const value = headers.get("x-api-key");
-  if (value === null || value.length > CREDENTIAL_MAX_LENGTH) return undefined;
-  return KEY.test(value) ? value : undefined;
+  return value !== null && KEY.test(value) ? value : undefined;
 }
 
 function carriesBiKey(headers: Headers): boolean {

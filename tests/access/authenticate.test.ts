@@ -82,6 +82,16 @@ describe("authentication", () => {
     expect(call({ "x-api-key": KEY })).toEqual(caller);
   });
 
+  it("takes a key of up to 512 characters, by whichever header", () => {
+    const text = `sk-${"a".repeat(509)}`;
+    const keys = keysOf({ [text]: toApiKey(row) });
+    expect(call({ authorization: `Bearer ${text}` }, keys).keyId).toBe("key_1");
+    expect(call({ "x-api-key": text }, keys).keyId).toBe("key_1");
+    for (const headers of [{ authorization: `Bearer ${text}a` }, { "x-api-key": `${text}a` }]) {
+      expect(() => call(headers as Record<string, string>, keys)).toThrow(/well-formed/);
+    }
+  });
+
   it("lets Bearer win when both are well formed, and takes x-api-key when Bearer is not", () => {
     const both = { authorization: `Bearer ${KEY}`, "x-api-key": OTHER_KEY };
     expect(call(both).keyId).toBe("key_1");
