@@ -148,7 +148,9 @@ export const settingsSchema = z.object({
   SLOW_CLIENT_TIMEOUT_MS: milliseconds
     .default(30_000)
     .describe("How long a client may stop reading before its stream ends."),
+  // With what main.ts adds to it, a timer has to hold it.
   DRAIN_TIMEOUT_MS: milliseconds
+    .max(86_400_000)
     .default(30_000)
     .describe("How long open streams may go on after SIGTERM."),
   GATEWAY_MAX_BODY_BYTES: positive.default(32 * 1024 * 1024).describe("Largest JSON body."),

@@ -28,6 +28,10 @@ const SETTINGS: Readonly<
     right: ["1", "604800"],
   },
   OUTBOX_BACKOFF_SCALE: { wrong: ["0", "-1", "slow", "10.1"], right: ["0.0001", "10"] },
+  DRAIN_TIMEOUT_MS: {
+    wrong: ["0", "-1", "0.5", "30s", "86400001", "2147483647"],
+    right: ["1", "86400000"],
+  },
   USAGE_RETENTION_DAYS: { wrong: ["0", "-1", "1.5", "a year", "731"], right: ["1", "730"] },
   METRICS_ENABLED: { wrong: ["yes", "on", "2"], right: ["1", "0", "true", "false"] },
   METRICS_TOKEN: { wrong: ["too short"], right: ["sixteen letters."] },
