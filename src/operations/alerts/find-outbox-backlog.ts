@@ -16,7 +16,7 @@ export const findOutboxBacklog: AlertRule["find"] = async (facts, settings, now)
   return [
     {
       subject: "outbox",
-      text: `${count === 1 ? "An event is" : `${count} events are`} undelivered for longer than ${limitSeconds} s, the oldest for ${ageSeconds} s. They are tried on; GET /api/events says why they fail.`,
+      text: `${count === 1 ? "An event is" : `${count} events are`} undelivered for longer than ${limitSeconds} s, the oldest for ${ageSeconds} s. They are tried on; GET /api/admin/events says why they fail.`,
       details: {
         undelivered: count,
         oldest_age_seconds: ageSeconds,
