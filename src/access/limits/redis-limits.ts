@@ -102,7 +102,8 @@ class RedisLimits implements GuardedLimits {
   async read(keyId: string, limits: KeyLimits | null, now: number): Promise<LimitReport> {
     if (limits === null) return {};
     const key = this.#keys.of(keyId);
-    await this.#keys.ready(key, limits);
+    // Not by `ready`: who reads brings limits of the own, and calls would take theirs for changed ones.
+    await this.#keys.look(key).catch(() => undefined);
     const { use } = await this.#known(key, () => this.#counters.read(keyId, limits, now));
     return reportOf(limits, use);
   }

@@ -54,10 +54,11 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
   const openReplica = async (
     installation = "of the tests",
     url = redisServer.url,
+    source: Pick<Database, "askOwn"> = database,
   ): Promise<Limits> => {
     const limits = await openRedisLimits({
       url,
-      database,
+      database: source,
       clock,
       log,
       callTimeoutMs: CALL_TIMEOUT_MS,
@@ -243,6 +244,23 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
     expect(await codeOf(one.admit(key.call({ inputTokens: 10, limits: changed })))).toBe(
       "token_limit_exceeded",
     );
+  });
+
+  it("lets a call go on without a word from the database when somebody has read the key's use", async () => {
+    const asked: string[] = [];
+    const counting: Pick<Database, "askOwn"> = {
+      askOwn: (work) => {
+        asked.push("the database");
+        return database.askOwn(work);
+      },
+    };
+    const one = await openReplica("of the tests", redisServer.url, counting);
+    const key = newKey({ requests: 10 });
+    await one.admit(key.call());
+    await one.read(key.keyId, { ...key.limits }, clock.now());
+    asked.length = 0;
+    await one.admit(key.call());
+    expect(asked).toEqual([]);
   });
 
   it("takes what a call held back when its time is over", async () => {
