@@ -21,7 +21,7 @@ export interface ModelCatalog {
   readonly find: (name: string) => Target | undefined;
   /** All models, as they were last heard of; asks the backends first when none is known. */
   readonly list: () => Promise<readonly Model[]>;
-  /** Whether the local engine answers. As of a moment ago; soon, whatever the engine does. Never throws. */
+  /** Whether the local engine answers, as of a moment ago; within two seconds, whatever the engine does. Never throws. */
   readonly reachable: () => Promise<boolean>;
   /** Asks the backends for their models. One round at a time. Never throws. */
   readonly refresh: () => Promise<void>;
@@ -44,8 +44,10 @@ const REFRESH_EVERY_MS = 15_000;
 const REFRESH_TIMEOUT_MS = 30_000;
 const REACHABLE_TTL_MS = 1_000;
 const REACHABLE_TIMEOUT_MS = 2_000;
-/** Who asks for reachability waits this long for a fresh word, then takes the last one. */
+/** Who asks for reachability waits this long for a fresh word, then takes the last one while that is young. */
 const REACHABLE_PATIENCE_MS = 50;
+/** As long as the usual pause of who watches: an engine that is merely slow to answer under load stays reachable. */
+const REACHABLE_YOUNG_MS = 10_000;
 const ASSISTANT_PREFIX = "asst_";
 /** Ollama's tag that may be left out. */
 const DEFAULT_TAG = ":latest";
@@ -165,11 +167,11 @@ function createReachability(backend: Backend, clock: Clock): () => Promise<boole
   };
 
   return () => {
-    if (last !== undefined && Math.abs(clock.now() - last.at) < REACHABLE_TTL_MS) {
-      return Promise.resolve(last.value);
-    }
+    const ageMs = last === undefined ? Number.POSITIVE_INFINITY : Math.abs(clock.now() - last.at);
+    if (last !== undefined && ageMs < REACHABLE_TTL_MS) return Promise.resolve(last.value);
     asking ??= ask();
-    return last === undefined ? asking : orAfter(REACHABLE_PATIENCE_MS, asking, last.value);
+    if (last === undefined || ageMs >= REACHABLE_YOUNG_MS) return asking;
+    return orAfter(REACHABLE_PATIENCE_MS, asking, last.value);
   };
 }
 

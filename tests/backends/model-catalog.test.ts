@@ -252,7 +252,7 @@ describe("Reachability", () => {
     expect(simulator.ledger()).toHaveLength(1);
   });
 
-  it("is told soon even when the engine hangs, and becomes false", async () => {
+  it("is as of a moment ago while the engine hangs, and no longer than for a moment", async () => {
     let nowMs = 0;
     const clock = { now: () => nowMs };
     const { settings } = loadConfig({ LLM_BASE_URL: simulator.url, LLM_BACKEND: "vllm" });
@@ -265,10 +265,11 @@ describe("Reachability", () => {
       latencyMs: 60_000,
       respond: { status: 200 },
     });
-    nowMs += 60_000;
+    nowMs += 9_999;
     const askedAt = performance.now();
     expect(await registry.models.reachable()).toBe(true);
     expect(performance.now() - askedAt).toBeLessThan(1_800);
-    await expect.poll(() => registry.models.reachable(), { timeout: 5_000 }).toBe(false);
+    nowMs += 1;
+    expect(await registry.models.reachable()).toBe(false);
   });
 });
