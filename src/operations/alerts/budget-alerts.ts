@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MonthlyUseObserver } from "../../access/limits/monthly-use-observer.ts";
 import type { Db } from "../../db/context.ts";
-import { DatabaseError, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
@@ -16,6 +16,8 @@ const TRANSACTION_TIMEOUT_MS = 20_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const LAST_WORDS_MS = 1_000;
+/** Classes 22 and 23: another try would end the same way. Anything else, as a lock or a read-only standby, passes. */
+const REFUSED_VALUES = /^2[23]/;
 
 export interface BudgetAlertsOptions {
   readonly db: Db;
@@ -118,7 +120,7 @@ class Alerts {
     this.#work = undefined;
   }
 
-  /** Resolves with false when the database cannot be used now. Never rejects. */
+  /** Resolves with false when it is to be tried again: the database does not take it now. Never rejects. */
   async #raise(waiting: WaitingAlert): Promise<boolean> {
     const { db, log, webhook } = this.#options;
     try {
@@ -135,7 +137,7 @@ class Alerts {
     } catch (thrown) {
       const error = toDatabaseError(thrown);
       const facts = { type: waiting.type, key_id: waiting.use.keyId, cause: error.message };
-      if (!isUnavailable(error)) {
+      if (!isFromDatabase(thrown) || REFUSED_VALUES.test(error.code)) {
         log.error(facts, "a budget alert could not be sent");
         return true;
       }

@@ -229,4 +229,23 @@ describe("an alert and its suppression", () => {
     replica().onMonthUse(keyId, 8_600, LIMIT);
     expect(await alertsOnceThere(1)).toEqual(["key_budget_warning"]);
   });
+
+  test.each([
+    ["a database that is read-only for a while", "25006"],
+    ["a lock that is not to be had", "55P03"],
+    ["a deadlock", "40P01"],
+  ])("wait for %s, and come without another call", async (_, code) => {
+    await database.db.execute(sql`
+      create function refuse() returns trigger language plpgsql as
+        ${sql.raw(`'begin raise exception ''not now'' using errcode = ''${code}''; end'`)}`);
+    await database.db.execute(
+      sql`create trigger refuse before insert on outbox_events execute function refuse()`,
+    );
+    replica().onMonthUse(keyId, 8_500, LIMIT);
+    await vi.waitFor(() => expect(lines.join("")).toContain("wait for the database"), WAIT);
+    expect(await database.db.select().from(alertSuppressions)).toEqual([]);
+    await database.db.execute(sql`drop trigger refuse on outbox_events`);
+    await database.db.execute(sql`drop function refuse()`);
+    expect(await alertsOnceThere(1)).toEqual(["key_budget_warning"]);
+  });
 });
