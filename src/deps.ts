@@ -321,7 +321,7 @@ async function openStore(
     hashBiKey: hashCredentialUnder(secret, "bi-keys"),
     hashSession: hashCredentialUnder(secret, "sessions"),
   };
-  onFirstSecrets(await firstStart({ database, settings, hashApiKey }));
+  onFirstSecrets(await firstStart({ database, settings, hashApiKey, log }));
   await auditSettings({ database, settings, secret });
   const keys = await openApiKeys({ database, hashApiKey, log });
   const installation = `${secret.fingerprint} ${installedAt}`;

@@ -3,13 +3,14 @@ import type { Settings } from "../config/settings.ts";
 import { ADVISORY_LOCK } from "../db/advisory-lock.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
-import { nextChange } from "../db/next-change.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";
 import { users } from "../db/tables/users.ts";
 import { randomBase62 } from "../lib/id.ts";
+import type { Log } from "../lib/log.ts";
 import { recordAudit } from "./audit/record-audit.ts";
 import type { HashCredential } from "./hash-credential.ts";
-import { createApiKey, type NewApiKey, newApiKeyText } from "./keys/create-api-key.ts";
+import { createApiKey, newApiKeyText } from "./keys/create-api-key.ts";
+import { createBootstrapKey } from "./keys/create-bootstrap-key.ts";
 import { replaceDevKey } from "./keys/replace-dev-key.ts";
 import { hashPassword } from "./sessions/hash-password.ts";
 import { newPassword } from "./sessions/new-password.ts";
@@ -23,6 +24,7 @@ export interface FirstStartOptions {
     "ADMIN_PASSWORD" | "BOOTSTRAP_API_KEY" | "BOOTSTRAP_API_KEY_PASSTHROUGH" | "DEV_API_KEY"
   >;
   readonly hashApiKey: HashCredential;
+  readonly log: Log;
 }
 
 /** What a start has made up, to be shown once. */
@@ -39,6 +41,7 @@ export function firstStart({
   database,
   settings,
   hashApiKey,
+  log,
 }: FirstStartOptions): Promise<FirstSecrets> {
   return withTransaction(database.db, async (transaction) => {
     await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.firstStart})`);
@@ -48,10 +51,12 @@ export function firstStart({
     if (bootstrapKey !== undefined) {
       const passthrough = settings.BOOTSTRAP_API_KEY_PASSTHROUGH;
       const key = { name: "bootstrap", ownerId, text: bootstrapKey, passthrough };
-      const created = await createApiKey(transaction, key, hashApiKey);
-      // A key that is there keeps what was set since; only what the setting asks for is added.
-      if (created === undefined && passthrough)
-        await grantPassthrough(transaction, key, hashApiKey);
+      if (!(await createBootstrapKey(transaction, key, hashApiKey))) {
+        log.warn(
+          "the key of BOOTSTRAP_API_KEY was deleted or replaced, and does not come back; put a new secret there, or " +
+            "take the setting away",
+        );
+      }
     }
     if (devKey !== undefined) {
       await replaceDevKey(transaction, { name: "dev", ownerId, text: devKey }, hashApiKey);
@@ -62,17 +67,6 @@ export function firstStart({
     await createApiKey(transaction, { name: "first", ownerId, text: issuedKey }, hashApiKey);
     return { ...secrets, issuedKey };
   });
-}
-
-async function grantPassthrough(
-  transaction: Db,
-  { text }: NewApiKey,
-  hashApiKey: HashCredential,
-): Promise<void> {
-  await transaction
-    .update(apiKeys)
-    .set({ passthrough: true, changeSeq: await nextChange(transaction, "api_keys") })
-    .where(and(eq(apiKeys.keyHash, hashApiKey(text)), eq(apiKeys.passthrough, false)));
 }
 
 /** The id of the first administrator, of those whose keys work if there are any. Made when there is none at all. */

@@ -5,13 +5,17 @@ import { firstStart } from "../../src/access/first-start.ts";
 import type { Database } from "../../src/db/database.ts";
 import { apiKeys, deletedApiKeys } from "../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../src/db/tables/audit-log.ts";
+import { bootstrapKeys } from "../../src/db/tables/bootstrap-keys.ts";
 import { users } from "../../src/db/tables/users.ts";
+import { createLog } from "../../src/lib/log.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 import { hashApiKey } from "../support/test-keys.ts";
 
 const ADMIN_PASSWORD = "the operator's own password";
 const BOOTSTRAP_API_KEY = "sk-of-the-operator-0123456789";
 const DEV_API_KEY = "sk-of-the-developer-0123456789";
+const lines: string[] = [];
+const log = createLog("warn", { write: (line: string) => void lines.push(line) });
 let database: Database;
 
 beforeAll(async () => {
@@ -19,7 +23,9 @@ beforeAll(async () => {
 });
 
 beforeEach(() =>
-  database.db.execute(sql`truncate users, change_counters, deleted_api_keys cascade`),
+  database.db.execute(
+    sql`truncate users, change_counters, deleted_api_keys, bootstrap_keys cascade`,
+  ),
 );
 
 afterAll(() => database.close());
@@ -42,6 +48,7 @@ const start = (settings: Given = {}) =>
       ...settings,
     },
     hashApiKey,
+    log,
   });
 
 const keys = () => database.db.select().from(apiKeys).orderBy(asc(apiKeys.createdAt));
@@ -138,6 +145,38 @@ describe("the first start", () => {
     expect((await keys()).map(({ name, keyHash }) => [name, keyHash])).toEqual([
       ["bootstrap", hashApiKey(BOOTSTRAP_API_KEY)],
     ]);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ["deleted", () => database.db.delete(apiKeys)],
+    ["gone with its owner", () => database.db.delete(users)],
+    ["replaced", () => database.db.update(apiKeys).set({ keyHash: "another" })],
+  ])("leaves the key of BOOTSTRAP_API_KEY dead once it was %s, and says so", async (_, revoke) => {
+    await start({ BOOTSTRAP_API_KEY });
+    lines.length = 0;
+    await revoke();
+    const settings = { BOOTSTRAP_API_KEY, BOOTSTRAP_API_KEY_PASSTHROUGH: true };
+    await Promise.all([start(settings), start(settings)]);
+    expect((await keys()).map(({ keyHash }) => keyHash)).not.toContain(
+      hashApiKey(BOOTSTRAP_API_KEY),
+    );
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(/"level":"warn".*BOOTSTRAP_API_KEY was deleted or replaced/);
+    expect(lines[0]).not.toContain(BOOTSTRAP_API_KEY);
+    await start({ BOOTSTRAP_API_KEY: `${BOOTSTRAP_API_KEY}-next` });
+    expect(lines).toHaveLength(2);
+    expect((await keys()).map(({ name }) => name)).toContain("bootstrap");
+  });
+
+  it("leaves it dead also when a release before has made it", async () => {
+    await start({ BOOTSTRAP_API_KEY });
+    const [before] = await keys();
+    await database.db.delete(bootstrapKeys);
+    await start({ BOOTSTRAP_API_KEY });
+    expect(await keys()).toEqual([before]);
+    await database.db.delete(apiKeys);
+    await start({ BOOTSTRAP_API_KEY });
+    expect((await keys()).map(({ name }) => name)).toEqual(["first"]);
   });
 
   it("gives it to an administrator who is not disabled, and to the oldest when all are", async () => {

@@ -59,6 +59,7 @@ describe("migrations at start", () => {
       "api_keys",
       "audit_log",
       "bi_keys",
+      "bootstrap_keys",
       "change_counters",
       "deleted_api_keys",
       "installation",

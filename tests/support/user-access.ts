@@ -54,7 +54,7 @@ export async function openUserAccess(): Promise<TestUserAccess> {
     BOOTSTRAP_API_KEY_PASSTHROUGH: false,
     DEV_API_KEY: undefined,
   };
-  await firstStart({ database, settings, hashApiKey: hashes.hashApiKey });
+  await firstStart({ database, settings, hashApiKey: hashes.hashApiKey, log });
   const world = { now: Date.UTC(2026, 10, 21), maxUsers: 1_000 };
   const clock = { now: () => world.now };
   const keys = await openApiKeys({ database, hashApiKey: hashes.hashApiKey, log });

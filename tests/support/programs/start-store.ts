@@ -12,7 +12,8 @@ import { createLog } from "../../../src/lib/log.ts";
 
 try {
   const { settings } = loadConfig();
-  const database = await openDatabase(settings, createLog("error"));
+  const log = createLog("error");
+  const database = await openDatabase(settings, log);
   await migrate(database);
   const secret = await openSecret(settings);
   await openInstallation(database, secret, systemClock);
@@ -20,6 +21,7 @@ try {
     database,
     settings,
     hashApiKey: hashCredentialUnder(secret, "api-keys"),
+    log,
   });
   process.once("SIGTERM", () => void database.close().then(() => process.exit(0)));
   writeSync(1, `issued ${issuedKey ?? "nothing"}\nready\n`);

@@ -1,0 +1,42 @@
+import { and, eq } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { nextChange } from "../../db/next-change.ts";
+import { apiKeys } from "../../db/tables/api-keys.ts";
+import { bootstrapKeys } from "../../db/tables/bootstrap-keys.ts";
+import type { HashCredential } from "../hash-credential.ts";
+import { createApiKey, type NewApiKey } from "./create-api-key.ts";
+
+/**
+ * Makes the key of BOOTSTRAP_API_KEY, once for ever: a secret that was deleted or replaced does not come back. A key
+ * that is there keeps what was set since; only passthrough is added where the setting asks for it.
+ *
+ * @returns whether it is a key now.
+ */
+export async function createBootstrapKey(
+  transaction: Db,
+  key: NewApiKey,
+  hashApiKey: HashCredential,
+): Promise<boolean> {
+  const keyHash = hashApiKey(key.text);
+  // Also for a key that a release before this table has made.
+  const noted = await transaction
+    .insert(bootstrapKeys)
+    .values({ keyHash })
+    .onConflictDoNothing()
+    .returning({ keyHash: bootstrapKeys.keyHash });
+  const isFirst = noted.length > 0;
+  if (isFirst && (await createApiKey(transaction, key, hashApiKey)) !== undefined) return true;
+  if (key.passthrough === true) await grantPassthrough(transaction, keyHash);
+  const [present] = await transaction
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(eq(apiKeys.keyHash, keyHash));
+  return present !== undefined;
+}
+
+async function grantPassthrough(transaction: Db, keyHash: string): Promise<void> {
+  await transaction
+    .update(apiKeys)
+    .set({ passthrough: true, changeSeq: await nextChange(transaction, "api_keys") })
+    .where(and(eq(apiKeys.keyHash, keyHash), eq(apiKeys.passthrough, false)));
+}
