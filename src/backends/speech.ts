@@ -15,15 +15,13 @@ import { withVersion } from "./dedicated-upstream.ts";
 import { limitIdle } from "./limit-idle.ts";
 import { listCards, listTags } from "./list-names.ts";
 import { readRefusal } from "./read-refusal.ts";
-import { createSpeechModels } from "./speech-models.ts";
+import { createSpeechModels, type SpeechModels } from "./speech-models.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamEvents } from "./upstream-events.ts";
 import { refusalError } from "./upstream-refusal.ts";
 
 /** What transcribes. */
-export interface Speech {
-  /** The model to ask for by a client's word; undefined leaves it to the server. Never rejects. */
-  readonly modelFor: (word: string | undefined) => Promise<string | undefined>;
+export interface Speech extends SpeechModels {
   /**
    * Hands the form on and resolves when the server has accepted it. Rejects with a `ServiceError`, with what broke the
    * upload, or with the reason of the signal, which ends the call at once.
@@ -55,7 +53,7 @@ export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Sp
       ? { upstream, listNames: listTags }
       : { upstream: versioned, listNames: listCards };
   return {
-    modelFor: createSpeechModels({ ...models, isDedicated }),
+    ...createSpeechModels({ ...models, isDedicated }),
     transcribe: (upload, context) => transcribe(versioned, upload, context),
   };
 }

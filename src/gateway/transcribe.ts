@@ -25,7 +25,7 @@ export type TranscriptionReply = (
 
 type WholeTranscript = Awaited<ReturnType<SpeechAnswer["whole"]>>;
 
-/** In the usage row of a call that neither client nor server gives a model's name. */
+/** In the usage row of a call whose model neither the server's list nor its answer vouches for. */
 const UNNAMED_MODEL = "unknown";
 
 /**
@@ -50,10 +50,14 @@ export async function transcribe(
   await upload.begin();
   const outputTokens = Math.ceil(upload.maxBytes / BYTES_PER_TOKEN);
   const admission = await admitCall(gateway, call, { inputTokens: 0, outputTokens });
+  let isAnswered = false;
   const measured = {
-    // The form may name it behind the recording, so that the row's end may know it better than its start.
+    // The form may name it behind the recording, so that the row's end may know it better than its start. A word of the
+    // client's own making that no server has taken would leave sums of its own for good.
     get model() {
-      return upload.model() ?? UNNAMED_MODEL;
+      const model = upload.model();
+      const isKnown = model !== undefined && (isAnswered || gateway.speech.isListed(model));
+      return isKnown ? model : UNNAMED_MODEL;
     },
     inputTokens: 0,
   };
@@ -61,10 +65,15 @@ export async function transcribe(
   const limits = admission?.status;
   const answering = gateway.speech.transcribe(upload, call);
   const form = await readForm(metered, upload, answering);
+  const answered = <Answer>(answer: Answer): Answer => {
+    isAnswered = true;
+    return answer;
+  };
   if (form.stream) {
-    return { kind: "stream", events: meterStream(metered, answering, form), limits };
+    const events = answering.then(({ events: read }) => read(form.format)).then(answered);
+    return { kind: "stream", events: meterStream(metered, events), limits };
   }
-  const whole = answering.then(({ whole: read }) => read(form.format));
+  const whole = answering.then(({ whole: read }) => read(form.format)).then(answered);
   return { kind: "whole", answer: await meteredAnswer(metered, whole, usageOf), limits };
 }
 
@@ -81,14 +90,9 @@ async function readForm(
   }
 }
 
-async function meterStream(
-  metered: MeteredCall,
-  answering: Promise<SpeechAnswer>,
-  { format }: TranscriptionForm,
-): Promise<ChatEvents> {
+async function meterStream(metered: MeteredCall, events: Promise<ChatEvents>): Promise<ChatEvents> {
   try {
-    const { events } = await answering;
-    return meter(await events(format), metered);
+    return meter(await events, metered);
   } catch (thrown) {
     return failMetered(metered, thrown);
   }

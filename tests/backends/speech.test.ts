@@ -52,6 +52,13 @@ describe("The model that transcribes", () => {
     expect(await speech.modelFor(undefined)).toBe("large-v3");
   });
 
+  it("is told to be listed only by its whole name", async () => {
+    const speech = await openSpeech(cards("large-v3"), { isDedicated: true });
+    expect(speech.isListed("large-v3")).toBe(false);
+    await speech.modelFor("small");
+    expect(["large-v3", "large", "small"].map(speech.isListed)).toEqual([true, false, false]);
+  });
+
   it("stands as it came where nothing is known of the server's models", async () => {
     for (const isDedicated of [false, true]) {
       const speech = await openSpeech(undefined, { isDedicated });

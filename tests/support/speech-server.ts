@@ -1,5 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { type HttpRequest, RequestReader } from "../../scripts/simulator/http/request-reader.ts";
+import { wholeResponse } from "./scripted-upstream.ts";
 
 /** One transcription that the gateway asks for, on a connection of its own. */
 export interface SpeechExchange {
@@ -25,8 +26,10 @@ export interface SpeechServer {
 
 const NO_LIST = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
 
-/** A server that does with a form whatever the test says, while it arrives too. It lists no models. */
-export async function startSpeechServer(): Promise<SpeechServer> {
+/** A server that does with a form whatever the test says, while it arrives too. It lists these models; none, no list. */
+export async function startSpeechServer(...models: readonly string[]): Promise<SpeechServer> {
+  const cards = JSON.stringify({ data: models.map((id) => ({ id })) });
+  const list = models.length === 0 ? NO_LIST : wholeResponse(200, cards);
   const exchanges: SpeechExchange[] = [];
   const waiting: ((exchange: SpeechExchange) => void)[] = [];
   let serve: (exchange: SpeechExchange) => void | Promise<void> = () => undefined;
@@ -37,7 +40,7 @@ export async function startSpeechServer(): Promise<SpeechServer> {
     socket.once("close", () => sockets.delete(socket));
     socket.once("data", (bytes: Buffer) => {
       if (bytes.toString("latin1", 0, 4) === "GET ") {
-        socket.end(NO_LIST);
+        socket.end(list);
         return;
       }
       const exchange = openExchange(socket, bytes);

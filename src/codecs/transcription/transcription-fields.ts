@@ -14,6 +14,9 @@ type ReadField = (typeof READ_FIELDS)[number];
 export const TRANSCRIPTION_FIELDS: ReadonlySet<string> = new Set(READ_FIELDS);
 
 const UNSTREAMED: ReadonlySet<TranscriptFormat> = new Set(["srt", "vtt", "verbose_json"]);
+/** It is kept with the call's usage, and shown: a name is one line, and no longer than that. */
+const MODEL = /^[^\p{Cc}]{0,200}$/u;
+const MODEL_RULE = "a model's name: at most 200 characters, none of them a control character";
 const TRUE = /^(?:true|1)$/i;
 const FALSE = /^(?:false|0|)$/i;
 
@@ -39,6 +42,7 @@ export class TranscriptionFields {
   field(name: string, value: string): void {
     if (this.#values.has(name)) throw invalidValue([name], "one value", [value]);
     this.#values.set(name, value);
+    if (name === "model" && !MODEL.test(value)) throw invalidValue([name], MODEL_RULE, value);
     if (name === "response_format") readFormat(value);
     if (name === "stream") readStream(value);
   }

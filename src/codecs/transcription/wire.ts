@@ -9,6 +9,7 @@ export const transcriptionRequestSchema = z.looseObject({
   }),
   model: z
     .string()
+    .max(200)
     .optional()
     .describe(
       "The model that transcribes. A missing one, and on the local engine an unknown one, takes the server's first that does.",

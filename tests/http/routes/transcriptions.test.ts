@@ -32,6 +32,17 @@ const SSE = responseHead(200, {
   "content-type": "text/event-stream",
   "transfer-encoding": "chunked",
 });
+/** Their calls are not answered, and are known by the model all the same: the server lists it. */
+const LISTED = [
+  "first-error",
+  "passed-over",
+  "too-long",
+  "refused-401",
+  "refused-429",
+  "left-midway-the-form",
+  "left-before-the-answer",
+  "left-midway-a-whole-answer",
+];
 const TOKENS = { type: "tokens", input_tokens: 31, output_tokens: 7, total_tokens: 38 };
 
 describe("4.1 POST /v1/audio/transcriptions", () => {
@@ -40,7 +51,7 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
   let rows: Promise<readonly StoredUsage[]> | undefined;
 
   beforeAll(async () => {
-    speech = await startSpeechServer();
+    speech = await startSpeechServer(...LISTED);
     stage = await startStage({
       engine: "vllm",
       models: [],
@@ -339,6 +350,8 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
         [file, { name: "stream", value: "true" }, { name: "response_format", value: "srt" }],
         "stream",
       ],
+      ["a model of control characters", [file, { name: "model", value: "\0\n" }], "model"],
+      ["a model that is too long", [{ name: "model", value: "m".repeat(201) }, file], "model"],
       ["two models", [file, { name: "model", value: "a" }, { name: "model", value: "b" }], "model"],
     ])("%s, naming the field", async (_, pieces, param) => {
       const error = expectChatError(await post(formBytes(pieces)), 400, "invalid_value");
@@ -499,6 +512,13 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
     expect(await row("left-before-the-answer")).toBe("aborted 499 0 0 true");
     expect(await row("left-midway-a-whole-answer")).toBe("aborted 499 0 0 true");
     expect(await row("left-midway-a-stream")).toBe("aborted 200 0 3 true");
+    // What no server has listed or answered is no model: else each word of a client's would have sums of its own.
+    const unknown = (await rows)?.filter(({ model }) => model === "unknown") ?? [];
+    expect(unknown.length).toBeGreaterThan(5);
+    expect(unknown.filter(({ success }) => success)).toEqual([]);
+    for (const word of ["refused-500", "garbage", "early", "m"]) {
+      expect((await rows)?.some(({ model }) => model === word)).toBe(false);
+    }
   });
 });
 
