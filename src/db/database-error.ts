@@ -34,6 +34,11 @@ export function isFromDatabase(thrown: unknown): boolean {
   return thrown instanceof DrizzleQueryError || "code" in rootCause(thrown);
 }
 
+/** True for a query that failed, and for nothing else: not for a fault of files or sockets around it. */
+export function isQueryFailure(thrown: unknown): boolean {
+  return thrown instanceof DrizzleQueryError || thrown instanceof DatabaseError;
+}
+
 /**
  * True when the database cannot be reached or is going down, full or starting: a matter of waiting.
  * Classes: 08 connection, 53 resources, 57 operator's intervention.

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Limits } from "../../access/limits/limits.ts";
 import type { Db } from "../../db/context.ts";
-import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { isQueryFailure, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
 import type { Log } from "../../lib/log.ts";
 import { acquireProcessLock, ProcessLockHeldError } from "../../lib/process-lock.ts";
 import type { Aside } from "./aside.ts";
@@ -46,18 +46,14 @@ export async function adoptJournals(adoption: Adoption): Promise<LeftJournals> {
         forOwner = true;
         continue;
       }
-      if (isDatabaseAway(thrown)) forDatabase = true;
-      const cause = toDatabaseError(thrown).message;
-      adoption.log.warn({ journal, cause }, "a usage journal could not be replayed yet");
+      // Files may be at fault for good, and nothing waits for them.
+      const failure = isQueryFailure(thrown) ? toDatabaseError(thrown) : undefined;
+      if (failure !== undefined && isUnavailable(failure)) forDatabase = true;
+      const cause = failure === undefined ? { err: thrown } : { cause: failure.message };
+      adoption.log.warn({ journal, ...cause }, "a usage journal could not be replayed yet");
     }
   }
   return { forDatabase, forOwner };
-}
-
-/** False when the files are at fault, which may be for good. */
-function isDatabaseAway(thrown: unknown): boolean {
-  const isOfFile = thrown instanceof Error && "path" in thrown;
-  return !isOfFile && isUnavailable(toDatabaseError(thrown));
 }
 
 async function adopt({ root, db, aside, limits, log }: Adoption, journal: string): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
-import { adoptJournals } from "../../../src/gateway/journal/adopt-journals.ts";
+import { adoptJournals, type LeftJournals } from "../../../src/gateway/journal/adopt-journals.ts";
 import { createAside } from "../../../src/gateway/journal/aside.ts";
 import {
   encodeRecord,
@@ -56,10 +56,10 @@ function leaveJournal(name: string, ...segments: Buffer[]): void {
   });
 }
 
-async function adopt(): Promise<void> {
+async function adopt(): Promise<LeftJournals> {
   const aside = createAside(root, silentLog);
   const { db } = database;
-  await adoptJournals({ root, own: "none", db, aside, limits: uncounted, log: silentLog });
+  return adoptJournals({ root, own: "none", db, aside, limits: uncounted, log: silentLog });
 }
 
 async function totalRequests(): Promise<number> {
@@ -214,6 +214,14 @@ describe("the journal of a process that is gone", () => {
     await database.db.execute(sql`alter table elsewhere rename to usage_records`);
     expect(await countRows(database)).toBe(0);
     await adopt();
+    expect(await ledger(database)).toEqual(rowsOf(6));
+  });
+
+  it("is at fault itself when its files cannot be read, and nothing waits for the database", async () => {
+    leaveJournal("x");
+    mkdirSync(join(root, "x.journal", "00000001.segment"));
+    leaveJournal("y", whole);
+    expect(await adopt()).toEqual({ forDatabase: false, forOwner: false });
     expect(await ledger(database)).toEqual(rowsOf(6));
   });
 
