@@ -6,7 +6,7 @@ import type { Log } from "../../lib/log.ts";
 export interface Aside {
   /** Usage records that the database refuses, one JSON text a line. */
   readonly keepRefused: (journal: string, record: string) => Promise<void>;
-  /** The bytes of a segment from the first that are no sound record. */
+  /** Bytes of a segment that are no sound record. */
   readonly keepDamaged: (damage: Damage) => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export function createAside(folder: string, log: Log): Aside {
       const file = `${journal}.${segment}.${byteOffset}.damaged`;
       await append(join(folder, file), "w", bytes);
       const damage = { journal, segment, byteOffset, bytes: bytes.length, file };
-      log.error(damage, "a usage journal is damaged; the rest of the segment is kept aside");
+      log.error(damage, "a usage journal is damaged; what cannot be read is kept aside");
     },
   };
 }

@@ -40,8 +40,8 @@ interface Ledger {
 /**
  * Brings everything of a journal that nobody writes any more into the database: finished calls as they were
  * recorded, calls that were cut as errors with the tokens of their last progress. A segment counts up to its
- * first bad record; the rest is kept aside. Repeating it changes nothing. What was used counts towards the limits of
- * its keys. Rejects when the database is away.
+ * first bad record, and again from its checkpoint; what cannot be read is kept aside. Repeating it changes nothing.
+ * What was used counts towards the limits of its keys. Rejects when the database is away.
  * Returns the number of cut calls.
  */
 export async function replayJournal(replay: Replay): Promise<number> {
@@ -76,9 +76,12 @@ async function replaySegment(
     }
     offset = byteOffset;
     if (scan.rest === "damaged" || scan.soundBytes === 0) {
-      const rest = await readRest(path, offset);
+      const isBehind = offset >= storedUntil;
+      const rest = await readRest(path, offset, isBehind ? Infinity : storedUntil);
       await aside.keepDamaged({ journal, segment, byteOffset: offset, bytes: rest });
-      return;
+      if (isBehind) return;
+      // A record begins there, whatever the bytes before it have come to.
+      offset = storedUntil;
     }
   }
 }
@@ -142,9 +145,9 @@ function noteRecord(kind: JournalRecord["kind"], content: unknown, ledger: Ledge
   }
 }
 
-async function readRest(path: string, offset: number): Promise<Buffer> {
+async function readRest(path: string, offset: number, until: number): Promise<Buffer> {
   const { size } = await stat(path);
-  const length = Math.min(size - offset, SEGMENT_BYTES + MAX_RECORD_BYTES);
+  const length = Math.min(Math.min(size, until) - offset, SEGMENT_BYTES + MAX_RECORD_BYTES);
   return readChunk(path, offset, Buffer.alloc(length));
 }
 

@@ -269,6 +269,19 @@ describe("a torn or damaged journal", () => {
     }
   }, 120_000);
 
+  it("counts on from its checkpoint when the damage is before that", async () => {
+    const spoilt = Buffer.from(whole);
+    for (const number of [1, 2]) spoilt.fill(0, beginOf(number), beginOf(number) + 8);
+    leaveJournal("x", spoilt);
+    const checkpoint = { journal: "x.journal", segment: 1, byteOffset: beginOf(4) };
+    const stored = ["a", "b"].map((id) => JSON.stringify(usageRecord(id)));
+    await insertUsage(database.db, stored, checkpoint);
+    await adopt();
+    expect(await ledger(database)).toEqual(rowsOf(6));
+    const damage = spoilt.subarray(beginOf(1), beginOf(4));
+    expect([...kept()]).toEqual([[`x.journal.1.${beginOf(1)}.damaged`, damage]]);
+  });
+
   it("loses no later segment by the damage of an earlier one", async () => {
     const later = Buffer.concat([
       encode("start", usageStart("d")),
