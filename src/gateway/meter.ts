@@ -1,5 +1,5 @@
-import type { ChatEvent, ChatEvents, FinishEvent } from "../core/chat-event.ts";
-import { ServiceError, toServiceError } from "../core/service-error.ts";
+import type { ChatEvent, ChatEvents, FinishEvent, Usage } from "../core/chat-event.ts";
+import { type ErrorCode, ServiceError, toServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { CallObserver } from "./gateway.ts";
 import type { Reserved } from "./grant.ts";
@@ -27,6 +27,9 @@ const DONE: Step = { done: true, value: undefined };
 /** The status of a call whose client left before anything was answered. */
 const CLIENT_CLOSED_REQUEST = 499;
 const PROGRESS_EVERY_MS = 1_000;
+const NOTHING_USED: Usage = { inputTokens: 0, outputTokens: 0, estimated: true };
+/** After these nobody knows how far the engine was. */
+const TIME_OUTS: ReadonlySet<ErrorCode> = new Set(["upstream_timeout", "request_timeout"]);
 
 /**
  * Passes a call's events on and writes its one usage row: before the event that ends the stream is handed out,
@@ -96,14 +99,20 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     const clientLeft = signal.aborted && !(signal.reason instanceof ServiceError);
     const outcome = error.status === 429 ? "rate_limited" : "error";
     const status = clientLeft ? CLIENT_CLOSED_REQUEST : error.status;
-    await this.#close(clientLeft ? "aborted" : outcome, this.#answered ? 200 : status);
+    // A call that was refused or never reached an engine costs its key nothing: a client that tries again and again
+    // while an engine is down would use up its month. One that was ended may have been worked on until then.
+    const isUnused = !this.#answered && !signal.aborted && !TIME_OUTS.has(error.code);
+    await this.#close(
+      clientLeft ? "aborted" : outcome,
+      this.#answered ? 200 : status,
+      isUnused ? NOTHING_USED : this.#tally.usage(),
+    );
   }
 
-  async #close(outcome: Outcome, status: number): Promise<void> {
+  async #close(outcome: Outcome, status: number, usage = this.#tally.usage()): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     const { start, entry, clock, settle, count, observer } = this.#call;
-    const usage = this.#tally.usage();
     // Before the row, which may have to be waited for: what the call did not use is free for the next one.
     settle(usage.inputTokens + usage.outputTokens);
     const record: UsageRecord = {

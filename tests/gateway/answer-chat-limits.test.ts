@@ -176,12 +176,23 @@ describe("What a call reserved is settled once, by what its row tells,", () => {
     await expectSettled();
   });
 
-  it("when the engine refuses it", async () => {
-    simulator.script({ respond: { status: 500, body: {} } });
-    await failure((await start(saying("hello"), limited)).events).toMatchObject({
-      code: "upstream_error",
-    });
-    expect(rows).toMatchObject([{ outcome: "error", outputTokens: 0 }]);
+  it.each([
+    [500, "error"],
+    [429, "rate_limited"],
+  ])("as nothing used, when the engine refuses it with %d", async (status, outcome) => {
+    const headers = { "retry-after": "60" };
+    simulator.script({ respond: { status, body: {}, headers } });
+    await failure((await start(saying("hello"), limited)).events).toBeDefined();
+    expect(rows).toMatchObject([{ outcome, inputTokens: 0, outputTokens: 0 }]);
+    await expectSettled();
+  });
+
+  it("as nothing used, when nobody listens at the engine's address", async () => {
+    const { chat } = createVllm(upstreamAt("http://127.0.0.1:1"));
+    const backends = [{ ...vllm(), chat }] as const;
+    const reply = await start(saying("hello"), { ...limited, backends });
+    await failure(reply.events).toMatchObject({ code: "upstream_error" });
+    expect(rows).toMatchObject([{ outcome: "error", status: 502, inputTokens: 0 }]);
     await expectSettled();
   });
 
@@ -221,13 +232,13 @@ describe("What a call reserved is settled once, by what its row tells,", () => {
     await expectSettled();
   });
 
-  it("when its prompt is longer than the context, which costs no more than was reserved", async () => {
+  it("as nothing used, when its prompt is longer than the context", async () => {
     const request = saying("word ".repeat(9_000), { model: "sim-small" });
     const reply = await start(request, limited);
-    const { reserved = 0 } = await use();
     await failure(reply.events).toMatchObject({ code: "context_length_exceeded" });
-    expect(rows).toMatchObject([{ outcome: "error", status: 400, outputTokens: 0 }]);
-    expect(rows[0]?.inputTokens).toBeLessThanOrEqual(reserved);
+    expect(rows).toMatchObject([
+      { outcome: "error", status: 400, inputTokens: 0, outputTokens: 0 },
+    ]);
     await expectSettled();
   });
 

@@ -171,6 +171,44 @@ describe("the meter", () => {
     expect(records).toMatchObject([{ outcome: "rate_limited", status: 429, outputTokens: 0 }]);
   });
 
+  it.each([
+    "rate_limit_exceeded",
+    "upstream_error",
+    "overloaded",
+    "context_length_exceeded",
+    "internal_error",
+  ] as const)("counts no tokens for a call that no engine answered: %s", async (code) => {
+    for (const fail of [
+      (failing: MeteredCall) => meterFailure(failing, new ServiceError(code, "no")),
+      (failing: MeteredCall) =>
+        drain(meter(source([{ type: "error", error: new ServiceError(code, "no") }]), failing)),
+    ]) {
+      const { metered, records, settled } = call();
+      await fail(metered);
+      expect(records).toMatchObject([{ inputTokens: 0, outputTokens: 0 }]);
+      expect(settled).toEqual([0]);
+    }
+  });
+
+  it("counts the prompt of a call that an engine may have worked on", async () => {
+    const timedOut = call();
+    await meterFailure(timedOut.metered, new ServiceError("upstream_timeout", "silent"));
+    const left = call();
+    left.controller.abort();
+    await meterFailure(left.metered, new ServiceError("upstream_error", "cut"));
+    const stopped = call();
+    const stopping = new ServiceError("overloaded", "stopping");
+    stopped.controller.abort(stopping);
+    await meterFailure(stopped.metered, stopping);
+    const broken = call();
+    const error = new ServiceError("upstream_error", "gone");
+    await drain(meter(source([start], [{ type: "error", error }]), broken.metered));
+    for (const { records, settled } of [timedOut, left, stopped, broken]) {
+      expect(records).toMatchObject([{ inputTokens: 7, outputTokens: 0 }]);
+      expect(settled).toEqual([7]);
+    }
+  });
+
   it("never hands out the end of an answer whose row could not be kept", async () => {
     const { metered } = call(() =>
       Promise.reject(new ServiceError("storage_unavailable", "no space")),

@@ -208,12 +208,13 @@ function casesOf(engine: Engine): void {
     const isText = engine === "ollama";
     expect(row("tokens-embed")).toEqual(isText ? [] : ["ok 200 3 0 true"]);
     expect(row("lists-embed")).toEqual(isText ? [] : ["ok 200 4 0 true"]);
-    expect(row("cut-embed")).toEqual(["error 502 2 0 true"]);
+    expect(row("cut-embed")).toEqual(["error 502 0 0 true"]);
     expect(row("left-headers-embed")).toEqual(["aborted 499 2 0 true"]);
     expect(row("left-midway-embed")).toEqual(["aborted 499 2 0 true"]);
     for (const [status, seen] of REFUSALS) {
       const outcome = status === 429 ? "rate_limited" : "error";
-      expect(row(`refused-${status}-embed`)).toEqual([`${outcome} ${seen} 1 0 true`]);
+      const inputTokens = seen === 504 ? 1 : 0;
+      expect(row(`refused-${status}-embed`)).toEqual([`${outcome} ${seen} ${inputTokens} 0 true`]);
     }
     expect(new Set(rows.map(({ channel }) => channel))).toEqual(new Set(["embeddings"]));
   });
