@@ -24,6 +24,8 @@ vi.setConfig({ testTimeout: 300_000, maxConcurrency: 4 });
 const WAIT = { timeout: 180_000, interval: 100 };
 /** Longer than two looks and what a file takes to settle. */
 const QUIET_MS = 12_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 type OnFinished = (release: () => Promise<void>) => void;
 
@@ -36,6 +38,15 @@ async function openStage(onFinished: OnFinished) {
   const lines: string[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(line) });
   let open: WatchedFolders | undefined;
+  let aheadMs = 0;
+  const openOn = (folders: readonly string[], redisUrl?: string) =>
+    openWatchedFolders({
+      settings: { WATCH_DIRS: [...folders], DATABASE_URL: undefined, REDIS_URL: redisUrl },
+      db: database.db,
+      clock: { now: () => Date.now() + aheadMs },
+      log,
+      onFired: () => undefined,
+    });
   const fired = async () => (await firedIn(database, folder)).sort();
   const until = (state: string) =>
     vi.waitFor(() => {
@@ -63,14 +74,13 @@ async function openStage(onFinished: OnFinished) {
     rows: () => database.db.select().from(watchedFiles),
     /** A server starts, and looks for the first time. */
     async start(folders: readonly string[] = [folder], state = "watched") {
-      open = openWatchedFolders({
-        settings: { WATCH_DIRS: [...folders], DATABASE_URL: undefined },
-        db: database.db,
-        clock: { now: () => Date.now() },
-        log,
-        onFired: () => undefined,
-      });
+      open = openOn(folders);
       await until(state);
+    },
+    /** Another replica, which names no folder, starts and stops. */
+    otherStarts: () => openOn([], "redis://127.0.0.1:1").close(),
+    passTime(ms: number) {
+      aheadMs += ms;
     },
     async untilFired(count: number) {
       await vi.waitFor(async () => {
@@ -307,6 +317,34 @@ describe.concurrent("a folder that is away", () => {
       process.kill(reader ?? 0, "SIGCONT");
     }
     expect(await untilFired(1)).toEqual(["created d 2"]);
+  });
+
+  test("is not forgotten by a replica that does not name it, until none has named it for a day", async ({
+    onTestFinished,
+  }) => {
+    const stage = await openFilledStage(onTestFinished);
+    const { folder, at, until, stop, rows, start, untilFired, otherStarts, passTime, away } = stage;
+    await start();
+    await rename(folder, away);
+    await until("away");
+    const before = Date.now();
+    passTime(DAY_MS + HOUR_MS);
+    // As long as the one that names it is there, whether it sees the folder or not.
+    await vi.waitFor(async () => {
+      const root = (await rows()).find(({ path }) => path === "/");
+      expect(root?.modifiedAt.getTime()).toBeGreaterThan(before + DAY_MS);
+    }, WAIT);
+    await otherStarts();
+    expect(await rows()).toHaveLength(4);
+    await rename(away, folder);
+    await writeFile(at("d"), "dd");
+    expect(await untilFired(1)).toEqual(["created d 2"]);
+    await stop();
+    await otherStarts();
+    expect(await rows()).toHaveLength(5);
+    passTime(DAY_MS + HOUR_MS);
+    await otherStarts();
+    expect(await rows()).toEqual([]);
   });
 
   test("is looked at again when the process that looks is lost", async ({ onTestFinished }) => {

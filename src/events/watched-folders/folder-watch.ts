@@ -7,6 +7,7 @@ import { within } from "../../lib/within.ts";
 import { FolderAway } from "./folder-away.ts";
 import { createFolderReader, type FolderReader, type LeftOut } from "./folder-reader.ts";
 import { FolderMemory, lookAtFolder } from "./look-at-folder.ts";
+import { renewFolder } from "./watched-rows.ts";
 
 /** From the end of one look to the next, and between two tries to become the replica that looks. */
 const LOOK_INTERVAL_MS = 2_000;
@@ -16,6 +17,8 @@ const AWAY_INTERVAL_MS = 5_000;
 const PAUSE_PER_LOOK = 4;
 const PAUSE_PER_LOOK_SETTLING = 1;
 const PAUSE_MAX_MS = 30_000;
+/** How often the database is told that this replica names the folder, also while it cannot see it. */
+const RENEWAL_MS = 3_600_000;
 /** A query that hangs longer is given up, and the look with it; should it end well after all, nothing is told twice. */
 const QUERY_TIMEOUT_MS = 60_000;
 /** What is under way when the server stops has this long to end. */
@@ -59,6 +62,8 @@ export class FolderWatch {
   #memory = new FolderMemory();
   #term: number | undefined;
   #device: string | undefined;
+  /** Unix milliseconds of the last renewal. */
+  #renewedAt = Number.NEGATIVE_INFINITY;
   #leftOut = "";
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
@@ -95,6 +100,7 @@ export class FolderWatch {
     const { folder, locks } = this.#options;
     const beganMs = performance.now();
     try {
+      await this.#renew();
       const term = await locks.hold(folder);
       // While another one looked, or nobody was known to, what was remembered may have become wrong.
       if (term !== this.#term || term === undefined) this.#memory = new FolderMemory();
@@ -120,12 +126,27 @@ export class FolderWatch {
     }
   }
 
-  async #look(): Promise<void> {
-    const { db, ...options } = this.#options;
+  /** So that no other replica's start takes the folder for one that is named no more. */
+  async #renew(): Promise<void> {
+    const { folder, clock } = this.#options;
+    const now = clock.now();
+    if (Math.abs(now - this.#renewedAt) < RENEWAL_MS) return;
+    await this.#ask((db) => renewFolder(db, folder, now));
+    this.#renewedAt = now;
+  }
+
+  #ask<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
     const tooLate = () => new DatabaseError("TIMEOUT", "It hangs.");
+    return within(work(this.#options.db), QUERY_TIMEOUT_MS, tooLate);
+  }
+
+  async #look(): Promise<void> {
+    const { folder, clock, onFired } = this.#options;
     const outcome = await lookAtFolder({
-      ...options,
-      ask: (work) => within(work(db), QUERY_TIMEOUT_MS, tooLate),
+      folder,
+      clock,
+      onFired,
+      ask: (work) => this.#ask(work),
       reader: this.#reader,
       memory: this.#memory,
       device: this.#device,
@@ -186,4 +207,4 @@ export class FolderWatch {
 
 const AWAY_TEXT =
   "a watched folder is away, and nothing is told of its files until it is back; if another folder is in its place on " +
-  "purpose, start once without it in WATCH_DIRS";
+  "purpose, start once without it in WATCH_DIRS, with several replicas a day after the last one has named it";

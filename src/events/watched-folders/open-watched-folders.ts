@@ -7,10 +7,13 @@ import { openSessionLocks, type SessionLocks } from "../../db/session-locks.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { FolderWatch, type WatchedFolder } from "./folder-watch.ts";
-import { forgetFolder, readKnownFolders } from "./watched-rows.ts";
+import { forgetFolder, isFolderNamedSince, readKnownFolders } from "./watched-rows.ts";
+
+/** A replica that names a folder may be down for a while, or may not see it now and so let go of its lock. */
+const NAMED_FOR_MS = 86_400_000;
 
 export interface OpenWatchedFoldersOptions {
-  readonly settings: Pick<Settings, "WATCH_DIRS" | "DATABASE_URL">;
+  readonly settings: Pick<Settings, "WATCH_DIRS" | "DATABASE_URL" | "REDIS_URL">;
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;
@@ -26,7 +29,8 @@ export interface WatchedFolders {
 
 /**
  * Watches the folders of WATCH_DIRS from now on; those that are relative begin where the server was started. Of replicas
- * that watch the same folder one looks at it. A folder that is no longer named anywhere is forgotten, without events.
+ * that watch the same folder one looks at it. A folder that is no longer named anywhere is forgotten, without events: at
+ * once by the only replica, after a day by one of several.
  */
 export function openWatchedFolders(options: OpenWatchedFoldersOptions): WatchedFolders {
   const { settings, ...rest } = options;
@@ -46,15 +50,19 @@ export function openWatchedFolders(options: OpenWatchedFoldersOptions): WatchedF
   };
 }
 
-/** Those that another replica looks at are its business. Never rejects: the next start tries again. */
+/** Those that another replica names are its business. Never rejects: the next start tries again. */
 async function forgetOthers(
   folders: readonly string[],
-  { db, log }: OpenWatchedFoldersOptions,
+  { db, log, clock, settings }: OpenWatchedFoldersOptions,
   locks: SessionLocks,
 ): Promise<void> {
+  // Without it, this is the only replica.
+  const areOthers = settings.REDIS_URL !== undefined;
+  const since = clock.now() - NAMED_FOR_MS;
   try {
     const known = await readKnownFolders(db);
     for (const folder of known.filter((name) => !folders.includes(name))) {
+      if (areOthers && (await isFolderNamedSince(db, folder, since))) continue;
       if ((await locks.hold(folder)) === undefined) continue;
       await forgetFolder(db, folder);
       await locks.release(folder);

@@ -3,7 +3,10 @@ import type { Db } from "../../db/context.ts";
 import { watchedFiles } from "../../db/tables/watched-files.ts";
 import type { SeenFile } from "./folder-reader.ts";
 
-/** The row of the folder itself: that it is watched, and in `size` its inode. No file has this path. */
+/**
+ * The row of the folder itself: in `size` its inode, in `modifiedAt` when a replica that names it last said so. No file
+ * has this path.
+ */
 const FOLDER_ITSELF = "/";
 
 export function isOfFolder(folder: string): SQL | undefined {
@@ -41,6 +44,23 @@ export async function writeKnownInode(
       target: [watchedFiles.folder, watchedFiles.path],
       set: { size: inode, modifiedAt: row.modifiedAt },
     });
+}
+
+/** A replica names the folder at `now`, in Unix milliseconds; of one that was never looked at to its end nothing is kept. */
+export async function renewFolder(db: Db, folder: string, now: number): Promise<void> {
+  await db
+    .update(watchedFiles)
+    .set({ modifiedAt: new Date(now) })
+    .where(and(eq(watchedFiles.folder, folder), eq(watchedFiles.path, FOLDER_ITSELF)));
+}
+
+/** Whether a replica has named the folder since then, in Unix milliseconds. */
+export async function isFolderNamedSince(db: Db, folder: string, since: number): Promise<boolean> {
+  const [row] = await db
+    .select({ namedAt: watchedFiles.modifiedAt })
+    .from(watchedFiles)
+    .where(and(eq(watchedFiles.folder, folder), eq(watchedFiles.path, FOLDER_ITSELF)));
+  return row !== undefined && row.namedAt.getTime() >= since;
 }
 
 /** What is known of these paths, by path. */
