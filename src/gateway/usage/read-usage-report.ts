@@ -3,6 +3,7 @@ import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Channel } from "../usage-record.ts";
 import { fillTimes } from "./fill-times.ts";
+import { firstHourlyDay } from "./first-hourly-day.ts";
 import { firstKeptDay } from "./first-kept-day.ts";
 import { DAY_MS } from "./usage-days.ts";
 import type {
@@ -35,7 +36,8 @@ export async function readUsageReport(
   caller: SessionCaller,
   asked: UsageReportQuery,
 ): Promise<UsageReport> {
-  const hourlyFrom = firstKeptDay(clock.now(), retentionDays);
+  const kept = firstKeptDay(clock.now(), retentionDays);
+  const hourlyFrom = await database.ask((db) => firstHourlyDay(db, kept));
   const stepAt = (time: number) => (time < hourlyFrom ? DAY_MS : HOUR_MS);
   const from = Math.floor(asked.from / stepAt(asked.from)) * stepAt(asked.from);
   const to = Math.min(Math.ceil(asked.to / stepAt(asked.to)) * stepAt(asked.to), LAST_TIME);

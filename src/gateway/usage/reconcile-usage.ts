@@ -7,10 +7,9 @@ import {
   type UsageDifferences,
 } from "./compare-usage.ts";
 import { firstKeptDay } from "./first-kept-day.ts";
-import { firstStoredDay } from "./first-stored-day.ts";
 import type { UsageReading } from "./read-usage-report.ts";
 import type { TimeRange } from "./search-backwards.ts";
-import { DAY_MS, dayOf } from "./usage-days.ts";
+import { DAY_MS, dayOf, listUsageDays } from "./usage-days.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
 /** So many differences are told one by one; all are counted. */
@@ -18,7 +17,7 @@ const SHOWN_MAX = 1_000;
 
 /** How the sums of a range stand to the rows they were made from. */
 export interface Reconciliation extends TimeRange {
-  /** Hours that were compared with their rows, all of them over. */
+  /** Hours that were compared with their rows, all of them over. Of a day whose rows are not there, none was. */
   readonly hours: number;
   /** Days, begun or over, that were compared with their hours: not one whose hours are wrong themselves. */
   readonly days: number;
@@ -38,8 +37,7 @@ export async function reconcileUsage(
   reading: Pick<UsageReading, "clock" | "retentionDays"> & { readonly ask: AskDatabase },
   asked: TimeRange,
 ): Promise<Reconciliation> {
-  const range = await storedRange(reading, asked);
-  const hours = hoursOf(range);
+  const { hours, days, ...range } = await storedTime(reading, asked);
   const found = { days: 0, months: 0, mismatches: 0, differences: [] as UsageDifference[] };
   const wrongHours: number[] = [];
   const add = ({ mismatches, shown }: UsageDifferences) => {
@@ -55,7 +53,7 @@ export async function reconcileUsage(
   }
   const hasWrongHours = ({ from, to }: TimeRange) =>
     wrongHours.some((hour) => from <= hour && hour < to);
-  for (const day of daysOf(range)) {
+  for (const day of days) {
     if (hasWrongHours(day)) continue;
     add(await compareDay(reading.ask, day, left()));
     found.days += 1;
@@ -75,13 +73,32 @@ export async function reconcileUsage(
   };
 }
 
-/** Of the comparable hours of a range those whose rows are there: a range that was dropped under a shorter retention is not. */
-export async function storedRange(
+/** What can be compared of a range, which may have days in between that cannot. */
+export interface StoredTime extends TimeRange {
+  readonly hours: readonly TimeRange[];
+  /** The days of UTC that they are of. */
+  readonly days: readonly TimeRange[];
+}
+
+/**
+ * Of the comparable hours of a range those whose day has its partition: what was dropped under a shorter retention has
+ * none, and is in the sums alone. A row of such a day that came late, and is kept with those of other days, says nothing
+ * of the day's others.
+ */
+export async function storedTime(
   reading: Pick<UsageReading, "clock" | "retentionDays"> & { readonly ask: AskDatabase },
-  { from, to }: TimeRange,
-): Promise<TimeRange> {
-  const first = (await reading.ask(firstStoredDay)) ?? to;
-  return comparableRange(reading, { from: Math.max(from, first), to });
+  asked: TimeRange,
+): Promise<StoredTime> {
+  const stored = new Set(await reading.ask(listUsageDays));
+  const isStored = ({ from }: TimeRange) => stored.has(dayOf(from));
+  const range = comparableRange(reading, asked);
+  const hours = hoursOf(range).filter(isStored);
+  return {
+    from: hours[0]?.from ?? range.to,
+    to: range.to,
+    hours,
+    days: daysOf(range).filter(isStored),
+  };
 }
 
 /** The whole hours of a range that are over and whose rows are all kept; `from` and `to` are the same when there are none. */
@@ -96,7 +113,7 @@ export function comparableRange(
 }
 
 /** The hours of a range, which begins and ends with one. */
-export function hoursOf({ from, to }: TimeRange): readonly TimeRange[] {
+function hoursOf({ from, to }: TimeRange): readonly TimeRange[] {
   return Array.from({ length: (to - from) / HOUR_MS }, (_, index) => {
     const hour = from + index * HOUR_MS;
     return { from: hour, to: hour + HOUR_MS };
@@ -104,7 +121,7 @@ export function hoursOf({ from, to }: TimeRange): readonly TimeRange[] {
 }
 
 /** The days of UTC that a range touches. */
-export function daysOf({ from, to }: TimeRange): readonly TimeRange[] {
+function daysOf({ from, to }: TimeRange): readonly TimeRange[] {
   if (from === to) return [];
   const first = dayOf(from);
   return Array.from({ length: Math.ceil((to - first) / DAY_MS) }, (_, index) => {

@@ -7,10 +7,10 @@ import { ADVISORY_LOCK } from "../../db/advisory-lock.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { usageDays, usageHours, usageMonths } from "../../db/tables/usage.ts";
 import { compareDay, compareHour, compareMonth } from "./compare-usage.ts";
-import { firstStoredDay } from "./first-stored-day.ts";
 import type { UsageReading } from "./read-usage-report.ts";
-import { comparableRange, daysOf, hoursOf, monthsOf, storedRange } from "./reconcile-usage.ts";
+import { comparableRange, monthsOf, storedTime } from "./reconcile-usage.ts";
 import type { TimeRange } from "./search-backwards.ts";
+import { dayOf, listUsageDays } from "./usage-days.ts";
 import {
   dayDifferences,
   hourDifferences,
@@ -41,9 +41,9 @@ export async function repairUsage(
   asked: TimeRange,
 ): Promise<UsageRepair> {
   const { ask } = reading.database;
-  const range = await storedRange({ ...reading, ask }, asked);
+  const { hours, days, ...range } = await storedTime({ ...reading, ask }, asked);
   const done = { hours: 0, days: 0, months: 0, repaired: 0 };
-  for (const hour of hoursOf(range)) {
+  for (const hour of hours) {
     if ((await compareHour(ask, hour, 1)).mismatches === 0) continue;
     const name = new Date(hour.from).toISOString();
     done.repaired += await repair(reading, actor, { name, work: (tx) => repairHour(tx, hour) });
@@ -52,7 +52,7 @@ export async function repairUsage(
   const comparable = comparableRange(reading, { from: 0, to: reading.clock.now() });
   const isCovered = ({ from, to }: TimeRange) =>
     asked.from <= Math.max(from, comparable.from) && range.to >= Math.min(to, comparable.to);
-  for (const day of daysOf(range).filter(isCovered)) {
+  for (const day of days.filter(isCovered)) {
     if ((await compareDay(ask, day, 1)).mismatches === 0) continue;
     const name = new Date(day.from).toISOString().slice(0, 10);
     done.repaired += await repair(reading, actor, { name, work: (tx) => repairDay(tx, day) });
@@ -101,8 +101,7 @@ function repair(
  */
 async function repairHour(transaction: Db, hour: TimeRange): Promise<number> {
   // Midnight may have come since the range was taken, and have dropped the rows: then the sums are all that is left.
-  const first = await firstStoredDay(transaction);
-  if (first === undefined || hour.from < first) return 0;
+  if (!(await listUsageDays(transaction)).includes(dayOf(hour.from))) return 0;
   const keys = sql`hour, key_id, model, channel`;
   const repaired = await transaction.execute(sql`
     with ${hourDifferences(hour)}

@@ -4,6 +4,7 @@ import { deleteApiKey } from "../../../src/access/keys/delete-api-key.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import type { SessionCaller } from "../../../src/core/caller.ts";
 import { foldUsageHours } from "../../../src/gateway/usage/fold-usage-hours.ts";
+import { makeUsageDays } from "../../../src/gateway/usage/make-usage-days.ts";
 import { readUsageReport } from "../../../src/gateway/usage/read-usage-report.ts";
 import { storeRefusals } from "../../../src/gateway/usage/store-refusals.ts";
 import type {
@@ -384,5 +385,10 @@ describe("a report of usage", () => {
     expect(hours?.hourlyFrom).toBe(hourlyFrom);
     const days = after[4];
     expect([days?.from, days?.to]).toEqual([hourlyFrom - 2 * DAY_MS, hourlyFrom]);
+    // A longer retention does not bring the hours back.
+    await makeUsageDays(store.database.db, hourlyFrom);
+    const raised = await read({ groups: ["hour"] });
+    expect(raised.hourlyFrom).toBe(hourlyFrom);
+    expect(raised.rows).toEqual(hours?.rows);
   });
 });

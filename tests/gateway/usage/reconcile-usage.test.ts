@@ -4,6 +4,7 @@ import { listAudit } from "../../../src/access/audit/list-audit.ts";
 import { logout } from "../../../src/access/sessions/logout.ts";
 import { createDailyReconciliation } from "../../../src/gateway/usage/daily-reconciliation.ts";
 import { dropUsageDays } from "../../../src/gateway/usage/drop-usage-days.ts";
+import { makeUsageDays } from "../../../src/gateway/usage/make-usage-days.ts";
 import { reconcileUsage } from "../../../src/gateway/usage/reconcile-usage.ts";
 import { repairUsage } from "../../../src/gateway/usage/repair-usage.ts";
 import type { UsageRecord } from "../../../src/gateway/usage-record.ts";
@@ -26,7 +27,10 @@ beforeAll(async () => {
   ledger = randomUsage({ seed: 3, count: 800, keyIds: ["key_1", "key_2"], from: FROM, to: NOW });
 });
 afterAll(() => store.close());
-beforeEach(() => storeUsage(store.database, ledger));
+beforeEach(async () => {
+  await makeDays(FROM, NOW);
+  await storeUsage(store.database, ledger);
+});
 afterEach(() =>
   store.database.db.execute(
     sql`truncate usage_records, usage_hours, usage_days, usage_months, journal_checkpoints`,
@@ -39,6 +43,10 @@ const reading = (retentionDays = RETENTION_DAYS) => ({
   retentionDays,
   ask: store.database.ask,
 });
+/** The days of a range with their partitions, as the upkeep makes them. */
+async function makeDays(from: number, to: number): Promise<void> {
+  for (let day = from; day < to; day += DAY_MS) await makeUsageDays(store.database.db, day);
+}
 const range = { from: FROM, to: NOW };
 const reconcile = (asked = range, retentionDays = RETENTION_DAYS) =>
   reconcileUsage(reading(retentionDays), asked);
@@ -225,13 +233,23 @@ describe("reconciliation", () => {
     expect(await sums()).toEqual(before);
   });
 
+  it("leaves the sums of days that were dropped, whatever comes late for one of them", async () => {
+    await dropUsageDays(store.database.db, FROM + 2 * DAY_MS);
+    const late = randomUsage({ seed: 4, count: 1, keyIds: ["key_1"], from: FROM, to: FROM + 1 });
+    await storeUsage(store.database, late);
+    const before = await sums();
+    expect(await reconcile()).toMatchObject({ from: FROM + 2 * DAY_MS, days: 2, mismatches: 0 });
+    expect(await repair()).toMatchObject({ hours: 0, repaired: 0 });
+    expect(await sums()).toEqual(before);
+  });
+
   it("leaves the sums whose rows are dropped while a repair begins", async () => {
     const { startedAt } = victim();
     const from = Math.floor(startedAt / HOUR_MS) * HOUR_MS;
     await execute(`update usage_hours set requests = requests + 1 where ${ofVictim()}`);
     const before = await sums();
     let asked = 0;
-    // The first stored day, the comparison, and then the repair.
+    // The stored days, the comparison, and then the repair.
     const ask: typeof store.database.ask = async (work) => {
       asked += 1;
       if (asked === 3) await dropUsageDays(store.database.db, NOW);
@@ -370,6 +388,7 @@ describe("the daily reconciliation", () => {
   it("makes up for a week at most", async () => {
     const { lines, job } = daily();
     await job.run();
+    await makeDays(NOW, NOW + 20 * DAY_MS);
     store.world.now = NOW + 20 * DAY_MS;
     await job.run();
     expect(lines[1]).toMatchObject({ hours: 7 * 24 });

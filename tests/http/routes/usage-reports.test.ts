@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeUsageDays } from "../../../src/gateway/usage/make-usage-days.ts";
 import { databaseServerUrl } from "../../support/database-server.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/http-session.ts";
 import { readCsvTable } from "../../support/read-csv.ts";
@@ -59,6 +60,9 @@ describe.each(stores)("GET /api/usage on %s", (_name, serverUrl) => {
     keys.orphan = (await addKey(served.url, gone.token, "orphan")).id;
     const keyIds = Object.values(keys);
     ledger = randomUsage({ seed: 21, count: 600, keyIds, from: FROM, to: TO });
+    for (let day = FROM; day < Date.now(); day += DAY_MS) {
+      await served.deps.access.database.ask((db) => makeUsageDays(db, day));
+    }
     await store(ledger);
     await call({ method: "DELETE", path: `/v1/api-keys/${keys.deleted}`, token: user.token });
     await call({ method: "DELETE", path: `/api/admin/users/${gone.id}` });
