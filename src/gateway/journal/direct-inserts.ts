@@ -46,18 +46,21 @@ export class DirectInserts {
 
   /**
    * Resolves when the database has the record. Rejects with `storage_unavailable` after DB_POOL_WAIT_MS; the
-   * record is still tried until the database takes it, and `onStored` is called then.
+   * record is still tried until the database takes it. When too many wait already, it is given up at once.
+   *
+   * @param onSettled called once, when the database has the record or it is given up.
    */
-  insert(record: string, onStored: () => void): Promise<void> {
+  insert(record: string, onSettled: () => void): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX) {
       this.#options.log.error(
         "a usage record is lost: neither the journal nor the database takes it",
       );
+      onSettled();
       return Promise.reject(storageUnavailable(undefined));
     }
     const done = new Promise<void>((resolve) => {
       const stored = () => {
-        onStored();
+        onSettled();
         resolve();
       };
       this.#waiting.push({ record, stored });

@@ -1,7 +1,12 @@
 import { ftruncateSync, openSync, writeSync } from "node:fs";
 import type { Log } from "../../lib/log.ts";
 import type { GroupSync } from "./group-sync.ts";
-import { encodeRecord, MAX_RECORD_BYTES, type RecordKind } from "./record-format.ts";
+import {
+  encodeRecord,
+  MAX_JSON_LENGTH,
+  MAX_RECORD_BYTES,
+  type RecordKind,
+} from "./record-format.ts";
 import { createSegment, SEGMENT_BYTES, type Segment } from "./segment.ts";
 
 /** How long a disk that refused a record is left alone. */
@@ -59,11 +64,11 @@ export class JournalWriter {
 
   /**
    * Resolves at the end of this turn of the event loop with the segment that the record is written to; with
-   * undefined when the disk refuses. Never rejects; throws only for a record too large.
+   * undefined when the disk refuses, or the record is too large for a journal. Never rejects or throws.
    */
   append(kind: RecordKind, json: string): Promise<Segment | undefined> {
     if (this.#pendingBytes + MAX_RECORD_BYTES > BATCH_BYTES) this.writePending();
-    if (this.#isResting || this.#isClosed) return REFUSED;
+    if (this.#isResting || this.#isClosed || json.length > MAX_JSON_LENGTH) return REFUSED;
     this.#pendingBytes += encodeRecord(kind, json, this.#buffer, this.#pendingBytes);
     this.#pending ??= new Promise((resolve) => {
       this.#settle = resolve;

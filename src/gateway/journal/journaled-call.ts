@@ -62,7 +62,7 @@ class JournaledCall implements UsageEntry {
     if (mustSync) await sync.settle();
   }
 
-  /** The start's segment may go once the database has the end, which is in the journal before `endsAt`. */
+  /** The start's segment may go once the database has the end, which is in the journal before `endsAt`; 0: nowhere. */
   #release(endsAt: number): void {
     const segment = this.#startedIn;
     if (segment === undefined) return;

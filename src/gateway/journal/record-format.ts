@@ -17,8 +17,8 @@ export const KIND_OFFSET = LENGTH_BYTES + 4;
 /** Where the JSON begins. */
 export const JSON_OFFSET = KIND_OFFSET + 1;
 
-/** UTF-8 needs at most three bytes for one unit of a string. */
-const MAX_JSON_LENGTH = Math.floor((MAX_RECORD_BYTES - JSON_OFFSET) / 3);
+/** Longest JSON that surely fits into a record: UTF-8 needs at most three bytes for one unit of a string. */
+export const MAX_JSON_LENGTH = Math.floor((MAX_RECORD_BYTES - JSON_OFFSET) / 3);
 
 /** The checksum of the kind byte alone, which the JSON's is continued from. */
 const KIND_CHECKSUM: Record<RecordKind, number> = {
@@ -29,7 +29,7 @@ const KIND_CHECKSUM: Record<RecordKind, number> = {
 
 /**
  * Writes a record to `target` from `offset`, where MAX_RECORD_BYTES have room, and returns its size in bytes.
- * Throws a RangeError for JSON that could be too large.
+ * Throws a RangeError for JSON longer than MAX_JSON_LENGTH.
  */
 export function encodeRecord(kind: RecordKind, json: string, target: Buffer, offset = 0): number {
   if (json.length > MAX_JSON_LENGTH) throw new RangeError("a journal record is too large");

@@ -21,13 +21,30 @@ describe("A usage record that goes to the database directly", () => {
     const aside = createAside(root, silentLog);
     const options = { journal: "test", database, aside, waitMs: 5_000, log: silentLog };
     const direct = new DirectInserts(options);
-    const insert = (id: string, onStored: () => void = () => undefined) =>
-      direct.insert(JSON.stringify(usageRecord(id)), onStored);
+    const insert = (id: string, onSettled: () => void = () => undefined) =>
+      direct.insert(JSON.stringify(usageRecord(id)), onSettled);
     const second = new Promise((resolve, reject) => {
       insert("one", () => queueMicrotask(() => insert("two").then(resolve, reject))).catch(reject);
     });
     await second;
     expect(direct.unflushedRecords).toBe(0);
     expect(await ledger(database)).toEqual(["one ok 11", "two ok 11"]);
+  });
+
+  it("is given up, and whoever waits is told, when ten thousand wait before it", async () => {
+    const aside = createAside(root, silentLog);
+    const askOwn = () => new Promise<never>(() => undefined);
+    const away = { ...database, askOwn };
+    const options = { journal: "test", database: away, aside, waitMs: 60_000, log: silentLog };
+    const direct = new DirectInserts(options);
+    for (let count = 0; count < 10_000; count += 1)
+      direct.insert("{}", () => undefined).catch(() => undefined);
+    let isSettled = false;
+    const lost = direct.insert("{}", () => {
+      isSettled = true;
+    });
+    expect(isSettled).toBe(true);
+    await expect(lost).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(direct.unflushedRecords).toBe(10_000);
   });
 });

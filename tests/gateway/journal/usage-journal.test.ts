@@ -197,6 +197,14 @@ describe("the usage journal", () => {
     expect(journals()).toHaveLength(1);
   });
 
+  it("gives a record that is too large for it to the database, and keeps no segment for that", async () => {
+    const call = await journal.open(usageStart("large"));
+    await call.close(usageRecord("large", { model: "m".repeat(40_000) }));
+    expect(await ledger(database)).toEqual(["large ok 11"]);
+    await journal.drain(5_000);
+    expect(readdirSync(root)).toEqual([]);
+  });
+
   it("goes on when somebody takes its folder away", async () => {
     await writeCalls(journal, ["a"]);
     rmSync(join(root, journals()[0] ?? ""), { recursive: true });
