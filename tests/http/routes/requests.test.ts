@@ -216,6 +216,7 @@ describe.each(stores)("GET /api/requests on %s", (_name, serverUrl) => {
 
   it.each([
     ["from=2026-02-30", "from"],
+    ["from=0000-01-01&to=0000-02-01", "from"],
     ["to=275760-09-13", "to"],
     ["from=2026-01-02&to=2026-01-01", "to"],
     ["from=9998-01-01", "from"],
