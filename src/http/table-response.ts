@@ -6,8 +6,8 @@ export interface Table {
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: readonly Readonly<Record<string, CsvCell>>[];
-  /** The parameter, by name and value, with which the next page is asked for; null: this is the last. */
-  readonly next: readonly [name: string, value: string] | null;
+  /** The parameters, by name, with which the next page is asked for beside those of this one; null: this is the last. */
+  readonly next: Readonly<Record<string, string>> | null;
 }
 
 /** True when a client would rather have CSV: `format` decides, else what it accepts. */
@@ -36,7 +36,7 @@ export function tableResponse({ req }: RequestContext, table: Table): Response {
   });
   if (table.next !== null) {
     const { pathname, searchParams } = new URL(req.url);
-    searchParams.set(...table.next);
+    for (const [name, value] of Object.entries(table.next)) searchParams.set(name, value);
     headers.set("link", `<${pathname}?${searchParams}>; rel="next"`);
   }
   return new Response(csvText(table.columns, table.rows), { headers });

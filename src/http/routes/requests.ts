@@ -41,7 +41,7 @@ export function requestsRoutes(deps: Deps): Router {
       name: "requests",
       columns: REQUEST_COLUMNS,
       rows: page.requests.map(requestFields),
-      next: page.next === null ? null : ["before", placeText(page.next)],
+      next: page.next === null ? null : { before: placeText(page.next) },
     });
   });
 

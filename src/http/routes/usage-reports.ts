@@ -9,7 +9,7 @@ import { jsonResponse } from "../json-response.ts";
 import { reconciliationJson, repairJson } from "../reconciliation-body.ts";
 import { readComparedRange, readRepairedRange } from "../reconciliation-query.ts";
 import { createRouter, type RequestContext, type Router } from "../router.ts";
-import { tableResponse } from "../table-response.ts";
+import { type Table, tableResponse } from "../table-response.ts";
 import { usageColumns, usageFields, usageReportJson } from "../usage-report-body.ts";
 import { readUsageReportQuery, type UsageReportRequest } from "../usage-report-query.ts";
 
@@ -22,7 +22,8 @@ import { readUsageReportQuery, type UsageReportRequest } from "../usage-report-q
  * an hour is a whole day. `group` is one or two of hour, day, month, key, model, channel and user (day unless given);
  * a time alone has a row for each hour, day or month of the range. Rows go by time and then by requests, the most
  * first; `totals` are over all of them, whatever the page. `refused` counts calls that a limit of their key refused:
- * they are no requests, and not known by model (null).
+ * they are no requests, and not known by model (null). `limit` and `offset` page: exactly when the range is given and is
+ * over; calls that are still to come change the order of the hour, day or month they count in.
  *
  * `/api/usage/reconciliation`: whether these sums are what the rows say.
  */
@@ -40,7 +41,7 @@ export function usageReportsRoutes(deps: Deps): Router {
       name: fileName(query),
       columns: usageColumns(query.groups),
       rows: report.rows.map((row) => usageFields(row, query.groups)),
-      next: report.hasMore ? ["offset", String(query.offset + query.limit)] : null,
+      next: report.hasMore ? nextPage(query) : null,
     });
   });
 
@@ -62,6 +63,12 @@ export function usageReportsRoutes(deps: Deps): Router {
   });
 
   return router;
+}
+
+/** The range comes along: one that is not given would have moved on meanwhile, and the rows with it. */
+function nextPage({ from, to, offset, limit }: UsageReportRequest): Table["next"] {
+  const timeText = (time: number) => new Date(time).toISOString();
+  return { from: timeText(from), to: timeText(to), offset: String(offset + limit) };
 }
 
 function fileName({ groups, from, to }: UsageReportRequest): string {

@@ -289,6 +289,18 @@ describe.each(stores)("GET /api/usage on %s", (_name, serverUrl) => {
     );
   });
 
+  it("names a next page of the same range, when that is the default one too", async () => {
+    const { headers } = await call({ path: `${PATH}?group=day,model&limit=1&format=csv` });
+    const { searchParams } = new URL(
+      /^<(.*)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1] ?? "",
+      served.url,
+    );
+    const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
+    expect(Number(to) - Number(from)).toBe(30 * DAY_MS);
+    expect(Math.abs(Number(to) - Date.now())).toBeLessThan(HOUR_MS);
+    expect(searchParams.get("offset")).toBe("1");
+  });
+
   it.each([
     ["from=2026-02-30", "from"],
     ["from=2026-02-30T00:00:00Z", "from"],
