@@ -9,8 +9,9 @@ import { randomBase62 } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
 import { recordAudit } from "./audit/record-audit.ts";
 import type { HashCredential } from "./hash-credential.ts";
-import { createApiKey, newApiKeyText } from "./keys/create-api-key.ts";
+import { newApiKeyText } from "./keys/create-api-key.ts";
 import { createBootstrapKey } from "./keys/create-bootstrap-key.ts";
+import { provideApiKey } from "./keys/provide-api-key.ts";
 import { replaceDevKey } from "./keys/replace-dev-key.ts";
 import { hashPassword } from "./sessions/hash-password.ts";
 import { newPassword } from "./sessions/new-password.ts";
@@ -64,7 +65,7 @@ export function firstStart({
     const [present] = await transaction.select({ id: apiKeys.id }).from(apiKeys).limit(1);
     if (present !== undefined) return secrets;
     const issuedKey = newApiKeyText();
-    await createApiKey(transaction, { name: "first", ownerId, text: issuedKey }, hashApiKey);
+    await provideApiKey(transaction, { name: "first", ownerId, text: issuedKey }, hashApiKey);
     return { ...secrets, issuedKey };
   });
 }
@@ -107,5 +108,11 @@ async function givePassword(
       mustChangePassword: given === undefined,
     })
     .where(isWithout);
+  await recordAudit(transaction, null, {
+    action: "user.update",
+    targetKind: "user",
+    targetId: id,
+    details: { changed: ["password"] },
+  });
   return given === undefined ? { adminPassword: password } : {};
 }

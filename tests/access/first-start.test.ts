@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 beforeEach(() =>
   database.db.execute(
-    sql`truncate users, change_counters, deleted_api_keys, bootstrap_keys cascade`,
+    sql`truncate users, change_counters, deleted_api_keys, bootstrap_keys, audit_log cascade`,
   ),
 );
 
@@ -52,6 +52,17 @@ const start = (settings: Given = {}) =>
   });
 
 const keys = () => database.db.select().from(apiKeys).orderBy(asc(apiKeys.createdAt));
+
+/** What the service itself has changed, in its order. */
+const audited = async () => {
+  const entries = await database.db.select().from(auditLog).orderBy(asc(auditLog.id));
+  const secrets = [ADMIN_PASSWORD, BOOTSTRAP_API_KEY, DEV_API_KEY];
+  for (const secret of secrets) expect(JSON.stringify(entries)).not.toContain(secret);
+  return entries.map(({ via, actorId, action, targetId }) => {
+    expect([via, actorId]).toEqual(["service", null]);
+    return [action, targetId];
+  });
+};
 
 const readAdmin = async () => {
   const [admin, ...others] = await database.db.select().from(users);
@@ -84,13 +95,29 @@ describe("the first start", () => {
     });
     expect(key?.id).toMatch(/^key_[0-9A-Za-z]{22}$/);
     expect(JSON.stringify(key)).not.toContain(issuedKey);
-    const entries = await database.db.select().from(auditLog);
-    expect(entries.at(-1)).toMatchObject({
-      action: "user.create",
-      via: "service",
-      actorId: null,
-      targetId: admin?.id,
-    });
+    expect(await audited()).toEqual([
+      ["user.create", admin?.id],
+      ["user.update", admin?.id],
+      ["api_key.create", key?.id],
+    ]);
+  });
+
+  it("writes into the audit log what it changes, and nothing when it changes nothing", async () => {
+    const passthrough = { BOOTSTRAP_API_KEY, BOOTSTRAP_API_KEY_PASSTHROUGH: true };
+    await start({ ADMIN_PASSWORD, BOOTSTRAP_API_KEY });
+    await database.db.execute(sql`truncate audit_log`);
+    await start(passthrough);
+    await start(passthrough);
+    await start({ DEV_API_KEY });
+    await start({ DEV_API_KEY });
+    await start({ DEV_API_KEY: `${DEV_API_KEY}-next` });
+    await start();
+    const [bootstrap] = await keys();
+    expect(await audited()).toEqual([
+      ["api_key.update", bootstrap?.id],
+      ["api_key.create", "key_dev"],
+      ["api_key.rotate", "key_dev"],
+    ]);
   });
 
   it("makes up the administrator's password, which is shown once and has to be changed", async () => {

@@ -4,7 +4,9 @@ import { nextChange } from "../../db/next-change.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { bootstrapKeys } from "../../db/tables/bootstrap-keys.ts";
 import type { HashCredential } from "../hash-credential.ts";
-import { createApiKey, type NewApiKey } from "./create-api-key.ts";
+import type { NewApiKey } from "./create-api-key.ts";
+import { provideApiKey } from "./provide-api-key.ts";
+import { recordApiKeyChange } from "./record-api-key-change.ts";
 
 /**
  * Makes the key of BOOTSTRAP_API_KEY, once for ever: a secret that was deleted or replaced does not come back. A key
@@ -25,7 +27,7 @@ export async function createBootstrapKey(
     .onConflictDoNothing()
     .returning({ keyHash: bootstrapKeys.keyHash });
   const isFirst = noted.length > 0;
-  if (isFirst && (await createApiKey(transaction, key, hashApiKey)) !== undefined) return true;
+  if (isFirst && (await provideApiKey(transaction, key, hashApiKey))) return true;
   if (key.passthrough === true) await grantPassthrough(transaction, keyHash);
   const [present] = await transaction
     .select({ id: apiKeys.id })
@@ -35,8 +37,12 @@ export async function createBootstrapKey(
 }
 
 async function grantPassthrough(transaction: Db, keyHash: string): Promise<void> {
-  await transaction
+  const fields = { passthrough: true };
+  const [granted] = await transaction
     .update(apiKeys)
-    .set({ passthrough: true, changeSeq: await nextChange(transaction, "api_keys") })
-    .where(and(eq(apiKeys.keyHash, keyHash), eq(apiKeys.passthrough, false)));
+    .set({ ...fields, changeSeq: await nextChange(transaction, "api_keys") })
+    .where(and(eq(apiKeys.keyHash, keyHash), eq(apiKeys.passthrough, false)))
+    .returning({ id: apiKeys.id });
+  if (granted === undefined) return;
+  await recordApiKeyChange(transaction, null, { verb: "update", id: granted.id, fields });
 }

@@ -12,10 +12,10 @@ interface ApiKeyChange {
   readonly details?: JsonObject;
 }
 
-/** Writes a change of an API key into the audit log, in the names that clients know. */
+/** Writes a change of an API key into the audit log, in the names that clients know. Null: the service itself. */
 export function recordApiKeyChange(
   transaction: Db,
-  actor: Actor,
+  actor: Actor | null,
   { verb, id, fields, details }: ApiKeyChange,
 ): Promise<void> {
   return recordAudit(transaction, actor, {

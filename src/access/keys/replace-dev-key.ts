@@ -4,6 +4,7 @@ import { nextChange } from "../../db/next-change.ts";
 import { apiKeys, deletedApiKeys } from "../../db/tables/api-keys.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import type { NewApiKey } from "./create-api-key.ts";
+import { recordApiKeyChange } from "./record-api-key-change.ts";
 
 /** One fixed id, so that a developer's runs share one key and its usage, and no other key is ever replaced. */
 const DEV_KEY_ID = "key_dev";
@@ -20,12 +21,24 @@ export async function replaceDevKey(
     .from(apiKeys)
     .where(and(eq(apiKeys.keyHash, keyHash), ne(apiKeys.id, DEV_KEY_ID)));
   if (other !== undefined) return;
+  const [before] = await transaction
+    .select({ keyHash: apiKeys.keyHash, state: apiKeys.state })
+    .from(apiKeys)
+    .where(eq(apiKeys.id, DEV_KEY_ID));
+  if (before?.keyHash === keyHash && before.state === "active") return;
   const changeSeq = await nextChange(transaction, "api_keys");
-  const secret = { keyHash, lastFour: text.slice(-4), state: "active" as const, changeSeq };
+  const lastFour = text.slice(-4);
+  const secret = { keyHash, lastFour, state: "active" as const, changeSeq };
   await transaction
     .insert(apiKeys)
     .values({ id: DEV_KEY_ID, name, ownerId, ...secret })
     .onConflictDoUpdate({ target: apiKeys.id, set: secret });
   // Deleted by somebody, it is here again under the same id: the note would take it from whoever reads it.
   await transaction.delete(deletedApiKeys).where(eq(deletedApiKeys.id, DEV_KEY_ID));
+  await recordApiKeyChange(transaction, null, {
+    verb: before === undefined ? "create" : "rotate",
+    id: DEV_KEY_ID,
+    fields: { name },
+    details: { last_four: lastFour },
+  });
 }
