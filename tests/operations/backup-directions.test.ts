@@ -41,6 +41,9 @@ async function fill(db: Db): Promise<void> {
   await db.execute(
     sql`insert into sessions (id, token_hash, user_id, expires_at) values ('sid_1', 't', 'usr_1', 'infinity')`,
   );
+  await db.execute(
+    sql`insert into bootstrap_keys (key_hash) values ('hash'), ('of a key that is gone')`,
+  );
   await db.execute(sql`insert into change_counters values ('api_keys', 12)`);
   await db.execute(sql`
     insert into audit_log (via, action, target_kind, details)
