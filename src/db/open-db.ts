@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../lib/log.ts";
-import { acquireProcessLock } from "../lib/process-lock.ts";
+import { awaitProcessLock } from "../lib/process-lock.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
 import { embeddedArchive } from "./embedded-archive.ts";
@@ -34,7 +34,12 @@ export async function openDatabase(
   await mkdir(dataFolder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
     throw new StartRefusal("DATA_DIR: the folder cannot be made there.", { cause });
   });
-  const lock = await acquireProcessLock(dataFolder);
+  const lock = await awaitProcessLock(dataFolder, { onLost: () => leaveTo(dataFolder) }, () =>
+    log.warn(
+      { dataFolder },
+      "a process elsewhere used DATA_DIR, waiting some seconds for a sign of life of it",
+    ),
+  );
   try {
     const database = await openEmbedded({
       dataFolder,
@@ -48,4 +53,12 @@ export async function openDatabase(
     await lock.release();
     throw thrown;
   }
+}
+
+/** Two processes on one embedded database destroy it: nothing catches this, so the process ends. */
+function leaveTo(dataFolder: string): never {
+  throw new Error(
+    `Another process has taken ${dataFolder} (DATA_DIR) while this one stood still, so this one leaves. ` +
+      "Run one server on it, or give each a folder of its own.",
+  );
 }

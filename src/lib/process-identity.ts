@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -6,7 +7,7 @@ export interface ProcessIdentity {
   readonly pid: number;
   /** In the system's own unit, since boot; empty where the system does not tell. */
   readonly startedAt: string;
-  /** Where process numbers mean the same: one boot of one machine, one container. */
+  /** Where process numbers mean the same: one boot of one machine, one container. Ten characters that stand for it. */
   readonly place: string;
   readonly hostName: string;
 }
@@ -19,9 +20,13 @@ export function thisProcess(): ProcessIdentity {
   return {
     pid: process.pid,
     startedAt: startOf(process.pid),
-    place: `${hostName} ${boot} ${container}`,
+    place: shortHash(`${hostName} ${boot} ${container}`),
     hostName,
   };
+}
+
+function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 10);
 }
 
 /** True while that very process runs here. Only to be asked of a process of this place. */

@@ -5,6 +5,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,9 @@ import type { Database } from "../../src/db/database.ts";
 import { embeddedArchive } from "../../src/db/embedded-archive.ts";
 import { openDatabase } from "../../src/db/open-db.ts";
 import { openEmbedded } from "../../src/db/open-embedded.ts";
+import { ownerText } from "../../src/lib/lock-owner.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { thisProcess } from "../../src/lib/process-identity.ts";
 import { type Program, spawnProgram } from "../support/spawn-program.ts";
 
 const log = createLog("silent");
@@ -143,6 +146,16 @@ describe("the embedded database", () => {
     // The key of the first start is there: none is issued again.
     expect(killed.output()).toContain("issued sk-");
     expect(next.output()).toContain("issued nothing");
+  });
+
+  it("is left at once when another process has taken the folder", async () => {
+    const paused = start();
+    await paused.says("ready");
+    const lock = join(folder, "process.lock");
+    rmSync(lock);
+    symlinkSync(ownerText({ ...thisProcess(), token: "other" }), lock);
+    expect(await paused.ended).not.toBe(0);
+    expect(paused.output()).toMatch(/Another process has taken .*DATA_DIR/);
   });
 
   it("refuses a second process with a text that says what to do", async () => {

@@ -1,16 +1,24 @@
 import {
+  lstatSync,
+  lutimesSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
+  readlinkSync,
   rmSync,
-  statSync,
-  utimesSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { acquireProcessLock, ProcessLockHeldError } from "../../src/lib/process-lock.ts";
+import { HeartbeatWatch, SILENCE_MS } from "../../src/lib/heartbeat-watch.ts";
+import { type LockOwner, ownerText, parseOwner } from "../../src/lib/lock-owner.ts";
+import { thisProcess } from "../../src/lib/process-identity.ts";
+import {
+  acquireProcessLock,
+  awaitProcessLock,
+  ProcessLockHeldError,
+} from "../../src/lib/process-lock.ts";
 import { type Program, spawnProgram } from "../support/spawn-program.ts";
 
 let folder: string;
@@ -26,7 +34,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const record = () => JSON.parse(readFileSync(join(folder, "process.lock"), "utf8"));
+const path = () => join(folder, "process.lock");
+const record = () => parseOwner(readlinkSync(path()));
 
 function start(): Program {
   const program = spawnProgram("hold-lock", [folder]);
@@ -34,15 +43,19 @@ function start(): Program {
   return program;
 }
 
-/** Leaves the lock of an owner that differs from this process in the fields given. */
-async function leaveLock(fields: object, ageSeconds = 0): Promise<void> {
-  const lock = await acquireProcessLock(folder);
-  const left = JSON.stringify({ ...record(), token: "left", ...fields });
-  await lock.release();
-  const path = join(folder, "process.lock");
-  writeFileSync(path, left);
-  const moment = Date.now() / 1_000 - ageSeconds;
-  utimesSync(path, moment, moment);
+/** The lock of an owner that differs from this process in the fields given. */
+function textOf(fields: Partial<LockOwner>): string {
+  return ownerText({ ...thisProcess(), token: "left", ...fields });
+}
+
+/** A watch whose time goes on by hand. */
+function handWatch() {
+  let now = 0;
+  const watch = new HeartbeatWatch(() => now);
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { watch, pass };
 }
 
 describe("the lock of a folder", () => {
@@ -73,54 +86,104 @@ describe("the lock of a folder", () => {
     owner.child.kill("SIGKILL");
     await owner.ended;
     const lock = await acquireProcessLock(folder);
-    expect(record().pid).toBe(process.pid);
+    expect(record()?.pid).toBe(process.pid);
     await lock.release();
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it("is taken over when the owner's number now belongs to another process, our own included", async () => {
-    await leaveLock({ startedAt: "1" });
+    symlinkSync(textOf({ startedAt: "1" }), path());
     await (await acquireProcessLock(folder)).release();
-    await leaveLock({ startedAt: "1", pid: process.ppid });
-    await (await acquireProcessLock(folder)).release();
-  });
-
-  it("is not taken from an owner in another container while its heart beats", async () => {
-    await leaveLock({ place: "elsewhere" }, 10);
-    await expect(acquireProcessLock(folder)).rejects.toThrow(ProcessLockHeldError);
-  });
-
-  it("is taken from an owner in another container whose heart has stopped", async () => {
-    await leaveLock({ place: "elsewhere" }, 20);
+    symlinkSync(textOf({ startedAt: "1", pid: process.ppid }), path());
     await (await acquireProcessLock(folder)).release();
   });
 
-  it("shows that its owner lives by touching the file", async () => {
-    const lock = await acquireProcessLock(folder);
-    const path = join(folder, "process.lock");
-    utimesSync(path, 1, 1);
-    await expect.poll(() => readAge(path), { timeout: 10_000, interval: 100 }).toBeLessThan(10_000);
+  it("is not taken from an owner elsewhere while its heart beats, however wrong its clock is", async () => {
+    symlinkSync(textOf({ place: "elsewhere" }), path());
+    const { watch, pass } = handWatch();
+    for (let moment = 1_000; moment < 1_010; moment += 1) {
+      lutimesSync(path(), moment, moment);
+      await expect(acquireProcessLock(folder, { watch })).rejects.toThrow(ProcessLockHeldError);
+      pass(SILENCE_MS);
+    }
+  });
+
+  for (const kind of ["of a lock", "of what an earlier release has left"]) {
+    it(`is taken when the time ${kind} has stood still long enough, whatever it says`, async () => {
+      if (kind === "of a lock") symlinkSync(textOf({ place: "elsewhere" }), path());
+      else writeFileSync(path(), JSON.stringify({ pid: 1, token: "earlier" }));
+      const { watch, pass } = handWatch();
+      for (const ms of [SILENCE_MS - 1, 1]) {
+        await expect(acquireProcessLock(folder, { watch })).rejects.toThrow(ProcessLockHeldError);
+        pass(ms);
+      }
+      await (await acquireProcessLock(folder, { watch })).release();
+      expect(readdirSync(folder)).toEqual([]);
+    });
+  }
+
+  it("is waited for until an owner elsewhere has shown that it lives, or has been silent", async () => {
+    symlinkSync(textOf({ place: "elsewhere" }), path());
+    const { watch } = handWatch();
+    let waits = 0;
+    const living = awaitProcessLock(folder, { watch }, () => {
+      waits += 1;
+      lutimesSync(path(), 1_000, 1_000);
+    });
+    await expect(living).rejects.toThrow(ProcessLockHeldError);
+    const dead = handWatch();
+    const lock = await awaitProcessLock(folder, dead, () => dead.pass(SILENCE_MS));
+    expect(record()?.pid).toBe(process.pid);
+    expect(waits).toBe(1);
     await lock.release();
+  });
+
+  it("shows that its owner lives by touching the lock", async () => {
+    const lock = await acquireProcessLock(folder);
+    lutimesSync(path(), 1, 1);
+    const mtime = () => lstatSync(path()).mtimeMs;
+    await expect.poll(mtime, { timeout: 10_000, interval: 100 }).toBeGreaterThan(1_000);
+    await lock.release();
+  });
+
+  it("tells its owner once that another has taken it, and is left to that one", async () => {
+    let losses = 0;
+    const onLost = () => {
+      losses += 1;
+    };
+    const lock = await acquireProcessLock(folder, { onLost });
+    rmSync(path());
+    symlinkSync(textOf({ token: "other" }), path());
+    await expect.poll(() => losses, { timeout: 10_000, interval: 100 }).toBe(1);
+    await lock.release();
+    expect(record()?.token).toBe("other");
+  });
+
+  it("fits into the entry of a link, with the longest numbers and names of hosts", () => {
+    const text = textOf({
+      pid: 4_194_304,
+      startedAt: "99999999999",
+      token: "12345678",
+      hostName: "h".repeat(64),
+    });
+    expect(text.length).toBeLessThanOrEqual(59);
+    expect(parseOwner(text)).toMatchObject({ pid: 4_194_304, token: "12345678" });
   });
 
   it("goes to exactly one of many that race for a dead owner's, also past an heir that died", async () => {
     for (let round = 0; round < 3; round += 1) {
       const dead = { pid: 999_999_999, token: "dead" };
-      await leaveLock(dead);
-      const heir = JSON.stringify({ ...record(), token: "heir" });
-      writeFileSync(join(folder, "process.lock.dead"), heir);
+      rmSync(path(), { force: true });
+      symlinkSync(textOf(dead), path());
+      symlinkSync(textOf({ ...dead, token: "heir" }), join(folder, "process.lock.dead"));
       const racers = Array.from({ length: 5 }, start);
       await Promise.all(racers.map((racer) => Promise.race([racer.says("held"), racer.ended])));
       const winners = racers.filter((racer) => racer.output().includes("held"));
       expect(winners).toHaveLength(1);
       await expect.poll(() => racers.filter((racer) => racer.child.exitCode === 1).length).toBe(4);
-      expect(record().pid).toBe(winners[0]?.child.pid);
+      expect(record()?.pid).toBe(winners[0]?.child.pid);
       winners[0]?.child.kill("SIGKILL");
       await winners[0]?.ended;
     }
   });
 });
-
-function readAge(path: string): number {
-  return Date.now() - statSync(path).mtimeMs;
-}

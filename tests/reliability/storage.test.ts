@@ -184,7 +184,8 @@ function tornJournal(severable: SeverableDatabase): void {
     gateway.kill("SIGKILL");
     await gateway.exited;
     await severable.connection.up();
-    cpSync(join(dataDir(), "journal"), template(), { recursive: true });
+    const filter = (path: string) => !path.endsWith("process.lock");
+    cpSync(join(dataDir(), "journal"), template(), { recursive: true, filter });
   });
 
   /** Starts a server over the journal damaged so; returns the ids that the database then has and what it said. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Limits } from "../../access/limits/limits.ts";
 import type { Db } from "../../db/context.ts";
 import { isQueryFailure, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import type { HeartbeatWatch } from "../../lib/heartbeat-watch.ts";
 import type { Log } from "../../lib/log.ts";
 import { acquireProcessLock, ProcessLockHeldError } from "../../lib/process-lock.ts";
 import type { Aside } from "./aside.ts";
@@ -19,6 +20,8 @@ export interface Adoption {
   readonly db: Db;
   readonly aside: Aside;
   readonly limits: Pick<Limits, "settleLost">;
+  /** What earlier rounds have seen of owners elsewhere. */
+  readonly watch: HeartbeatWatch;
   readonly log: Log;
 }
 
@@ -46,19 +49,20 @@ export async function adoptJournals(adoption: Adoption): Promise<LeftJournals> {
         forOwner = true;
         continue;
       }
-      // Files may be at fault for good, and nothing waits for them.
-      const failure = isQueryFailure(thrown) ? toDatabaseError(thrown) : undefined;
-      if (failure !== undefined && isUnavailable(failure)) forDatabase = true;
-      const cause = failure === undefined ? { err: thrown } : { cause: failure.message };
+      const isQuery = isQueryFailure(thrown);
+      // Files may be at fault for good: nothing waits for them.
+      if (isQuery && isUnavailable(toDatabaseError(thrown))) forDatabase = true;
+      const cause = isQuery ? { cause: toDatabaseError(thrown).message } : { err: thrown };
       adoption.log.warn({ journal, ...cause }, "a usage journal could not be replayed yet");
     }
   }
   return { forDatabase, forOwner };
 }
 
-async function adopt({ root, db, aside, limits, log }: Adoption, journal: string): Promise<void> {
+async function adopt(adoption: Adoption, journal: string): Promise<void> {
+  const { root, db, aside, limits, watch, log } = adoption;
   const path = join(root, journal);
-  const lock = await acquireProcessLock(path);
+  const lock = await acquireProcessLock(path, { watch });
   try {
     const segments = await listSegments(path);
     const cutCalls = await replayJournal({ db, aside, limits, journal, folder: path });

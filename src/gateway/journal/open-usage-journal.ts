@@ -4,6 +4,7 @@ import type { Limits } from "../../access/limits/limits.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { HeartbeatWatch } from "../../lib/heartbeat-watch.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import type { UsageJournal } from "../usage-record.ts";
@@ -120,7 +121,9 @@ async function buildParts({
   const direct = new DirectInserts({ journal, database, aside, waitMs, log });
   // Without Redis it is the only one on its database; what its predecessor left has to be counted before it admits.
   const isAlone = settings.REDIS_URL === undefined;
-  const adopting = keepAdopting({ root, own: journal, db, aside, limits, log }, isAlone);
+  const watch = new HeartbeatWatch();
+  const adoption = { root, own: journal, db, aside, limits, watch, log };
+  const adopting = keepAdopting(adoption, isAlone);
   return { folder, database, writer, flusher, direct, sync, adopting, log };
 }
 

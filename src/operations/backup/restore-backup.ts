@@ -8,7 +8,7 @@ import { knownMigrations, migrate } from "../../db/migrate.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import { openReplicaLock } from "../../db/replica-lock.ts";
 import type { Log } from "../../lib/log.ts";
-import { acquireProcessLock } from "../../lib/process-lock.ts";
+import { awaitProcessLock } from "../../lib/process-lock.ts";
 import { within } from "../../lib/within.ts";
 import { BackupError } from "./backup-error.ts";
 import { ENTRY, type Manifest } from "./backup-format.ts";
@@ -92,7 +92,7 @@ async function openTarget(
 ): Promise<Database> {
   const url = settings.DATABASE_URL;
   if (url === undefined) return openDatabase(settings, log, LOAD_TIMEOUT_MS);
-  const folderLock = await acquireProcessLock(dataFolder);
+  const folderLock = await awaitProcessLock(dataFolder);
   let closers = [() => folderLock.release()];
   const close = async () => {
     const all = closers;

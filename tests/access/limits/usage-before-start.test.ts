@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -17,6 +17,8 @@ import {
   type RecordKind,
 } from "../../../src/gateway/journal/record-format.ts";
 import { storeRecords } from "../../../src/gateway/journal/store-records.ts";
+import { HeartbeatWatch, SILENCE_MS } from "../../../src/lib/heartbeat-watch.ts";
+import { ownerText } from "../../../src/lib/lock-owner.ts";
 import { type LimitsStage, NOON, openLimitsStage, UNLIMITED } from "../../support/limits-stage.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import { journalRoot, silentLog, usageRecord, usageStart } from "../../support/usage-journal.ts";
@@ -291,21 +293,17 @@ describe("the calls of a process that died", () => {
     it(`are ${whoWaits} while their process may live in another container`, async () => {
       const stage = await start();
       leaveJournal("x", [["end", usageRecord("ended")]]);
-      const owner = {
-        pid: 1,
-        startedAt: "",
-        place: "elsewhere",
-        hostName: "elsewhere",
-        token: "t",
-      };
-      const lock = join(root, "x.journal", "process.lock");
-      writeFileSync(lock, JSON.stringify(owner));
-      const { first, caughtUp, stop } = keepAdopting(adoption(stage.limits, database.db), isAlone);
+      const owner = { pid: 1, startedAt: "", place: "elsewhere", hostName: "other", token: "t" };
+      symlinkSync(ownerText(owner), join(root, "x.journal", "process.lock"));
+      let now = 0;
+      const watch = new HeartbeatWatch(() => now);
+      const adopted = { ...adoption(stage.limits, database.db), watch };
+      const { first, caughtUp, stop } = keepAdopting(adopted, isAlone);
       await first;
       const soon = new Promise((resolve) => setTimeout(resolve, 100, "not yet"));
       expect(await Promise.race([caughtUp, soon])).toBe(isAlone ? "not yet" : undefined);
       // It has been silent for so long that it counts as gone.
-      utimesSync(lock, 0, 0);
+      now += SILENCE_MS;
       await caughtUp;
       await stop();
       expect((await stage.read(BOUNDS)).tokens?.used).toBe(isAlone ? 18 : 0);
@@ -314,7 +312,8 @@ describe("the calls of a process that died", () => {
 
   function adoption(limits: Limits, db: Database["db"]) {
     const aside = createAside(root, silentLog);
-    return { root, own: "none", db, aside, limits, log: silentLog };
+    const watch = new HeartbeatWatch();
+    return { root, own: "none", db, aside, limits, watch, log: silentLog };
   }
 
   /** Leaves the journal of a process that is gone. */

@@ -11,6 +11,7 @@ import {
   type RecordKind,
 } from "../../../src/gateway/journal/record-format.ts";
 import { insertUsage } from "../../../src/gateway/journal/usage-store.ts";
+import { HeartbeatWatch } from "../../../src/lib/heartbeat-watch.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import {
   countRows,
@@ -59,7 +60,8 @@ function leaveJournal(name: string, ...segments: Buffer[]): void {
 async function adopt(): Promise<LeftJournals> {
   const aside = createAside(root, silentLog);
   const { db } = database;
-  return adoptJournals({ root, own: "none", db, aside, limits: uncounted, log: silentLog });
+  const watch = new HeartbeatWatch();
+  return adoptJournals({ root, own: "none", db, aside, limits: uncounted, watch, log: silentLog });
 }
 
 async function totalRequests(): Promise<number> {
