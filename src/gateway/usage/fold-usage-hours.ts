@@ -1,9 +1,27 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { usageHours } from "../../db/tables/usage.ts";
+import { limitRefusals, usageHours } from "../../db/tables/usage.ts";
 import { inUpkeepTurn } from "./in-upkeep-turn.ts";
 import { DAY_MS } from "./usage-days.ts";
-import { addFigures, HOUR_FIGURES } from "./usage-figures.ts";
+import { addFigures, eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
+
+/** A table of sums by hour, and what its rows are told apart by beside that. */
+interface HourSums {
+  readonly table: typeof usageHours | typeof limitRefusals;
+  readonly keys: readonly string[];
+  readonly figures: readonly string[];
+}
+
+const USAGE: HourSums = {
+  table: usageHours,
+  keys: ["key_id", "model", "channel"],
+  figures: HOUR_FIGURES,
+};
+const REFUSALS: HourSums = {
+  table: limitRefusals,
+  keys: ["key_id", "channel", "code"],
+  figures: ["refusals"],
+};
 
 const LOCK_TIMEOUT_MS = 1_000;
 /** The rest of a long past waits for the next time. */
@@ -16,11 +34,20 @@ const DAYS_MAX = 1_000;
  *
  * @returns false when days are left for the next time.
  */
-export async function foldUsageHours(db: Db, cutoff: number): Promise<boolean> {
-  const days = await daysWithHours(db, cutoff);
+export function foldUsageHours(db: Db, cutoff: number): Promise<boolean> {
+  return foldHours(db, cutoff, USAGE);
+}
+
+/** The same for what limits have refused, by key, channel and code. */
+export function foldRefusalHours(db: Db, cutoff: number): Promise<boolean> {
+  return foldHours(db, cutoff, REFUSALS);
+}
+
+async function foldHours(db: Db, cutoff: number, sums: HourSums): Promise<boolean> {
+  const days = await daysWithHours(db, cutoff, sums);
   for (const day of days) {
     const isFolded = await inUpkeepTurn(db, LOCK_TIMEOUT_MS, (transaction) =>
-      foldDay(transaction, day),
+      foldDay(transaction, day, sums),
     );
     if (!isFolded) return false;
   }
@@ -28,15 +55,19 @@ export async function foldUsageHours(db: Db, cutoff: number): Promise<boolean> {
 }
 
 /** Looks at each day since the first by its index, not at all rows: after the first time hardly any has hours left. */
-async function daysWithHours(db: Db, cutoff: number): Promise<readonly number[]> {
+async function daysWithHours(
+  db: Db,
+  cutoff: number,
+  { table }: HourSums,
+): Promise<readonly number[]> {
   const rows = await db.execute<{ day: number }>(sql`
     select (extract(epoch from day) * 1000)::float8 as day
     from generate_series(
-      (select date_trunc('day', min(hour), 'UTC') from ${usageHours}), to_timestamp(${cutoff - DAY_MS}::float8 / 1000),
+      (select date_trunc('day', min(hour), 'UTC') from ${table}), to_timestamp(${cutoff - DAY_MS}::float8 / 1000),
       interval '24 hours'
     ) as day
     where exists (
-      select from ${usageHours} where hour > day and hour < day + interval '24 hours'
+      select from ${table} where hour > day and hour < day + interval '24 hours'
     )
     order by 1
     limit ${DAYS_MAX}`);
@@ -47,31 +78,29 @@ async function daysWithHours(db: Db, cutoff: number): Promise<readonly number[]>
  * Rows are locked in the order of their keys, as those lock them that add to the hours: a row of long ago, from a
  * journal that was found late, waits for this, and the two do not deadlock.
  */
-async function foldDay(transaction: Db, day: number): Promise<void> {
+async function foldDay(transaction: Db, day: number, sums: HourSums): Promise<void> {
+  const { table } = sums;
+  const keys = listOf(sums.keys);
+  const figures = listOf(sums.figures);
   const first = sql`to_timestamp(${day}::float8 / 1000)`;
   const isOfDay = sql`hour >= ${first} and hour < ${first} + interval '24 hours'`;
   const isLater = sql`hour > ${first} and hour < ${first} + interval '24 hours'`;
+  const nothing = eachFigure(sums.figures, () => sql`0`);
+  const added = eachFigure(sums.figures, (column) => sql`sum(${column})`);
+  // That locks those which are there already: nothing is added.
   await transaction.execute(sql`
-    insert into ${usageHours} as present (
-      hour, key_id, model, channel, requests, failures, input_tokens, output_tokens, cached_tokens, reasoning_tokens
-    )
-    select distinct ${first}, key_id, model, channel, 0, 0, 0, 0, 0, 0
-    from ${usageHours} where ${isOfDay}
-    order by 1, 2, 3, 4
-    on conflict (hour, key_id, model, channel) do update set requests = present.requests`);
+    insert into ${table} as present (hour, ${keys}, ${figures})
+    select distinct ${first}, ${keys}, ${nothing} from ${table} where ${isOfDay} order by 1, ${keys}
+    on conflict (hour, ${keys}) do update set ${addFigures(sums.figures)}`);
   await transaction.execute(sql`
-    select from ${usageHours} where ${isLater} order by hour, key_id, model, channel for update`);
+    select from ${table} where ${isLater} order by hour, ${keys} for update`);
   await transaction.execute(sql`
-    with hours as (delete from ${usageHours} where ${isLater} returning *)
-    insert into ${usageHours} as present (
-      hour, key_id, model, channel, requests, failures, rate_limited, aborted, latency_ms, input_tokens,
-      output_tokens, cached_tokens, reasoning_tokens
-    )
-    select
-      ${first}, key_id, model, channel, sum(requests), sum(failures), sum(rate_limited), sum(aborted),
-      sum(latency_ms), sum(input_tokens), sum(output_tokens), sum(cached_tokens), sum(reasoning_tokens)
-    from hours
-    group by 2, 3, 4
-    order by 2, 3, 4
-    on conflict (hour, key_id, model, channel) do update set ${addFigures(HOUR_FIGURES)}`);
+    with hours as (delete from ${table} where ${isLater} returning *)
+    insert into ${table} as present (hour, ${keys}, ${figures})
+    select ${first}, ${keys}, ${added} from hours group by ${keys} order by ${keys}
+    on conflict (hour, ${keys}) do update set ${addFigures(sums.figures)}`);
+}
+
+function listOf(names: readonly string[]): SQL {
+  return eachFigure(names, (column) => column);
 }

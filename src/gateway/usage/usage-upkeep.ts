@@ -6,14 +6,13 @@ import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
 import {
   journalCheckpoints,
   latencyHours,
-  limitRefusals,
   usageSlots,
 } from "../../db/tables/usage.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
 import { firstKeptDay } from "./first-kept-day.ts";
-import { foldUsageHours } from "./fold-usage-hours.ts";
+import { foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
 import { REFUSAL_WRITER } from "./limit-refusals.ts";
 import { makeUsageDays } from "./make-usage-days.ts";
 import { DAY_MS, dayOf } from "./usage-days.ts";
@@ -79,8 +78,9 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
       droppedRows: figures.droppedRows + rows,
     };
     if (days > 0 || rows > 0) log.info({ days, rows }, "dropped usage that is past its retention");
-    await deleteOldFigures(db, today, cutoff);
-    return (await foldUsageHours(db, cutoff)) && isDone;
+    await deleteOldFigures(db, today);
+    const isFolded = (await foldUsageHours(db, cutoff)) && (await foldRefusalHours(db, cutoff));
+    return isFolded && isDone;
   };
   const runFor = async (today: number): Promise<void> => {
     const isReady = await makeUsageDays(db, clock.now());
@@ -111,12 +111,10 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
   };
 }
 
-async function deleteOldFigures(db: Db, today: number, cutoff: number): Promise<void> {
-  const before = (at: number) => new Date(at).toISOString();
-  const figures = before(today - FIGURES_MS);
-  await db.execute(sql`delete from ${usageSlots} where slot < ${figures}`);
-  await db.execute(sql`delete from ${latencyHours} where hour < ${figures}`);
-  await db.execute(sql`delete from ${limitRefusals} where hour < ${before(cutoff)}`);
+async function deleteOldFigures(db: Db, today: number): Promise<void> {
+  const before = new Date(today - FIGURES_MS).toISOString();
+  await db.execute(sql`delete from ${usageSlots} where slot < ${before}`);
+  await db.execute(sql`delete from ${latencyHours} where hour < ${before}`);
   // Of processes that ended without a last word.
   await db.execute(sql`
     delete from ${journalCheckpoints}

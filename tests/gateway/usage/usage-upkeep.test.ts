@@ -138,7 +138,7 @@ describe("usage past its retention", () => {
     expect(upkeep.figures()).toMatchObject({ droppedDays: 0, droppedRows: 5_001 });
   });
 
-  it("takes the figures of a day and old refusals along, and no month", async () => {
+  it("takes the figures of a day along, and no month and no refusal", async () => {
     const upkeep = await open();
     await insert(
       usageRecord("old", { startedAt: TODAY - 4 * DAY_MS }),
@@ -147,6 +147,8 @@ describe("usage past its retention", () => {
     await database.db.execute(sql`
       insert into limit_refusals values
         (to_timestamp(${TODAY - 3 * DAY_MS - HOUR_MS}::float8 / 1000), 'key_1', 'chat', 'rate_limit_exceeded', 1),
+        (to_timestamp(${TODAY - 3 * DAY_MS - 2 * HOUR_MS}::float8 / 1000), 'key_1', 'chat', 'rate_limit_exceeded', 4),
+        (to_timestamp(${TODAY - 3 * DAY_MS - HOUR_MS}::float8 / 1000), 'key_1', 'chat', 'token_limit_exceeded', 8),
         (to_timestamp(${TODAY - 3 * DAY_MS}::float8 / 1000), 'key_1', 'chat', 'rate_limit_exceeded', 2)`);
     await database.db.execute(sql`
       insert into journal_checkpoints values
@@ -157,12 +159,17 @@ describe("usage past its retention", () => {
       select 'slots' as name, count(*)::int as rows from usage_slots
       union all select 'latencies', count(*)::int from latency_hours
       union all select 'refusals', sum(refusals)::int from limit_refusals
+      union all select 'folded refusals', sum(refusals)::int from limit_refusals
+        where hour = to_timestamp(${TODAY - 4 * DAY_MS}::float8 / 1000) and code = 'rate_limit_exceeded'
+      union all select 'rows of refusals', count(*)::int from limit_refusals
       union all select 'months', sum(requests)::int from usage_months
       union all select 'checkpoints', count(*)::int from journal_checkpoints where journal <> 'test'`);
     expect(Object.fromEntries(left.map(({ name, rows }) => [name, rows]))).toEqual({
       slots: 1,
       latencies: 1,
-      refusals: 2,
+      refusals: 15,
+      "folded refusals": 5,
+      "rows of refusals": 3,
       months: 2,
       checkpoints: 2,
     });
