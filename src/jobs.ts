@@ -1,14 +1,26 @@
 import type { Deps } from "./deps.ts";
 import { repeat } from "./lib/repeat.ts";
 
+/** What the jobs are done with. */
+export interface JobDeps {
+  readonly settings: Pick<Deps["settings"], "ALERT_CHECK_INTERVAL_SEC">;
+  readonly log: Deps["log"];
+  readonly figures: Pick<Deps["figures"], "jobs">;
+  readonly refusals: Pick<Deps["refusals"], "flush">;
+  readonly usageUpkeep: Pick<Deps["usageUpkeep"], "run">;
+  readonly usageReconciliation: Pick<Deps["usageReconciliation"], "run">;
+  readonly alerts: Deps["alerts"];
+  readonly pruneEvents: Deps["pruneEvents"];
+}
+
 /** What is done again and again behind the calls. */
 interface Job {
   readonly name: string;
   /** Milliseconds from the end of one run to the start of the next. */
-  readonly pauseMs: (settings: Deps["settings"]) => number;
+  readonly pauseMs: (settings: JobDeps["settings"]) => number;
   /** Longest time from the server's start to the first run; a pause where it is absent. */
   readonly firstMs?: number;
-  readonly run: (deps: Deps) => Promise<void>;
+  readonly run: (deps: JobDeps) => Promise<void>;
 }
 
 const JOBS: readonly Job[] = [
@@ -31,16 +43,27 @@ const JOBS: readonly Job[] = [
   { name: "prune events", pauseMs: () => 600_000, run: (deps) => deps.pruneEvents() },
 ];
 
-/** Runs the background jobs until they are stopped. A job that fails says so in the log and runs again in its time. */
-export function startJobs(deps: Deps): { readonly stop: () => void } {
-  const { jobs } = deps.figures;
-  jobs.begin(JOBS.map(({ name }) => name));
+/**
+ * Runs the background jobs until they are stopped. A job that fails says so in the log and runs again in its time; what
+ * it says each time is written once.
+ */
+export function startJobs(deps: JobDeps): { readonly stop: () => void } {
+  const { settings, figures, log } = deps;
+  const { jobs } = figures;
+  jobs.begin(Object.fromEntries(JOBS.map(({ name, pauseMs }) => [name, pauseMs(settings)])));
   const running = JOBS.map(({ name, pauseMs, firstMs, run }) => {
-    const work = () =>
-      jobs
-        .watch(name, () => run(deps))
-        .catch((error: unknown) => deps.log.error({ err: error, job: name }, "a job failed"));
-    return repeat(pauseMs(deps.settings), work, firstMs);
+    let said: string | undefined;
+    const work = async () => {
+      try {
+        await jobs.watch(name, () => run(deps));
+        said = undefined;
+      } catch (thrown) {
+        const text = String(thrown);
+        if (text !== said) log.error({ err: thrown, job: name }, "a job failed");
+        said = text;
+      }
+    };
+    return repeat(pauseMs(settings), work, firstMs);
   });
   return {
     stop() {

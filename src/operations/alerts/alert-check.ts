@@ -29,7 +29,10 @@ export interface AlertCheckOptions {
 
 /** Looks for what the rules of alerts warn of. */
 export interface AlertCheck {
-  /** One look, one at a time. What cannot be looked at or told now is so at the next. Never rejects. */
+  /**
+   * One look, one at a time. What cannot be looked at or told now is so at the next. Rejects at its end when that is for
+   * another reason than that the database is away.
+   */
   readonly run: () => Promise<void>;
   /** Begins no further alert; resolves when the look under way is over, or soon. */
   readonly close: () => Promise<void>;
@@ -50,6 +53,9 @@ interface Present {
 
 /** Of a finding: `silenced` by an alert in the same window, or what kept the database from taking one. */
 type Outcome = "sent" | "silenced" | DatabaseError;
+
+/** What was thrown, by type of alert. */
+type Failures = Map<string, unknown>;
 
 class Check {
   readonly #options: AlertCheckOptions;
@@ -74,32 +80,40 @@ class Check {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.race([this.#running, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
+    const ended = this.#running?.catch(() => undefined);
+    await Promise.race([ended, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
   }
 
   async #look(): Promise<void> {
     const { facts, settings, clock } = this.#options;
-    const failures = new Map<string, string>();
+    const failures: Failures = new Map();
+    const unsent: Failures = new Map();
     for (const rule of ALERT_RULES) {
       if (this.#isClosed) return;
       try {
         const findings = await inTime(rule.find(facts, settings, clock.now()));
         this.#sayWhatIsOver(rule, findings);
-        await this.#tell(rule, findings);
+        await this.#tell(rule, findings, unsent);
       } catch (thrown) {
-        failures.set(rule.type, toDatabaseError(thrown).message);
+        failures.set(rule.type, thrown);
       }
     }
     this.#sayWhatIsUnknown(failures);
     if (failures.size === 0) await this.#prune();
+    // What a stop cuts off is no fault.
+    if (!this.#isClosed) rejectOnFaults([...failures, ...unsent]);
   }
 
-  #sayWhatIsUnknown(failures: ReadonlyMap<string, string>): void {
+  /** What is no matter of waiting is said by who runs the check. */
+  #sayWhatIsUnknown(failures: Failures): void {
     const { log } = this.#options;
     const types = [...failures.keys()];
-    const [cause] = failures.values();
-    if (types.some((type) => !this.#unknown.includes(type)))
-      log.warn({ types, cause }, "what these alerts go by cannot be looked at now");
+    const away = [...failures.values()].map(toDatabaseError).filter(isUnavailable);
+    if (away.length > 0 && types.some((type) => !this.#unknown.includes(type)))
+      log.warn(
+        { types, cause: away[0]?.message },
+        "what these alerts go by cannot be looked at now",
+      );
     const known = this.#unknown.filter((type) => !failures.has(type));
     if (known.length > 0)
       log.info({ types: known }, "what these alerts go by can be looked at again");
@@ -116,7 +130,7 @@ class Check {
     }
   }
 
-  async #tell(rule: AlertRule, findings: readonly Finding[]): Promise<void> {
+  async #tell(rule: AlertRule, findings: readonly Finding[], unsent: Failures): Promise<void> {
     let sent = 0;
     let isAway = false;
     for (const finding of findings) {
@@ -127,6 +141,7 @@ class Check {
       const outcome: Outcome = isAway ? AWAY : await this.#raise(rule, finding);
       isAway = outcome instanceof DatabaseError && isUnavailable(outcome);
       if (outcome === "sent") sent += 1;
+      if (outcome instanceof DatabaseError) unsent.set(rule.type, outcome);
       this.#present.set(key, { rule, finding, isWaiting: outcome instanceof DatabaseError });
       this.#say(rule, finding, outcome, before);
     }
@@ -172,6 +187,13 @@ class Check {
       if (!isUnavailable(error)) log.error({ cause: error.message }, "old alerts were not pruned");
     });
   }
+}
+
+function rejectOnFaults(failures: readonly (readonly [type: string, thrown: unknown])[]): void {
+  const faults = failures.filter(([, thrown]) => !isUnavailable(toDatabaseError(thrown)));
+  if (faults.length === 0) return;
+  const said = faults.map(([type, thrown]) => `${type}: ${toDatabaseError(thrown).message}`);
+  throw new Error(`These alerts fail. ${said.join(" ")}`, { cause: faults[0]?.[1] });
 }
 
 /** As the table of sent alerts has it. */

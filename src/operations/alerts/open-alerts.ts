@@ -8,7 +8,7 @@ export type OpenAlertsOptions = OpenAlertWebhookOptions & Omit<AlertCheckOptions
 /** What alerts come from. */
 export interface Alerts {
   readonly monthlyUse: MonthlyUseObserver;
-  /** Looks once for everything else that is to be warned of. Never rejects. */
+  /** Looks once for everything else that is to be warned of. Rejects as AlertCheck's `run` does. */
   readonly check: () => Promise<void>;
   /** Begins no further alert and claims no further event; both are there again at the next start. */
   readonly close: () => Promise<void>;

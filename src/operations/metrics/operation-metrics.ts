@@ -79,9 +79,9 @@ export const OPERATION_METRICS: readonly Metric[] = [
   {
     name: "svc_scheduler_up",
     type: "gauge",
-    help: "1 while this process does its background jobs on time.",
+    help: "1 while this process does its background jobs on time, 0 also when one of them hangs.",
     labels: [],
-    read: ({ jobs }) => single(jobs.isRunning()),
+    read: ({ jobs }) => single(jobs.isOnTime()),
   },
   // The label is no `job`: scrapers put one of their own to every line.
   {

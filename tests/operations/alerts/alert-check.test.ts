@@ -378,15 +378,14 @@ describe("without a webhook", () => {
   });
 });
 
-describe("a fact that cannot be had", () => {
-  test("is said once, keeps no other rule from its work, and ends nothing", async () => {
+describe("a rule that fails", () => {
+  test("keeps no other one from its work, and the check rejects at its end", async () => {
     let isBroken = false;
     const check = replica({
       async failedToolServers() {
         if (isBroken) throw new Error("of a part");
         return [{ id: "mcp_1", name: "one", reason: undefined }];
       },
-      failedRuns: async () => [],
       waitingRuns: async () => ({
         count: 2,
         oldestRunId: "run_1",
@@ -399,15 +398,45 @@ describe("a fact that cannot be had", () => {
     expect(await kinds()).toHaveLength(2);
     isBroken = true;
     now += HOUR_MS;
-    await check.run();
-    await check.run();
+    for (let look = 0; look < 2; look += 1)
+      await expect(check.run()).rejects.toThrow(/^These alerts fail\. mcp_server_error: /);
     expect((await kinds()).filter((kind) => kind === "pipeline_queue_backlog")).toHaveLength(2);
-    const unknown = said("warn").filter(({ msg }) => msg.includes("cannot be looked at"));
-    expect(unknown).toMatchObject([{ types: ["mcp_server_error"] }]);
+    // Who runs it says so.
+    expect(said("warn").filter(({ msg }) => msg.includes("cannot be looked at"))).toEqual([]);
     expect(said("info")).toEqual([]);
     isBroken = false;
     await check.run();
     expect(said("info")).toMatchObject([{ types: ["mcp_server_error"] }]);
+  });
+
+  test("does so too when its alert cannot be stored, until it can be", async () => {
+    const check = replica({ engineAnswers: async () => false });
+    await database.db.execute(
+      sql`alter table outbox_events add constraint refuse_all check (false) not valid`,
+    );
+    try {
+      await expect(check.run()).rejects.toThrow(/llm_backend_down: The database failed with 23514/);
+    } finally {
+      await database.db.execute(sql`alter table outbox_events drop constraint refuse_all`);
+    }
+    await check.run();
+    expect(await kinds()).toEqual(["llm_backend_down"]);
+  });
+
+  test("is no failure of the check while the database is away, and is said once", async () => {
+    let isAway = true;
+    const check = replica({
+      async failedRuns() {
+        if (isAway) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+        return [];
+      },
+    });
+    await check.run();
+    await check.run();
+    expect(said("warn")).toMatchObject([{ types: ["pipeline_failed"] }]);
+    isAway = false;
+    await check.run();
+    expect(said("info")).toMatchObject([{ types: ["pipeline_failed"] }]);
   });
 });
 

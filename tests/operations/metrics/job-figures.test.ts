@@ -6,20 +6,40 @@ const NOW = Date.parse("2027-03-01T12:00:00Z");
 describe("figures of background jobs", () => {
   it("are 0 for each job as soon as they begin, and tell whether they go on", () => {
     const figures = createJobFigures({ now: () => NOW });
-    expect(figures.isRunning()).toBe(false);
-    figures.begin(["one", "two"]);
-    expect(figures.isRunning()).toBe(true);
+    expect(figures.isOnTime()).toBe(false);
+    figures.begin({ one: 5_000, two: 3_600_000 });
+    expect(figures.isOnTime()).toBe(true);
     expect(figures.jobs).toEqual({
       one: { ok: 0, failed: 0, succeededAt: 0 },
       two: { ok: 0, failed: 0, succeededAt: 0 },
     });
     figures.end();
-    expect(figures.isRunning()).toBe(false);
+    expect(figures.isOnTime()).toBe(false);
+  });
+
+  it("tell of a job that hangs, or that is begun no more, after several of its pauses", async () => {
+    let elapsedMs = 0;
+    const figures = createJobFigures({ now: () => NOW }, () => elapsedMs);
+    figures.begin({ often: 5_000, seldom: 3_600_000 });
+    let letGo = () => {};
+    const hanging = figures.watch("often", () => new Promise((resolve) => (letGo = resolve)));
+    elapsedMs = 899_999;
+    expect(figures.isOnTime()).toBe(true);
+    elapsedMs += 1;
+    expect(figures.isOnTime()).toBe(false);
+    letGo();
+    await hanging;
+    expect(figures.isOnTime()).toBe(true);
+    for (; elapsedMs < 3 * 3_600_000; elapsedMs += 800_000)
+      await figures.watch("often", () => Promise.reject(new Error("it failed"))).catch(() => {});
+    expect(figures.isOnTime()).toBe(false);
+    await figures.watch("seldom", async () => undefined);
+    expect(figures.isOnTime()).toBe(true);
   });
 
   it("count what went well and what failed, and hand the failure on", async () => {
     const figures = createJobFigures({ now: () => NOW });
-    figures.begin(["one"]);
+    figures.begin({ one: 1_000 });
     await figures.watch("one", async () => undefined);
     await expect(
       figures.watch("one", async () => {
