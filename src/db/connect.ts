@@ -1,3 +1,4 @@
+import { commitWhileAwaited } from "./commit-while-awaited.ts";
 import type { Ask, Database } from "./database.ts";
 import { createQueryGate, type QueryGate } from "./query-gate.ts";
 import { openRenewedPool, type PoolOptions, type RenewedPool } from "./renewed-pool.ts";
@@ -20,11 +21,12 @@ export function connect(options: ConnectOptions): Database {
   const callers = options.callers === undefined ? own : openGatedPool(options, options.callers);
   const ownGate = own.addGate();
   const callersGate = callers.addGate();
-  const askOwn = askThrough(ownGate, own);
+  // What the gateway does for itself may end late: it is done again until it is done.
+  const askOwn: Ask = (work) => ownGate.ask(() => work(own.db));
   return {
     db: own.db,
     kind: options.kind,
-    ask: askThrough(callersGate, callers),
+    ask: (work) => callersGate.ask((signal) => work(commitWhileAwaited(callers.db, signal))),
     askOwn,
     ping: () =>
       askOwn((db) => db.execute("select 1")).then(
@@ -59,8 +61,4 @@ function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): G
       return gate;
     },
   };
-}
-
-function askThrough(gate: QueryGate, { db }: RenewedPool): Ask {
-  return (work) => gate.ask(() => work(db));
 }

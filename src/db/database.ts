@@ -12,7 +12,8 @@ export interface Database {
   /**
    * Runs a query that a caller waits for, on one of DB_POOL_MAX connections. Rejects with `storage_unavailable`
    * when the database is away, takes longer than DB_POOL_WAIT_MS or has too many callers waiting; with a
-   * DatabaseError, free of statements and values, when it refuses the query.
+   * DatabaseError, free of statements and values, when it refuses the query. A transaction that it gave up on is rolled
+   * back when it ends.
    */
   readonly ask: Ask;
   /** As `ask`, for the gateway's own work: waits behind no caller, however slow what they ask for is. */

@@ -32,13 +32,16 @@ export interface QueryGateOptions {
   readonly hungMs?: number;
 }
 
+type Work<Result> = (signal: AbortSignal) => Promise<Result>;
+
 export interface QueryGate {
   /**
    * Does a work that somebody waits for: at most `waitMs` each, at most WAITING_MAX in line. One that is given up on
-   * before its turn never begins; one under way goes on, and keeps its place until it ends.
+   * before its turn never begins; one under way keeps its place until it ends, and is told by its signal, whose reason
+   * is what the asker got.
    * Rejects with `storage_unavailable`, or with a DatabaseError when the database refuses.
    */
-  readonly ask: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly ask: <Result>(work: Work<Result>) => Promise<Result>;
   /** All places are free again: there are new connections, what the old ones still have in hand no longer counts. */
   readonly renew: () => void;
   readonly figures: () => GateFigures;
@@ -80,9 +83,12 @@ export function createQueryGate(options: QueryGateOptions): QueryGate {
         return Promise.reject(refuse("too many callers wait for the database"));
       }
       return new Promise((resolve, reject) => {
+        const controller = new AbortController();
         const giveUp = () => {
           if (!waiting.delete(begin)) timer = setTimeout(onHung, hungMs).unref();
-          reject(refuse(`no answer within ${waitMs} ms`));
+          const refusal = refuse(`no answer within ${waitMs} ms`);
+          controller.abort(refusal);
+          reject(refusal);
         };
         let timer = setTimeout(giveUp, waitMs);
         const begin = () => {
@@ -91,7 +97,7 @@ export function createQueryGate(options: QueryGateOptions): QueryGate {
             clearTimeout(timer);
             giveBack();
           };
-          started(work)
+          started(work, controller.signal)
             .finally(end)
             .then(resolve, (thrown: unknown) => reject(translated(thrown)));
         };
@@ -109,8 +115,8 @@ export function createQueryGate(options: QueryGateOptions): QueryGate {
 }
 
 /** A work that throws at once rejects like any other. */
-async function started<Result>(work: () => Promise<Result>): Promise<Result> {
-  return work();
+async function started<Result>(work: Work<Result>, signal: AbortSignal): Promise<Result> {
+  return work(signal);
 }
 
 function translated(thrown: unknown): unknown {

@@ -45,6 +45,17 @@ describe("asking the database", () => {
     expect([begun, gate.figures().inUse]).toEqual([0, 0]);
   });
 
+  it("tells a work under way that nobody waits for it any more", async () => {
+    let given: AbortSignal | undefined;
+    const late = askWithin(20)((signal) => {
+      given = signal;
+      return never();
+    });
+    expect(given?.aborted).toBe(false);
+    const refusal = await late.catch((thrown: unknown) => thrown);
+    expect(given?.reason).toBe(refusal);
+  });
+
   it("serves in the order of asking, never more at once than there are connections", async () => {
     const gate = createQueryGate({ waitMs: 10_000, max: 3 });
     const order: number[] = [];

@@ -45,9 +45,13 @@ export interface TestUserAccess {
   readonly close: () => Promise<void>;
 }
 
-/** All that users and logins stand on, on a database of its own with its administrator, at a time that stands still. */
-export async function openUserAccess(): Promise<TestUserAccess> {
-  const database = await openTestDatabase();
+/**
+ * All that users and logins stand on, with its administrator, at a time that stands still.
+ *
+ * @param given migrated; undefined: one of its own. Closed with the rest.
+ */
+export async function openUserAccess(given?: Database): Promise<TestUserAccess> {
+  const database = given ?? (await openTestDatabase());
   const settings = {
     ADMIN_PASSWORD,
     BOOTSTRAP_API_KEY: undefined,
