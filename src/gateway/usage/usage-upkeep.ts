@@ -30,7 +30,7 @@ export interface UsageUpkeep {
   readonly figures: () => PurgeFigures;
   /**
    * Does what is due: makes the days to come, and takes away what is older than USAGE_RETENTION_DAYS, once an hour and
-   * soon after midnight UTC. Costs nothing in between. Rejects when the database refuses; while it is away, later is
+   * soon after midnight UTC. Costs nothing in between. Rejects when the database refuses or cuts short; while it is away, later is
    * soon enough.
    */
   readonly run: () => Promise<void>;
@@ -43,6 +43,8 @@ export interface UsageUpkeepOptions {
   readonly log: Log;
 }
 
+/** SQLSTATE of a statement that the server has cut short: the next try takes as long. */
+const STATEMENT_TOO_LONG = "57014";
 const INTERVAL_MS = 60 * 60_000;
 /** The figures of a day need the hours and the slots of the last one. */
 const FIGURES_MS = 2 * DAY_MS;
@@ -101,7 +103,7 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
         await runFor(today);
       } catch (thrown) {
         const error = toDatabaseError(thrown);
-        if (isUnavailable(error)) return;
+        if (isUnavailable(error) && error.code !== STATEMENT_TOO_LONG) return;
         // What fails now fails again in a minute: told once an hour.
         doneFor = today;
         dueAt = performance.now() + INTERVAL_MS;

@@ -186,17 +186,27 @@ describe("usage past its retention", () => {
     expect(await ids()).toEqual([]);
   });
 
-  it("goes while the database was away only once it is back, without an error", async () => {
-    const upkeep = await open();
-    const away = {
-      execute: () => Promise.reject(Object.assign(new Error("gone"), { code: "ECONNREFUSED" })),
-    };
-    const other = await openUsageUpkeep({
+  /** The upkeep before a database that fails with this code. */
+  const openFailing = (code: string): Promise<UsageUpkeep> => {
+    const failing = { execute: () => Promise.reject(Object.assign(new Error("failed"), { code })) };
+    return openUsageUpkeep({
       settings: { USAGE_RETENTION_DAYS: RETENTION_DAYS },
-      database: { db: new Proxy(database.db, { get: (_, name) => Reflect.get(away, name) }) },
+      database: { db: new Proxy(database.db, { get: (_, name) => Reflect.get(failing, name) }) },
       clock: { now: () => now },
       log: silentLog,
     });
+  };
+
+  it("that takes too long for the database is a failure, and one of an hour", async () => {
+    const upkeep = await openFailing("57014");
+    await expect(upkeep.run()).rejects.toMatchObject({ code: "57014" });
+    await upkeep.run();
+    expect(upkeep.figures().lastPurgeAt).toBeUndefined();
+  });
+
+  it("goes while the database was away only once it is back, without an error", async () => {
+    const upkeep = await open();
+    const other = await openFailing("ECONNREFUSED");
     await other.run();
     expect(other.figures().lastPurgeAt).toBeUndefined();
     await upkeep.run();
