@@ -19,6 +19,8 @@ export interface KeyCaller {
   readonly ownerId: string;
   /** The owner's. */
   readonly role: Role;
+  /** The one assistant that it may call; null binds it to none. */
+  readonly assistantId: string | null;
   /** The client's tools and messages reach the model unchanged. */
   readonly passthrough: boolean;
   /** Null when nothing of the key is limited. */

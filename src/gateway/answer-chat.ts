@@ -12,6 +12,7 @@ import type { Grant } from "./grant.ts";
 import { type MeteredCall, meter } from "./meter.ts";
 import { failMetered } from "./metered-answer.ts";
 import { openMetered } from "./open-metered.ts";
+import { refuseBoundKey } from "./refuse-bound-key.ts";
 import { resolveTarget } from "./resolve-target.ts";
 
 /** An answer under way. */
@@ -30,6 +31,7 @@ export async function answerChat(
   call: ClientCall,
   request: ChatRequest,
 ): Promise<ChatReply> {
+  refuseBoundKey(call.caller);
   const target = await resolveTarget(gateway.models, request);
   checkContent(request, target.model);
   const grant = await admitChat({ gateway, call, request, target });

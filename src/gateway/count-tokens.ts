@@ -1,7 +1,7 @@
-import type { CallOptions } from "../backends/backend.ts";
 import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
-import type { Gateway } from "./gateway.ts";
+import type { ClientCall, Gateway } from "./gateway.ts";
+import { refuseBoundKey } from "./refuse-bound-key.ts";
 import { resolveTarget } from "./resolve-target.ts";
 
 export interface TokenCount {
@@ -14,10 +14,12 @@ export interface TokenCount {
 /** Counts the prompt's tokens as the model that would answer counts them. Nothing is metered. Throws a `ServiceError`. */
 export async function countTokens(
   { models }: Pick<Gateway, "models">,
+  { caller, signal }: Pick<ClientCall, "caller" | "signal">,
   request: ChatRequest,
-  options: CallOptions,
 ): Promise<TokenCount> {
+  refuseBoundKey(caller);
   const { backend, model } = await resolveTarget(models, request);
+  const options = { signal, passthrough: caller.passthrough };
   const counted = await backend.countTokens?.(request, model, options);
   return counted === undefined
     ? { inputTokens: estimateInputTokens(request), isEstimated: true }

@@ -6,6 +6,7 @@ import { admitCall } from "./admit-call.ts";
 import type { ClientCall } from "./gateway.ts";
 import { meteredAnswer } from "./metered-answer.ts";
 import { type MeteringGateway, openMetered } from "./open-metered.ts";
+import { refuseBoundKey } from "./refuse-bound-key.ts";
 
 /** What embeddings stand on. */
 export interface EmbeddingGateway extends MeteringGateway {
@@ -30,6 +31,7 @@ export async function embed(
   call: ClientCall,
   request: EmbeddingRequest,
 ): Promise<EmbeddingReply> {
+  refuseBoundKey(call.caller);
   const { embeddings } = gateway;
   embeddings.check(request);
   const model = await embeddings.resolve(request.model);

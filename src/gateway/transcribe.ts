@@ -8,6 +8,7 @@ import type { ClientCall } from "./gateway.ts";
 import { type MeteredCall, meter } from "./meter.ts";
 import { failMetered, meteredAnswer } from "./metered-answer.ts";
 import { type MeteringGateway, openMetered } from "./open-metered.ts";
+import { refuseBoundKey } from "./refuse-bound-key.ts";
 
 /** What transcription stands on. */
 export interface TranscriptionGateway extends MeteringGateway {
@@ -47,6 +48,7 @@ export async function transcribe(
   call: ClientCall,
   upload: TranscriptionUpload,
 ): Promise<TranscriptionReply> {
+  refuseBoundKey(call.caller);
   await upload.begin();
   const outputTokens = Math.ceil(upload.maxBytes / BYTES_PER_TOKEN);
   const admission = await admitCall(gateway, call, { inputTokens: 0, outputTokens });

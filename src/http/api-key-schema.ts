@@ -29,7 +29,10 @@ const changeable = {
     .string()
     .regex(/^asst_[A-Za-z0-9_-]{1,64}$/, "the id of an assistant, asst_ and its characters")
     .nullable()
-    .openapi({ description: "The one assistant that the key may call; null binds it to none." }),
+    .openapi({
+      description:
+        "The one assistant that the key may call; nothing else answers such a key. Null binds it to none.",
+    }),
   passthrough: z.boolean().openapi({
     description:
       "The client's messages and tools reach the model unchanged, as coding agents need.",

@@ -35,6 +35,9 @@ export const KEY_ERRORS: RouteDefinition["responses"] = {
 export const CHAT_ERRORS: RouteDefinition["responses"] = {
   ...KEY_ERRORS,
   400: refusal("The request is wrong; `param` names the field."),
+  403: refusal(
+    "The key may not be used from this address or is bound to an assistant, or the license has expired.",
+  ),
   404: refusal("The assistant that `model` names does not exist."),
   408: refusal("The body took too long to arrive."),
   413: refusal("The body is over the limit."),

@@ -73,6 +73,7 @@ describe("authentication", () => {
       keyId: "key_1",
       ownerId: "usr_1",
       role: "user",
+      assistantId: null,
       passthrough: true,
       limits: null,
       isRestricted: false,

@@ -93,6 +93,7 @@ async function call(request: Partial<ChatRequest>, configured: readonly string[]
     keyId: "key_1",
     ownerId: "usr_1",
     role: "user",
+    assistantId: null,
     passthrough: false,
     limits: null,
     isRestricted: false,

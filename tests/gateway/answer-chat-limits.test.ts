@@ -100,6 +100,7 @@ function caller({ limits: given = {}, session = false }: Setting): Caller {
     keyId: `key_${key}`,
     ownerId: "usr_1",
     role: "user",
+    assistantId: null,
     passthrough: false,
     limits: given === null ? null : { ...UNLIMITED, ...given },
     isRestricted: true,

@@ -36,6 +36,7 @@ const caller: Caller = {
   keyId: "key_1",
   ownerId: "usr_1",
   role: "user",
+  assistantId: null,
   passthrough: false,
   limits: null,
   isRestricted: false,

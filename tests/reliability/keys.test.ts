@@ -218,16 +218,65 @@ describe("keys and users", () => {
     expect((await ask({ path: "/v1/models", ...broken })).status).toBe(200);
   });
 
-  const bound = "answers no unknown assistant with another model";
-  table.shows("K11", "chat: an id that nobody has", bound, async () => {
-    const { key } = await issue(admin, { assistant_id: "asst_0000000000000000000000" });
+  const bound = "refuses a bound key whatever it names, and no engine hears of it";
+  table.shows("K11", "every metered route: a bound key", bound, async () => {
+    const { key } = await issue(admin, { assistant_id: "asst_mine" });
+    const recording = [
+      "--edge",
+      'content-disposition: form-data; name="file"; filename="a.wav"',
+      "",
+      "RIFF",
+      "--edge--",
+      "",
+    ].join("\r\n");
+    const metered: Readonly<Record<string, (model: string | undefined) => HttpCall>> = {
+      chat: (model) => call("/v1/chat/completions", { model, messages: QUESTION }),
+      stream: (model) => call("/v1/chat/completions", { model, messages: QUESTION, stream: true }),
+      messages: (model) => call("/v1/messages", { model, max_tokens: 50, messages: QUESTION }),
+      count_tokens: (model) => call("/v1/messages/count_tokens", { model, messages: QUESTION }),
+      responses: (model) => call("/v1/responses", { model, input: "Tell me something." }),
+      embeddings: (model) => call("/v1/embeddings", { model, input: "something" }),
+      transcription: () => ({
+        ...call("/v1/audio/transcriptions", {}),
+        body: recording,
+        headers: { "content-type": "multipart/form-data; boundary=edge" },
+      }),
+    };
+    const names = [
+      undefined,
+      CHAT,
+      EMBEDDINGS,
+      "asst_mine",
+      "asst_another",
+      "ASST_MINE",
+      "\u0430sst_mine",
+      "asst_mine ",
+      "my assistant",
+      "my-assistant",
+    ];
+    const asked = () => simulator.ledger().filter(({ method }) => method === "POST").length;
+    const before = asked();
+    for (const [name, request] of Object.entries(metered)) {
+      for (const model of names) {
+        const { status, body } = await ask({ ...request(model), token: key });
+        expect([name, model, status]).toEqual([name, model, 403]);
+        expect(body.error).toMatchObject(
+          name === "messages" || name === "count_tokens"
+            ? { type: "permission_error", message: expect.stringContaining("assistant") }
+            : { type: "permission_error", code: "assistant_not_allowed" },
+        );
+      }
+    }
+    expect(asked()).toBe(before);
+  });
+
+  const unknown = "answers no unknown assistant with another model";
+  table.shows("K11", "chat: an id that nobody has", unknown, async () => {
+    const { key } = await issue(admin);
     for (const model of ["asst_1111111111111111111111", "asst_", "asst_another"]) {
-      const body = { model, messages: QUESTION };
       const { status } = await ask({
-        method: "POST",
-        path: "/v1/chat/completions",
+        ...call("/v1/chat/completions", { model, messages: QUESTION }),
         token: key,
-        body,
       });
       expect([model, status]).toEqual([model, 404]);
     }

@@ -19,7 +19,6 @@ export interface ApiKey {
   readonly isActive: boolean;
   /** Unix milliseconds; null never expires. */
   readonly expiresAt: number | null;
-  readonly assistantId: string | null;
   readonly maxLevel: ApiKeyRow["maxLevel"];
   readonly toolScope: ToolScope;
   /** Where it may be used from; null is anywhere. */
@@ -43,7 +42,6 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
     previous: previousOf(row),
     isActive: row.state === "active" && !row.isOwnerDisabled,
     expiresAt: row.expiresAt === null ? null : row.expiresAt.getTime(),
-    assistantId: row.assistantId,
     maxLevel: row.maxLevel,
     toolScope: hasTools(row.toolScope) ? row.toolScope : NO_TOOLS,
     ipAllow: row.ipAllow.length > 0 ? new IpRanges(row.ipAllow) : null,
@@ -64,6 +62,7 @@ function callerOf(row: ApiKeyRow): KeyCaller {
     keyId: row.id,
     ownerId: row.ownerId,
     role: row.ownerRole,
+    assistantId: row.assistantId,
     passthrough: row.passthrough,
     limits,
     isRestricted:

@@ -96,14 +96,14 @@ export function messagesRoutes(deps: Deps): Router {
     createMessage,
     createChatHandler(deps, { codec: messagesServer, channel: "messages", sayLimits }),
   );
-  router.add(countMessageTokens, async (context, { passthrough }) => {
+  router.add(countMessageTokens, async (context, caller) => {
     const open = openQuietCall(deps, context);
     try {
       const { signal } = open;
       const { body, text } = await readJsonBody(context.req.raw, { ...limits, signal });
       const request = parseCountRequest(body, text);
-      const options = { signal, passthrough };
-      const { inputTokens, isEstimated } = await countTokens(deps.gateway, request, options);
+      const call = { caller, signal };
+      const { inputTokens, isEstimated } = await countTokens(deps.gateway, call, request);
       const response = jsonResponse({ input_tokens: inputTokens });
       if (isEstimated) response.headers.set("x-token-count", "estimated");
       return response;

@@ -24,6 +24,7 @@ const byKey: Actor = {
     keyId: "key_1",
     ownerId: "usr_ada",
     role: "admin",
+    assistantId: null,
     passthrough: false,
     limits: null,
     isRestricted: false,

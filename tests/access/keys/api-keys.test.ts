@@ -135,6 +135,7 @@ describe("the keys in memory", () => {
         keyId: row.id,
         ownerId,
         role: "admin",
+        assistantId: "asst_1",
         passthrough: true,
         limits: {
           monthlyTokens: 9_007_199_254_740_991,
@@ -148,7 +149,6 @@ describe("the keys in memory", () => {
       previous: null,
       isActive: true,
       expiresAt: Date.UTC(2027, 0, 1),
-      assistantId: "asst_1",
       maxLevel: "write",
       toolScope: { tools: ["search"], sql_connections: ["sales"] },
       ipAllow: expect.anything(),
