@@ -1,3 +1,4 @@
+import type { Settings } from "../config/settings.ts";
 import type { Db } from "../db/context.ts";
 import { toDatabaseError } from "../db/database-error.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -11,19 +12,23 @@ const REASON =
   "ALERT_WEBHOOK_URL is not set: set it and restart, then redeliver the event if it still matters";
 
 export interface GiveUpUnpostedAlertsOptions {
+  readonly settings: Pick<Settings, "REDIS_URL">;
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Gives up the alerts that an earlier configuration has left to be posted: all of them now, and from time to time those
- * that a replica which has gone since had still to post. They are kept as given up for a while, for somebody to see.
+ * Gives up the alerts that an earlier configuration has left to be posted: the only replica all of them now, one of
+ * several those alone, now and from time to time, that no other posts. They are kept as given up for a while, for
+ * somebody to see.
  */
 export function giveUpUnpostedAlerts(options: GiveUpUnpostedAlertsOptions): {
   readonly stop: () => void;
 } {
-  const { db, clock, log } = options;
+  const { settings, db, clock, log } = options;
+  // Without it, this is the only replica.
+  const areOthers = settings.REDIS_URL !== undefined;
   const giveUp = async (dueBefore: number | undefined) => {
     try {
       const now = clock.now();
@@ -39,6 +44,7 @@ export function giveUpUnpostedAlerts(options: GiveUpUnpostedAlertsOptions): {
       log.warn({ cause }, "stored alerts could not be given up; they will be in a while");
     }
   };
-  void giveUp(undefined);
-  return repeat(OVERDUE_MS, () => giveUp(clock.now() - OVERDUE_MS));
+  const giveUpOverdue = () => giveUp(clock.now() - OVERDUE_MS);
+  void (areOthers ? giveUpOverdue() : giveUp(undefined));
+  return repeat(OVERDUE_MS, giveUpOverdue);
 }

@@ -12,7 +12,7 @@ import { WEBHOOK_PAUSES_MS } from "./webhook-pauses.ts";
 export interface OpenAlertWebhookOptions {
   readonly settings: Pick<
     Settings,
-    "ALERT_WEBHOOK_URL" | "ALERT_WEBHOOK_SECRET" | "OUTBOX_BACKOFF_SCALE"
+    "ALERT_WEBHOOK_URL" | "ALERT_WEBHOOK_SECRET" | "OUTBOX_BACKOFF_SCALE" | "REDIS_URL"
   >;
   readonly db: Db;
   readonly clock: Clock;

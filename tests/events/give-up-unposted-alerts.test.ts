@@ -36,6 +36,19 @@ const event = (id: string, more: object = {}) => ({
 });
 const store = (...events: ReturnType<typeof event>[]) =>
   database.db.insert(outboxEvents).values(events);
+/** A start without an address. */
+const openUnposted = (redisUrl?: string) =>
+  openAlertWebhook({
+    settings: {
+      ALERT_WEBHOOK_URL: undefined,
+      ALERT_WEBHOOK_SECRET: undefined,
+      OUTBOX_BACKOFF_SCALE: 1,
+      REDIS_URL: redisUrl,
+    },
+    db: database.db,
+    clock,
+    log,
+  });
 const dead = async () => {
   const events = await database.db.select().from(outboxEvents);
   return events
@@ -57,16 +70,7 @@ describe("alerts that an earlier configuration has left", () => {
     await database.db.execute(sql`
       insert into outbox_events (id, sink, kind, body, lease_until)
       values ('tried', 'alert_webhook', 'x', '{}', now() + interval '20 seconds')`);
-    const webhook = openAlertWebhook({
-      settings: {
-        ALERT_WEBHOOK_URL: undefined,
-        ALERT_WEBHOOK_SECRET: undefined,
-        OUTBOX_BACKOFF_SCALE: 1,
-      },
-      db: database.db,
-      clock,
-      log,
-    });
+    const webhook = openUnposted();
     expect(webhook.delivery).toBeUndefined();
     await vi.waitFor(async () => expect(await dead()).toEqual(["due", "later"]), WAIT);
     const given = (await database.db.select().from(outboxEvents)).find(({ id }) => id === "later");
@@ -74,6 +78,18 @@ describe("alerts that an earlier configuration has left", () => {
     expect(given?.lastError).toMatch(/^ALERT_WEBHOOK_URL is not set: set it/);
     await vi.waitFor(() => expect(lines).toHaveLength(1), WAIT);
     expect(lines[0]).toMatchObject({ level: "warn", events: 2 });
+    await webhook.close();
+  });
+
+  test("are left at the start of one replica of several, but for those that none posts", async () => {
+    await store(
+      event("just-due"),
+      event("later", { nextAttemptAt: new Date(NOON + MINUTE_MS), attempts: 3 }),
+      event("overdue", { nextAttemptAt: new Date(NOON - 10 * MINUTE_MS - 1) }),
+    );
+    const webhook = openUnposted("redis://127.0.0.1:1");
+    await vi.waitFor(() => expect(lines).toMatchObject([{ level: "warn", events: 1 }]), WAIT);
+    expect(await dead()).toEqual(["overdue"]);
     await webhook.close();
   });
 
