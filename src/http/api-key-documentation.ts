@@ -37,7 +37,8 @@ const id = { params: z.object({ id: z.string() }) };
 const unknown = { 404: refusal("There is no such key, or it is not the caller's to see.") };
 const forbidden = {
   403: refusal(
-    "The key that calls is restricted and changes no key, or the caller is no administrator and asks for another's.",
+    "The key that calls is restricted and changes no key, or has less than it is to give; or the caller is no " +
+      "administrator and asks for another's.",
   ),
 };
 const wrongQuery = { 400: refusal("A parameter is wrong; `param` names it.") };
@@ -55,8 +56,8 @@ export const API_KEY_ROUTES = {
     summary: "Issue an API key",
     description:
       "The answer shows the secret, `key`, this once. An administrator manages all keys, a user the own. A key without " +
-      "any limit, expiry, address list or assistant acts as its owner does; a restricted one reads itself alone and " +
-      "changes no key.",
+      "any limit, expiry, address list or assistant acts as its owner does, but gives no key a `max_level`, `passthrough` " +
+      "or `tool_scope` beyond its own; a restricted one reads itself alone and changes no key.",
     request: { body: { required: true, content: json(newApiKeySchema) } },
     responses: {
       201: { description: "The key, with its secret.", content: json(issuedApiKeySchema) },

@@ -8,6 +8,7 @@ import type { ApiKeyPatch, IssuedApiKey } from "./api-key-record.ts";
 import { createApiKey, newApiKeyText } from "./create-api-key.ts";
 import { requireKeyChanges } from "./key-rights.ts";
 import { recordApiKeyChange } from "./record-api-key-change.ts";
+import { refuseMoreRights } from "./refuse-more-rights.ts";
 
 const FOREIGN_KEY_VIOLATION = "23503";
 
@@ -18,8 +19,8 @@ export interface AskedApiKey {
 }
 
 /**
- * Makes a key. Rejects with `insufficient_permission` for a restricted key, and for who is no administrator and asks
- * for another's; with `not_found` for an owner who does not exist.
+ * Makes a key. Rejects with `insufficient_permission` for a restricted key, for a key that gives more than it has, and
+ * for who is no administrator and asks for another's; with `not_found` for an owner who does not exist.
  */
 export async function issueApiKey(
   access: Access,
@@ -35,6 +36,7 @@ export async function issueApiKey(
       const asked = { ...fields, ownerId, text, createdAt };
       const row = await createApiKey(transaction, asked, access.hashApiKey).catch(ownerUnknown);
       await confirmActor(transaction, access, actor);
+      await refuseMoreRights(transaction, actor.caller, fields);
       if (row === undefined) throw new Error("two new keys are the same");
       const details = { owner_id: ownerId, last_four: row.lastFour };
       await recordApiKeyChange(transaction, actor, { verb: "create", id: row.id, fields, details });

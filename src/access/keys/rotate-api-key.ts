@@ -6,10 +6,11 @@ import { API_KEY_COLUMNS, type IssuedApiKey, unknownApiKey } from "./api-key-rec
 import { changeApiKey } from "./change-api-key.ts";
 import { newApiKeyText } from "./create-api-key.ts";
 import { recordApiKeyChange } from "./record-api-key-change.ts";
+import { refuseMoreRights } from "./refuse-more-rights.ts";
 
 /**
  * Gives a key a new secret. The old one works for `overlapSeconds` more, under all that restricts the key; one that
- * was replaced before it ends at once. Rejects as `changeApiKey` does.
+ * was replaced before it ends at once. Rejects as `changeApiKey` does, and for a key that has less than this one.
  */
 export function rotateApiKey(
   access: Access,
@@ -18,6 +19,8 @@ export function rotateApiKey(
 ): Promise<IssuedApiKey> {
   const text = newApiKeyText();
   return changeApiKey(access, actor, id, async (transaction, { before, changeSeq }) => {
+    // Whoever rotates a key has its secret then.
+    await refuseMoreRights(transaction, actor.caller, before);
     const [key] = await transaction
       .update(apiKeys)
       .set({

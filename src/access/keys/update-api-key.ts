@@ -11,8 +11,9 @@ import {
 } from "./api-key-record.ts";
 import { changeApiKey } from "./change-api-key.ts";
 import { recordApiKeyChange } from "./record-api-key-change.ts";
+import { refuseMoreRights } from "./refuse-more-rights.ts";
 
-/** Sets the fields that are given. Rejects as `changeApiKey` does. */
+/** Sets the fields that are given. Rejects as `changeApiKey` does, and for a key that gives more than it has. */
 export function updateApiKey(
   access: Access,
   actor: Actor,
@@ -21,6 +22,7 @@ export function updateApiKey(
   return changeApiKey(access, actor, id, async (transaction, { before, changeSeq }) => {
     const changed = changedFields(before, fields);
     if (Object.keys(changed).length === 0) return before;
+    await refuseMoreRights(transaction, actor.caller, changed, before);
     const [key] = await transaction
       .update(apiKeys)
       .set({ ...changed, changeSeq })

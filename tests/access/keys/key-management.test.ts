@@ -193,6 +193,64 @@ describe("4.5 who may do what with a key", () => {
   });
 });
 
+describe("4.5 a key that gives rights to keys", () => {
+  const low = { maxLevel: "write", toolScope: { tools: ["a"], sql_connections: [] } } as const;
+  const high = {
+    passthrough: true,
+    maxLevel: "full_auto",
+    toolScope: { tools: ["a", "b"], sql_connections: ["c"] },
+  } as const;
+  const more: readonly [string, ApiKeyPatch][] = [
+    ["passthrough", { passthrough: true }],
+    ["max_level", { maxLevel: "full_auto" }],
+    ["tool_scope", { toolScope: { tools: ["a", "b"], sql_connections: [] } }],
+    ["tool_scope", { toolScope: { tools: ["a"], sql_connections: ["c"] } }],
+  ];
+  const change = (actor: Actor, { key: { id } }: IssuedApiKey, fields: ApiKeyPatch) =>
+    updateApiKey(here.access, actor, { id, fields });
+
+  it.each(more)(
+    "has none beyond its own %s to give, to itself or to others",
+    async (param, fields) => {
+      const refused = expect.objectContaining({ code: "insufficient_permission", param });
+      for (const owner of [ada, here.admin]) {
+        const own = await issue(owner, low);
+        const other = await issue(owner);
+        const actor = await actingWith(own.text);
+        await expect(change(actor, own, fields)).rejects.toEqual(refused);
+        await expect(change(actor, other, fields)).rejects.toEqual(refused);
+        await expect(issue(actor, fields)).rejects.toEqual(refused);
+        const stronger = await issue(owner, fields);
+        const rotation = { id: stronger.key.id, overlapSeconds: 0 };
+        await expect(rotateApiKey(here.access, actor, rotation)).rejects.toEqual(refused);
+        expect(await letIn(stronger.text)).toMatchObject({ keyId: stronger.key.id });
+        expect(await change(owner, own, fields)).toMatchObject(fields);
+      }
+    },
+  );
+
+  it("gives what it has, takes away what it has not, and rotates what has no more", async () => {
+    const own = await issue(ada, low);
+    const actor = await actingWith(own.text);
+    const equal = await issue(actor, low);
+    expect(equal.key).toMatchObject(low);
+    expect((await issue(actor)).key).toMatchObject({ maxLevel: "read_only" });
+    await rotateApiKey(here.access, actor, { id: equal.key.id, overlapSeconds: 0 });
+    const stronger = await issue(ada, high);
+    expect(await change(actor, stronger, { ...high, name: "as it is" })).toMatchObject(high);
+    const toolScope = { tools: ["b"], sql_connections: [] };
+    const lowered = { maxLevel: "write", passthrough: false, toolScope } as const;
+    expect(await change(actor, stronger, lowered)).toMatchObject(lowered);
+  });
+
+  it("gives what it has at that moment", async () => {
+    const own = await issue(ada, high);
+    const actor = await actingWith(own.text);
+    await change(ada, own, { maxLevel: "read_only" });
+    await expect(issue(actor, { maxLevel: "write" })).rejects.toEqual(NOT_PERMITTED);
+  });
+});
+
 describe("4.5 the list of keys", () => {
   let bob: Actor;
   const names = async (actor: Actor, query: Partial<Parameters<typeof listApiKeys>[2]> = {}) => {

@@ -39,6 +39,7 @@ const FIELDS = {
 let simulator: TestSimulator;
 let gateway: TestGateway;
 let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+let adminToken: string;
 let userToken: string;
 let userId: string;
 
@@ -87,10 +88,10 @@ beforeAll(async () => {
   });
   const logIn = async (username: string, password: string) =>
     String((await told(ask("POST", "/api/auth/login", { body: { username, password } })))["token"]);
-  const admin = await logIn("admin", ADMIN_PASSWORD);
+  adminToken = await logIn("admin", ADMIN_PASSWORD);
   const user = { username: "ada", password: "a password to be changed" };
   userId = String(
-    (await told(ask("POST", "/api/admin/users", { token: admin, body: user }), 201))["id"],
+    (await told(ask("POST", "/api/admin/users", { token: adminToken, body: user }), 201))["id"],
   );
   const change = { current_password: user.password, new_password: USER_PASSWORD };
   const first = await logIn("ada", user.password);
@@ -134,7 +135,10 @@ describe("POST /v1/api-keys", () => {
       ip_allow: ["10.0.0.0/8", "2001:db8::1", "::ffff:192.0.2.0/120"],
       expires_at: "2099-12-31T23:59:59.123+02:00",
     };
-    const { key, ...shown } = await told(ask("POST", COLLECTION, { body: fields }), 201);
+    const { key, ...shown } = await told(
+      ask("POST", COLLECTION, { body: fields, token: adminToken }),
+      201,
+    );
     expect(shown).toEqual({ ...FIELDS, ...fields, expires_at: "2099-12-31T21:59:59.123Z" });
     expectChatError(await chat(String(key)), 401, "invalid_api_key");
   });
@@ -372,6 +376,23 @@ describe("DELETE /v1/api-keys/{id}", () => {
     }
   });
 
+  it("lets no key give more than it has, and names what", async () => {
+    const { id, key } = await issue();
+    const fields = { max_level: "full_auto" };
+    const tries = [
+      ask("PATCH", `${COLLECTION}/${id}`, { body: fields, token: key }),
+      ask("POST", COLLECTION, { body: { name: "successor", ...fields }, token: key }),
+    ];
+    for (const answer of await Promise.all(tries)) {
+      expectChatError(answer, 403, "insufficient_permission");
+      expect(JSON.parse(answer.text).error.param).toBe("max_level");
+    }
+    const path = `${COLLECTION}/${id}`;
+    expect(await told(ask("PATCH", path, { body: fields, token: adminToken }))).toMatchObject(
+      fields,
+    );
+  });
+
   it("lets a key end itself", async () => {
     const { id, key } = await issue();
     await told(ask("DELETE", `${COLLECTION}/${id}`, { token: key }));
@@ -381,7 +402,7 @@ describe("DELETE /v1/api-keys/{id}", () => {
 
 describe("POST /v1/api-keys/{id}/rotate", () => {
   it("gives a new secret, with or without an overlap, with or without a body", async () => {
-    const { id, key } = await issue({ max_level: "write" });
+    const { id, key } = await issue({ rpm_limit: 60 });
     const rotate = (asked: Asked) => ask("POST", `${COLLECTION}/${id}/rotate`, asked);
     const answer = await rotate({ body: { overlap_seconds: 600 } });
     expect(answer.header("cache-control")).toBe("no-store");
@@ -389,7 +410,7 @@ describe("POST /v1/api-keys/{id}/rotate", () => {
     expect(shown).toEqual({
       ...FIELDS,
       id,
-      max_level: "write",
+      rpm_limit: 60,
       last_four: String(second).slice(-4),
     });
     expect([(await chat(key)).status, (await chat(String(second))).status]).toEqual([200, 200]);
