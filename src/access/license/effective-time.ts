@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
 import { raiseSeenTime, type SeenTime } from "./raise-seen-time.ts";
 import type { SeenTimeStore } from "./seen-time-store.ts";
 
@@ -24,6 +25,7 @@ export interface EffectiveTimeOptions {
   readonly store: SeenTimeStore;
   /** As the database has it; Unix milliseconds. */
   readonly installedAt: number;
+  readonly log: Pick<Log, "info">;
 }
 
 /** A clock that differs by more than this from what it should say was set. */
@@ -37,7 +39,7 @@ const BELIEVED_UNTIL = Date.UTC(2036, 0);
 
 /** Reads what is kept of the time; at the first start, begins to keep it. */
 export async function openEffectiveTime(options: EffectiveTimeOptions): Promise<EffectiveTime> {
-  const { clock, monotonic, store } = options;
+  const { clock, monotonic, store, log } = options;
   const stored = await store.read();
   let seen: SeenTime | undefined = stored;
   let installedAt = earliestBelieved([options.installedAt, stored?.installedAt]);
@@ -56,6 +58,11 @@ export async function openEffectiveTime(options: EffectiveTimeOptions): Promise<
       seen = raiseSeenTime(seen, { elapsedMs, systemNow, hasKeptPace, isFirst });
     } else if (isBelieved(systemNow)) {
       seen = { provenAt: systemNow, latestAt: systemNow };
+      log.info(
+        { begins_at: new Date(systemNow).toISOString() },
+        "the time that licenses go by begins, and never goes back; where this is not the time, set the clock and begin " +
+          "anew with an empty database and an empty DATA_DIR",
+      );
     }
     isFirst = false;
     lookedAt += elapsedMs;

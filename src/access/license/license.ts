@@ -147,5 +147,5 @@ function openTime(options: OpenLicenseOptions): Promise<EffectiveTime> {
   const seal = createSeenTimeSeal(secret);
   const store = createSeenTimeStore({ database, seal, folder: settings.DATA_DIR, log });
   const { monotonic = () => performance.now() } = options;
-  return openEffectiveTime({ clock, monotonic, store, installedAt });
+  return openEffectiveTime({ clock, monotonic, store, installedAt, log });
 }

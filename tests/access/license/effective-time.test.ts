@@ -25,8 +25,8 @@ const START = Date.UTC(2026, 10, 1);
 let database: Database;
 let folder: string;
 let file: string;
-/** The time as it is, by how much the system's clock is wrong, and the lines of the log. */
-let world: { now: number; wrongMs: number; log: string[] };
+/** The time as it is, by how much the system's clock is wrong, the lines of the log, and when time began. */
+let world: { now: number; wrongMs: number; log: string[]; begun: unknown[] };
 
 beforeAll(async () => {
   database = await openTestDatabase();
@@ -35,7 +35,7 @@ afterAll(() => database.close());
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "seen-time-"));
   file = join(folder, "seen-time");
-  world = { now: START, wrongMs: 0, log: [] };
+  world = { now: START, wrongMs: 0, log: [], begun: [] };
   await database.db.delete(installation);
   await database.db.delete(usageRecords);
 });
@@ -49,8 +49,12 @@ async function start(at = folder): Promise<EffectiveTime> {
   const { installedAt } = await openInstallation(database, secret, clock);
   const seal = createSeenTimeSeal(secret);
   const store = createSeenTimeStore({ database, seal, folder: at, log });
-  return openEffectiveTime({ clock, monotonic: () => world.now, store, installedAt });
+  return openEffectiveTime({ clock, monotonic: () => world.now, store, installedAt, log: LOG });
 }
+
+const LOG = createLog("info", {
+  write: (line) => void world.begun.push(JSON.parse(line).begins_at),
+});
 
 /** Lets the service run, with a look at the clocks in each interval and at the end. */
 async function run(time: EffectiveTime, forMs: number, everyMs = DAY): Promise<void> {
@@ -93,6 +97,22 @@ describe("the time that licenses go by", () => {
     world.now += 17;
     expect([time.now(), time.behindMs()]).toEqual([world.now, 0]);
     expect(world.log).toEqual([]);
+  });
+
+  it("is told when it begins, and never again", async () => {
+    await live(3 * DAY);
+    await live(DAY, -30 * DAY);
+    expect(world.begun).toEqual([new Date(START).toISOString()]);
+  });
+
+  it("is told to begin when the clock of the first start is set right, where that was broken", async () => {
+    world.wrongMs = -START;
+    const time = await start();
+    await run(time, DAY);
+    expect(world.begun).toEqual([]);
+    world.wrongMs = 0;
+    await run(time, DAY);
+    expect(world.begun).toEqual([new Date(world.now).toISOString()]);
   });
 
   it("goes on while the clock is set back, and is not stopped by setting it back again and again", async () => {
@@ -359,6 +379,7 @@ describe("what is kept of the time", () => {
       monotonic: () => world.now,
       store,
       installedAt: START,
+      log: LOG,
     });
     await run(alone, DAY);
     expect(world.log.join()).toContain("cannot be kept in both places");
