@@ -22,7 +22,7 @@ export interface UpstreamCall {
   /** A stream ends after a silence; another answer only when its whole time is up. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
-  /** Passed on to the server, where requests are traced. */
+  /** Passed on to a server that joins traces, where requests are traced. */
   readonly trace?: CallTrace | undefined;
   /** Shorter than the upstream's own limit: what has one is a question on the side, and no client's call. */
   readonly timeoutMs?: number | undefined;
@@ -123,7 +123,7 @@ async function sendWithRetries(
 }
 
 function send(
-  { client, replicas, address, headers }: Upstream,
+  { client, replicas, address, headers, joinsTraces }: Upstream,
   call: UpstreamCall,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
@@ -136,7 +136,7 @@ function send(
       accept: accepted(call),
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,
-      ...call.trace,
+      ...(joinsTraces && call.trace),
       ...(body !== undefined && { "content-type": call.upload?.contentType ?? "application/json" }),
     },
     body,

@@ -31,6 +31,7 @@ export function localUpstream(options: LocalOptions): Upstream {
     secrets: key === undefined ? [] : [key],
     client,
     replicas: createReplicas([address, ...further], headers, options),
+    joinsTraces: true,
     clock,
     limits: {
       timeoutMs: settings.LLM_REQUEST_TIMEOUT * 1000,

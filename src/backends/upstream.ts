@@ -16,6 +16,8 @@ export interface Upstream {
   readonly client: HttpClient;
   /** Stands in for `client` where several servers of the same models share the work; `address` is the first one's. */
   readonly replicas?: ReplicaClient | undefined;
+  /** It is the operator's own: its spans are to join the trace. A vendor learns nothing of how calls hang together. */
+  readonly joinsTraces?: true | undefined;
   readonly clock: Clock;
   readonly limits: UpstreamLimits;
   /** Where its calls are counted. */

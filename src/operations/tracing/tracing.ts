@@ -19,7 +19,7 @@ export interface Arrival {
 
 /** One request while it is traced. */
 export interface RequestTrace {
-  /** For the calls to engines that are made for it. */
+  /** For the calls to engines of the operator's own that are made for it. */
   readonly call: CallTrace;
   /** The request is over: its answer is sent to the end, or broke off. */
   readonly end: (finished: TracedRequest) => void;

@@ -3,6 +3,7 @@ import { callGateway, chatBody, openCall } from "../../support/call-gateway.ts";
 import { type Stage, startStage } from "../../support/engine-stage.ts";
 import type { RawResponse } from "../../support/raw-client.ts";
 import { startRefused, TEST_KEY } from "../../support/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
 import {
   type CollectedSpan,
   startTraceCollector,
@@ -13,13 +14,16 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
 const [SERVER, CLIENT] = [2, 3];
 const CANARY = "canary-of-the-collector";
+const CLOUD_KEY = "key-of-a-cloud";
 const EVENTUALLY = { timeout: 20_000, interval: 50 };
 
 let collector: TraceCollector;
 let stage: Stage;
+let cloud: TestSimulator;
 
 beforeAll(async () => {
   collector = await startTraceCollector();
+  cloud = await startSimulator({ engine: "openai", apiKey: CLOUD_KEY });
   stage = await startStage({
     engine: "vllm",
     models: [],
@@ -34,11 +38,15 @@ beforeAll(async () => {
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${CANARY}, x-team = one`,
       OTEL_SERVICE_NAME: "gateway under test",
       EMBEDDING_MODEL: "vectors",
+      OPENAI_API_KEY: CLOUD_KEY,
+      OPENAI_BASE_URL: `${cloud.url}/v1`,
+      OPENAI_MODELS: "gpt-5",
     },
   });
 });
 afterAll(async () => {
   await stage.finish();
+  await cloud.stop();
   await collector.close();
 });
 
@@ -102,6 +110,19 @@ describe("a request that is traced", () => {
     const asked = new Map(stage.simulator.ledger().at(-1)?.headers);
     expect(asked.get("traceparent")).toBe(`00-${TRACE}-${model?.spanId}-01`);
     expect(asked.get("tracestate")).toBe("vendor=one");
+  });
+
+  it("has its spans for a cloud, too, whose vendor is told of no trace", async () => {
+    const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: "vendor=one" };
+    const response = await call(chatBody("gpt-5"), headers);
+    expect(response.status).toBe(200);
+    expect((await spansOf(idOf(response))).model).toMatchObject({
+      traceId: TRACE,
+      name: "chat gpt-5",
+    });
+    const asked = new Map(cloud.ledger().at(-1)?.headers);
+    expect(asked.get("authorization")).toBe(`Bearer ${CLOUD_KEY}`);
+    expect([asked.get("traceparent"), asked.get("tracestate")]).toEqual([undefined, undefined]);
   });
 
   it("begins a trace where its client has none, or sends rubbish", async () => {
