@@ -9,6 +9,7 @@ import { createApiKey, newApiKeyText } from "./create-api-key.ts";
 import { requireKeyChanges } from "./key-rights.ts";
 import { recordApiKeyChange } from "./record-api-key-change.ts";
 import { refuseMoreRights } from "./refuse-more-rights.ts";
+import { refuseTooManyKeys } from "./refuse-too-many-keys.ts";
 
 const FOREIGN_KEY_VIOLATION = "23503";
 
@@ -20,7 +21,7 @@ export interface AskedApiKey {
 
 /**
  * Makes a key. Rejects with `insufficient_permission` for a restricted key, for a key that gives more than it has, and
- * for who is no administrator and asks for another's; with `not_found` for an owner who does not exist.
+ * for who is no administrator and asks for another's; with `not_found` for an owner who does not exist; with `invalid_value` for one who has as many as a user may have.
  */
 export async function issueApiKey(
   access: Access,
@@ -37,6 +38,7 @@ export async function issueApiKey(
       const row = await createApiKey(transaction, asked, access.hashApiKey).catch(ownerUnknown);
       await confirmActor(transaction, access, actor);
       await refuseMoreRights(transaction, actor.caller, fields);
+      await refuseTooManyKeys(transaction, ownerId);
       if (row === undefined) throw new Error("two new keys are the same");
       const details = { owner_id: ownerId, last_four: row.lastFour };
       await recordApiKeyChange(transaction, actor, { verb: "create", id: row.id, fields, details });

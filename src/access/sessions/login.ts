@@ -9,6 +9,7 @@ import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { USERNAME } from "../users/username.ts";
 import { checkPassword } from "./check-password.ts";
+import { endOldestSessions } from "./end-oldest-sessions.ts";
 import { clearFailures, type LoginAttempt, underBrake } from "./login-brake.ts";
 import { newSessionToken } from "./session-token.ts";
 
@@ -27,7 +28,7 @@ export interface GivenCredentials {
 }
 
 /**
- * Opens a session. Rejects with one and the same `invalid_credentials`, at the same cost, for a name that nobody has, a
+ * Opens a session; of a user who has very many the oldest ends. Rejects with one and the same `invalid_credentials`, at the same cost, for a name that nobody has, a
  * wrong password, a disabled user and one without a password; with `rate_limit_exceeded` after too many of these.
  */
 export async function login(
@@ -80,6 +81,7 @@ async function openSession(
     .returning();
   if (found === undefined) return undefined;
   const { id, username, role, mustChangePassword } = found;
+  await endOldestSessions(transaction, id);
   const token = newSessionToken();
   const sessionId = `sid_${randomBase62(22)}`;
   await transaction.insert(sessions).values({

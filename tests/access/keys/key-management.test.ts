@@ -98,6 +98,31 @@ describe("4.5 an issued key", () => {
     await expect(issue(here.admin, {}, "usr_unknown")).rejects.toEqual(unknown);
   });
 
+  it("is one of a thousand of its owner at most, however many are asked for at once", async () => {
+    const { db } = here.database;
+    const id = await addUser(here, "collector", PASSWORD);
+    const collector = await here.actorFor("collector", PASSWORD);
+    const fill = (ownerId: string, keys: number) =>
+      db.execute(sql`
+        insert into api_keys (id, name, key_hash, last_four, owner_id, change_seq)
+        select ${ownerId} || n, 'one', ${ownerId} || n, 'aaaa', ${ownerId}, 0
+        from generate_series(1, ${keys}::int) n`);
+    await fill(id, 998);
+    const asked = await Promise.allSettled([1, 2, 3, 4].map(() => issue(collector)));
+    expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+    const tooMany = expect.objectContaining({
+      code: "invalid_value",
+      message: expect.stringMatching(/1,000 API keys; delete/),
+    });
+    await expect(issue(here.admin, {}, id)).rejects.toEqual(tooMany);
+    await deleteApiKey(here.access, collector, `${id}1`);
+    await issue(collector);
+    await expect(issue(collector)).rejects.toEqual(tooMany);
+    await fill(here.admin.caller.ownerId, 1_000);
+    await issue(here.admin);
+    await db.execute(sql`delete from api_keys where name = 'one'`);
+  });
+
   it("stands in the audit log with what it may, and without its secret", async () => {
     const expiresAt = new Date(here.world.now + 1_000);
     const { key, text } = await issue(ada, { rpmLimit: 5, expiresAt, tokenLimit: null });

@@ -106,6 +106,36 @@ describe("a login", () => {
     expect(JSON.stringify(entry)).not.toMatch(new RegExp(`${token}|${PASSWORD}`));
   });
 
+  it("is one of a hundred of its user at most: those that end first make room, the new one stays", async () => {
+    const { db } = here.database;
+    const id = await addUser(here, "collector", PASSWORD);
+    const later = new Date(here.world.now + 1_000 * SESSION_HOURS * 3_600_000);
+    await db.execute(sql`
+      insert into sessions (id, token_hash, user_id, expires_at)
+      select 'sid_many_' || n, 'many ' || n, ${id}, ${later.toISOString()}::timestamptz + n * interval '1 minute'
+      from generate_series(1, 101) n`);
+    const left = async () => {
+      const rows = await db.select().from(sessions).where(eq(sessions.userId, id));
+      return new Set(rows.map((row) => row.id));
+    };
+    const first = await here.logIn("collector", PASSWORD);
+    const many = await left();
+    expect(many.size).toBe(100);
+    expect(["1", "2", "3", "101"].map((n) => many.has(`sid_many_${n}`))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    // The first login is the one that ends first now.
+    const second = await here.logIn("collector", PASSWORD);
+    expect((await left()).size).toBe(100);
+    expect(await here.sessions.find(first.token)).toBeUndefined();
+    expect(await here.sessions.find(second.token)).toBeDefined();
+    const isOthers = eq(sessions.userId, here.admin.caller.ownerId);
+    expect(await db.select().from(sessions).where(isOthers)).not.toEqual([]);
+  });
+
   it("ends after SESSION_LIFETIME_HOURS", async () => {
     const { token } = await here.logIn("ada", PASSWORD);
     wait(SESSION_HOURS * 3_600 - 1);
