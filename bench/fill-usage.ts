@@ -3,6 +3,8 @@ import type { Db } from "../src/db/context.ts";
 import { DAY_MS, dayTable } from "../src/gateway/usage/usage-days.ts";
 
 export const DAYS = 90;
+/** Of these, counted back from today: nobody called, between two times in which many did. */
+export const QUIET = { from: 60, to: 30 };
 const KEYS = 500;
 const MODELS = 20;
 
@@ -21,18 +23,20 @@ const CHANNEL = sql`(array['chat', 'chat', 'chat', 'chat', 'messages', 'messages
 /**
  * Fills the usage of the days before `today` as if `rows` calls had come: a few keys make most of them, each in its
  * channel and with three models, 96 of 100 end well, and they take from 50 ms to minutes. Sums are made from the rows,
- * indexes last.
+ * indexes last. A month in the middle is quiet.
  *
  * @param today the beginning of a UTC day in Unix milliseconds; it gets rows too, so that lists begin now.
  */
 export async function fillUsage(db: Db, today: number, rows: number): Promise<void> {
-  const perDay = Math.ceil(rows / DAYS);
+  const perDay = Math.ceil(rows / (DAYS - QUIET.from + QUIET.to));
+  const quietFrom = today - QUIET.from * DAY_MS;
+  const quietTo = today - QUIET.to * DAY_MS;
   await db.execute(
     sql`alter table usage_hours drop constraint usage_hours_hour_key_id_model_channel_pk`,
   );
   await db.execute(sql`drop index usage_hours_key_id_hour_index`);
   for (let day = today - (DAYS - 1) * DAY_MS; day <= today; day += DAY_MS) {
-    await fillDay(db, day, perDay);
+    await fillDay(db, day, quietFrom <= day && day < quietTo ? 0 : perDay);
     await sumDay(db, day);
   }
   await db.execute(sql`alter table usage_hours add primary key (hour, key_id, model, channel)`);

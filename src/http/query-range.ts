@@ -5,7 +5,9 @@ import { timeText } from "./time-text.ts";
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** A date from 1970 on, as moments are: the database reads no year 0. */
-const dateText = z.iso.date("a date").refine((text) => Date.parse(text) >= 0, "a date from 1970 on");
+const dateText = z.iso
+  .date("a date")
+  .refine((text) => Date.parse(text) >= 0, "a date from 1970 on");
 
 /** A moment as RFC 3339 writes it, or a date, which stands for its beginning in UTC. */
 export const queryTime = z.union([timeText, dateText], {

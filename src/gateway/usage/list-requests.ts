@@ -8,6 +8,10 @@ import type { UsageReading } from "./read-usage-report.ts";
 import { searchBackwards, type TimeRange } from "./search-backwards.ts";
 import { DAY_MS, dayOf } from "./usage-days.ts";
 import { type UsageOwner, usageScope } from "./usage-scope.ts";
+import { withinStatementTime } from "./within-statement-time.ts";
+
+/** Well within DB_POOL_WAIT_MS, so that a look at too much can be followed by a shorter one. */
+const LOOK_MS = 500;
 
 /** A place in the list of requests, between two rows. What comes after it started earlier, or has a lesser id. */
 export interface RequestPlace {
@@ -61,17 +65,24 @@ export async function listRequests(
   const { before, limit } = query;
   // Nothing has started after today: to look there would take the time for what is there.
   const last = Math.min(range.to, dayOf(now) + DAY_MS);
-  const end = before === undefined ? last : Math.min(last, before.startedAt + 1);
+  const end = before === undefined ? last : Math.min(last, endBefore(before));
   const { rows, from } = await searchBackwards(
     { from: range.from, to: end },
     limit + 1,
     (part, wanted) => {
       const condition = and(filter, inRange(part), before && isAfter(before)) ?? sql`true`;
-      return reading.database.ask((db) => selectRequests(db, condition, wanted));
+      return reading.database.ask((db) =>
+        withinStatementTime(db, LOOK_MS, (look) => selectRequests(look, condition, wanted)),
+      );
     },
   );
   const requests = rows.slice(0, limit);
   return { ...range, requests, next: nextPlace(rows, { limit, from, isDone: from <= range.from }) };
+}
+
+/** A place before every id of its moment leaves nothing of the moment. */
+function endBefore({ startedAt, id }: RequestPlace): number {
+  return id === "" ? startedAt : startedAt + 1;
 }
 
 function nextPlace(

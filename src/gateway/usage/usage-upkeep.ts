@@ -3,11 +3,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
-import {
-  journalCheckpoints,
-  latencyHours,
-  usageSlots,
-} from "../../db/tables/usage.ts";
+import { journalCheckpoints, latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
@@ -16,6 +12,7 @@ import { foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
 import { REFUSAL_WRITER } from "./limit-refusals.ts";
 import { makeUsageDays } from "./make-usage-days.ts";
 import { DAY_MS, dayOf } from "./usage-days.ts";
+import { STATEMENT_CUT_SHORT } from "./within-statement-time.ts";
 
 /** What the purges of this process have done. Replicas take turns, so that each tells a part. */
 export interface PurgeFigures {
@@ -30,8 +27,8 @@ export interface UsageUpkeep {
   readonly figures: () => PurgeFigures;
   /**
    * Does what is due: makes the days to come, and takes away what is older than USAGE_RETENTION_DAYS, once an hour and
-   * soon after midnight UTC. Costs nothing in between. Rejects when the database refuses or cuts short; while it is away, later is
-   * soon enough.
+   * soon after midnight UTC. Costs nothing in between. Rejects when the database refuses, or cuts a statement short;
+   * while it is away, later is soon enough.
    */
   readonly run: () => Promise<void>;
 }
@@ -43,8 +40,6 @@ export interface UsageUpkeepOptions {
   readonly log: Log;
 }
 
-/** SQLSTATE of a statement that the server has cut short: the next try takes as long. */
-const STATEMENT_TOO_LONG = "57014";
 const INTERVAL_MS = 60 * 60_000;
 /** The figures of a day need the hours and the slots of the last one. */
 const FIGURES_MS = 2 * DAY_MS;
@@ -103,7 +98,8 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
         await runFor(today);
       } catch (thrown) {
         const error = toDatabaseError(thrown);
-        if (isUnavailable(error) && error.code !== STATEMENT_TOO_LONG) return;
+        // A statement that was cut short takes as long the next time.
+        if (isUnavailable(error) && error.code !== STATEMENT_CUT_SHORT) return;
         // What fails now fails again in a minute: told once an hour.
         doneFor = today;
         dueAt = performance.now() + INTERVAL_MS;

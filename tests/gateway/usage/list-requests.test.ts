@@ -157,6 +157,25 @@ describe("the list of requests", () => {
     expect(idsOf(await listAll({ from: startedAt + 1 }))).not.toContain(id);
   });
 
+  it("goes on from where a search stopped, also when what comes next is too much for one look", async () => {
+    const midnight = Date.parse("2026-11-20T00:00:00Z");
+    let looks = 0;
+    const ask = async (work: (db: typeof store.database.db) => Promise<unknown>) => {
+      looks += 1;
+      return looks === 1 ? store.database.ask(work) : undefined;
+    };
+    const { next } = await listRequests(
+      {
+        database: { ask: ask as typeof store.database.ask },
+        clock: store.access.clock,
+        retentionDays: RETENTION_DAYS,
+      },
+      store.admin.caller,
+      { limit: 1_000, model: "no such model", before: { startedAt: midnight, id: "" } },
+    );
+    expect(next).toEqual({ startedAt: midnight - DAY_MS, id: "" });
+  });
+
   it("looks for nothing in the days to come", async () => {
     let looks = 0;
     const { requests } = await listRequests(

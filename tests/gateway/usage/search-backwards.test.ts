@@ -62,6 +62,56 @@ describe("a search from the newest", () => {
     expect(searches).toBeGreaterThan(10);
   });
 
+  it("takes four days at a time at most, however quiet they are", async () => {
+    const { parts, look } = lookInto([]);
+    await searchBackwards(RANGE, 1, look);
+    const longest = Math.max(...parts.map(({ from, to }) => to - from));
+    expect(longest).toBeLessThanOrEqual(4 * DAY_MS);
+  });
+
+  /** As `lookInto`, for a database that can look at so much at a time. */
+  function lookAtMost(limitMs: number, times: readonly number[]) {
+    const { parts, look } = lookInto(times);
+    return {
+      parts,
+      look: async (part: TimeRange, limit: number) =>
+        part.to - part.from > limitMs ? undefined : look(part, limit),
+    };
+  }
+
+  it("says what it has found when the next part is too much for one look", async () => {
+    const { look } = lookAtMost(DAY_MS, [TO - 1, RANGE.from]);
+    const found = await searchBackwards(RANGE, 2, look);
+    expect(found).toEqual({ rows: [TO - 1], from: Date.parse("2026-11-21T00:00:00Z") });
+  });
+
+  it.each([DAY_MS, DAY_MS / 2, 3_600_000, 200_000])(
+    "comes through, however little can be looked at: %d ms",
+    async (limitMs) => {
+      const times = [TO - 1, TO - 3 * 3_600_000, TO - DAY_MS, TO - 2 * DAY_MS];
+      const seen: number[] = [];
+      let { to } = RANGE;
+      const from = TO - 2 * DAY_MS;
+      for (let calls = 0; to > from; calls += 1) {
+        expect(calls).toBeLessThan(5_000);
+        const { look } = lookAtMost(limitMs, times);
+        const found = await searchBackwards({ from, to }, 10, look);
+        expect(found.from).toBeLessThan(to);
+        expect(Number.isInteger(found.from)).toBe(true);
+        seen.push(...found.rows);
+        to = found.from;
+      }
+      expect(seen).toEqual(times);
+    },
+  );
+
+  it("gives up where not even a minute can be looked at", async () => {
+    const { look } = lookAtMost(0, []);
+    await expect(searchBackwards(RANGE, 1, look)).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+  });
+
   it("of an empty range looks nowhere", async () => {
     const { parts, look } = lookInto([TO]);
     expect(await searchBackwards({ from: TO, to: TO }, 1, look)).toEqual({ rows: [], from: TO });

@@ -1,0 +1,26 @@
+import { sql } from "drizzle-orm";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
+
+/** SQLSTATE of a statement that the server has cut short. */
+export const STATEMENT_CUT_SHORT = "57014";
+
+/**
+ * Runs `work` in a transaction of its own, each of whose statements PostgreSQL cuts short after `limitMs`; undefined when
+ * it did. The embedded database cuts nothing short.
+ */
+export async function withinStatementTime<Result>(
+  db: Db,
+  limitMs: number,
+  work: (transaction: Db) => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await withTransaction(db, async (transaction) => {
+      await transaction.execute(sql.raw(`set local statement_timeout = ${limitMs}`));
+      return work(transaction);
+    });
+  } catch (thrown) {
+    if (toDatabaseError(thrown).code === STATEMENT_CUT_SHORT) return undefined;
+    throw thrown;
+  }
+}
