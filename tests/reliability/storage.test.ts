@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   closeSync,
   cpSync,
@@ -30,6 +30,7 @@ import { clearUsageRows, readUsageRows } from "../support/stored-usage.ts";
 
 const MODEL = "sim-chat";
 const MOUNT = 'mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@"';
+const MOUNT_SMALL = MOUNT.replace("size=4m", "size=4m,nr_inodes=64");
 const EVENTUALLY_MS = 20_000;
 const JOURNALED_CALLS = 12;
 const DAMAGES = 2;
@@ -148,6 +149,80 @@ function fullDisk(severable: SeverableDatabase): void {
       expect(refused.filter((id) => succeeded.includes(id))).toEqual([]);
     },
   );
+}
+
+function startOnFullDisk(severable: SeverableDatabase): void {
+  shows(
+    "D06",
+    "start",
+    "a start on a full journal disk answers, brings what is there to the database and has a journal once there is room",
+    async () => {
+      const dataDir = join(root, "full-at-start");
+      const disk = join(dataDir, "journal");
+      mkdirSync(disk, { recursive: true });
+      const holder = spawn("unshare", ["-m", "sh", "-c", MOUNT_SMALL, disk, "sleep", "600"]);
+      const seen = `/proc/${holder.pid}/root${disk}`;
+      const isMounted = () => readFileSync(`/proc/${holder.pid}/mounts`, "utf8").includes(disk);
+      await eventually(isMounted);
+      const enter = ["nsenter", "-m", "-t", String(holder.pid), "sh", "-c", 'cd "$0" && exec "$@"'];
+      const through = [...enter, process.cwd()];
+      const environment = { ...engine(), DATA_DIR: dataDir, DATABASE_URL: severable.url };
+      try {
+        const answered: string[] = [];
+        const killed = await startGateway(environment, through);
+        answered.push(await answeredCall(killed));
+        await severable.connection.down();
+        for (let index = 0; index < JOURNALED_CALLS; index += 1) {
+          answered.push(await answeredCall(killed, true));
+        }
+        killed.kill("SIGKILL");
+        await killed.exited;
+        await severable.connection.up();
+        fill(join(seen, "ballast"));
+        const left = segmentsIn(seen);
+        expect(left).not.toEqual([]);
+
+        const first = await startGateway(environment, through);
+        answered.push(await answeredCall(first));
+        await eventually(() => left.every((path) => !segmentsIn(seen).includes(path)));
+        answered.push(await answeredCall(first));
+        await first.stop();
+        expectCleanOutput(first);
+
+        // Without a free entry there is no room for a lock or a folder, either.
+        const entries = fillEntries(join(seen, "entry"));
+        const second = await startGateway(environment, through);
+        expect(second.output()).toContain("has no room for a folder");
+        answered.push(await answeredCall(second));
+        for (const path of [...entries, join(seen, "ballast")]) rmSync(path);
+        await eventually(() => second.output().includes("has a folder now"));
+        answered.push(await answeredCall(second, true));
+        expect(segmentsIn(seen)).toHaveLength(1);
+        await second.stop();
+        expectCleanOutput(second);
+
+        const rows = await readUsageRows({ DATA_DIR: dataDir, DATABASE_URL: severable.directUrl });
+        const succeeded = rows.filter(({ success }) => success).map(({ id }) => id);
+        expect(answered.filter((id) => !succeeded.includes(id))).toEqual([]);
+      } finally {
+        holder.kill("SIGKILL");
+      }
+    },
+  );
+}
+
+/** Makes empty files until no more can be made. */
+function fillEntries(prefix: string): string[] {
+  const paths: string[] = [];
+  try {
+    for (;;) {
+      const path = `${prefix}-${paths.length}`;
+      closeSync(openSync(path, "wx"));
+      paths.push(path);
+    }
+  } catch {
+    return paths;
+  }
 }
 
 function fill(path: string): void {
@@ -275,8 +350,10 @@ function tornJournal(severable: SeverableDatabase): void {
 describe("the store", () => {
   if (database === undefined) for (const id of ["D06", "D07"]) leavesOut(id, "chat", NO_POSTGRES);
   else {
-    if (mayMount) fullDisk(database);
-    else leavesOut("D06", "chat", "left out: no right to mount a small disk");
+    if (mayMount) {
+      fullDisk(database);
+      startOnFullDisk(database);
+    } else leavesOut("D06", "chat", "left out: no right to mount a small disk");
     describe("with a torn journal", () => tornJournal(database));
   }
 

@@ -15,7 +15,7 @@ import { deleteCheckpoints } from "./usage-store.ts";
 export interface Adoption {
   /** The folder of all journals. */
   readonly root: string;
-  /** The journal that this process writes. */
+  /** The journal that this process writes; another one after it has moved. */
   readonly own: string;
   readonly db: Db;
   readonly aside: Aside;

@@ -4,7 +4,6 @@ import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import type { Aside } from "./aside.ts";
 import { storeRecords } from "./store-records.ts";
-import type { Checkpoint } from "./usage-store.ts";
 
 const BATCH_RECORDS = 500;
 /** Records that may wait in memory when journal and database are both gone. */
@@ -17,6 +16,7 @@ interface Waiting {
 }
 
 export interface DirectInsertsOptions {
+  /** Another one after the journal has moved. */
   readonly journal: string;
   readonly database: Database;
   readonly aside: Aside;
@@ -28,15 +28,12 @@ export interface DirectInsertsOptions {
 /** The way around a journal whose disk is full: records go to the database at once, those of the same moment together. */
 export class DirectInserts {
   readonly #options: DirectInsertsOptions;
-  readonly #checkpoint: Checkpoint;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #checking: Promise<void> | undefined;
 
   constructor(options: DirectInsertsOptions) {
     this.#options = options;
-    // No segment has the number 0: writing its checkpoint says nothing and proves that writing works.
-    this.#checkpoint = { journal: options.journal, segment: 0, byteOffset: 0 };
   }
 
   /** Records that the database has not got. */
@@ -110,8 +107,10 @@ export class DirectInserts {
   }
 
   #store(records: readonly string[]): Promise<void> {
-    const { database, aside } = this.#options;
-    return database.askOwn((db) => storeRecords({ db, aside }, records, this.#checkpoint));
+    const { database, aside, journal } = this.#options;
+    // No segment has the number 0: writing its checkpoint says nothing and proves that writing works.
+    const checkpoint = { journal, segment: 0, byteOffset: 0 };
+    return database.askOwn((db) => storeRecords({ db, aside }, records, checkpoint));
   }
 }
 

@@ -21,7 +21,6 @@ const BACKOFF_MAX_MS = 2_000;
 const STORE_TIMEOUT_MS = 60_000;
 
 export interface FlusherOptions {
-  readonly journal: string;
   readonly writer: JournalWriter;
   readonly db: Db;
   readonly aside: Aside;
@@ -134,16 +133,21 @@ export class Flusher {
   }
 
   async #flushChunk(): Promise<void> {
-    const { journal, writer } = this.#options;
+    const { writer } = this.#options;
     const segment = writer.segments.find((kept) => kept.from + kept.bytes > this.#flushedUntil);
     if (segment === undefined) throw new Error("a segment of the usage journal is gone");
     const offset = this.#flushedUntil - segment.from;
     const length = Math.min(CHUNK_BYTES, segment.bytes - offset);
     const bytes = await readSegment(segment, offset, this.#chunk.subarray(0, length));
+    if (bytes === undefined) {
+      this.#skipRest(segment);
+      return;
+    }
     const scan = scanRecords(bytes);
     const ends = endsIn(bytes, scan);
     if (ends.length > 0) {
-      const checkpoint = { journal, segment: segment.number, byteOffset: offset + scan.soundBytes };
+      const { journal, number } = segment;
+      const checkpoint = { journal, segment: number, byteOffset: offset + scan.soundBytes };
       await within(
         storeRecords(this.#options, ends, checkpoint),
         STORE_TIMEOUT_MS,
@@ -169,23 +173,32 @@ export class Flusher {
 
   /** Somebody spoilt a file under our hands: what cannot be read is kept aside, what follows goes on. */
   async #skipDamage(segment: Segment): Promise<void> {
-    const { journal, aside } = this.#options;
+    const { journal, number } = segment;
     const byteOffset = this.#flushedUntil - segment.from;
     const rest = Buffer.alloc(segment.bytes - byteOffset);
     const bytes = await readSegment(segment, byteOffset, rest);
-    await aside.keepDamaged({ journal, segment: segment.number, byteOffset, bytes });
-    this.#flushedUntil += rest.length;
+    if (bytes !== undefined) {
+      const damage = { journal, segment: number, byteOffset, bytes };
+      await this.#options.aside.keepDamaged(damage);
+    }
+    this.#skipRest(segment);
+  }
+
+  #skipRest(segment: Segment): void {
+    this.#flushedUntil = segment.from + segment.bytes;
     this.#unflushed -= segment.unflushedEnds;
     segment.unflushedEnds = 0;
+    if (this.#unflushed === 0) this.#oldestEndedAt = undefined;
   }
 
   async #deleteDone(): Promise<void> {
-    const { db, journal, writer } = this.#options;
+    const { db, writer } = this.#options;
     for (const segment of writer.segments) {
       if (!isDone(segment, this.#flushedUntil)) continue;
-      await rm(segment.path, { force: true });
+      // The file of a lost one is for those to delete who have it now.
+      if (!segment.isLost) await rm(segment.path, { force: true });
       writer.drop(segment);
-      await deleteCheckpoints(db, journal, segment.number);
+      await deleteCheckpoints(db, segment.journal, segment.number);
     }
   }
 }
@@ -198,9 +211,22 @@ function endsIn(bytes: Buffer, scan: Scan): string[] {
 
 /**
  * The segment being written is read through its own file, in one call that finds the bytes in memory; older
- * ones, which may have left it, without holding up anything else.
+ * ones, which may have left it, without holding up anything else. Undefined when another process has removed it, which
+ * it does when the database has all of it.
  */
-async function readSegment(segment: Segment, offset: number, target: Buffer): Promise<Buffer> {
-  if (segment.file === undefined) return readChunk(segment.path, offset, target);
-  return target.subarray(0, readSync(segment.file, target, 0, target.length, offset));
+async function readSegment(
+  segment: Segment,
+  offset: number,
+  target: Buffer,
+): Promise<Buffer | undefined> {
+  if (segment.file !== undefined) {
+    return target.subarray(0, readSync(segment.file, target, 0, target.length, offset));
+  }
+  try {
+    return await readChunk(segment.path, offset, target);
+  } catch (thrown) {
+    const isGone = thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
+    if (isGone && segment.isLost) return undefined;
+    throw thrown;
+  }
 }

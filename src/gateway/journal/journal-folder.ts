@@ -20,17 +20,32 @@ export interface JournalFolder {
   readonly lock: ProcessLock;
 }
 
-/** Makes and locks a new folder under `root` for the journal of this process. */
-export async function createJournalFolder(root: string, instance: string): Promise<JournalFolder> {
+/** The name of a journal's folder. */
+export function journalName(name: string): string {
+  return `${name}${SUFFIX}`;
+}
+
+/**
+ * Makes and locks a new folder under `root` for the journal of this process; leaves none behind when that fails.
+ *
+ * @param onLost called once when another process has taken it.
+ */
+export async function createJournalFolder(
+  root: string,
+  instance: string,
+  onLost: () => void,
+): Promise<JournalFolder> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   for (let attempt = 1; ; attempt += 1) {
-    const name = `${instance}-${randomBase62(12)}${SUFFIX}`;
+    const name = journalName(`${instance}-${randomBase62(12)}`);
     const path = join(root, name);
     try {
-      return { name, path, lock: await acquireProcessLock(path) };
+      return { name, path, lock: await acquireProcessLock(path, { onLost }) };
     } catch (thrown) {
       // Between its making and its locking a folder looks abandoned, and another process may have adopted it.
-      if (!(thrown instanceof ProcessLockHeldError) || attempt === NAMES_MAX) throw thrown;
+      if (thrown instanceof ProcessLockHeldError && attempt < NAMES_MAX) continue;
+      await rmdir(path).catch(() => undefined);
+      throw thrown;
     }
   }
 }

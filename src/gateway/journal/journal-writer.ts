@@ -16,13 +16,19 @@ const BATCH_BYTES = 256 * 1024;
 
 const REFUSED = Promise.resolve(undefined);
 
+interface Folder {
+  readonly name: string;
+  readonly path: string;
+  /** Open, to sync its entries. */
+  readonly file: number;
+}
+
 /**
- * Appends records to the segments of one journal folder: those of one turn of the event loop together, because
+ * Appends records to the segments of the journal's folder: those of one turn of the event loop together, because
  * a system call costs a busy server far more than the bytes do.
  */
 export class JournalWriter {
-  readonly #folder: string;
-  readonly #folderFile: number;
+  #folder: Folder | undefined;
   readonly #sync: GroupSync;
   readonly #log: Log;
   readonly #buffer = Buffer.allocUnsafeSlow(BATCH_BYTES);
@@ -40,9 +46,8 @@ export class JournalWriter {
   #isResting = false;
   #isClosed = false;
 
-  constructor(folder: string, sync: GroupSync, log: Log) {
-    this.#folder = folder;
-    this.#folderFile = openSync(folder, "r");
+  /** It has no folder yet, and refuses. */
+  constructor(sync: GroupSync, log: Log) {
     this.#sync = sync;
     this.#log = log;
   }
@@ -57,9 +62,22 @@ export class JournalWriter {
     return this.#segments;
   }
 
-  /** True from the disk's refusal of a record to the next one it takes. */
+  /** True without a folder, and from the disk's refusal of a record to the next one it takes. */
   get isRefusing(): boolean {
-    return this.#isRefusing;
+    return this.#isRefusing || (this.#folder === undefined && !this.#isClosed);
+  }
+
+  /** Appends to this folder from now on. Throws when it cannot be opened. */
+  enter({ name, path }: Omit<Folder, "file">): void {
+    this.#folder = { name, path, file: openSync(path, "r") };
+  }
+
+  /** Appends nothing more to the folder, which another process has taken, and refuses until it has a new one. */
+  leave(): void {
+    for (const segment of this.#segments) segment.isLost = true;
+    // The file of the current one stays open: it can be read so, also when its name is gone.
+    this.#current = undefined;
+    this.#closeFolder();
   }
 
   /**
@@ -68,7 +86,8 @@ export class JournalWriter {
    */
   append(kind: RecordKind, json: string): Promise<Segment | undefined> {
     if (this.#pendingBytes + MAX_RECORD_BYTES > BATCH_BYTES) this.writePending();
-    if (this.#isResting || this.#isClosed || json.length > MAX_JSON_LENGTH) return REFUSED;
+    const isShut = this.#isClosed || this.#isResting || this.#folder === undefined;
+    if (isShut || json.length > MAX_JSON_LENGTH) return REFUSED;
     this.#pendingBytes += encodeRecord(kind, json, this.#buffer, this.#pendingBytes);
     this.#pending ??= new Promise((resolve) => {
       this.#settle = resolve;
@@ -86,8 +105,10 @@ export class JournalWriter {
     this.#settle(this.#write(size));
   }
 
-  /** Forgets a segment whose file is about to be deleted. */
+  /** Forgets a segment that is no longer needed. */
   drop(segment: Segment): void {
+    if (segment.file !== undefined) this.#sync.retire(segment.file);
+    segment.file = undefined;
     this.#segments = this.#segments.filter((kept) => kept !== segment);
   }
 
@@ -97,7 +118,12 @@ export class JournalWriter {
     this.writePending();
     this.#isClosed = true;
     this.#seal();
-    this.#sync.retire(this.#folderFile);
+    this.#closeFolder();
+  }
+
+  #closeFolder(): void {
+    if (this.#folder !== undefined) this.#sync.retire(this.#folder.file);
+    this.#folder = undefined;
   }
 
   /**
@@ -105,8 +131,10 @@ export class JournalWriter {
    * leaves no part of any record behind and the disk alone for a while.
    */
   #write(size: number): Segment | undefined {
+    const folder = this.#folder;
+    if (folder === undefined) return undefined;
     try {
-      const segment = this.#writable(size);
+      const segment = this.#writable(folder, size);
       const file = fileOf(segment);
       const written = writeSync(file, this.#buffer, 0, size, segment.bytes);
       if (written !== size) throw new Error(`the disk took ${written} of ${size} bytes`);
@@ -121,15 +149,15 @@ export class JournalWriter {
     }
   }
 
-  #writable(size: number): Segment {
+  #writable(folder: Folder, size: number): Segment {
     const current = this.#current;
     if (current !== undefined && current.bytes + size <= SEGMENT_BYTES) return current;
     this.#seal();
-    const segment = createSegment(this.#folder, this.#lastNumber + 1, this.#position);
+    const segment = createSegment(folder, this.#lastNumber + 1, this.#position);
     this.#lastNumber = segment.number;
     this.#current = segment;
     this.#segments = [...this.#segments, segment];
-    this.#sync.mark(this.#folderFile);
+    this.#sync.mark(folder.file);
     return segment;
   }
 

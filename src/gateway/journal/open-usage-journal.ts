@@ -8,11 +8,13 @@ import { HeartbeatWatch } from "../../lib/heartbeat-watch.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import type { UsageJournal } from "../usage-record.ts";
+import type { Adoption } from "./adopt-journals.ts";
 import { createAside } from "./aside.ts";
 import { DirectInserts } from "./direct-inserts.ts";
 import { Flusher } from "./flusher.ts";
 import { GroupSync } from "./group-sync.ts";
-import { createJournalFolder, type JournalFolder, removeJournalFolder } from "./journal-folder.ts";
+import { removeJournalFolder } from "./journal-folder.ts";
+import { JournalHome } from "./journal-home.ts";
 import { JournalWriter } from "./journal-writer.ts";
 import { openCall } from "./journaled-call.ts";
 import { type Adopting, keepAdopting } from "./keep-adopting.ts";
@@ -56,7 +58,7 @@ export interface OpenUsageJournal extends UsageJournal {
 }
 
 interface Parts {
-  readonly folder: JournalFolder;
+  readonly home: JournalHome;
   readonly database: Database;
   readonly writer: JournalWriter;
   readonly flusher: Flusher;
@@ -67,8 +69,8 @@ interface Parts {
 }
 
 /**
- * Opens a journal of its own for this process under JOURNAL_DIR, and begins to replay the journals of
- * processes that are gone, now and every twenty seconds.
+ * Opens a journal of its own for this process under JOURNAL_DIR, or begins without one when that disk is full, and
+ * begins to replay the journals of processes that are gone, now and every twenty seconds.
  */
 export async function openUsageJournal(options: UsageJournalOptions): Promise<OpenUsageJournal> {
   const { settings, clock } = options;
@@ -110,21 +112,38 @@ async function buildParts({
   log,
 }: UsageJournalOptions): Promise<Parts> {
   const root = resolve(settings.JOURNAL_DIR ?? join(settings.DATA_DIR, "journal"));
-  const folder = await createJournalFolder(root, settings.INSTANCE_ID ?? "gateway");
-  const journal = folder.name;
   const { db } = database;
   const aside = createAside(root, log);
   const sync = new GroupSync(settings.JOURNAL_FSYNC, log);
-  const writer = new JournalWriter(folder.path, sync, log);
-  const flusher = new Flusher({ journal, writer, db, aside, log });
-  const waitMs = settings.DB_POOL_WAIT_MS;
-  const direct = new DirectInserts({ journal, database, aside, waitMs, log });
+  const writer = new JournalWriter(sync, log);
+  const flusher = new Flusher({ writer, db, aside, log });
+  const instance = settings.INSTANCE_ID ?? "gateway";
+  const home = new JournalHome({ root, instance, writer, flusher, log });
+  await home.open();
+  const direct = new DirectInserts({
+    get journal() {
+      return home.name;
+    },
+    database,
+    aside,
+    waitMs: settings.DB_POOL_WAIT_MS,
+    log,
+  });
   // Without Redis it is the only one on its database; what its predecessor left has to be counted before it admits.
   const isAlone = settings.REDIS_URL === undefined;
-  const watch = new HeartbeatWatch();
-  const adoption = { root, own: journal, db, aside, limits, watch, log };
+  const adoption: Adoption = {
+    root,
+    get own() {
+      return home.name;
+    },
+    db,
+    aside,
+    limits,
+    watch: new HeartbeatWatch(),
+    log,
+  };
   const adopting = keepAdopting(adoption, isAlone);
-  return { folder, database, writer, flusher, direct, sync, adopting, log };
+  return { home, database, writer, flusher, direct, sync, adopting, log };
 }
 
 async function drain(parts: Parts, limitMs: number): Promise<void> {
@@ -136,15 +155,16 @@ async function drain(parts: Parts, limitMs: number): Promise<void> {
   } catch (thrown) {
     const waiting = flusher.unflushedRecords;
     log.warn({ err: thrown, waiting }, "usage is left in the journal for the next start");
-    await parts.folder.lock.release().catch(() => undefined);
+    await parts.home.folder?.lock.release().catch(() => undefined);
   } finally {
     limit.abort();
     flusher.stop();
   }
 }
 
-async function settle({ folder, ...parts }: Parts, limit: AbortSignal): Promise<void> {
+async function settle({ home, ...parts }: Parts, limit: AbortSignal): Promise<void> {
   await Promise.all([
+    home.stop(),
     parts.adopting.stop(),
     parts.sync.settle(),
     flushUntilDone(parts.flusher, limit),
@@ -152,8 +172,9 @@ async function settle({ folder, ...parts }: Parts, limit: AbortSignal): Promise<
   // Not earlier: calls that the last write refused come here only now.
   await parts.direct.settle();
   if (parts.writer.segments.length > 0) throw new Error("calls are still open");
-  await deleteCheckpoints(parts.database.db, folder.name);
-  await removeJournalFolder(folder);
+  if (home.folder === undefined) return;
+  await deleteCheckpoints(parts.database.db, home.folder.name);
+  await removeJournalFolder(home.folder);
 }
 
 async function flushUntilDone(flusher: Flusher, limit: AbortSignal): Promise<void> {

@@ -6,8 +6,10 @@ export const SEGMENT_BYTES = 8 * 1024 * 1024;
 
 const NAME = /^(\d{8})\.segment$/;
 
-/** One file of a journal that this process writes. Positions count the bytes of the whole journal. */
+/** One file of a journal that this process writes. Positions count all bytes that this process has journaled. */
 export interface Segment {
+  /** The journal it belongs to. */
+  readonly journal: string;
   /** From 1. */
   readonly number: number;
   readonly path: string;
@@ -17,6 +19,11 @@ export interface Segment {
   bytes: number;
   /** The open file while records are appended; undefined once the segment is sealed. */
   file: number | undefined;
+  /**
+   * Another process has the journal, brings what it finds there to the database and removes it. Nothing is appended
+   * any more; a file that is open is still read.
+   */
+  isLost: boolean;
   /** Calls whose start is in this segment and whose end is nowhere yet. */
   openCalls: number;
   /** Ends in this segment that the database has not got. */
@@ -35,26 +42,32 @@ export function segmentNumber(name: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Makes the segment's file, which must not exist. `from` is its first byte's position in the journal. */
-export function createSegment(folder: string, number: number, from: number): Segment {
-  const path = join(folder, segmentName(number));
+/** Makes the segment's file, which must not exist. `from` is the position of its first byte. */
+export function createSegment(
+  folder: { readonly name: string; readonly path: string },
+  number: number,
+  from: number,
+): Segment {
+  const path = join(folder.path, segmentName(number));
   return {
+    journal: folder.name,
     number,
     path,
     from,
     bytes: 0,
     file: openSync(path, "wx+", 0o600),
+    isLost: false,
     openCalls: 0,
     unflushedEnds: 0,
     neededUntil: from,
   };
 }
 
-/** True when the segment's file can be deleted, given the position up to which the database has everything. */
+/** True when the segment is no longer needed, given the position up to which the database has everything. */
 export function isDone(segment: Segment, flushedUntil: number): boolean {
+  if (flushedUntil < segment.from + segment.bytes) return false;
+  if (segment.isLost) return true;
   return (
-    segment.file === undefined &&
-    segment.openCalls === 0 &&
-    flushedUntil >= Math.max(segment.neededUntil, segment.from + segment.bytes)
+    segment.file === undefined && segment.openCalls === 0 && flushedUntil >= segment.neededUntil
   );
 }

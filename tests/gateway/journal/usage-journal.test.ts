@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
+import { adoptJournals } from "../../../src/gateway/journal/adopt-journals.ts";
+import { createAside } from "../../../src/gateway/journal/aside.ts";
 import type { OpenUsageJournal } from "../../../src/gateway/journal/open-usage-journal.ts";
 import { scanRecords } from "../../../src/gateway/journal/scan-records.ts";
 import { SEGMENT_BYTES } from "../../../src/gateway/journal/segment.ts";
+import { HeartbeatWatch } from "../../../src/lib/heartbeat-watch.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import {
   countRows,
@@ -13,6 +16,8 @@ import {
   journalRoot,
   ledger,
   openTestJournal,
+  silentLog,
+  uncounted,
   usageRecord,
   usageStart,
 } from "../../support/usage-journal.ts";
@@ -112,6 +117,7 @@ describe("the usage journal", () => {
       SEGMENT_BYTES,
     );
     await Promise.all(calls.map((call, index) => call.close(usageRecord(`open-${index}`))));
+    await journal.flush();
   }, 60_000);
 
   it("writes what its last turn brought before it ends", async () => {
@@ -211,6 +217,44 @@ describe("the usage journal", () => {
     await writeCalls(journal, ["b"]);
     await journal.flush();
     expect(await ledger(database)).toEqual(["a ok 11", "b ok 11"]);
+  });
+
+  it("begins a new folder when another process has taken its own, and loses no call", async () => {
+    const long = await journal.open(usageStart("long"));
+    await writeCalls(journal, ["a"]);
+    const [taken = ""] = journals();
+    rmSync(join(root, taken, "process.lock"));
+    const { db } = database;
+    const aside = createAside(root, silentLog);
+    const watch = new HeartbeatWatch();
+    const adoption = { root, own: "none", db, aside, limits: uncounted, watch, log: silentLog };
+    await adoptJournals(adoption);
+    expect(journals()).toEqual([]);
+    await writeCalls(journal, ["b"]);
+    await eventually(() => journals().length === 1);
+    expect(journals()).not.toContain(taken);
+    await long.close(usageRecord("long"));
+    await writeCalls(journal, ["c"]);
+    expect(segments()).toHaveLength(1);
+    await journal.flush();
+    // The call that was under way has the row that the other process gave it.
+    expect(await ledger(database)).toEqual(["a ok 11", "b ok 11", "c ok 11", "long error 0"]);
+    await journal.drain(5_000);
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  it("waits for no segment that another process has stored and removed", async () => {
+    await database.db.execute(sql`alter table journal_checkpoints rename to elsewhere`);
+    await writeCalls(journal, callIds("call", 30_000));
+    expect(segments()).toHaveLength(2);
+    rmSync(join(root, journals()[0] ?? ""), { recursive: true });
+    await database.db.execute(sql`alter table elsewhere rename to journal_checkpoints`);
+    await eventually(() => journal.unflushedRecords === 0);
+    expect(journal.oldestUnflushedAgeSeconds).toBe(0);
+    // What was still open could be read.
+    expect(await ledger(database)).toContain("call-29999 ok 11");
+    await journal.drain(5_000);
+    expect(readdirSync(root)).toEqual([]);
   });
 
   it("goes on behind bytes that somebody spoilt under its hands, and keeps them aside", async () => {

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../../lib/log.ts";
+import type { Flusher } from "./flusher.ts";
+import {
+  createJournalFolder,
+  type JournalFolder,
+  journalName,
+  removeJournalFolder,
+} from "./journal-folder.ts";
+import type { JournalWriter } from "./journal-writer.ts";
+
+const RETRY_INTERVAL_MS = 1_000;
+
+export interface JournalHomeOptions {
+  /** The folder of all journals. */
+  readonly root: string;
+  readonly instance: string;
+  readonly writer: JournalWriter;
+  readonly flusher: Flusher;
+  readonly log: Log;
+}
+
+/**
+ * Where this process writes its journal: a folder of its own, and a new one when another process has taken that. While
+ * the disk has no room for a folder the writer has none and refuses, so that records go to the database directly.
+ */
+export class JournalHome {
+  readonly #options: JournalHomeOptions;
+  readonly #stopped = new AbortController();
+  #folder: JournalFolder | undefined;
+  #moving: Promise<void> = Promise.resolve();
+
+  constructor(options: JournalHomeOptions) {
+    this.#options = options;
+  }
+
+  get folder(): JournalFolder | undefined {
+    return this.#folder;
+  }
+
+  /** The journal's name. While there is no folder, one that no folder has. */
+  get name(): string {
+    return this.#folder?.name ?? journalName(this.#options.instance);
+  }
+
+  /** Moves in; later, when the disk is full. Rejects when the disk cannot be used for another reason. */
+  async open(): Promise<void> {
+    try {
+      await this.#enter();
+    } catch (thrown) {
+      if (!isFull(thrown)) throw thrown;
+      this.#options.log.error({ err: thrown }, "the usage journal's disk has no room for a folder");
+      this.#moving = this.#keepTrying();
+    }
+  }
+
+  /** Moves no more. Never rejects. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#moving;
+  }
+
+  async #enter(): Promise<void> {
+    const { root, instance, writer } = this.#options;
+    const folder = await createJournalFolder(root, instance, () => this.#lose(folder));
+    try {
+      writer.enter(folder);
+    } catch (thrown) {
+      await removeJournalFolder(folder);
+      throw thrown;
+    }
+    this.#folder = folder;
+  }
+
+  /** Whoever has taken it has told the database of the calls under way: their rows say that they were cut. */
+  #lose({ name }: JournalFolder): void {
+    const { writer, flusher, log } = this.#options;
+    log.error(
+      { journal: name },
+      "another process took this one for dead and has its usage journal; a new one is begun",
+    );
+    writer.leave();
+    this.#folder = undefined;
+    flusher.wake();
+    this.#moving = this.#keepTrying();
+  }
+
+  /** Never rejects. */
+  async #keepTrying(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      try {
+        await this.#enter();
+        this.#options.log.info("the usage journal has a folder now");
+        return;
+      } catch {
+        // Told when it was lost, or at the start.
+        await sleep(RETRY_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+}
+
+function isFull(thrown: unknown): boolean {
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return code === "ENOSPC" || code === "EDQUOT";
+}
