@@ -13,13 +13,16 @@ const LOGGED_MAX = 5;
 export interface ReconciliationFigures {
   /** When the last run ended, in Unix milliseconds; null: none has, in this process. */
   readonly lastRunAt: number | null;
-  /** What it found. */
+  /** What it found; what was found before and has not been repaired is part of it. */
   readonly mismatches: number;
 }
 
 /** Compares each UTC day with its rows once it is over. */
 export interface DailyReconciliation {
-  /** Looks at the days that are over and were not looked at: of those before the start, the last. */
+  /**
+   * Looks at the days that are over and were not looked at, of those before the start the last; and at all days again
+   * since the first that differed, until they agree.
+   */
   readonly run: () => Promise<void>;
   readonly figures: () => ReconciliationFigures;
 }
@@ -38,16 +41,21 @@ export function createDailyReconciliation(
   const retentionDays = settings.USAGE_RETENTION_DAYS;
   let figures: ReconciliationFigures = { lastRunAt: null, mismatches: 0 };
   let doneTo: number | undefined;
+  let differsFrom: number | undefined;
   return {
     figures: () => figures,
     async run() {
       const to = dayOf(clock.now());
-      const from = Math.max(doneTo ?? to - DAY_MS, to - DAYS_MAX * DAY_MS);
+      const newFrom = Math.max(doneTo ?? to - DAY_MS, to - DAYS_MAX * DAY_MS);
+      const from = Math.min(newFrom, differsFrom ?? newFrom);
       if (from >= to) return;
       const reading = { clock, retentionDays, ask: <R>(work: AskWork<R>) => work(database.db) };
       const found = await reconcileUsage(reading, { from, to });
-      doneTo = to;
+      const isNews = newFrom < to || found.mismatches !== figures.mismatches;
+      doneTo = Math.max(to, doneTo ?? to);
+      differsFrom = found.mismatches > 0 ? from : undefined;
       figures = { lastRunAt: clock.now(), mismatches: found.mismatches };
+      if (!isNews) return;
       const range = {
         from: new Date(found.from).toISOString(),
         to: new Date(found.to).toISOString(),

@@ -68,7 +68,7 @@ export const STORE_METRICS: readonly Metric[] = [
   {
     name: "svc_usage_mismatches",
     type: "gauge",
-    help: "Sums of usage that differed from their rows when this process last compared a day.",
+    help: "Sums of usage that differed from their rows when this process last compared them: each day once it is over, and what differs every hour until it agrees.",
     labels: [],
     read: ({ usageReconciliation }) => single(usageReconciliation.figures().mismatches),
   },

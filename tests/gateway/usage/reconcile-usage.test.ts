@@ -375,6 +375,33 @@ describe("the daily reconciliation", () => {
     expect(differences[0]?.figures).toMatchObject([{ name: "requests" }, { name: "aborted" }]);
   });
 
+  it("looks again at what differs, over further days, until it is repaired", async () => {
+    await execute(`update usage_hours set requests = requests + 1 where ${ofVictim()}`);
+    const { lines, job } = daily();
+    store.world.now = Math.floor(victim().startedAt / DAY_MS + 1) * DAY_MS;
+    await job.run();
+    expect(job.figures().mismatches).toBe(1);
+    // Days that agree take nothing away, nor does a week that nobody mends it.
+    await makeDays(NOW, NOW + 9 * DAY_MS);
+    for (let days = 1; days <= 9; days += 1) {
+      store.world.now += DAY_MS;
+      await job.run();
+      expect(job.figures().mismatches).toBe(1);
+    }
+    const told = lines.length;
+    store.world.now += HOUR_MS;
+    await job.run();
+    expect(job.figures()).toEqual({ lastRunAt: store.world.now, mismatches: 1 });
+    expect(lines).toHaveLength(told);
+    // As a repair does it.
+    await execute(`update usage_hours set requests = requests - 1 where ${ofVictim()}`);
+    await job.run();
+    expect(job.figures().mismatches).toBe(0);
+    expect(lines.at(-1)).toMatchObject({ level: "debug", msg: "usage agrees with its rows" });
+    await job.run();
+    expect(lines).toHaveLength(told + 1);
+  });
+
   it("that fails looks again at what it did not see", async () => {
     const { lines, job } = daily();
     await execute("alter table usage_hours rename to elsewhere");
