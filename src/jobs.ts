@@ -28,7 +28,7 @@ const JOBS: readonly Job[] = [
   { name: "keep usage", pauseMs: () => 60_000, run: (deps) => deps.usageUpkeep.run() },
   {
     name: "reconcile usage",
-    // Each day is looked at once, soon after its end.
+    // Each day is looked at soon after its end, and again for as long as it differs.
     pauseMs: () => 3_600_000,
     firstMs: 300_000,
     run: (deps) => deps.usageReconciliation.run(),
@@ -50,6 +50,7 @@ const JOBS: readonly Job[] = [
 export function startJobs(deps: JobDeps): { readonly stop: () => void } {
   const { settings, figures, log } = deps;
   const { jobs } = figures;
+  let isStopped = false;
   jobs.begin(Object.fromEntries(JOBS.map(({ name, pauseMs }) => [name, pauseMs(settings)])));
   const running = JOBS.map(({ name, pauseMs, firstMs, run }) => {
     let said: string | undefined;
@@ -59,7 +60,8 @@ export function startJobs(deps: JobDeps): { readonly stop: () => void } {
         said = undefined;
       } catch (thrown) {
         const text = String(thrown);
-        if (text !== said) log.error({ err: thrown, job: name }, "a job failed");
+        // What a stop cuts off is no fault.
+        if (text !== said && !isStopped) log.error({ err: thrown, job: name }, "a job failed");
         said = text;
       }
     };
@@ -67,6 +69,7 @@ export function startJobs(deps: JobDeps): { readonly stop: () => void } {
   });
   return {
     stop() {
+      isStopped = true;
       jobs.end();
       for (const job of running) job.stop();
     },
