@@ -178,7 +178,20 @@ test("the folder of backups and a license that was placed are no obstacle", asyn
 
 test("a database on which no gateway has started is not backed up", async () => {
   const empty = await stage.newPlace("embedded", { APP_SECRET: "the secret of this installation" });
+  await withDatabase(empty, (db) => db.execute(sql`select 1`));
   await expect(backUp(empty, stage.newFile())).rejects.toThrow(/nothing to back up/);
+});
+
+test("a folder that was never used stays so when it is to be backed up, and a restore takes it", async () => {
+  const source = await stage.newPlace("embedded");
+  await makeInstallation(source);
+  const file = await backUp(source, stage.newFile());
+  const unused = await stage.newPlace("embedded");
+  await expect(backUp(unused, stage.newFile())).rejects.toThrow(
+    /nothing to back up: no database is in .*Give this command the DATA_DIR/,
+  );
+  expect(existsSync(unused["DATA_DIR"] ?? "")).toBe(false);
+  await restore(unused, file);
 });
 
 test("what a killed process had put aside for a backup is gone with the next start", async () => {

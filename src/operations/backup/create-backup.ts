@@ -9,6 +9,7 @@ import { BackupError } from "./backup-error.ts";
 import { compress } from "./compress.ts";
 import { makeBackup } from "./make-backup.ts";
 import { BACKUPS_FOLDER } from "./places.ts";
+import { isThere } from "./refuse-occupied.ts";
 import { refuseUnfinishedRestore } from "./unfinished-restore.ts";
 import { type WrittenBackup, writeBackupFile } from "./write-backup-file.ts";
 
@@ -77,9 +78,19 @@ async function openOwn({
   now,
   log,
 }: CreateBackupOptions): Promise<Source> {
+  if (settings.DATABASE_URL === undefined) await refuseUnused(settings.DATA_DIR);
   const database = await openDatabase(settings, log);
   const bytes = compress(makeBackup({ settings, database, productVersion, now }));
   return { bytes, close: () => database.close() };
+}
+
+/** To open a folder that was never used would make a database there, and no restore would take it any more. */
+async function refuseUnused(dataFolder: string): Promise<void> {
+  if (await isThere(join(resolve(dataFolder), "database"))) return;
+  throw new BackupError(
+    `There is nothing to back up: no database is in ${resolve(dataFolder)}. Give this command the DATA_DIR or the ` +
+      "DATABASE_URL of the server.",
+  );
 }
 
 /** In UTC, so that names sort by age wherever they were made. */
