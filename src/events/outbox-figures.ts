@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../db/context.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
+import { isInState } from "./event-state.ts";
 
 /** How far behind the delivery of events is, over all sinks. */
 export interface OutboxFigures {
@@ -22,7 +23,7 @@ export async function outboxFigures(db: Db, now: number): Promise<OutboxFigures>
   // Two aggregates in one pass: min alone would be looked for along created_at, through everything delivered.
   const [row] = await db.execute<{ pending: number; oldest: number | null; dead: number }>(sql`
     select waiting.pending, waiting.oldest,
-      (select count(*)::int from ${outboxEvents} where dead_at is not null) as dead
+      (select count(*)::int from ${outboxEvents} where ${isInState("dead")}) as dead
     from (
       select count(*)::int as pending, extract(epoch from min(created_at))::float8 * 1000 as oldest
       from ${outboxEvents}

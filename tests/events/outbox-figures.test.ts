@@ -38,6 +38,8 @@ describe("the figures of the outbox", () => {
     await store("internal", { createdAt: at(9_000), deadAt: at(10) });
     await store("alert_webhook", { createdAt: at(9_000), deadAt: at(20) });
     await store("alert_webhook", { createdAt: at(9_000), deadAt: at(30) });
+    // One that was given up and had arrived all the same.
+    await store("alert_webhook", { createdAt: at(9_000), deadAt: at(30), deliveredAt: at(29) });
     expect(await outboxFigures(database.db, NOW)).toEqual({
       pending: 2,
       oldestAgeSeconds: 120.5,
