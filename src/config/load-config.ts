@@ -16,11 +16,12 @@ export class SettingsError extends StartRefusal {
 
 /**
  * Reads the settings; the only reader of the environment.
- * An empty value counts as unset, so that `NAME=` in an .env file takes the default.
+ * An empty value counts as unset, so that `NAME=` in an .env file takes the default. So does one of blanks alone, which
+ * would be read as the number 0.
  */
 export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""),
+    Object.entries(environment).filter(([, value]) => (value ?? "").trim() !== ""),
   );
   const parsed = settingsSchema.safeParse(given, { reportInput: false });
   if (!parsed.success) throw new SettingsError(describe(parsed.error));

@@ -29,6 +29,22 @@ export const words = z.string().transform((list) =>
     .filter(Boolean),
 );
 
+const HOST_NAME = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/;
+
+/** Names as the header `Host` has them before its port; any case. */
+export const hostNames = words
+  .transform((names) => names.map((one) => one.toLowerCase()))
+  .pipe(
+    z.array(
+      z
+        .string()
+        .regex(
+          HOST_NAME,
+          "must be a host name alone, without scheme, port and path: gw.example.com or [::1]",
+        ),
+    ),
+  );
+
 export const trustedProxies = z.string().transform((text, context) => {
   const word = text.trim().toLowerCase();
   if (word === "false") return 0;

@@ -4,6 +4,7 @@ import {
   apiKey,
   flag,
   fullUrl,
+  hostNames,
   httpUrl,
   httpUrls,
   milliseconds,
@@ -22,9 +23,8 @@ import {
 export const settingsSchema = z.object({
   HOST: z.string().default("0.0.0.0").describe("Address to listen on; `dev` uses 127.0.0.1."),
   PORT: number.min(0).max(65_535).default(8080).describe("Port to listen on; 0 takes a free one."),
-  ALLOWED_HOSTS: words
+  ALLOWED_HOSTS: hostNames
     .prefault("")
-    .transform((names) => names.map((name) => name.toLowerCase()))
     .describe("Comma list of host names this server answers to; empty answers to any."),
   TRUST_PROXY: trustedProxies
     .prefault("0")

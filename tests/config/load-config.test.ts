@@ -12,6 +12,9 @@ describe("the settings", () => {
 
   it("take an empty value for an absent one", () => {
     expect(loadConfig({ PORT: "", DATABASE_URL: "" }).settings.PORT).toBe(8080);
+    const { settings } = loadConfig({ PORT: " ", LICENSE_GRACE_DAYS: "\t", LLM_API_KEY: "  " });
+    expect(settings).toMatchObject({ PORT: 8080, LICENSE_GRACE_DAYS: 14 });
+    expect(settings.LLM_API_KEY).toBeUndefined();
   });
 
   it("stop the start with all wrong names at once, and never show a value", () => {
@@ -47,6 +50,20 @@ describe("the settings", () => {
     const { settings } = loadConfig({ ALLOWED_HOSTS: "Gateway.Example.org, localhost" });
     expect(settings.ALLOWED_HOSTS).toEqual(["gateway.example.org", "localhost"]);
   });
+
+  it("take an address in brackets for a host name", () => {
+    const { settings } = loadConfig({ ALLOWED_HOSTS: "[::1],127.0.0.1" });
+    expect(settings.ALLOWED_HOSTS).toEqual(["[::1]", "127.0.0.1"]);
+  });
+
+  it.each(["https://gw.example.com", "gw:8443", "gw/", "::1", "[::1]:80", "*"])(
+    "refuse %s for a host name: no request would ever have it",
+    (name) => {
+      expect(() => loadConfig({ ALLOWED_HOSTS: `localhost, ${name}` })).toThrow(
+        /ALLOWED_HOSTS: must be a host name alone, .* \(entry 2 of the list\)/,
+      );
+    },
+  );
 
   it("name the retired ones that are still set", () => {
     const { retired } = loadConfig({ MAX_PDF_PAGES: "1", RAG_DEFAULT_X: "2", RAG_TOP_K: "8" });
