@@ -41,6 +41,7 @@ import { type LimitRefusals, openLimitRefusals } from "./gateway/usage/limit-ref
 import { openUsageUpkeep, type UsageUpkeep } from "./gateway/usage/usage-upkeep.ts";
 import type { UsageJournal } from "./gateway/usage-record.ts";
 import type { Clock } from "./lib/clock.ts";
+import { inFolderOf } from "./lib/in-folder-of.ts";
 import type { Log } from "./lib/log.ts";
 import { createRequestIds } from "./lib/request-id.ts";
 import type { TestClock } from "./lib/test-clock.ts";
@@ -104,12 +105,12 @@ export async function buildDeps(
   log: Log,
   onFirstSecrets: (secrets: FirstSecrets) => void = () => undefined,
 ): Promise<Deps> {
-  await refuseUnfinishedRestore(settings);
+  await inFolderOf("DATA_DIR", () => refuseUnfinishedRestore(settings));
   const overrides = await loadModelsFile(settings.MODELS_FILE);
   const { version } = packageJson;
   const tracing = await openTracing(settings, { log, version });
   const clock = openClock(settings, log);
-  const database = await openDatabase(settings, log);
+  const database = await inFolderOf("DATA_DIR", () => openDatabase(settings, log));
   try {
     const guard = await openReplicaGuard(settings, log);
     try {
@@ -153,7 +154,7 @@ async function buildOn(
   const limits = await openLimits({ ...parts, guard, installation, observer: alerts.monthlyUse });
   const usageUpkeep = await openUsageUpkeep(parts);
   const refusals = openLimitRefusals({ db, log });
-  const journal = await openUsageJournal({ ...parts, limits });
+  const journal = await openJournal({ ...parts, limits });
   limits.start(journal.caughtUp);
   guard.onHeldAgain(() => countAnew(journal, limits));
   registry.models.start();
@@ -214,6 +215,11 @@ async function buildOn(
       await database.close();
     },
   };
+}
+
+function openJournal(options: Parameters<typeof openUsageJournal>[0]): Promise<OpenUsageJournal> {
+  const setting = options.settings.JOURNAL_DIR === undefined ? "DATA_DIR" : "JOURNAL_DIR";
+  return inFolderOf(setting, () => openUsageJournal(options));
 }
 
 function buildAccess(
@@ -310,7 +316,7 @@ async function openStore(
   }: Pick<Given, "settings" | "clock" | "log" | "onFirstSecrets">,
 ): Promise<Store> {
   await migrate(database);
-  const secret = await openSecret(settings);
+  const secret = await inFolderOf("DATA_DIR", () => openSecret(settings));
   const { installedAt } = await openInstallation(database, secret, clock);
   const verificationKey = readVerificationKey(settings.LICENSE_PUBLIC_KEY);
   const given = { database, settings, secret, clock, log };

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startRefused } from "../support/start-gateway.ts";
 
@@ -22,5 +25,17 @@ describe("a start with wrong settings", () => {
     expect(output).not.toMatch(/hunter2|eighty|loud|perhaps/);
     // A text for the operator and no trace of the program.
     expect(output).not.toMatch(/\n\s+at |node_modules|ZodError/);
+  });
+
+  it.each(["DATA_DIR", "JOURNAL_DIR"])("is refused when %s lies below a file", async (name) => {
+    const folder = await mkdtemp(join(tmpdir(), "start-"));
+    const file = join(folder, "file");
+    await writeFile(file, "");
+    const folders = { DATA_DIR: join(folder, "data"), [name]: join(file, "below") };
+    const { code, output } = await startRefused(folders);
+    await rm(folder, { recursive: true, force: true });
+    expect(code).toBe(1);
+    expect(output).toMatch(new RegExp(`^${name}: the folder cannot be used .*`, "m"));
+    expect(output).not.toMatch(/\n\s+at |node_modules/);
   });
 });
