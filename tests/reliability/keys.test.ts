@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { createCaseTable } from "../support/case-table.ts";
 import { callHttp, type HttpAnswer, type HttpCall, logIn } from "../support/http-session.ts";
@@ -135,6 +138,34 @@ describe("keys and users", () => {
       expect(await stream.text()).toMatch(/data: \[DONE\]\s*$/);
     });
   }
+
+  const dead = "leaves a bootstrap key dead whose secret is left in the settings, and warns";
+  table.shows("K01", "restart: BOOTSTRAP_API_KEY deleted", dead, async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "keys-"));
+    const settings = { DATA_DIR: dataDir, LLM_BASE_URL: simulator.url, ADMIN_PASSWORD };
+    const statusOf = async ({ url }: TestGateway) =>
+      (await callHttp(url, { path: "/v1/models", token: TEST_KEY })).status;
+    const first = await startGateway(settings);
+    try {
+      expect(await statusOf(first)).toBe(200);
+      const token = await logIn(first.url, "admin", ADMIN_PASSWORD);
+      const { body } = await callHttp(first.url, { path: "/v1/api-keys", token });
+      const path = `/v1/api-keys/${body.data[0].id}`;
+      expect((await callHttp(first.url, { method: "DELETE", path, token })).status).toBe(200);
+    } finally {
+      await first.stop();
+    }
+    const second = await startGateway(settings);
+    try {
+      expect(await statusOf(second)).toBe(401);
+      await expect
+        .poll(() => second.output(), { timeout: 5_000 })
+        .toContain("BOOTSTRAP_API_KEY was deleted or replaced");
+    } finally {
+      await second.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
 
   for (const way of ["disabled", "deleted"]) {
     const sentence = "ends the sessions and keys of a user at once";
