@@ -142,6 +142,7 @@ function send(
     body,
     signal,
     route: call.route,
+    isStream: call.stream && call.upload === undefined,
   });
 }
 

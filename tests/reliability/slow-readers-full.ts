@@ -7,12 +7,10 @@ import { startPassThrough } from "../support/start-pass-through.ts";
 const LOAD = { readers: 200, healthy: 100 } as const;
 const OFFERED_MB = 64;
 const SLOW_CLIENT_MS = 60_000;
-const HELD_MAX_MB = 1;
-/**
- * Bun's own client takes two to three megabytes for a body that nobody reads on, whoever calls it: the bare proxy's
- * share is told, not asked for.
- */
-const GROWTH_PER_READER_MAX_MB = 5;
+/** One, and what a quarter of it may be: Bun's sockets bring half a megabyte in a read, and stop after the next. */
+const HELD_MAX_MB = 1.25;
+/** Of the bare proxy's memory. */
+const SHARE_MAX = 1.3;
 /** Below this a first byte is as good as at once, whatever its double. */
 const FIRST_BYTE_FLOOR_MS = 20;
 
@@ -52,7 +50,6 @@ export function showSlowReadersUnderFullLoad({ shows }: CaseTable): void {
     expect(measured.heldPerStreamMb).toBeLessThanOrEqual(HELD_MAX_MB);
     const { before, during } = measured.healthyFirstP99Ms;
     expect(during).toBeLessThan(Math.max(FIRST_BYTE_FLOOR_MS, 2 * before));
-    const growthMb = measured.memoryMb.peak - measured.memoryMb.before;
-    expect(growthMb / LOAD.readers).toBeLessThanOrEqual(GROWTH_PER_READER_MAX_MB);
+    if (share !== undefined) expect(share).toBeLessThanOrEqual(SHARE_MAX);
   });
 }
