@@ -99,7 +99,7 @@ describe("alerts of a server", () => {
         type,
         details: { backend: "vllm", at: expect.any(String) },
       });
-      expect(linesOf(gateway, type, "warn")).toHaveLength(1);
+      await vi.waitFor(() => expect(linesOf(gateway, type, "warn")).toHaveLength(1), WAIT);
 
       await moveTo(sentAt + HOUR_MS - MARGIN_MS);
       await sleep(QUIET_MS);
@@ -147,7 +147,10 @@ describe("alerts of a server", () => {
         await vi.waitFor(() => expect(linesOf(gateway, type, "warn")).toHaveLength(hour + 1), WAIT);
       }
       // The refused alert and one about it.
-      expect(new Set(alertsOf(type).map(({ id }) => id)).size).toBe(1);
+      await vi.waitFor(
+        () => expect(new Set(alertsOf(type).map(({ id }) => id)).size).toBe(1),
+        WAIT,
+      );
       expect(await figure("pending")).toBe(2);
 
       receiver.use(answer(204));
