@@ -1,9 +1,10 @@
-import { lstat, lutimes, mkdir, readlink, symlink, unlink } from "node:fs/promises";
+import { lstat, lutimes, readlink, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Heart, HeartbeatWatch, SILENCE_MS } from "./heartbeat-watch.ts";
 import { randomBase62 } from "./id.ts";
 import { type LockOwner, ownerText, parseOwner } from "./lock-owner.ts";
+import { makeFolder } from "./make-folder.ts";
 import { isRunning, thisProcess } from "./process-identity.ts";
 import { StartRefusal } from "./start-refusal.ts";
 
@@ -60,7 +61,7 @@ export async function acquireProcessLock(
   folder: string,
   { watch = new HeartbeatWatch(), onLost = () => undefined }: ProcessLockOptions = {},
 ): Promise<ProcessLock> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   const path = join(folder, LOCK_NAME);
   const owner: LockOwner = { ...thisProcess(), token: randomBase62(8) };
   await new Taking(owner, watch).take(path, HEIRS_MAX);

@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm, rmdir } from "node:fs/promises";
+import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { randomBase62 } from "../../lib/id.ts";
+import { makeFolder } from "../../lib/make-folder.ts";
 import {
   acquireProcessLock,
   type ProcessLock,
@@ -35,7 +36,7 @@ export async function createJournalFolder(
   instance: string,
   onLost: () => void,
 ): Promise<JournalFolder> {
-  await mkdir(root, { recursive: true, mode: 0o700 });
+  await makeFolder(root);
   for (let attempt = 1; ; attempt += 1) {
     const name = journalName(`${instance}-${randomBase62(12)}`);
     const path = join(root, name);
