@@ -74,7 +74,7 @@ export async function reconcileUsage(
 }
 
 /** What can be compared of a range, which may have days in between that cannot. */
-export interface StoredTime extends TimeRange {
+interface StoredTime extends TimeRange {
   readonly hours: readonly TimeRange[];
   /** The days of UTC that they are of. */
   readonly days: readonly TimeRange[];
