@@ -120,7 +120,8 @@ describe("a request that is traced", () => {
       traceId: TRACE,
       name: "chat gpt-5",
     });
-    const asked = new Map(cloud.ledger().at(-1)?.headers);
+    const headersThere = cloud.ledger().at(-1)?.headers ?? [];
+    const asked = new Map(headersThere.map(([name, value]) => [name.toLowerCase(), value]));
     expect(asked.get("authorization")).toBe(`Bearer ${CLOUD_KEY}`);
     expect([asked.get("traceparent"), asked.get("tracestate")]).toEqual([undefined, undefined]);
   });
