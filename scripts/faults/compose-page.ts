@@ -38,11 +38,13 @@ export function replaceSection(page: string, section: string, text: string): str
 function resultText({
   passed,
   failed,
+  figures,
   leftOut,
-}: Pick<CaseReport, "passed" | "failed" | "leftOut">): string {
+}: Pick<CaseReport, "passed" | "failed" | "figures" | "leftOut">): string {
   const parts = [
     ...(passed > 0 ? [`${passed} passed`] : []),
     ...(failed.length > 0 ? [`**${failed.length} failed**: ${failed.join(", ")}`] : []),
+    ...figures,
     ...(leftOut.length > 0 ? [`not shown: ${leftOut.join(", ")}`] : []),
   ];
   return parts.join("; ") || "**not shown**";

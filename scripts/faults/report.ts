@@ -6,6 +6,7 @@ import { CASES, REQUIRED_CASES } from "./cases.ts";
 const facts = z.object({
   loads: z.record(z.string(), z.string()),
   leftOut: z.array(z.object({ id: z.string(), where: z.string(), result: z.string() })),
+  told: z.array(z.object({ id: z.string(), text: z.string() })),
 });
 /** The part of Vitest's JSON report that is read. */
 const results = z.object({
@@ -27,6 +28,8 @@ export interface CaseReport {
   readonly loads: readonly string[];
   readonly passed: number;
   readonly failed: readonly string[];
+  /** What was measured. */
+  readonly figures: readonly string[];
   /** Each place or way that was left out, with its reason. */
   readonly leftOut: readonly string[];
 }
@@ -55,6 +58,7 @@ export function readReport(resultsPath: string, factsPath: string): readonly Cas
       loads: [...new Set(told.flatMap(({ loads }) => loads[id] ?? []))],
       passed: ofCase("passed").length,
       failed: ofCase("failed").map(({ name }) => name),
+      figures: told.flatMap((file) => file.told).flatMap((one) => (one.id === id ? one.text : [])),
       leftOut: [
         ...new Set(
           leftOut.map(({ where, result }) => `${where}: ${result.replace(/^left out: /, "")}`),

@@ -5,16 +5,20 @@ const VITEST = "node_modules/vitest/vitest.mjs";
 export interface TestRun {
   /** Parts of the paths of test files. */
   readonly patterns: readonly string[];
+  /** Part of the names of the tests; all of them unless given. They run one at a time then. */
+  readonly name?: string | undefined;
   readonly environment: Readonly<Record<string, string>>;
   /** File for the results as JSON. */
   readonly results: string;
 }
 
 /** Runs tests on the runtime that runs this; resolves with the exit code. */
-export function runTests({ patterns, environment, results }: TestRun): Promise<number> {
+export function runTests({ patterns, name, environment, results }: TestRun): Promise<number> {
   const flags = process.versions["bun"] === undefined ? [] : ["--bun"];
   const reports = ["--reporter=default", "--reporter=json", `--outputFile.json=${results}`];
-  const child = spawn(process.execPath, [...flags, VITEST, "run", ...reports, ...patterns], {
+  const chosen = name === undefined ? [] : ["--testNamePattern", name, "--no-file-parallelism"];
+  const args = [...flags, VITEST, "run", ...reports, ...chosen, ...patterns];
+  const child = spawn(process.execPath, args, {
     stdio: "inherit",
     env: { ...process.env, ...environment },
   });

@@ -7,7 +7,7 @@ const WAITING_MAX_BYTES = 65_536;
 /** Longest piece of a body: one read brings up to half a megabyte, which translated at one go would be several. */
 const PIECE_BYTES = 65_536;
 /** Idle connections that are kept for the next calls. */
-const KEPT_CONNECTIONS = 256;
+const KEPT_CONNECTIONS = 64;
 
 const DONE: HttpChunk = { done: true, value: undefined };
 

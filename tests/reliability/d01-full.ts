@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { CaseTable } from "../support/case-table.ts";
 import { expectLossless } from "../support/expect-lossless.ts";
-import { runKillCycles } from "../support/kill-cycles.ts";
+import { type KillCyclesReport, runKillCycles } from "../support/kill-cycles.ts";
 import { openSeverableDatabase } from "../support/severable-database.ts";
 
 const CYCLES = 20;
@@ -13,10 +13,15 @@ const FULL_LOAD = {
 } as const;
 
 /** The kills in their full number and under their full load: minutes, so only where asked for. */
-export async function showKillsUnderFullLoad({ shows, leavesOut }: CaseTable): Promise<void> {
+export async function showKillsUnderFullLoad({
+  shows,
+  leavesOut,
+  tells,
+}: CaseTable): Promise<void> {
   const sentence = `loses and doubles nothing in ${CYCLES} kills`;
   shows("D01", "chat, vllm, embedded database, full load", sentence, async () => {
     const report = await runKillCycles({ ...FULL_LOAD, engine: "vllm" });
+    tells("D01", `embedded database: ${figuresOf(report)}`);
     expectLossless(report, CYCLES);
     expect(report.slowestBootMs).toBeLessThanOrEqual(BOOT_MS);
   });
@@ -30,7 +35,15 @@ export async function showKillsUnderFullLoad({ shows, leavesOut }: CaseTable): P
   shows("D01", "chat, ollama, PostgreSQL, full load", sentence, async () => {
     const report = await runKillCycles({ ...FULL_LOAD, engine: "ollama", databaseUrl });
     await remove();
+    tells("D01", `PostgreSQL: ${figuresOf(report)}`);
     expectLossless(report, CYCLES);
     expect(report.slowestBootMs).toBeLessThanOrEqual(BOOT_MS);
   });
+}
+
+function figuresOf({ complete, lost, wrong, cut, cutLost, slowestBootMs }: KillCyclesReport) {
+  return (
+    `${CYCLES} kills under ${FULL_LOAD.requestsPerSecond} requests/s, ${complete} complete answers of which ${lost.length} lost ` +
+    `and ${wrong.length} wrong, ${cut} cut of which ${cutLost.length} lost, slowest start ${Math.round(slowestBootMs)} ms`
+  );
 }

@@ -23,7 +23,7 @@ const KEPT_CONNECTIONS = 64;
 const ON_THE_SIDE = 10;
 
 /** S08 in full; minutes. */
-export function showManyStreamsUnderFullLoad({ shows, leavesOut }: CaseTable): void {
+export function showManyStreamsUnderFullLoad({ shows, leavesOut, tells }: CaseTable): void {
   const tools = buildLoadTools();
   if (tools === undefined) {
     leavesOut("S08", "chat, full load", "left out: no C compiler here");
@@ -31,10 +31,10 @@ export function showManyStreamsUnderFullLoad({ shows, leavesOut }: CaseTable): v
   }
   const sentence =
     "all come whole and in time, in bounded memory; when their clients leave, so does the gateway";
-  shows("S08", `chat, ${STREAMS} streams, full load`, sentence, () => runFullLoad(tools));
+  shows("S08", `chat, ${STREAMS} streams, full load`, sentence, () => runFullLoad(tools, tells));
 }
 
-async function runFullLoad(tools: LoadTools): Promise<void> {
+async function runFullLoad(tools: LoadTools, tells: CaseTable["tells"]): Promise<void> {
   const engine = await tools.startEngine();
   const { gateway, close } = await openMeasuredGateway({
     LLM_BASE_URL: `http://127.0.0.1:${engine.port}`,
@@ -79,6 +79,14 @@ async function runFullLoad(tools: LoadTools): Promise<void> {
   };
   // biome-ignore lint/suspicious/noConsole: the figures are what is asked for
   console.info(`S08 full ${JSON.stringify(figures)}`);
+  const { done, broken, memoryAfterMb } = figures;
+  tells(
+    "S08",
+    `${STREAMS} streams, an event each ${INTERVAL_MS / 1_000} s for ${(EVENTS * INTERVAL_MS) / 1_000} s: ${done} whole, ` +
+      `${broken} broken, an event at most ${Math.round(delayP99Ms)} ms late at p99, health ${healthP99Ms} ms at p99, ` +
+      `memory ${memory.peak} MB at most and ${memoryAfterMb} MB after it; ` +
+      `of ${openBefore} connections to the engine none ${goneMs} ms after the clients had left`,
+  );
   await close();
   engine.stop();
   expect(figures).toMatchObject({ done: STREAMS, broken: 0, refused: 0, unfinished: 0 });

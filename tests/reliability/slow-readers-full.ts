@@ -15,7 +15,7 @@ const SHARE_MAX = 1.3;
 const FIRST_BYTE_FLOOR_MS = 20;
 
 /** S07 in full: beside a bare pass-through on Bun, in the same run. */
-export function showSlowReadersUnderFullLoad({ shows }: CaseTable): void {
+export function showSlowReadersUnderFullLoad({ shows, tells }: CaseTable): void {
   const sentence = "the memory is bounded, healthy clients do not notice";
   shows("S07", `chat, ${LOAD.readers} readers, full load`, sentence, async () => {
     const engine = await startOfferingEngine(OFFERED_MB);
@@ -39,6 +39,13 @@ export function showSlowReadersUnderFullLoad({ shows }: CaseTable): void {
     };
     // biome-ignore lint/suspicious/noConsole: the figures are what is asked for
     console.info(`S07 full ${JSON.stringify(figures)}`);
+    tells(
+      "S07",
+      `${LOAD.readers} readers that stop, ${OFFERED_MB} MB offered to each: ${measured.heldPerStreamMb} MiB held for each, ` +
+        `the engine ${measured.isBlocked ? "blocked" : "not blocked"}, memory ${share?.toFixed(2) ?? "?"} of a bare ` +
+        `pass-through's, first byte for others ${measured.healthyFirstP99Ms.before} ms before and ` +
+        `${measured.healthyFirstP99Ms.during} ms meanwhile at p99`,
+    );
     await expect
       .poll(async () => (await engine.stats()).open, { timeout: 2 * SLOW_CLIENT_MS })
       .toBe(0);

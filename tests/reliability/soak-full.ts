@@ -17,12 +17,20 @@ const SLOPE_MAX_MB_PER_MINUTE = 1;
 const LATENCY_MAX_SHARE = 1.2;
 
 /** O05 in full: half an hour. */
-export function showSoakUnderFullLoad({ shows }: CaseTable): void {
+export function showSoakUnderFullLoad({ shows, tells }: CaseTable): void {
   const where = `chat, ${MINUTES} minutes at ${LOAD.requestsPerSecond} requests/s, full load`;
   shows("O05", where, "gets neither larger nor slower, and counts every call", async () => {
     const report = await runSoak(LOAD);
     // biome-ignore lint/suspicious/noConsole: the figures are what is asked for
     console.info(`O05 full ${JSON.stringify(report)}`);
+    const { headP99Ms, memoryMb } = report;
+    tells(
+      "O05",
+      `${report.requests} calls, ${report.left} left by their clients, ${report.rows} rows, ${report.lost.length} lost; ` +
+        `memory ${memoryMb.before} MB at first, ${memoryMb.peak} MB at most, ${report.memorySlopeMbPerMinute} MB a minute ` +
+        `after minute 10; first byte ${headP99Ms.first} ms in the first five minutes and ${headP99Ms.last} ms in the last ` +
+        `at p99; health ${report.healthP99Ms} ms at p99`,
+    );
     expect(report).toMatchObject({ lost: [], wrong: [], leftWrong: [], cut: 0, refused: 0 });
     expect(report.rows).toBe(report.requests);
     expect(report.healthP99Ms).toBeLessThan(HEALTH_P99_MS);

@@ -12,6 +12,8 @@ export interface CaseTable {
   readonly shows: (id: string, where: string, sentence: string, test: () => Promise<void>) => void;
   /** Said of a place that does not exist yet, or of what this machine cannot show; never counted as passed. */
   readonly leavesOut: (id: string, where: string, why: string) => void;
+  /** What a case measured, for people: it goes into the fault suite's page. */
+  readonly tells: (id: string, figures: string) => void;
 }
 
 const LATER_ROUTES = "mcp, webhook";
@@ -24,6 +26,7 @@ const LATER_ROUTES = "mcp, webhook";
  */
 export function createCaseTable(loads: Readonly<Record<string, string>> = {}): CaseTable {
   const rows: Row[] = [];
+  const told: { id: string; text: string }[] = [];
   afterAll(() => {
     const sorted = [...rows].sort((one, other) => one.id.localeCompare(other.id));
     const lines = sorted.map(
@@ -35,7 +38,7 @@ export function createCaseTable(loads: Readonly<Record<string, string>> = {}): C
     const report = process.env["FAULT_REPORT"];
     if (report === undefined) return;
     const isRun = ({ result }: Row) => result === "passed" || result === "FAILED";
-    const facts = { loads, leftOut: sorted.filter((row) => !isRun(row)) };
+    const facts = { loads, leftOut: sorted.filter((row) => !isRun(row)), told };
     appendFileSync(report, `${JSON.stringify(facts)}\n`);
   });
   return {
@@ -59,6 +62,9 @@ export function createCaseTable(loads: Readonly<Record<string, string>> = {}): C
     },
     leavesOut(id, where, why) {
       rows.push({ id, where, result: why });
+    },
+    tells(id, text) {
+      told.push({ id, text });
     },
   };
 }
