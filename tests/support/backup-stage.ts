@@ -145,7 +145,7 @@ export function leaveJournal(environment: Environment, journal = "gateway-gone.j
   mkdirSync(join(root, journal), { recursive: true });
   const id = `req_of_${journal}`;
   const record = {
-    ...{ id, keyId: "key_of_the_tests", startedAt: Date.UTC(2026, 10, 20), channel: "chat" },
+    ...{ id, keyId: "key_of_the_tests", startedAt: Date.now(), channel: "chat" },
     ...{ model: "sim-chat", outcome: "ok", status: 200, inputTokens: 7, outputTokens: 4 },
     ...{ cachedTokens: 0, reasoningTokens: 0, estimated: false, latencyMs: 5, firstTokenMs: 2 },
   };
