@@ -23,11 +23,21 @@ export interface SoakOptions {
 export interface SoakReport extends AnswersComparison, WatchFigures {
   readonly seconds: number;
   readonly refused: number;
-  readonly headP99Ms: { readonly first: number; readonly last: number };
+  readonly headP99Ms: Windows;
+  /** The same of calls that went to the engine directly: how far the engine, the clients and the machine are at fault. */
+  readonly directHeadP99Ms: Windows;
   readonly memorySlopeMbPerMinute: number;
   readonly openAtTheEngine: number;
 }
 
+/** In the first and in the last `windowSeconds`. */
+interface Windows {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** As many go to the engine directly as tell a hundredth part. */
+const DIRECT_PER_SECOND = 10;
 /** Connections to the engine that are kept for the next calls. */
 const KEPT_CONNECTIONS = 64;
 
@@ -40,6 +50,11 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   const watch = watchServer(gateway, { ...options, keptConnections: KEPT_CONNECTIONS });
   const beganAt = performance.now();
   const load = startSteadyLoad({ port: gateway.port, ...options });
+  const direct = startSteadyLoad({
+    port: Number(new URL(simulator.url).port),
+    requestsPerSecond: DIRECT_PER_SECOND,
+    leavesOfTen: 0,
+  });
   const memory: Sample[] = [];
   const samplePauseMs = Math.min(5_000, (seconds * 1_000) / 50);
   while (performance.now() - beganAt < seconds * 1_000) {
@@ -48,28 +63,32 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     if (minutes * 60 >= warmAfterSeconds)
       memory.push({ minutes, megabytes: memoryMb(gateway.pid) });
   }
-  const sent = await load.stop();
+  const [sent, sentDirectly] = await Promise.all([load.stop(), direct.stop()]);
   const figures = await watch.finish();
   await gateway.stop();
   const comparison = compareAnswers(sent, await readUsageRows(store));
   const openAtTheEngine = simulator.openSockets();
   await close();
   await simulator.stop();
-  const between = (from: number, to: number) =>
-    p99(
-      sent.filter(
-        ({ sentAt }) => sentAt >= beganAt + from * 1_000 && sentAt < beganAt + to * 1_000,
-      ),
-    );
+  const windowsOf = (calls: readonly SentCall[]): Windows => {
+    const p99Between = (from: number, to: number) =>
+      p99(
+        calls.filter(
+          ({ sentAt }) => sentAt >= beganAt + from * 1_000 && sentAt < beganAt + to * 1_000,
+        ),
+      );
+    return {
+      first: p99Between(0, windowSeconds),
+      last: p99Between(seconds - windowSeconds, seconds),
+    };
+  };
   return {
     ...comparison,
     ...figures,
     seconds,
     refused: sent.filter(({ status }) => status !== 200).length,
-    headP99Ms: {
-      first: between(0, windowSeconds),
-      last: between(seconds - windowSeconds, seconds),
-    },
+    headP99Ms: windowsOf(sent),
+    directHeadP99Ms: windowsOf(sentDirectly),
     memorySlopeMbPerMinute: slope(memory),
     openAtTheEngine,
   };
