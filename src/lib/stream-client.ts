@@ -153,11 +153,14 @@ class ReceivedBody {
     reader.resolve({ done: false, value: this.#takePiece() });
   }
 
+  /** What came together is given together: a burst of small frames is translated at one go. */
   #takePiece(): Uint8Array | undefined {
-    const first = this.#waiting.shift();
+    const [first] = this.#waiting;
     if (first === undefined) return undefined;
-    const piece = first.subarray(0, PIECE_BYTES);
-    if (piece.length < first.length) this.#waiting.unshift(first.subarray(PIECE_BYTES));
+    const all = this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting);
+    this.#waiting.length = 0;
+    const piece = all.subarray(0, PIECE_BYTES);
+    if (piece.length < all.length) this.#waiting.push(all.subarray(PIECE_BYTES));
     this.#waitingBytes -= piece.length;
     return piece;
   }
