@@ -1,11 +1,11 @@
-import type { HttpChunk, HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
+import {
+  type HttpChunk,
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  PIECE_MAX_BYTES,
+} from "./http-client.ts";
 import { fitsDeclared, readBodyText } from "./read-body-text.ts";
-
-/**
- * Longest piece of a body. Bun gathers what nobody reads, and gives a megabyte or more of it at once: translated in one
- * go, that would be several in memory for each client that reads slowly.
- */
-const PIECE_BYTES = 65_536;
 
 /** The HTTP client of Bun. */
 export function createFetchClient(): HttpClient {
@@ -34,9 +34,9 @@ function toHttpResponse(response: Response): HttpResponse {
   let rest: Uint8Array | undefined;
   const giveFirstPiece = (chunk: HttpChunk): HttpChunk => {
     const { value } = chunk;
-    if (value === undefined || value.length <= PIECE_BYTES) return chunk;
-    rest = value.subarray(PIECE_BYTES);
-    return { done: false, value: value.subarray(0, PIECE_BYTES) };
+    if (value === undefined || value.length <= PIECE_MAX_BYTES) return chunk;
+    rest = value.subarray(PIECE_MAX_BYTES);
+    return { done: false, value: value.subarray(0, PIECE_MAX_BYTES) };
   };
   const next = (): Promise<HttpChunk> => {
     if (rest !== undefined) {

@@ -1,3 +1,9 @@
+/**
+ * Longest piece of a body that a client on Bun gives. One read brings up to a megabyte there: translated at one go, that
+ * would be several in memory for each client that reads slowly.
+ */
+export const PIECE_MAX_BYTES = 65_536;
+
 export interface HttpRequest {
   readonly url: string;
   readonly method: "GET" | "POST";

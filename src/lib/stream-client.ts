@@ -1,11 +1,15 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
-import type { HttpChunk, HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
+import {
+  type HttpChunk,
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  PIECE_MAX_BYTES,
+} from "./http-client.ts";
 import { readBodyText } from "./read-body-text.ts";
 
 /** Read and not asked for yet; with more than that the connection is read no further until somebody asks. */
 const WAITING_MAX_BYTES = 65_536;
-/** Longest piece of a body: one read brings up to half a megabyte, which translated at one go would be several. */
-const PIECE_BYTES = 65_536;
 /** Idle connections that are kept for the next calls. */
 const KEPT_CONNECTIONS = 64;
 
@@ -159,8 +163,8 @@ class ReceivedBody {
     if (first === undefined) return undefined;
     const all = this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting);
     this.#waiting.length = 0;
-    const piece = all.subarray(0, PIECE_BYTES);
-    if (piece.length < all.length) this.#waiting.push(all.subarray(PIECE_BYTES));
+    const piece = all.subarray(0, PIECE_MAX_BYTES);
+    if (piece.length < all.length) this.#waiting.push(all.subarray(PIECE_MAX_BYTES));
     this.#waitingBytes -= piece.length;
     return piece;
   }
