@@ -10,7 +10,7 @@ import { connect } from "../src/db/connect.ts";
 import type { Db } from "../src/db/context.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { dropUsageDays } from "../src/gateway/usage/drop-usage-days.ts";
-import { foldUsageHours } from "../src/gateway/usage/fold-usage-hours.ts";
+import { foldModelHours, foldUsageHours } from "../src/gateway/usage/fold-usage-hours.ts";
 import { DAY_MS, dayOf } from "../src/gateway/usage/usage-days.ts";
 import { startPostgresCluster } from "../tests/support/postgres-cluster.ts";
 import { DAYS, fillKeys, fillUsage, QUIET } from "./fill-usage.ts";
@@ -78,12 +78,12 @@ async function fill(db: Db): Promise<void> {
   await fillUsage(db, today, ROWS);
   await db.execute(sql`alter system reset all`);
   await db.execute(sql`select pg_reload_conf()`);
-  const [size] = await db.execute<{ size: string; hours: number }>(sql`
+  const [size] = await db.execute<{ size: string; hours: number; models: number }>(sql`
     select pg_size_pretty(pg_database_size(current_database())) as size,
-      (select count(*)::int from usage_hours) as hours`);
+      (select count(*)::int from usage_hours) as hours, (select count(*)::int from model_hours) as models`);
   const seconds = ((performance.now() - from) / 1_000).toFixed(0);
   say(
-    `${ROWS} rows over ${DAYS} days, ${size?.hours} sums by hour, ${size?.size}, filled in ${seconds} s`,
+    `${ROWS} rows over ${DAYS} days, ${size?.hours} sums by hour, ${size?.models} over all keys, ${size?.size}, filled in ${seconds} s`,
   );
 }
 
@@ -121,10 +121,29 @@ async function measureReads(server: MeasuredProcess, db: Db): Promise<void> {
   const [keyId, rareKey] = [3, 480].map((key) => `key_${String(key).padStart(22, "0")}`);
   const from = new Date(today - 30 * DAY_MS).toISOString();
   const quietTo = new Date(today - QUIET.to * DAY_MS).toISOString();
-  const groups = ["hour", "day", "month", "key", "model", "channel", "user", "day,model"];
+  const groups = [
+    "hour",
+    "hour,model",
+    "hour,channel",
+    "hour&model=model-3",
+    "hour&channel=chat",
+    "hour,model&channel=chat",
+    "hour,channel&model=model-3",
+    "day",
+    "month",
+    "key",
+    "model",
+    "channel",
+    "user",
+    "day,model",
+  ];
+  // The hours of a day that is not whole are added up.
+  const noon = new Date(today - 30 * DAY_MS + DAY_MS / 2).toISOString();
   const reads: readonly (readonly [path: string, token: string])[] = [
     ["/metrics", METRICS_TOKEN],
     ...groups.map((group) => [`/api/usage?from=${from}&group=${group}`, token] as const),
+    [`/api/usage?group=channel&from=${noon}`, token],
+    [`/api/usage?from=${from}&group=hour&key_id=${keyId}`, token],
     ["/api/requests", token],
     [`/api/requests?key_id=${keyId}`, token],
     [`/api/requests?key_id=${rareKey}&limit=1000`, token],
@@ -149,6 +168,7 @@ async function measureReads(server: MeasuredProcess, db: Db): Promise<void> {
     const refused = calls.filter(({ status }) => status !== 200).length;
     const name = path
       .replace(/from=[^&]*&/, "")
+      .replace(/from=[^&]*$/, "from=noon")
       .replace(/to=.*/, "to=…")
       .replace(/(req_|key_0+)/, "");
     sayRow(name, p50, p95, String(refused), p95 < LIMIT_MS && refused === 0 ? "yes" : "NO");
@@ -198,6 +218,7 @@ async function measurePurge(server: MeasuredProcess, db: Db): Promise<void> {
   const folded = await watchStreams(target, async () => {
     const from = performance.now();
     await foldUsageHours(db, oldest + DAY_MS);
+    await foldModelHours(db, oldest + DAY_MS);
     foldMs = performance.now() - from;
     await sleep(WINDOW_MS / 2);
   });

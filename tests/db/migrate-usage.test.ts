@@ -133,6 +133,20 @@ describe("usage of the release before", () => {
     expect(differing).toEqual([]);
   });
 
+  it("has sums of hours over all keys", async () => {
+    const differing = await differences(
+      sql`select hour, model, channel, requests, failures, rate_limited, aborted, latency_ms::numeric,
+          input_tokens::numeric, output_tokens::numeric, cached_tokens::numeric, reasoning_tokens::numeric
+        from model_hours`,
+      sql`select date_trunc('hour', started_at, 'UTC'), model, channel, count(*),
+          count(*) filter (where outcome in ('error', 'rate_limited')), count(*) filter (where outcome = 'rate_limited'),
+          count(*) filter (where outcome = 'aborted'), sum(latency_ms), sum(input_tokens), sum(output_tokens),
+          sum(cached_tokens), sum(reasoning_tokens)
+        from usage_records group by 1, 2, 3`,
+    );
+    expect(differing).toEqual([]);
+  });
+
   it("has the figures of a day, by ten minutes and by latency", async () => {
     const slots = await differences(
       sql`select slot, channel, requests, errors, rate_limited, input_tokens::numeric, output_tokens::numeric
@@ -161,5 +175,47 @@ describe("usage of the release before", () => {
       sql`select sum(requests)::int as requests from usage_months where key_id = 'key_new'`,
     );
     expect(added?.requests).toBe(1);
+  });
+});
+
+describe("sums of the release that had no hours over all keys", () => {
+  it("are added up over their keys, by day where they were folded, and added to once", async () => {
+    const old = await openEmptyDatabase();
+    const folder = firstMigrations(4);
+    try {
+      await migrate(old, folder);
+      // The first day is folded and its rows are gone; of the last there are both.
+      await old.db.execute(sql`
+        insert into usage_hours values
+          ('2026-06-01T00:00:00Z', 'key_1', 'qwen3', 'chat', 10, 1, 100, 200, 3, 4, 5, 6, 7000),
+          ('2026-06-01T00:00:00Z', 'key_2', 'qwen3', 'chat', 20, 2, 300, 400, 5, 6, 7, 8, 9000),
+          ('2026-06-01T00:00:00Z', 'key_2', 'llama', 'chat', 1, 0, 2, 3, 0, 0, 0, 0, 40),
+          ('2026-09-21T13:00:00Z', 'key_1', 'qwen3', 'chat', 1, 0, 7, 11, 3, 2, 0, 0, 1234)`);
+      const record = { keyId: "key_1", model: "qwen3", startedAt: LAST_DAY + 13.5 * 3_600_000 };
+      await old.db.execute(sql`
+        insert into usage_records values ('there', to_timestamp(${record.startedAt}::float8 / 1000), 'key_1', 'chat',
+          'qwen3', 'ok', true, 200, 7, 11, 3, 2, false, 1234, 56, null)`);
+      await migrate(old);
+      const lines = async () => {
+        const rows = await old.db.execute<{ line: string }>(sql`
+          select concat_ws(' ', to_char(hour at time zone 'UTC', 'YYYY-MM-DD HH24'), model, channel, requests, failures,
+            rate_limited, aborted, latency_ms, input_tokens, output_tokens, cached_tokens, reasoning_tokens) as line
+          from model_hours order by 1`);
+        return rows.map(({ line }) => line);
+      };
+      const folded = [
+        "2026-06-01 00 llama chat 1 0 0 0 40 2 3 0 0",
+        "2026-06-01 00 qwen3 chat 30 3 12 14 16000 400 600 8 10",
+      ];
+      expect(await lines()).toEqual([...folded, "2026-09-21 13 qwen3 chat 1 0 0 0 1234 7 11 3 2"]);
+      const records = ["there", "fresh"].map((id) => JSON.stringify(usageRecord(id, record)));
+      await insertUsage(old.db, records, { journal: "test", segment: 1, byteOffset: 1 });
+      expect(await lines()).toEqual([...folded, "2026-09-21 13 qwen3 chat 2 0 0 0 2468 14 22 6 4"]);
+      await migrate(old);
+      expect(await lines()).toHaveLength(3);
+    } finally {
+      await old.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -67,6 +67,7 @@ describe("migrations at start", () => {
       "latency_hours",
       "limit_refusals",
       "login_failures",
+      "model_hours",
       "outbox_events",
       "sessions",
       "uploaded_license",

@@ -114,6 +114,7 @@ function countUsage(environment: Environment): Promise<object | undefined> {
     const rows = await db.execute(sql`
       select (select count(*)::int from usage_records) as rows,
         (select sum(requests)::int from usage_hours) as by_hours,
+        (select sum(requests)::int from model_hours) as by_models,
         (select sum(requests)::int from usage_months) as by_months,
         (select sum(requests)::int from usage_slots) as by_slots`);
     return rows[0];
@@ -147,7 +148,7 @@ describe.each(storeKinds)("on the %s database", (kind) => {
     expect(new Set(ids).size).toBe(ids.length);
     expect(finished.filter((id) => !ids.includes(id))).toEqual([]);
     const rows = ids.length;
-    const sums = { by_hours: rows, by_months: rows, by_slots: rows };
+    const sums = { by_hours: rows, by_models: rows, by_months: rows, by_slots: rows };
     expect(await countUsage(target)).toEqual({ rows, ...sums });
   });
 

@@ -91,7 +91,20 @@ export const usageHours = pgTable(
   ],
 );
 
-/** The same by day, for good: a report of a month reads some thousand rows, however many calls there were. */
+/** The same over all keys: as many rows an hour as models are called, however many keys there are. */
+export const modelHours = pgTable(
+  "model_hours",
+  {
+    /** Its beginning, UTC. */
+    hour: timestamp("hour", { withTimezone: true }).notNull(),
+    model: text("model").notNull(),
+    channel: text("channel", { enum: CHANNELS }).notNull(),
+    ...sums(),
+  },
+  (table) => [primaryKey({ columns: [table.hour, table.model, table.channel] })],
+);
+
+/** Usage by day, key, model and channel, for good: a report of a month reads some thousand rows, however many calls there were. */
 export const usageDays = pgTable(
   "usage_days",
   {

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import {
   latencyHours,
+  modelHours,
   usageDays,
   usageHours,
   usageMonths,
@@ -9,8 +10,8 @@ import {
 import { addFigures, HOUR_FIGURES } from "../usage/usage-figures.ts";
 
 /**
- * The part of a statement that adds the rows it has `inserted` to the sums by hour, day, month and ten minutes, and to the
- * histogram of latencies. Rows are taken in the order of their primary keys, and tables always in this order, so that
+ * The part of a statement that adds the rows it has `inserted` to the sums by hour, with keys and without, day, month and
+ * ten minutes, and to the histogram of latencies. Rows are taken in the order of their primary keys, and tables always in this order, so that
  * replicas which add to the same ones wait for each other and do not deadlock.
  */
 export function rollupUsage(): SQL {
@@ -33,6 +34,19 @@ export function rollupUsage(): SQL {
       )
       select * from sums order by hour, key_id, model, channel
       on conflict (hour, key_id, model, channel) do update set ${addFigures(HOUR_FIGURES)}
+    ),
+    models as (
+      insert into ${modelHours} as present (
+        hour, model, channel, requests, failures, rate_limited, aborted, latency_ms, input_tokens, output_tokens,
+        cached_tokens, reasoning_tokens
+      )
+      select
+        hour, model, channel, sum(requests), sum(failures), sum(rate_limited), sum(aborted), sum(latency_ms),
+        sum(input_tokens), sum(output_tokens), sum(cached_tokens), sum(reasoning_tokens)
+      from sums
+      group by 1, 2, 3
+      order by 1, 2, 3
+      on conflict (hour, model, channel) do update set ${addFigures(HOUR_FIGURES)}
     ),
     days as (
       insert into ${usageDays} as present (

@@ -6,6 +6,7 @@ import {
   dayDifferences,
   hourDifferences,
   MONTH_FIGURES,
+  modelHourDifferences,
   monthDifferences,
 } from "./usage-differences.ts";
 import { eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
@@ -14,17 +15,18 @@ import { eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
 export interface DifferentFigure {
   /** By the name of its column. */
   readonly name: string;
-  /** As the rows say; for a day or a month, as its hours say. */
+  /** As the rows say; for a day or a month, as its hours say; for an hour over all keys, as those of its keys say. */
   readonly counted: number;
   readonly stored: number;
 }
 
-/** The sums of one hour or day, key, model and channel, or of one month and key, that are wrong. */
+/** The sums of one hour or day, key, model and channel, of one hour, model and channel, or of one month and key, that are wrong. */
 export interface UsageDifference {
   readonly kind: "hour" | "day" | "month";
   /** Unix milliseconds: the beginning of the hour, day or month. */
   readonly time: number;
-  readonly keyId: string;
+  /** Null for an hour over all keys. */
+  readonly keyId: string | null;
   /** Null for a month. */
   readonly model: string | null;
   readonly channel: Channel | null;
@@ -53,6 +55,22 @@ export async function compareHour(
       count(*) over ()::float8 as mismatches, extract(epoch from hour)::float8 * 1000 as time, key_id, model, channel,
       ${sidesOf(HOUR_FIGURES)}
     from differences order by hour, key_id, model, channel limit ${limit}`;
+  const rows = await ask((db) => db.execute<DifferenceRow>(statement));
+  return readDifferences("hour", rows, HOUR_FIGURES);
+}
+
+/** Compares the sums over all keys of an hour with those of its keys. */
+export async function compareModelHour(
+  ask: AskDatabase,
+  hour: TimeRange,
+  limit: number,
+): Promise<UsageDifferences> {
+  const statement = sql`
+    with ${modelHourDifferences(hour)}
+    select
+      count(*) over ()::float8 as mismatches, extract(epoch from hour)::float8 * 1000 as time, null as key_id, model,
+      channel, ${sidesOf(HOUR_FIGURES)}
+    from differences order by hour, model, channel limit ${limit}`;
   const rows = await ask((db) => db.execute<DifferenceRow>(statement));
   return readDifferences("hour", rows, HOUR_FIGURES);
 }
@@ -92,7 +110,7 @@ export async function compareMonth(
 type DifferenceRow = Readonly<Record<string, unknown>> & {
   readonly mismatches: number;
   readonly time: number;
-  readonly key_id: string;
+  readonly key_id: string | null;
   readonly model: string | null;
   readonly channel: Channel | null;
 };

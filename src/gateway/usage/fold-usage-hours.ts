@@ -1,13 +1,13 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { limitRefusals, usageHours } from "../../db/tables/usage.ts";
+import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
 import { inUpkeepTurn } from "./in-upkeep-turn.ts";
 import { DAY_MS } from "./usage-days.ts";
 import { addFigures, eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
 
 /** A table of sums by hour, and what its rows are told apart by beside that. */
 interface HourSums {
-  readonly table: typeof usageHours | typeof limitRefusals;
+  readonly table: typeof usageHours | typeof modelHours | typeof limitRefusals;
   readonly keys: readonly string[];
   readonly figures: readonly string[];
 }
@@ -17,6 +17,7 @@ const USAGE: HourSums = {
   keys: ["key_id", "model", "channel"],
   figures: HOUR_FIGURES,
 };
+const MODELS: HourSums = { table: modelHours, keys: ["model", "channel"], figures: HOUR_FIGURES };
 const REFUSALS: HourSums = {
   table: limitRefusals,
   keys: ["key_id", "channel", "code"],
@@ -36,6 +37,11 @@ const DAYS_MAX = 1_000;
  */
 export function foldUsageHours(db: Db, cutoff: number): Promise<boolean> {
   return foldHours(db, cutoff, USAGE);
+}
+
+/** The same for the sums over all keys, a row a model and channel. */
+export function foldModelHours(db: Db, cutoff: number): Promise<boolean> {
+  return foldHours(db, cutoff, MODELS);
 }
 
 /** The same for what limits have refused, by key, channel and code. */

@@ -2,6 +2,7 @@ import {
   type AskDatabase,
   compareDay,
   compareHour,
+  compareModelHour,
   compareMonth,
   type UsageDifference,
   type UsageDifferences,
@@ -29,9 +30,10 @@ export interface Reconciliation extends TimeRange {
 }
 
 /**
- * Compares the sums by hour with the rows for each hour of a range that is over and whose rows are kept, and then the
- * sums of each day and month that the range touches with those of its hours. One hour, day or month at a time: short statements, that
- * wait for nothing and hold up nothing. It repairs nothing.
+ * Compares the sums by hour with the rows for each hour of a range that is over and whose rows are kept, those over all
+ * keys with those of the keys where these agree, and then the sums of each day and month that the range touches with
+ * those of its hours. One hour, day or month at a time: short statements, that wait for nothing and hold up nothing. It
+ * repairs nothing.
  */
 export async function reconcileUsage(
   reading: Pick<UsageReading, "clock" | "retentionDays"> & { readonly ask: AskDatabase },
@@ -48,8 +50,9 @@ export async function reconcileUsage(
   const left = () => Math.max(1, SHOWN_MAX - found.differences.length);
   for (const hour of hours) {
     const compared = await compareHour(reading.ask, hour, left());
-    if (compared.mismatches > 0) wrongHours.push(hour.from);
     add(compared);
+    if (compared.mismatches > 0) wrongHours.push(hour.from);
+    else add(await compareModelHour(reading.ask, hour, left()));
   }
   const hasWrongHours = ({ from, to }: TimeRange) =>
     wrongHours.some((hour) => from <= hour && hour < to);

@@ -5,8 +5,8 @@ import { recordAudit } from "../../access/audit/record-audit.ts";
 import { confirmActor } from "../../access/confirm-actor.ts";
 import { ADVISORY_LOCK } from "../../db/advisory-lock.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import { usageDays, usageHours, usageMonths } from "../../db/tables/usage.ts";
-import { compareDay, compareHour, compareMonth } from "./compare-usage.ts";
+import { modelHours, usageDays, usageHours, usageMonths } from "../../db/tables/usage.ts";
+import { compareDay, compareHour, compareModelHour, compareMonth } from "./compare-usage.ts";
 import type { UsageReading } from "./read-usage-report.ts";
 import { comparableRange, monthsOf, storedTime } from "./reconcile-usage.ts";
 import type { TimeRange } from "./search-backwards.ts";
@@ -15,6 +15,7 @@ import {
   dayDifferences,
   hourDifferences,
   MONTH_FIGURES,
+  modelHourDifferences,
   monthDifferences,
 } from "./usage-differences.ts";
 import { addFigures, eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
@@ -25,15 +26,22 @@ export interface UsageRepair extends TimeRange {
   readonly hours: number;
   readonly days: number;
   readonly months: number;
-  /** Sums, of an hour or day, key, model and channel or of a month and key, that were wrong. */
+  /** Sums, of an hour or day, key, model and channel, of an hour, model and channel or of a month and key, that were wrong. */
   readonly repaired: number;
 }
 
+/** The sums by hour, each made from the ones before it: how they are compared and set right. */
+const HOUR_SUMS = [
+  { compare: compareHour, repair: repairHour },
+  { compare: compareModelHour, repair: repairModelHour },
+] as const;
+
 /**
- * Sets the sums by hour of a range right from its rows, for hours that are over and whose rows are all kept; and then
- * from their hours the days and months that the range covers, as far as they are over and their rows are kept: of
- * others the hours may be wrong themselves. Each hour, day and month with wrong sums is a transaction of its own with its audit
- * entry: none holds locks on both, so none can wait in a circle with those that write both.
+ * Sets the sums by hour of a range right from its rows, and those over all keys from these, for hours that are over and
+ * whose rows are all kept; and then from their hours the days and months that the range covers, as far as they are over
+ * and their rows are kept: of others the hours may be wrong themselves. Each hour with wrong sums of keys or over all
+ * keys, day and month is a transaction of its own with its audit entry: none holds locks on two tables of sums, so none
+ * can wait in a circle with those that write all of them.
  */
 export async function repairUsage(
   reading: UsageReading & Pick<Access, "database">,
@@ -44,10 +52,14 @@ export async function repairUsage(
   const { hours, days, ...range } = await storedTime({ ...reading, ask }, asked);
   const done = { hours: 0, days: 0, months: 0, repaired: 0 };
   for (const hour of hours) {
-    if ((await compareHour(ask, hour, 1)).mismatches === 0) continue;
     const name = new Date(hour.from).toISOString();
-    done.repaired += await repair(reading, actor, { name, work: (tx) => repairHour(tx, hour) });
-    done.hours += 1;
+    let isWrong = false;
+    for (const sums of HOUR_SUMS) {
+      if ((await sums.compare(ask, hour, 1)).mismatches === 0) continue;
+      done.repaired += await repair(reading, actor, { name, work: (tx) => sums.repair(tx, hour) });
+      isWrong = true;
+    }
+    if (isWrong) done.hours += 1;
   }
   const comparable = comparableRange(reading, { from: 0, to: reading.clock.now() });
   const isCovered = ({ from, to }: TimeRange) =>
@@ -95,23 +107,45 @@ function repair(
   );
 }
 
+/** A table of sums by hour. */
+interface HourSums {
+  readonly table: typeof usageHours | typeof modelHours;
+  readonly keys: SQL;
+  /** The part of a statement that finds its differences. */
+  readonly found: SQL;
+}
+
+function repairHour(transaction: Db, hour: TimeRange): Promise<number> {
+  const keys = sql`hour, key_id, model, channel`;
+  return addToHour(transaction, hour, { table: usageHours, keys, found: hourDifferences(hour) });
+}
+
+function repairModelHour(transaction: Db, hour: TimeRange): Promise<number> {
+  const keys = sql`hour, model, channel`;
+  const found = modelHourDifferences(hour);
+  return addToHour(transaction, hour, { table: modelHours, keys, found });
+}
+
 /**
  * What is missing is added, and what is too much taken away: whatever a flush adds meanwhile stays added, for its rows
  * are not among those that were counted.
  */
-async function repairHour(transaction: Db, hour: TimeRange): Promise<number> {
+async function addToHour(
+  transaction: Db,
+  hour: TimeRange,
+  { table, keys, found }: HourSums,
+): Promise<number> {
   // Midnight may have come since the range was taken, and have dropped the rows: then the sums are all that is left.
   if (!(await listUsageDays(transaction)).includes(dayOf(hour.from))) return 0;
-  const keys = sql`hour, key_id, model, channel`;
   const repaired = await transaction.execute(sql`
-    with ${hourDifferences(hour)}
-    insert into ${usageHours} as present (${keys}, ${namesOf(HOUR_FIGURES)})
+    with ${found}
+    insert into ${table} as present (${keys}, ${namesOf(HOUR_FIGURES)})
     select ${keys}, ${missingOf(HOUR_FIGURES)} from differences order by ${keys}
     on conflict (${keys}) do update set ${addFigures(HOUR_FIGURES)}
     returning 1`);
   const [from, to] = [hour.from, hour.to].map((time) => new Date(time).toISOString());
   await transaction.execute(sql`
-    delete from ${usageHours}
+    delete from ${table}
     where hour >= ${from}::timestamptz and hour < ${to}::timestamptz and requests = 0`);
   return repaired.length;
 }

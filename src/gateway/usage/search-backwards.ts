@@ -1,12 +1,12 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { DAY_MS } from "./usage-days.ts";
 
-/** A search that takes longer stops and is gone on with by the next call. */
+/** A search that would take longer stops and is gone on with by the next call. */
 const SEARCH_MS = 150;
 /** Days that are looked through faster are taken more at a time. */
 const QUICK_MS = 40;
 /** So many at most: behind a quiet month there may be days with millions of rows. */
-const PART_MAX_MS = 4 * DAY_MS;
+const PART_MAX_MS = 2 * DAY_MS;
 /** What is too much for one look is looked at in such parts of it. */
 const SHARES = 8;
 /** Where some minutes are still too much, the database has stopped working. Down to there shares are whole. */
@@ -41,7 +41,9 @@ export async function searchBackwards<Row>(
   const rows: Row[] = [];
   const began = performance.now();
   const isBegun = () => to < range.to;
-  const isOver = () => isBegun() && performance.now() - began >= SEARCH_MS;
+  // The next look will take about as long as the last one did.
+  let nextMs = 0;
+  const isOver = () => isBegun() && performance.now() - began + nextMs >= SEARCH_MS;
   let partMs = DAY_MS;
   let { to } = range;
   while (to > range.from && rows.length < wanted && !isOver()) {
@@ -51,8 +53,10 @@ export async function searchBackwards<Row>(
     if (found !== undefined) {
       rows.push(...found);
       to = from;
-      const isQuick = performance.now() - lookedAt < QUICK_MS;
-      partMs = isQuick ? Math.min(2 * partMs, PART_MAX_MS) : Math.min(partMs, DAY_MS);
+      const tookMs = performance.now() - lookedAt;
+      const lookedMs = partMs;
+      partMs = tookMs < QUICK_MS ? Math.min(2 * partMs, PART_MAX_MS) : Math.min(partMs, DAY_MS);
+      nextMs = (tookMs * partMs) / lookedMs;
     } else if (isBegun()) break;
     else partMs = shareOf(partMs);
   }

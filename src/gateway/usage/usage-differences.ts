@@ -1,7 +1,13 @@
 import { type SQL, sql } from "drizzle-orm";
-import { usageDays, usageHours, usageMonths, usageRecords } from "../../db/tables/usage.ts";
+import {
+  modelHours,
+  usageDays,
+  usageHours,
+  usageMonths,
+  usageRecords,
+} from "../../db/tables/usage.ts";
 import type { TimeRange } from "./search-backwards.ts";
-import { COUNTED_FIGURES, eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
+import { COUNTED_FIGURES, eachFigure, HOUR_FIGURES, SUMMED_FIGURES } from "./usage-figures.ts";
 
 /** What `usage_months` sums up. */
 export const MONTH_FIGURES = ["requests", "tokens"] as const;
@@ -25,14 +31,25 @@ export function hourDifferences({ from, to }: TimeRange): SQL {
   });
 }
 
+/** The same for an hour over all keys, which is compared with the sums of its keys: these are compared with the rows. */
+export function modelHourDifferences({ from, to }: TimeRange): SQL {
+  const isInRange = sql`hour >= ${timeOf(from)} and hour < ${timeOf(to)}`;
+  return differences({
+    keys: ["hour", "model", "channel"],
+    figures: HOUR_FIGURES,
+    counted: sql`
+      select hour, model, channel, ${SUMMED_FIGURES} from ${usageHours} where ${isInRange} group by 1, 2, 3`,
+    stored: sql`select * from ${modelHours} where ${isInRange}`,
+  });
+}
+
 /** The same for a day, which is compared with its hours as a month is. */
 export function dayDifferences({ from, to }: TimeRange): SQL {
   return differences({
     keys: ["day", "key_id", "model", "channel"],
     figures: HOUR_FIGURES,
     counted: sql`
-      select ${timeOf(from)} as day, key_id, model, channel,
-        ${eachFigure(HOUR_FIGURES, (column) => sql`sum(${column}) as ${column}`)}
+      select ${timeOf(from)} as day, key_id, model, channel, ${SUMMED_FIGURES}
       from ${usageHours} where hour >= ${timeOf(from)} and hour < ${timeOf(to)} group by 2, 3, 4`,
     stored: sql`select * from ${usageDays} where day = ${timeOf(from)}`,
   });

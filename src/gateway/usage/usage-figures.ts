@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 
-/** What `usage_hours` sums up, by the names of its columns. */
+/** What sums of hours and days sum up, by the names of its columns. */
 export const HOUR_FIGURES = [
   "requests",
   "failures",
@@ -23,6 +23,12 @@ export function eachFigure<Name extends string>(
     sql`, `,
   );
 }
+
+/** The same, summed up further. */
+export const SUMMED_FIGURES = eachFigure(
+  HOUR_FIGURES,
+  (column) => sql`sum(${column}) as ${column}`,
+);
 
 /** The same sums, counted from rows of `usage_records`. */
 export const COUNTED_FIGURES = sql`

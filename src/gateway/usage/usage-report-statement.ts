@@ -1,7 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
-import { limitRefusals, usageDays, usageHours } from "../../db/tables/usage.ts";
+import { limitRefusals, modelHours, usageDays, usageHours } from "../../db/tables/usage.ts";
 import { users } from "../../db/tables/users.ts";
 import { DAY_MS } from "./usage-days.ts";
 import { eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
@@ -32,8 +32,9 @@ interface Page {
 
 /**
  * The totals and one page of groups in one statement, so that they are of one moment. Hours are summed up before they
- * are joined with anything: there are many, and few groups. Times come first, the earliest first; within them, what was
- * called most.
+ * are joined with anything: there are many, and few groups. Sums are doubles, as the answer's numbers are: exact to 2^53
+ * as those, and half the work of the database's sums of integers. Times come first, the earliest first; within them,
+ * what was called most.
  */
 export function usageReportStatement(
   caller: SessionCaller,
@@ -42,12 +43,15 @@ export function usageReportStatement(
 ): SQL {
   const has = (group: UsageGroup) => query.groups.includes(group);
   const time = timeOf(query);
-  const key = has("key") || has("user") ? sql`key_id` : sql`null::text`;
+  const hasKeys = has("key") || has("user");
+  const key = hasKeys ? sql`key_id` : sql`null::text`;
   const channel = has("channel") ? sql`channel` : sql`null::text`;
+  const scope = usageScope(caller, query);
+  const sums = sumsOf(query, hasKeys || scope !== undefined);
   const inRange = and(
     sql`hour >= ${new Date(query.from).toISOString()}::timestamptz`,
     sql`hour < ${new Date(query.to).toISOString()}::timestamptz`,
-    usageScope(caller, query),
+    scope,
     query.channel === undefined ? undefined : sql`channel = ${query.channel}`,
   );
   const inModel = query.model === undefined ? undefined : sql`model = ${query.model}`;
@@ -59,12 +63,12 @@ export function usageReportStatement(
     with used as (
       select
         ${time} as time, ${key} as key_id, ${has("model") ? sql`model` : sql`null::text`} as model,
-        ${channel} as channel, ${eachFigure(HOUR_FIGURES, (column) => sql`sum(${column}) as ${column}`)},
-        0 as refused
-      from ${sumsOf(query)} where ${and(inRange, inModel)} group by 1, 2, 3, 4
+        ${channel} as channel, ${eachFigure(HOUR_FIGURES, (column) => sql`sum(${column}::float8) as ${column}`)},
+        0::float8 as refused
+      from ${sums} where ${and(inRange, inModel)} group by 1, 2, 3, 4
       union all
       select
-        ${time}, ${key}, null, ${channel}, ${eachFigure(HOUR_FIGURES, () => sql`0`)}, sum(refusals)
+        ${time}, ${key}, null, ${channel}, ${eachFigure(HOUR_FIGURES, () => sql`0::float8`)}, sum(refusals::float8)
       from ${limitRefusals} where ${inModel === undefined ? inRange : sql`false`} group by 1, 2, 3, 4
     ),
     grouped as (
@@ -77,19 +81,19 @@ export function usageReportStatement(
       group by 1, 2, 3, 4, 5
     ),
     page as (
-      select row_number() over (order by ${order}) as place, grouped.* from grouped ${isShown}
-      order by ${order} ${window}
+      select row_number() over (order by ${order}) as place, shown.*
+      from (select * from grouped ${isShown} order by ${order} ${window}) as shown
     )
     select
       0::float8 as place, null::float8 as time, null as key_id, null as model, null as channel, null as user_id,
-      ${eachFigure(FIGURES, (column) => sql`coalesce(sum(${column}), 0)::float8 as ${column}`)},
+      ${eachFigure(FIGURES, (column) => sql`coalesce(sum(${column}), 0) as ${column}`)},
       null as key_name, null as key_state, null as owner_id, null as owner_name,
       null as owner_state
     from grouped
     union all
     select
       place::float8, extract(epoch from time)::float8 * 1000, page.key_id, page.model, page.channel, page.user_id,
-      ${eachFigure(FIGURES, (column) => sql`${column}::float8`)},
+      ${eachFigure(FIGURES, (column) => column)},
       api_keys.name, api_keys.state, users.id, users.username, users.state
     from page
     left join ${apiKeys} on api_keys.id = page.key_id
@@ -97,18 +101,22 @@ export function usageReportStatement(
     order by place`;
 }
 
-/** The sums of days, and of hours where a day is not whole or hours are asked for: a tenth of what the hours are. */
-function sumsOf({ from, to, groups }: UsageReportQuery): SQL {
+/**
+ * The sums of days, and of hours where a day is not whole or hours are asked for: a tenth of what the hours are. The sums
+ * of hours over all keys where no key is asked for: a tenth of those of the keys, and as few however many keys there are.
+ */
+function sumsOf({ from, to, groups }: UsageReportQuery, isByKey: boolean): SQL {
+  const hours = isByKey ? usageHours : modelHours;
   const firstDay = Math.ceil(from / DAY_MS) * DAY_MS;
   const endDay = Math.floor(to / DAY_MS) * DAY_MS;
-  if (groups.includes("hour") || firstDay >= endDay) return sql`${usageHours}`;
+  if (groups.includes("hour") || firstDay >= endDay) return sql`${hours}`;
   const at = (time: number) => sql`${new Date(time).toISOString()}::timestamptz`;
-  const figures = eachFigure(HOUR_FIGURES, (column) => column);
+  const columns = sql`${isByKey ? sql`key_id, ` : sql``}model, channel, ${eachFigure(HOUR_FIGURES, (column) => column)}`;
   return sql`(
-    select day as hour, key_id, model, channel, ${figures} from ${usageDays}
+    select day as hour, ${columns} from ${usageDays}
     where day >= ${at(firstDay)} and day < ${at(endDay)}
     union all
-    select hour, key_id, model, channel, ${figures} from ${usageHours}
+    select hour, ${columns} from ${hours}
     where (hour >= ${at(from)} and hour < ${at(firstDay)}) or (hour >= ${at(endDay)} and hour < ${at(to)})
   ) as sums`;
 }
@@ -116,12 +124,15 @@ function sumsOf({ from, to, groups }: UsageReportQuery): SQL {
 /** The beginning of the hour or day; of a month its days. Hours of days that are kept as one are days, folded already or not. */
 function timeOf({
   groups,
+  from,
   hourlyFrom,
-}: Pick<UsageReportQuery, "groups"> & { readonly hourlyFrom: number }): SQL {
+}: Pick<UsageReportQuery, "groups" | "from"> & { readonly hourlyFrom: number }): SQL {
   const unit = (["hour", "day", "month"] as const).find((one) => groups.includes(one));
   if (unit === undefined) return sql`null::timestamptz`;
   // Several times cheaper than to truncate in a time zone, which is left for a month's days.
   const day = sql`date_bin('24 hours', hour, 'epoch')`;
   if (unit !== "hour") return day;
+  // An index has them in their order.
+  if (from >= hourlyFrom) return sql`hour`;
   return sql`case when hour < ${new Date(hourlyFrom).toISOString()}::timestamptz then ${day} else hour end`;
 }

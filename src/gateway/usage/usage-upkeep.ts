@@ -8,7 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
 import { firstKeptDay } from "./first-kept-day.ts";
-import { foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
+import { foldModelHours, foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
 import { REFUSAL_WRITER } from "./limit-refusals.ts";
 import { makeUsageDays } from "./make-usage-days.ts";
 import { DAY_MS, dayOf } from "./usage-days.ts";
@@ -76,7 +76,10 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
     };
     if (days > 0 || rows > 0) log.info({ days, rows }, "dropped usage that is past its retention");
     await deleteOldFigures(db, today);
-    const isFolded = (await foldUsageHours(db, cutoff)) && (await foldRefusalHours(db, cutoff));
+    const isFolded =
+      (await foldUsageHours(db, cutoff)) &&
+      (await foldModelHours(db, cutoff)) &&
+      (await foldRefusalHours(db, cutoff));
     return isFolded && isDone;
   };
   const runFor = async (today: number): Promise<void> => {

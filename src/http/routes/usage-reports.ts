@@ -25,7 +25,8 @@ import { readUsageReportQuery, type UsageReportRequest } from "../usage-report-q
  * they are no requests, and not known by model (null). `limit` and `offset` page: exactly when the range is given and is
  * over; calls that are still to come change the order of the hour, day or month they count in.
  *
- * `/api/usage/reconciliation`: whether these sums are what the rows say.
+ * `/api/usage/reconciliation`: whether these sums are what the rows say. An hour whose `key_id` is null is one over all
+ * keys, and compared with those of its keys.
  */
 export function usageReportsRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm, deps);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await database.db.execute(
-    sql`truncate api_keys, usage_months, usage_hours, usage_records, journal_checkpoints`,
+    sql`truncate api_keys, usage_months, usage_hours, model_hours, usage_records, journal_checkpoints`,
   );
   await insertKeys(["key_1"]);
   ({ root, remove } = journalRoot());

@@ -24,6 +24,7 @@ function json(id: string, change: Partial<UsageRecord> = {}): string {
 const insert = (db: Db, ...records: string[]) => insertUsage(db, records, CHECKPOINT);
 
 const STORED_HOURS = sql`usage_hours`;
+const STORED_MODELS = sql`model_hours`;
 const STORED_MONTHS = sql`usage_months`;
 const STORED_SLOTS = sql`usage_slots`;
 const STORED_LATENCIES = sql`latency_hours`;
@@ -36,6 +37,14 @@ const COUNTED_HOURS = sql`(
     sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cached_tokens) as cached_tokens,
     sum(reasoning_tokens) as reasoning_tokens
   from usage_records group by 1, 2, 3, 4) as counted`;
+const COUNTED_MODELS = sql`(
+  select date_trunc('hour', started_at, 'UTC') as hour, model, channel, count(*) as requests,
+    count(*) filter (where outcome in ('error', 'rate_limited')) as failures,
+    count(*) filter (where outcome = 'rate_limited') as rate_limited,
+    count(*) filter (where outcome = 'aborted') as aborted, sum(latency_ms) as latency_ms,
+    sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cached_tokens) as cached_tokens,
+    sum(reasoning_tokens) as reasoning_tokens
+  from usage_records group by 1, 2, 3) as counted`;
 const COUNTED_MONTHS = sql`(
   select key_id, date_trunc('month', started_at at time zone 'UTC')::date as month, count(*) as requests,
     sum(input_tokens + output_tokens) as tokens
@@ -56,6 +65,16 @@ async function hours({ db }: Database, source = STORED_HOURS): Promise<string[]>
     sql`select concat_ws(' ', to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'), key_id, model, channel,
         requests, failures, rate_limited, aborted, latency_ms, input_tokens, output_tokens, cached_tokens,
         reasoning_tokens) as line
+      from ${source}`,
+  );
+  return rows.map((row) => row.line).sort();
+}
+
+/** The same over all keys. */
+async function models({ db }: Database, source = STORED_MODELS): Promise<string[]> {
+  const rows = await db.execute<{ line: string }>(
+    sql`select concat_ws(' ', to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'), model, channel, requests,
+        failures, rate_limited, aborted, latency_ms, input_tokens, output_tokens, cached_tokens, reasoning_tokens) as line
       from ${source}`,
   );
   return rows.map((row) => row.line).sort();
@@ -91,6 +110,7 @@ async function latencies({ db }: Database, source = STORED_LATENCIES): Promise<s
 
 async function expectExact(database: Database): Promise<void> {
   expect(await hours(database)).toEqual(await hours(database, COUNTED_HOURS));
+  expect(await models(database)).toEqual(await models(database, COUNTED_MODELS));
   expect(await months(database)).toEqual(await months(database, COUNTED_MONTHS));
   expect(await slots(database)).toEqual(await slots(database, COUNTED_SLOTS));
   expect(await latencies(database)).toEqual(await latencies(database, COUNTED_LATENCIES));
@@ -104,12 +124,12 @@ beforeAll(async () => {
 afterAll(() => database.close());
 afterEach(() =>
   database.db.execute(
-    sql`truncate usage_records, usage_hours, usage_months, usage_slots, latency_hours, journal_checkpoints`,
+    sql`truncate usage_records, usage_hours, model_hours, usage_months, usage_slots, latency_hours, journal_checkpoints`,
   ),
 );
 
 describe("usage by hour and by month", () => {
-  it("sums each hour, key, model and channel, and each key's months", async () => {
+  it("sums each hour, key, model and channel, the same over all keys, and each key's months", async () => {
     await insert(database.db, json("a"), json("b", { inputTokens: 100 }));
     await insert(
       database.db,
@@ -124,6 +144,12 @@ describe("usage by hour and by month", () => {
       "2026-09-21T13:00:00 key_1 qwen3 messages 1 0 0 0 1234 7 11 3 2",
       "2026-09-21T13:00:00 key_2 qwen3 chat 1 0 0 0 1234 7 11 3 2",
       "2026-09-21T14:00:00 key_1 qwen3 chat 1 0 0 0 1234 7 11 3 2",
+    ]);
+    expect(await models(database)).toEqual([
+      "2026-09-21T13:00:00 llama chat 1 0 0 0 1234 7 11 3 2",
+      "2026-09-21T13:00:00 qwen3 chat 3 0 0 0 3702 114 33 9 6",
+      "2026-09-21T13:00:00 qwen3 messages 1 0 0 0 1234 7 11 3 2",
+      "2026-09-21T14:00:00 qwen3 chat 1 0 0 0 1234 7 11 3 2",
     ]);
     expect(await months(database)).toEqual(["key_1 2026-09-01 5 183", "key_2 2026-09-01 1 18"]);
   });
@@ -219,7 +245,11 @@ describe("usage by hour and by month", () => {
     await database.db.execute(sql`alter table journal_checkpoints rename to elsewhere`);
     await expect(insert(database.db, json("a"))).rejects.toThrow();
     await database.db.execute(sql`alter table elsewhere rename to journal_checkpoints`);
-    expect([await hours(database), await months(database)]).toEqual([[], []]);
+    expect([await hours(database), await models(database), await months(database)]).toEqual([
+      [],
+      [],
+      [],
+    ]);
   });
 
   it("are exact when replicas add to the same keys at once, and the same records too", async () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterEach(() =>
   database.db.execute(sql`
-    truncate usage_records, usage_hours, usage_days, usage_months, usage_slots, latency_hours, limit_refusals, journal_checkpoints`),
+    truncate usage_records, usage_hours, model_hours, usage_days, usage_months, usage_slots, latency_hours, limit_refusals, journal_checkpoints`),
 );
 afterAll(() => database.close());
 

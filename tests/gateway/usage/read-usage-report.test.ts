@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { deleteApiKey } from "../../../src/access/keys/delete-api-key.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import type { SessionCaller } from "../../../src/core/caller.ts";
-import { foldUsageHours } from "../../../src/gateway/usage/fold-usage-hours.ts";
+import { foldModelHours, foldUsageHours } from "../../../src/gateway/usage/fold-usage-hours.ts";
 import { makeUsageDays } from "../../../src/gateway/usage/make-usage-days.ts";
 import { readUsageReport } from "../../../src/gateway/usage/read-usage-report.ts";
 import { storeRefusals } from "../../../src/gateway/usage/store-refusals.ts";
@@ -159,6 +159,9 @@ describe("a report of usage", () => {
   ];
   const pairs: UsageGroup[][] = [
     ["hour", "key"],
+    ["hour", "model"],
+    ["hour", "channel"],
+    ["hour", "user"],
     ["day", "model"],
     ["day", "user"],
     ["month", "channel"],
@@ -264,7 +267,6 @@ describe("a report of usage", () => {
     ["nobody", (): Partial<UsageReportQuery> => ({ userId: "usr_nobody" })],
   ])("is filtered by %s", async (_name, queryOf) => {
     const query = queryOf();
-    const { totals } = await read({ groups: ["channel"], ...query });
     const meant = ledger.filter(
       (record) =>
         (query.keyId === undefined || record.keyId === query.keyId) &&
@@ -272,7 +274,33 @@ describe("a report of usage", () => {
         (query.channel === undefined || record.channel === query.channel) &&
         (query.userId === undefined || OWNERS().get(record.keyId) === query.userId),
     );
-    expect(totals).toMatchObject(sumUsage(meant));
+    for (const group of ["channel", "hour"] as const) {
+      const { rows, totals } = await read({ groups: [group], ...query });
+      expect(totals).toMatchObject(sumUsage(meant));
+      expect(found(rows, [group])).toEqual(expected(meant, [group]));
+    }
+  });
+
+  it("reads the sums over all keys where no key is asked for, and those of the keys where one is", async () => {
+    const { db } = store.database;
+    await db.execute(sql`update model_hours set requests = requests + 1000000`);
+    const isOverKeys = async (query: Partial<UsageReportQuery>, caller?: SessionCaller) =>
+      (await read(query, caller)).totals.requests > 1_000_000;
+    const ofModel = { model: "qwen3", channel: "chat" as const };
+    const overKeys: UsageGroup[][] = [["hour"], ["hour", "model"], ["hour", "channel"]];
+    for (const groups of overKeys) {
+      for (const filter of [{}, ofModel])
+        expect(await isOverKeys({ groups, ...filter })).toBe(true);
+      for (const filter of [{ keyId: keys.owned }, { userId: users.owner }])
+        expect(await isOverKeys({ groups, ...filter })).toBe(false);
+      expect(await isOverKeys({ groups }, owner)).toBe(false);
+    }
+    expect(await isOverKeys({ groups: ["hour", "key"] })).toBe(false);
+    expect(await isOverKeys({ groups: ["hour", "user"] })).toBe(false);
+    // The hours of a day that is not whole, too.
+    expect(await isOverKeys({ groups: ["model"] })).toBe(true);
+    expect(await isOverKeys({ groups: ["key"] })).toBe(false);
+    await db.execute(sql`update model_hours set requests = requests - 1000000`);
   });
 
   it("shows a user what the keys owned now have used, and nothing else", async () => {
@@ -367,24 +395,42 @@ describe("a report of usage", () => {
         offset: 0,
         ...more,
       });
-    const kinds: UsageGroup[][] = [["day"], ["month", "key"], ["hour"], ["hour", "model"]];
+    const kinds: UsageGroup[][] = [
+      ["day"],
+      ["month", "key"],
+      ["hour"],
+      ["hour", "model"],
+      ["hour", "key"],
+    ];
     // Within a day that is kept as one, a range is the whole day.
     const part = { from: hourlyFrom - DAY_MS - HOUR_MS, to: hourlyFrom - DAY_MS + 1 };
-    const before = await Promise.all([...kinds.map((groups) => ask(groups)), ask(["key"], part)]);
+    const askAll = () =>
+      Promise.all([
+        ...kinds.map((groups) => ask(groups)),
+        ask(["key"], part),
+        ask(["model"], part),
+      ]);
+    const before = await askAll();
     expect(await foldUsageHours(store.database.db, hourlyFrom)).toBe(true);
+    // One table is folded after the other: in between the answers are the same.
+    expect(await askAll()).toEqual(before);
+    expect(await foldModelHours(store.database.db, hourlyFrom)).toBe(true);
     const [left] = await store.database.db.execute<{ count: number }>(
-      sql`select count(*)::int as count from usage_hours where hour < ${new Date(hourlyFrom).toISOString()}::timestamptz and extract(hour from hour at time zone 'UTC') > 0`,
+      sql`
+        select count(*)::int as count
+        from (select hour from usage_hours union all select hour from model_hours) as hours
+        where hour < ${new Date(hourlyFrom).toISOString()}::timestamptz and extract(hour from hour at time zone 'UTC') > 0`,
     );
     expect(left?.count).toBe(0);
-    const after = await Promise.all([...kinds.map((groups) => ask(groups)), ask(["key"], part)]);
+    const after = await askAll();
     expect(after).toEqual(before);
     const hours = after[2];
     const old = hours?.rows.filter(({ time }) => Number(time) < hourlyFrom) ?? [];
     expect(old.map(({ time }) => Number(time) % DAY_MS)).toEqual(old.map(() => 0));
     expect(old).toHaveLength((hourlyFrom - FROM) / DAY_MS);
     expect(hours?.hourlyFrom).toBe(hourlyFrom);
-    const days = after[4];
-    expect([days?.from, days?.to]).toEqual([hourlyFrom - 2 * DAY_MS, hourlyFrom]);
+    for (const days of after.slice(kinds.length))
+      expect([days.from, days.to]).toEqual([hourlyFrom - 2 * DAY_MS, hourlyFrom]);
     // A longer retention does not bring the hours back.
     await makeUsageDays(store.database.db, hourlyFrom);
     const raised = await read({ groups: ["hour"] });

@@ -17,6 +17,17 @@ const DAY_MS = 24 * HOUR_MS;
 const NOW = Date.parse("2026-11-21T10:34:56.789Z");
 const FROM = Date.parse("2026-11-18T00:00:00Z");
 const RETENTION_DAYS = 30;
+const FIGURES = [
+  "requests",
+  "failures",
+  "rate_limited",
+  "aborted",
+  "latency_ms",
+  "input_tokens",
+  "output_tokens",
+  "cached_tokens",
+  "reasoning_tokens",
+];
 
 let store: TestUserAccess;
 let ledger: UsageRecord[];
@@ -33,7 +44,7 @@ beforeEach(async () => {
 });
 afterEach(() =>
   store.database.db.execute(
-    sql`truncate usage_records, usage_hours, usage_days, usage_months, journal_checkpoints`,
+    sql`truncate usage_records, usage_hours, model_hours, usage_days, usage_months, journal_checkpoints`,
   ),
 );
 
@@ -58,6 +69,7 @@ async function sums(): Promise<unknown> {
   const { db } = store.database;
   return [
     await db.execute(sql`select * from usage_hours order by hour, key_id, model, channel`),
+    await db.execute(sql`select * from model_hours order by hour, model, channel`),
     await db.execute(sql`select * from usage_days order by day, key_id, model, channel`),
     await db.execute(sql`select * from usage_months order by key_id, month`),
   ];
@@ -65,10 +77,12 @@ async function sums(): Promise<unknown> {
 
 /** A call of an hour that is over, whose hour has one key, model and channel alone. */
 const victim = () => ledger.find(({ startedAt }) => startedAt < NOW - DAY_MS) as UsageRecord;
-const ofVictim = () => {
-  const { keyId, model, channel, startedAt } = victim();
+const ofVictim = () => `${ofVictimOverKeys()} and key_id = '${victim().keyId}'`;
+/** The same hour, model and channel over all keys. */
+const ofVictimOverKeys = () => {
+  const { model, channel, startedAt } = victim();
   const hour = new Date(Math.floor(startedAt / HOUR_MS) * HOUR_MS).toISOString();
-  return `hour = '${hour}' and key_id = '${keyId}' and channel = '${channel}' and model = '${model.replaceAll("'", "''")}'`;
+  return `hour = '${hour}' and channel = '${channel}' and model = '${model.replaceAll("'", "''")}'`;
 };
 
 function daily() {
@@ -93,37 +107,87 @@ describe("reconciliation", () => {
     });
   });
 
-  it.each([
-    "requests",
-    "failures",
-    "rate_limited",
-    "aborted",
-    "latency_ms",
-    "input_tokens",
-    "output_tokens",
-    "cached_tokens",
-    "reasoning_tokens",
-  ])("finds a difference of one in %s of an hour, and the repair takes it away", async (name) => {
+  it.each(FIGURES)(
+    "finds a difference of one in %s of an hour, and the repair takes it away",
+    async (name) => {
+      const before = await sums();
+      for (const step of [1, -1]) {
+        await execute(`update usage_hours set ${name} = ${name} + ${step} where ${ofVictim()}`);
+        const { mismatches, differences } = await reconcile();
+        const { keyId, model, channel, startedAt } = victim();
+        const counted = differences[0]?.figures[0]?.counted ?? Number.NaN;
+        expect(differences).toEqual([
+          {
+            kind: "hour",
+            time: Math.floor(startedAt / HOUR_MS) * HOUR_MS,
+            keyId,
+            model,
+            channel,
+            figures: [{ name, counted, stored: counted + step }],
+          },
+        ]);
+        expect(mismatches).toBe(1);
+        expect(await repair()).toMatchObject({ hours: 1, months: 0, repaired: 1 });
+        expect(await sums()).toEqual(before);
+      }
+    },
+  );
+
+  it.each(FIGURES)(
+    "finds a difference of one in %s of an hour over all keys, and the repair takes it away",
+    async (name) => {
+      const before = await sums();
+      for (const step of [1, -1]) {
+        await execute(
+          `update model_hours set ${name} = ${name} + ${step} where ${ofVictimOverKeys()}`,
+        );
+        const { mismatches, differences, days, months } = await reconcile();
+        const { model, channel, startedAt } = victim();
+        const counted = differences[0]?.figures[0]?.counted ?? Number.NaN;
+        expect(differences).toEqual([
+          {
+            kind: "hour",
+            time: Math.floor(startedAt / HOUR_MS) * HOUR_MS,
+            keyId: null,
+            model,
+            channel,
+            figures: [{ name, counted, stored: counted + step }],
+          },
+        ]);
+        // It is no reason to doubt the hours of the keys, and what is made from them.
+        expect([mismatches, days, months]).toEqual([1, 4, 1]);
+        expect(await repair()).toMatchObject({ hours: 1, days: 0, months: 0, repaired: 1 });
+        expect(await sums()).toEqual(before);
+      }
+    },
+  );
+
+  it("finds sums over all keys without rows and rows without them, and repairs them", async () => {
     const before = await sums();
-    for (const step of [1, -1]) {
-      await execute(`update usage_hours set ${name} = ${name} + ${step} where ${ofVictim()}`);
-      const { mismatches, differences } = await reconcile();
-      const { keyId, model, channel, startedAt } = victim();
-      const counted = differences[0]?.figures[0]?.counted ?? Number.NaN;
-      expect(differences).toEqual([
-        {
-          kind: "hour",
-          time: Math.floor(startedAt / HOUR_MS) * HOUR_MS,
-          keyId,
-          model,
-          channel,
-          figures: [{ name, counted, stored: counted + step }],
-        },
-      ]);
-      expect(mismatches).toBe(1);
-      expect(await repair()).toMatchObject({ hours: 1, months: 0, repaired: 1 });
-      expect(await sums()).toEqual(before);
-    }
+    await execute(`delete from model_hours where ${ofVictimOverKeys()}`);
+    await execute(
+      "insert into model_hours (hour, model, channel, requests, failures, input_tokens, output_tokens, cached_tokens, reasoning_tokens) values ('2026-11-19T05:00:00Z', 'm', 'mcp', 2, 0, 3, 4, 0, 0)",
+    );
+    const { mismatches, differences } = await reconcile();
+    expect(mismatches).toBe(2);
+    expect(differences.every(({ keyId }) => keyId === null)).toBe(true);
+    expect(differences.find(({ model }) => model === "m")?.figures).toEqual([
+      { name: "requests", counted: 0, stored: 2 },
+      { name: "input_tokens", counted: 0, stored: 3 },
+      { name: "output_tokens", counted: 0, stored: 4 },
+    ]);
+    expect(await repair()).toMatchObject({ hours: 2, repaired: 2 });
+    expect(await sums()).toEqual(before);
+  });
+
+  it("sets an hour right that is wrong with its keys and over all of them, as its rows say", async () => {
+    const before = await sums();
+    await execute(`update usage_hours set requests = requests + 3 where ${ofVictim()}`);
+    await execute(`update model_hours set requests = requests + 5 where ${ofVictimOverKeys()}`);
+    expect((await reconcile()).mismatches).toBe(1);
+    expect(await repair()).toMatchObject({ hours: 1, repaired: 2 });
+    expect(await sums()).toEqual(before);
+    expect((await reconcile()).mismatches).toBe(0);
   });
 
   it("finds a day that is not what its hours are, and repairs it where its whole day is in the range", async () => {
@@ -261,6 +325,24 @@ describe("reconciliation", () => {
     expect(await sums()).toEqual(before);
   });
 
+  it("leaves the sums over all keys whose rows are dropped while a repair begins", async () => {
+    const { startedAt } = victim();
+    const from = Math.floor(startedAt / HOUR_MS) * HOUR_MS;
+    await execute(`update model_hours set requests = requests + 1 where ${ofVictimOverKeys()}`);
+    const before = await sums();
+    let asked = 0;
+    // The stored days, the comparisons of the keys and over all of them, and then the repair.
+    const ask: typeof store.database.ask = async (work) => {
+      asked += 1;
+      if (asked === 4) await dropUsageDays(store.database.db, NOW);
+      return store.database.ask(work);
+    };
+    const repairing = { ...reading(), database: { ...store.database, ask } };
+    const done = await repairUsage(repairing, store.admin, { from, to: from + HOUR_MS });
+    expect(done).toMatchObject({ hours: 1, repaired: 0 });
+    expect(await sums()).toEqual(before);
+  });
+
   it("repairs nothing by itself", async () => {
     await execute(`update usage_hours set requests = requests + 1 where ${ofVictim()}`);
     const before = await sums();
@@ -288,6 +370,9 @@ describe("reconciliation", () => {
       await execute(
         `update usage_hours set requests = requests + 5 where hour < '2026-11-18T06:00:00Z' and key_id = 'key_1'`,
       );
+      await execute(
+        `update model_hours set requests = requests + 7 where hour between '2026-11-18T04:00:00Z' and '2026-11-18T09:00:00Z'`,
+      );
       await Promise.all([repair(day), repair(day)]);
     }
     isOver = true;
@@ -298,11 +383,15 @@ describe("reconciliation", () => {
       sql`select sum(requests)::int as requests from usage_hours`,
     );
     expect(total?.requests).toBe(ledger.length + arrived);
+    const [overKeys] = await store.database.db.execute<{ requests: number }>(
+      sql`select sum(requests)::int as requests from model_hours`,
+    );
+    expect(overKeys?.requests).toBe(ledger.length + arrived);
   });
 
   it("leaves an audit entry for each hour and month that was set right", async () => {
     const entries = async () =>
-      (await listAudit(store.access, { action: "usage.", limit: 100 })).entries;
+      (await listAudit(store.access, { action: "usage.", limit: 1_000 })).entries;
     const before = await entries();
     await repair();
     expect(await entries()).toEqual(before);

@@ -23,7 +23,7 @@ afterEach(async () => {
     if (name !== "usage_records_other") await database.db.execute(sql.raw(`drop table ${name}`));
   }
   await database.db.execute(
-    sql`truncate usage_records, usage_hours, usage_days, journal_checkpoints`,
+    sql`truncate usage_records, usage_hours, model_hours, usage_days, journal_checkpoints`,
   );
 });
 afterAll(() => database.close());

@@ -26,7 +26,7 @@ afterEach(async () => {
     if (name !== "other") await database.db.execute(sql.raw(`drop table usage_records_${name}`));
   }
   await database.db.execute(sql`
-    truncate usage_records, usage_hours, usage_days, usage_months, usage_slots, latency_hours, limit_refusals, journal_checkpoints`);
+    truncate usage_records, usage_hours, model_hours, usage_days, usage_months, usage_slots, latency_hours, limit_refusals, journal_checkpoints`);
 });
 afterAll(() => database.close());
 
@@ -71,9 +71,19 @@ async function sumsByDay(): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
-async function hoursOf(day: string): Promise<string[]> {
+/** Every sum of a day, model and channel, of one of the tables of hours. */
+async function sumsOverKeys(table: "usage_hours" | "model_hours"): Promise<string[]> {
+  const rows = await database.db.execute<{ line: string }>(sql`
+    select concat_ws(' ', to_char(hour at time zone 'UTC', 'YYYY-MM-DD'), model, channel, sum(requests), sum(failures),
+      sum(rate_limited), sum(aborted), sum(latency_ms), sum(input_tokens), sum(output_tokens), sum(cached_tokens),
+      sum(reasoning_tokens)) as line
+    from ${sql.identifier(table)} group by to_char(hour at time zone 'UTC', 'YYYY-MM-DD'), model, channel order by 1`);
+  return rows.map(({ line }) => line);
+}
+
+async function hoursOf(day: string, table = "usage_hours"): Promise<string[]> {
   const rows = await database.db.execute<{ hour: string }>(sql`
-    select distinct to_char(hour at time zone 'UTC', 'HH24:MI:SS') as hour from usage_hours
+    select distinct to_char(hour at time zone 'UTC', 'HH24:MI:SS') as hour from ${sql.identifier(table)}
     where to_char(hour at time zone 'UTC', 'YYYY-MM-DD') = ${day} order by 1`);
   return rows.map(({ hour }) => hour);
 }
@@ -215,6 +225,23 @@ describe("usage past its retention", () => {
 });
 
 describe("hours of usage past its retention", () => {
+  it("become one row a day, model and channel over all keys, and every sum of a day stays", async () => {
+    const upkeep = await open();
+    await insert(...callsOf(TODAY - 5 * DAY_MS, TODAY - 4 * DAY_MS, TODAY - 3 * DAY_MS));
+    const before = await sumsOverKeys("model_hours");
+    expect(before).toHaveLength(3 * 6);
+    expect(before).toEqual(await sumsOverKeys("usage_hours"));
+    await upkeep.run();
+    expect(await sumsOverKeys("model_hours")).toEqual(before);
+    expect(await hoursOf("2026-09-16", "model_hours")).toEqual(["00:00:00"]);
+    expect(await hoursOf("2026-09-17", "model_hours")).toEqual(["00:00:00"]);
+    expect(await hoursOf("2026-09-18", "model_hours")).toHaveLength(24);
+    const [stored] = await database.db.execute<{ rows: number }>(
+      sql`select count(*)::int as rows from model_hours where hour < '2026-09-18Z'`,
+    );
+    expect(stored?.rows).toBe(2 * 6);
+  });
+
   it("become one row a day, key, model and channel, and every sum of a day stays", async () => {
     const upkeep = await open();
     const days = [TODAY - 5 * DAY_MS, TODAY - 4 * DAY_MS, TODAY - 3 * DAY_MS];
@@ -248,6 +275,8 @@ describe("hours of usage past its retention", () => {
     expect(await hoursOf("2026-09-16")).toEqual(["00:00:00"]);
     const late = "2026-09-16 key_late modèle ☃ chat 2 0 0 0 2468 14 22 6 4";
     expect(await sumsByDay()).toEqual([...before, late].sort());
+    expect(await hoursOf("2026-09-16", "model_hours")).toEqual(["00:00:00"]);
+    expect(await sumsOverKeys("model_hours")).toEqual(await sumsOverKeys("usage_hours"));
   });
 
   it("are folded while late calls are added to them, by two replicas at once, and nothing is lost", async () => {
@@ -267,6 +296,8 @@ describe("hours of usage past its retention", () => {
       sql`select sum(requests)::int as requests, sum(latency_ms)::int as latency from usage_hours`,
     );
     expect(sums).toEqual({ requests: 20 * 96, latency: 20 * (95 * 48) * 10 });
+    expect(await hoursOf("2026-09-16", "model_hours")).toEqual(["00:00:00"]);
+    expect(await sumsOverKeys("model_hours")).toEqual(await sumsOverKeys("usage_hours"));
   });
 });
 

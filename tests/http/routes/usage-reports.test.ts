@@ -413,6 +413,27 @@ describe.each(stores)("GET /api/usage on %s", (_name, serverUrl) => {
       expect(audit.body.data[0]).toMatchObject({ actor: { name: "admin" }, via: "session" });
     });
 
+    it("names no key where sums over all keys differ", async () => {
+      await served.deps.access.database.ask((db) =>
+        db.execute(
+          sql`update model_hours set failures = failures + 2 where hour = (select min(hour) from model_hours) and model = (select min(model) from model_hours)`,
+        ),
+      );
+      const query = new URLSearchParams(range);
+      const { body } = await call({ path: `${path}?${query}` });
+      expect(body.data[0]).toEqual({
+        kind: "hour",
+        hour: expect.stringMatching(/:00:00\.000Z$/),
+        key_id: null,
+        model: expect.any(String),
+        channel: expect.any(String),
+        figures: { failures: { counted: expect.any(Number), stored: expect.any(Number) } },
+      });
+      const repaired = await call({ method: "POST", path, body: range });
+      expect(repaired.body).toMatchObject({ hours: 1, days: 0, repaired: body.mismatches });
+      expect((await call({ path: `${path}?${query}` })).body.mismatches).toBe(0);
+    });
+
     it("is for administrators", async () => {
       for (const request of [{ path }, { method: "POST", path, body: range }]) {
         const refused = await call({ ...request, token: user.token });
