@@ -142,7 +142,6 @@ function send(
     body,
     signal,
     route: call.route,
-    isStream: call.stream && call.upload === undefined,
   });
 }
 

@@ -9,7 +9,12 @@ const NEVER_CONNECTED: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
 ]);
-const TIMED_OUT: ReadonlySet<string> = new Set(["UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT"]);
+/** No connection came about within the client's own limit, on Node and on Bun. */
+const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set([
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CONNECT_TIMEOUT",
+]);
+const TIMED_OUT: ReadonlySet<string> = new Set([...CONNECT_TIMEOUTS, "ETIMEDOUT"]);
 
 /** True when nobody listened at the address, so that nothing was done and another try is safe. */
 export function isRefused(thrown: unknown): boolean {
@@ -19,7 +24,7 @@ export function isRefused(thrown: unknown): boolean {
 /** True when no connection came about, so that nothing was done. */
 export function isUnconnected(thrown: unknown): boolean {
   const code = codeOf(thrown);
-  return NEVER_CONNECTED.has(code) || code === "UND_ERR_CONNECT_TIMEOUT";
+  return NEVER_CONNECTED.has(code) || CONNECT_TIMEOUTS.has(code);
 }
 
 /** The error for a connection that failed. Its text and cause name no address: the runtime's own text would. */

@@ -16,8 +16,13 @@ export const fullUrl = z.url({
   protocol: /^https?$/,
   error: "must be an address such as http://127.0.0.1:8000",
 });
-/** An address that paths are put behind. */
-export const httpUrl = fullUrl.transform((url) => url.replace(/\/+$/, ""));
+/** An address that paths are put behind. Not every client would send what stands before an `@`. */
+export const httpUrl = fullUrl
+  .refine(
+    (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === "",
+    "must not hold a user name or a password",
+  )
+  .transform((url) => url.replace(/\/+$/, ""));
 export const httpUrls = z
   .string()
   .transform((list) => list.split(",").map((url) => url.trim()))

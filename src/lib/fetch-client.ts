@@ -12,7 +12,7 @@ export function createFetchClient(): HttpClient {
   return { send, close: async () => {} };
 }
 
-async function send({ url, method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
+function send({ url, method, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
   const init: RequestInit & { timeout: false; proxy: false } = {
     method,
     headers,
@@ -25,7 +25,7 @@ async function send({ url, method, headers, body, signal }: HttpRequest): Promis
     // Bun takes any async iterable, though the types do not say so.
     ...(body === undefined ? {} : { body: body as BodyInit }),
   };
-  return toHttpResponse(await fetch(url, init));
+  return fetch(url, init).then(toHttpResponse);
 }
 
 function toHttpResponse(response: Response): HttpResponse {

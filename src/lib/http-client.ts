@@ -14,8 +14,6 @@ export interface HttpRequest {
   /** Closes the connection at once: while it is made, while headers are awaited, in the middle of the body. */
   readonly signal: AbortSignal;
   readonly route?: Route | undefined;
-  /** The answer is expected to come bit by bit; the body is a text then, or none. */
-  readonly isStream?: boolean | undefined;
 }
 
 /** For a client with several servers behind one address: which of them should take the call. */

@@ -46,6 +46,16 @@ describe("the settings", () => {
     expect(() => loadConfig({ PORT: "70000" })).toThrow(/PORT: .*65535/);
   });
 
+  it.each([
+    "http://user:secret-word@127.0.0.1:8000",
+    "http://user@127.0.0.1",
+    "http://:secret-word@a",
+  ])("take no credentials in an address, which clients would drop: %s", (address) => {
+    const load = () => loadConfig({ LLM_BASE_URL: `http://127.0.0.1,${address}` });
+    expect(load).toThrow("LLM_BASE_URL: must not hold a user name or a password");
+    expect(load).not.toThrow("secret-word");
+  });
+
   it("take host names in any case", () => {
     const { settings } = loadConfig({ ALLOWED_HOSTS: "Gateway.Example.org, localhost" });
     expect(settings.ALLOWED_HOSTS).toEqual(["gateway.example.org", "localhost"]);

@@ -379,6 +379,9 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
     });
 
     it("a body that is announced too long, unread", async () => {
+      // The server has met all earlier calls by then, those that were refused halfway too.
+      answer(wholeResponse(200, "{}", JSON_TYPE));
+      await post(audioForm("whole"));
       const before = speech.exchanges().length;
       const client = await open(undefined, {
         ...FORM_TYPE,
@@ -431,8 +434,7 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
       expect(response.text).not.toContain(String(speech.port));
     });
 
-    // Bun's client at times loses an answer that comes while it is still sending, and the call is a 502 then.
-    it("at once what the server refuses before it has the recording", { retry: 5 }, async () => {
+    it("at once what the server refuses before it has the recording", async () => {
       // Left open: closed with bytes unread, the system would reset the connection, and the answer with it.
       speech.use(({ socket }) => void socket.write(wholeResponse(400, '{"error":"too noisy"}')));
       const client = await open(undefined, { ...FORM_TYPE, "content-length": "5000000" });

@@ -1,0 +1,69 @@
+import { connectOnBun } from "./bun-socket.ts";
+import { HttpConnection } from "./http-connection.ts";
+
+/** Idle connections to one server that are kept for the next calls. */
+const KEPT_CONNECTIONS = 64;
+
+/** How long one is kept where the server tells no time: shorter than any server that we know keeps it. */
+const KEPT_MS = 4_000;
+
+/** Open connections to one server. */
+export class ConnectionPool {
+  readonly #hostname: string;
+  readonly #port: number;
+  /** The one that rested last is at the end. */
+  #idle: HttpConnection[] = [];
+  readonly #all = new Set<HttpConnection>();
+  #isClosed = false;
+
+  constructor(hostname: string, port: number) {
+    this.#hostname = hostname;
+    this.#port = port;
+  }
+
+  /** An idle connection that the server has most likely not given up yet: the one that rested last. */
+  takeIdle(): HttpConnection | undefined {
+    const now = performance.now();
+    const firstGood = this.#idle.findIndex(({ idleUntil }) => now < idleUntil);
+    for (const old of this.#idle.splice(0, firstGood < 0 ? this.#idle.length : firstGood)) {
+      this.close(old);
+    }
+    return this.#idle.pop();
+  }
+
+  /** Rejects with the system's error. */
+  async connect(): Promise<HttpConnection> {
+    const socket = await connectOnBun(this.#hostname, this.#port);
+    const connection = new HttpConnection(socket, this.#drop);
+    this.#all.add(connection);
+    if (this.#isClosed) this.close(connection);
+    return connection;
+  }
+
+  keep(connection: HttpConnection, idleMs = KEPT_MS): void {
+    if (this.#isClosed || this.#idle.length >= KEPT_CONNECTIONS) {
+      this.close(connection);
+      return;
+    }
+    connection.rest(performance.now() + idleMs);
+    this.#idle.push(connection);
+  }
+
+  close(connection: HttpConnection): void {
+    this.#all.delete(connection);
+    connection.close();
+  }
+
+  /** Those with a call on them too. */
+  closeAll(): void {
+    this.#isClosed = true;
+    this.#idle = [];
+    for (const connection of [...this.#all]) this.close(connection);
+  }
+
+  readonly #drop = (connection: HttpConnection) => {
+    this.#all.delete(connection);
+    const place = this.#idle.indexOf(connection);
+    if (place >= 0) this.#idle.splice(place, 1);
+  };
+}

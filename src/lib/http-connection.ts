@@ -1,0 +1,119 @@
+import type { BunSocket, SocketOwner } from "./bun-socket.ts";
+
+/** Who waits for an answer on a connection. */
+export interface AnswerReceiver {
+  /** The bytes are the receiver's own. */
+  readonly received: (bytes: Buffer) => void;
+  /** The connection is closed and nothing more comes; in order, when the server ended it so. */
+  readonly closed: (isInOrder: boolean) => void;
+}
+
+/** One connection to a server, which carries one call at a time. */
+export class HttpConnection implements SocketOwner {
+  readonly #socket: BunSocket;
+  readonly #onIdleEnd: (connection: HttpConnection) => void;
+  #receiver: AnswerReceiver | undefined;
+  /** Of the request: what the system did not take yet, and who waits until it has. */
+  #unsent: Uint8Array | undefined;
+  #onSent: (() => void) | undefined;
+  #isPaused = false;
+  #isClosed = false;
+  #isGivenUp = false;
+  /** When an idle connection is likely to be closed by the server, by `performance.now()`. */
+  idleUntil = 0;
+
+  /** @param onIdleEnd the connection ended, or got bytes that nobody asked for, while no call was on it. */
+  constructor(socket: BunSocket, onIdleEnd: (connection: HttpConnection) => void) {
+    this.#socket = socket;
+    this.#onIdleEnd = onIdleEnd;
+    socket.data = this;
+  }
+
+  /** The system has taken all that was written: only then may another request follow. */
+  get isSent(): boolean {
+    return this.#unsent === undefined;
+  }
+
+  start(request: Uint8Array, receiver: AnswerReceiver): void {
+    if (this.#isClosed) {
+      receiver.closed(false);
+      return;
+    }
+    this.#receiver = receiver;
+    this.#socket.ref();
+    this.#send(request);
+  }
+
+  /** More of the request. Resolves when the system has taken all that was written, or never will. */
+  write(bytes: Uint8Array): Promise<void> {
+    const unsent = this.#unsent;
+    if (unsent === undefined) this.#send(bytes);
+    else this.#unsent = Buffer.concat([unsent, bytes]);
+    if (this.#unsent === undefined || this.#isClosed) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onSent = resolve;
+    });
+  }
+
+  /** The call is over and the connection waits for the next one. */
+  rest(idleUntil: number): void {
+    this.#receiver = undefined;
+    this.idleUntil = idleUntil;
+    this.resume();
+    this.#socket.unref();
+  }
+
+  pause(): void {
+    if (this.#isPaused || this.#isClosed) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused || this.#isClosed) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  /** At once, with whatever is under way. */
+  close(): void {
+    this.#isGivenUp = true;
+    if (!this.#isClosed) this.#socket.terminate();
+  }
+
+  received(bytes: Buffer): void {
+    if (this.#receiver !== undefined) {
+      this.#receiver.received(bytes);
+      return;
+    }
+    this.close();
+    this.#onIdleEnd(this);
+  }
+
+  writable(): void {
+    if (this.#unsent !== undefined) this.#send(this.#unsent);
+    if (this.#unsent === undefined) this.#endWait();
+  }
+
+  closed(error: unknown): void {
+    this.#isClosed = true;
+    this.#unsent = undefined;
+    this.#endWait();
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    if (receiver === undefined) this.#onIdleEnd(this);
+    else receiver.closed(error === undefined && !this.#isGivenUp);
+  }
+
+  #endWait(): void {
+    const onSent = this.#onSent;
+    this.#onSent = undefined;
+    onSent?.();
+  }
+
+  #send(bytes: Uint8Array): void {
+    if (this.#isClosed) return;
+    const taken = this.#socket.write(bytes);
+    this.#unsent = taken < bytes.length ? bytes.subarray(Math.max(taken, 0)) : undefined;
+  }
+}
