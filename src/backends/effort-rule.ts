@@ -40,6 +40,7 @@ export function sayEffort(
   model: Model,
   { setting, rule }: { readonly setting: EffortSetting; readonly rule: EffortRule },
 ): ChatRequest {
+  if (request.effort === undefined && setting === "default") return request;
   const { effort: _effort, ...rest } = request;
   if (setting === "default") return rest;
   const { extra = {} } = request.parameters;

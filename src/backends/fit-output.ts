@@ -11,6 +11,11 @@ export interface FittedRequest {
   readonly inputTokens: number;
 }
 
+interface FitTarget {
+  readonly backend: Backend;
+  readonly model: Model;
+}
+
 export interface FitOptions extends CallOptions {
   /** Output tokens asked for when the client names no limit. */
   readonly defaultMaxOutputTokens: number;
@@ -23,20 +28,34 @@ const UNSURE_OUTPUT_TOKENS = 256;
 
 /**
  * Cuts the output limit to the model's longest answer and to what fits its context beside the prompt. A prompt that surely fits costs an estimate
- * alone; a close one is counted by the engine. Throws `context_length_exceeded` when the prompt alone is too long.
+ * alone and no wait; a close one is counted by the engine. Rejects with `context_length_exceeded` when the prompt alone is too long.
  */
-export async function fitOutput(
+export function fitOutput(
   request: ChatRequest,
-  target: { readonly backend: Backend; readonly model: Model },
-  { defaultMaxOutputTokens, ...options }: FitOptions,
-): Promise<FittedRequest> {
-  const { backend, model } = target;
-  const wanted = wantedOutputTokens(request, model, defaultMaxOutputTokens);
+  target: FitTarget,
+  options: FitOptions,
+): FittedRequest | Promise<FittedRequest> {
+  const { model } = target;
+  const wanted = wantedOutputTokens(request, model, options.defaultMaxOutputTokens);
   const estimate = estimateInputTokens(request);
   const { contextLength } = model;
   if (contextLength === undefined || estimate + wanted + MARGIN_TOKENS <= contextLength) {
     return { request: withMaxOutputTokens(request, wanted), inputTokens: estimate };
   }
+  return fitCounted(request, target, { ...options, wanted, estimate, contextLength });
+}
+
+interface CloseFit extends CallOptions {
+  readonly wanted: number;
+  readonly estimate: number;
+  readonly contextLength: number;
+}
+
+async function fitCounted(
+  request: ChatRequest,
+  { backend, model }: FitTarget,
+  { wanted, estimate, contextLength, ...options }: CloseFit,
+): Promise<FittedRequest> {
   const counted = await backend.countTokens?.(request, model, options);
   const fitting =
     counted === undefined

@@ -172,6 +172,10 @@ function applyToOthers(parameters: Draft, rule: OthersRule): void {
   }
 }
 
-function pick(extra: JsonObject = {}, isWanted: (name: string) => boolean): JsonObject {
+function pick(
+  extra: JsonObject | undefined,
+  isWanted: (name: string) => boolean,
+): JsonObject | undefined {
+  if (extra === undefined) return undefined;
   return Object.fromEntries(Object.entries(extra).filter(([name]) => isWanted(name)));
 }

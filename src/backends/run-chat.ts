@@ -53,6 +53,7 @@ type Batch = readonly ChatEvent[];
 
 const NO_CONCESSIONS: ReadonlySet<Concession> = new Set();
 
+const DONE = Promise.resolve({ done: true as const, value: undefined });
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** The one way in which every engine is talked to. */
@@ -213,8 +214,21 @@ function throwIfFailed(batch: Batch, upstream: Upstream): void {
   if (first?.type === "error") throw concealError(first.error, upstream);
 }
 
-async function* onlyBatch(batch: Batch): AsyncGenerator<Batch> {
-  yield batch;
+/** By hand: a generator would cost every short answer several objects and turns. */
+function onlyBatch(batch: Batch): ChatEvents {
+  let next: Promise<IteratorResult<Batch, undefined>> | undefined = Promise.resolve({
+    done: false,
+    value: batch,
+  });
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        const step = next ?? DONE;
+        next = undefined;
+        return step;
+      },
+    }),
+  };
 }
 
 async function readRefusalOf(

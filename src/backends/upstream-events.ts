@@ -23,7 +23,7 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
   readonly #reader: StreamReader;
   readonly #upstream: Upstream;
   #ended = false;
-  #peeked: Batch | undefined;
+  #peeked: Step | undefined;
 
   constructor(
     response: UpstreamResponse,
@@ -40,17 +40,17 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
 
   /** The first batch, which `next` will give again. */
   async peek(): Promise<Batch> {
-    this.#peeked = await this.#nextBatch();
-    return this.#peeked;
+    this.#peeked = await this.#read();
+    return this.#peeked.value ?? [];
   }
 
-  async next(): Promise<Step> {
+  next(): Promise<Step> {
     const peeked = this.#peeked;
     if (peeked !== undefined) {
       this.#peeked = undefined;
-      return { done: false, value: peeked };
+      return Promise.resolve(peeked);
     }
-    return this.#ended ? DONE : { done: false, value: await this.#nextBatch() };
+    return this.#ended ? Promise.resolve(DONE) : this.#read();
   }
 
   async return(): Promise<Step> {
@@ -59,30 +59,30 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
     return DONE;
   }
 
-  async #nextBatch(): Promise<Batch> {
-    for (;;) {
-      const batch = await this.#read();
-      if (batch.length > 0) return batch;
-    }
-  }
-
-  async #read(): Promise<Batch> {
+  // All of it in one function: a token passes here, and each function that waits costs it a promise.
+  async #read(): Promise<Step> {
     try {
-      const { done, value } = await this.#response.next();
-      if (done === true) return this.#readEnd();
-      if (value === undefined) return [];
-      const batch = this.#reader.read(value);
-      const last = batch.at(-1);
-      if (last?.type === "finish") this.#finish();
-      if (last?.type !== "error") return batch;
-      this.#cut();
-      return [...batch.slice(0, -1), this.#errorEvent(last.error)];
+      for (;;) {
+        const { done, value } = await this.#response.next();
+        const batch = done === true ? this.#readEnd() : this.#readBytes(value);
+        if (batch.length > 0) return { done: false, value: batch };
+      }
     } catch (thrown) {
       this.#cut();
       // Anything else is the client's reason for leaving.
       if (!(thrown instanceof ServiceError)) throw thrown;
-      return [this.#errorEvent(thrown)];
+      return { done: false, value: [this.#errorEvent(thrown)] };
     }
+  }
+
+  #readBytes(bytes: Uint8Array | undefined): Batch {
+    if (bytes === undefined) return [];
+    const batch = this.#reader.read(bytes);
+    const last = batch.at(-1);
+    if (last?.type === "finish") this.#finish();
+    if (last?.type !== "error") return batch;
+    this.#cut();
+    return [...batch.slice(0, -1), this.#errorEvent(last.error)];
   }
 
   #readEnd(): Batch {

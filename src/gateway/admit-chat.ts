@@ -1,6 +1,7 @@
 import { boundInputTokens, type InputBound } from "../backends/bound-input-tokens.ts";
 import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
 import { wantedOutputTokens } from "../backends/fit-output.ts";
+import type { KeyLimits } from "../core/caller.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { admitCall, TOKEN_REFUSALS } from "./admit-call.ts";
@@ -22,10 +23,16 @@ const COUNT_MARGIN = { tokens: 32, share: 0.02 };
  * such a bound refuses what would fit, or leaves an answer less than there is. So where the whole of it has no room the
  * prompt is counted by its engine, if that can count, and the call asks again.
  */
-export async function admitChat(plea: Plea): Promise<Grant | undefined> {
+export function admitChat(plea: Plea): Promise<Grant | undefined> | undefined {
   const { caller } = plea.call;
   if (caller.kind !== "key" || caller.limits === null) return undefined;
-  const { tokens, monthlyTokens } = caller.limits;
+  return admitWithin(caller.limits, plea);
+}
+
+async function admitWithin(
+  { tokens, monthlyTokens }: KeyLimits,
+  plea: Plea,
+): Promise<Grant | undefined> {
   // What nothing limits need not be measured.
   if (tokens === null && monthlyTokens === null) return reserve(plea, { inputTokens: 0 });
   const bound = boundInputTokens(plea.request);

@@ -32,9 +32,12 @@ export async function answerChat(
   request: ChatRequest,
 ): Promise<ChatReply> {
   refuseBoundKey(call.caller);
-  const target = await resolveTarget(gateway.models, request);
+  // Most calls have nothing to wait for here, and each wait costs all of them.
+  const resolved = resolveTarget(gateway.models, request);
+  const target = resolved instanceof Promise ? await resolved : resolved;
   checkContent(request, target.model);
-  const grant = await admitChat({ gateway, call, request, target });
+  const admitted = admitChat({ gateway, call, request, target });
+  const grant = admitted instanceof Promise ? await admitted : admitted;
   // The name alone is kept: the run holds the request, which may be large, and a stream may be long.
   const answering = { model: target.model.id };
   const granted = withReserved(request, grant);
@@ -49,10 +52,14 @@ export async function answerChat(
 async function runTarget(run: ChatRun): Promise<ChatEvents> {
   const { request, target } = run;
   const options = targetOptions(run);
+  const fitting = fitOutput(request, target, options);
   // It may ask the engine already, and may find that the prompt is too long: such a call has its row too.
-  const fitted = await fitOutput(request, target, options).catch(async (thrown: unknown) =>
-    failMetered(await openRun(run, estimateInputTokens(request)), thrown),
-  );
+  const fitted =
+    fitting instanceof Promise
+      ? await fitting.catch(async (thrown: unknown) =>
+          failMetered(await openRun(run, estimateInputTokens(request)), thrown),
+        )
+      : fitting;
   const metered = await openRun(run, fitted.inputTokens);
   try {
     return meter(await target.backend.chat(fitted.request, target.model, options), metered);

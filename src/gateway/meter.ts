@@ -69,7 +69,14 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
 
   async next(): Promise<Step> {
     if (this.#closed) return DONE;
-    const batch = await this.#read();
+    let batch: readonly ChatEvent[];
+    try {
+      const step = await this.#source?.next();
+      batch = step === undefined || step.done === true ? [brokenOff()] : step.value;
+    } catch (thrown) {
+      const { signal } = this.#call;
+      batch = [errorEvent(signal.aborted ? signal.reason : thrown)];
+    }
     this.#observe(batch);
     const end = this.#tally.end();
     if (end === undefined) return { done: false, value: this.#withInputTokens(batch) };
@@ -115,8 +122,13 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     const { start, entry, clock, settle, count, observer } = this.#call;
     // Before the row, which may have to be waited for: what the call did not use is free for the next one.
     settle(usage.inputTokens + usage.outputTokens);
+    // Field by field: the model of a start may be known only now, and a copy of what computes is slow.
     const record: UsageRecord = {
-      ...start,
+      id: start.id,
+      keyId: start.keyId,
+      channel: start.channel,
+      model: start.model,
+      startedAt: start.startedAt,
       outcome,
       status,
       inputTokens: usage.inputTokens,
@@ -135,17 +147,6 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     }
   }
 
-  async #read(): Promise<readonly ChatEvent[]> {
-    try {
-      const step = await this.#source?.next();
-      if (step !== undefined && step.done !== true) return step.value;
-      return [errorEvent(new ServiceError("upstream_error", "The engine's answer broke off."))];
-    } catch (thrown) {
-      const { signal } = this.#call;
-      return [errorEvent(signal.aborted ? signal.reason : thrown)];
-    }
-  }
-
   /** A client that asks for usage is told ours when the vendor tells none. */
   #withUsage(batch: readonly ChatEvent[], end: FinishEvent): readonly ChatEvent[] {
     return batch.map((event) => (event === end ? { ...end, usage: this.#tally.usage() } : event));
@@ -153,9 +154,9 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
 
   /** Some formats tell the prompt's tokens before the answer; ours stand in where the vendor does not say. */
   #withInputTokens(batch: readonly ChatEvent[]): readonly ChatEvent[] {
-    const [first, ...rest] = batch;
+    const first = batch[0];
     if (first?.type !== "start" || first.inputTokens !== undefined) return batch;
-    return [{ ...first, inputTokens: this.#call.start.inputTokens }, ...rest];
+    return [{ ...first, inputTokens: this.#call.start.inputTokens }, ...batch.slice(1)];
   }
 
   #observe(batch: readonly ChatEvent[]): void {
@@ -168,6 +169,10 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     this.#progressAt = now;
     this.#call.entry.progress(this.#tally.outputTokensSoFar());
   }
+}
+
+function brokenOff(): ChatEvent {
+  return errorEvent(new ServiceError("upstream_error", "The engine's answer broke off."));
 }
 
 function errorEvent(thrown: unknown): ChatEvent {

@@ -7,6 +7,7 @@ import type { CallTrace } from "../lib/call-trace.ts";
 import type { Log } from "../lib/log.ts";
 import { type ErrorForm, errorResponse } from "./error-response.ts";
 import { logInternalError } from "./log-internal-error.ts";
+import { RememberingRouter } from "./remembering-router.ts";
 import type { RequestLine } from "./request-line.ts";
 
 /** What the server hands to every request beside the request itself. */
@@ -60,7 +61,7 @@ export interface Router {
 type FormChoice = ErrorForm | ((request: Request) => ErrorForm);
 
 export function createRouter(form: FormChoice, deps: Pick<Deps, "authenticate" | "clock">): Router {
-  const hono = new OpenAPIHono<RequestEnvironment>();
+  const hono = new OpenAPIHono<RequestEnvironment>({ router: new RememberingRouter() });
   const refuse = (thrown: unknown, context: RequestContext) => {
     const { log, requestId, line } = context.env;
     const error = toServiceError(thrown);

@@ -3,6 +3,8 @@ import ipaddr from "ipaddr.js";
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 const GROUPS = 8;
+/** As most addresses come, with nothing left to make of them. */
+const NORMAL_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const GROUP = /^[0-9a-f]{1,4}$/i;
 
 /**
@@ -19,6 +21,7 @@ export function parseIpAddress(text: string): IpAddress | undefined {
 
 /** An address as it is compared and shown; undefined for what is no address. */
 export function normalAddress(text: string): string | undefined {
+  if (NORMAL_IPV4.test(text)) return text;
   return parseIpAddress(text)?.toString();
 }
 

@@ -24,7 +24,7 @@ function saying(text: string, maxOutputTokens?: number): ChatRequest {
   return { ...request, parameters: maxOutputTokens === undefined ? {} : { maxOutputTokens } };
 }
 
-function fitTo(request: ChatRequest, backend: Backend, model: Model) {
+async function fitTo(request: ChatRequest, backend: Backend, model: Model) {
   return fitOutput(
     request,
     { backend, model },

@@ -11,9 +11,9 @@ const schema = z.strictObject({
   inner: z.strictObject({ depth: z.number().optional() }).optional(),
 });
 
-function refusalOf(value: unknown) {
+function refusalOf(value: unknown, by: z.ZodType = schema) {
   try {
-    checkRequest(schema, value);
+    checkRequest(by, value);
   } catch (thrown) {
     return thrown as { code: string; param: string; message: string };
   }
@@ -39,5 +39,22 @@ describe("A request that is checked", () => {
     });
     expect(refusalOf({ new_password: 1234 }).message).toMatch(/received a number\.$/);
     expect(refusalOf({ name: 1234 }).message).toMatch(/received the number 1234\.$/);
+  });
+
+  it("needs a field that may hold anything, but has to be there", () => {
+    const loose = z.looseObject({ anything: z.unknown() });
+    expect(refusalOf({}, loose)).toMatchObject({ param: "anything" });
+    expect(() => checkRequest(loose, { anything: null, more: 1 })).not.toThrow();
+  });
+
+  it("is refused for a missing field, and for what its fields are only together", () => {
+    const loose = z.looseObject({ from: z.number(), to: z.number().nullish() });
+    expect(() => checkRequest(loose, { from: 2, to: null, other: "kept" })).not.toThrow();
+    expect(refusalOf({ to: 1 }, loose)).toMatchObject({ param: "from" });
+    expect(refusalOf({ from: 2, to: "3" }, loose)).toMatchObject({ param: "to" });
+    const inOrder = loose.refine(({ from, to }) => to == null || from < to, "expected an order");
+    expect(refusalOf({ from: 2, to: 1 }, inOrder).message).toMatch(/expected an order/);
+    const numbers = z.object({ first: z.number() }).catchall(z.number());
+    expect(refusalOf({ first: 1, second: "2" }, numbers)).toMatchObject({ param: "second" });
   });
 });
