@@ -6,6 +6,7 @@ export const DAYS = 90;
 /** Of these, counted back from today: nobody called, between two times in which many did. */
 export const QUIET = { from: 60, to: 30 };
 const KEYS = 500;
+const OWNERS = 50;
 const MODELS = 20;
 
 /** The eight digits of a time in base 36, as they stand in a request id. */
@@ -74,11 +75,15 @@ export async function fillUsage(db: Db, today: number, rows: number): Promise<vo
   }
 }
 
-/** Keys with these ids, of the first user. */
+/** Keys with these ids, and their owners. */
 export async function fillKeys(db: Db): Promise<void> {
   await db.execute(sql`
+    insert into users (id, username, role)
+    select 'usr_' || lpad(owner::text, 22, '0'), 'user-' || owner, 'user' from generate_series(0, ${OWNERS - 1}::int) as owner`);
+  await db.execute(sql`
     insert into api_keys (id, name, key_hash, last_four, owner_id, change_seq)
-    select 'key_' || lpad(key::text, 22, '0'), 'Key ' || key, 'bench ' || key, '0000', (select min(id) from users), 0
+    select 'key_' || lpad(key::text, 22, '0'), 'Key ' || key, 'bench ' || key, '0000',
+      'usr_' || lpad((key % ${OWNERS}::int)::text, 22, '0'), 0
     from generate_series(0, ${KEYS - 1}::int) as key`);
 }
 

@@ -129,6 +129,10 @@ async function measureReads(server: MeasuredProcess, db: Db): Promise<void> {
     "hour&channel=chat",
     "hour,model&channel=chat",
     "hour,channel&model=model-3",
+    "hour,key",
+    "hour,key&offset=100000",
+    "hour,key&model=model-3",
+    "hour,user",
     "day",
     "month",
     "key",
@@ -136,6 +140,7 @@ async function measureReads(server: MeasuredProcess, db: Db): Promise<void> {
     "channel",
     "user",
     "day,model",
+    "day,key",
   ];
   // The hours of a day that is not whole are added up.
   const noon = new Date(today - 30 * DAY_MS + DAY_MS / 2).toISOString();

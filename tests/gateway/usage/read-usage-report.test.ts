@@ -295,8 +295,13 @@ describe("a report of usage", () => {
         expect(await isOverKeys({ groups, ...filter })).toBe(false);
       expect(await isOverKeys({ groups }, owner)).toBe(false);
     }
-    expect(await isOverKeys({ groups: ["hour", "key"] })).toBe(false);
-    expect(await isOverKeys({ groups: ["hour", "user"] })).toBe(false);
+    // Of each key, for its rows; not for what they come to.
+    for (const group of ["key", "user"] as const) {
+      const { rows, totals } = await read({ groups: ["hour", group] });
+      expect(totals.requests).toBeGreaterThan(1_000_000);
+      expect(rows.every(({ requests }) => requests < 1_000_000)).toBe(true);
+      expect(await isOverKeys({ groups: ["hour", group], userId: users.owner })).toBe(false);
+    }
     // The hours of a day that is not whole, too.
     expect(await isOverKeys({ groups: ["model"] })).toBe(true);
     expect(await isOverKeys({ groups: ["key"] })).toBe(false);
@@ -381,6 +386,57 @@ describe("a report of usage", () => {
     }
     const beyond = await read({ groups, offset: 1_000_000 });
     expect([beyond.rows, beyond.hasMore, beyond.totals.requests]).toEqual([[], false, 3_000]);
+  });
+
+  it.each<[UsageGroup, Partial<UsageReportQuery>]>([
+    ["key", {}],
+    ["user", {}],
+    ["key", { model: "qwen3" }],
+    ["user", { channel: "messages" }],
+    ["key", { model: "llama", channel: "chat" }],
+    ["key", { model: "never-called" }],
+  ])("sums up each %s by the hour no further than a page needs (%o)", async (group, filter) => {
+    const query = { groups: ["hour", group] as const, ...filter };
+    const whole = await read(query);
+    // One statement for the whole of it, which a range before the hours' own makes.
+    const other = await readUsageReport({ ...reading(), retentionDays: 1 }, store.admin.caller, {
+      from: FROM,
+      to: NOW,
+      limit: 10_000,
+      offset: 0,
+      ...query,
+    });
+    expect(whole.totals).toEqual(other.totals);
+    for (const limit of [1, 7, 100]) {
+      const offsets = Array.from({ length: 12 }, (_, index) =>
+        Math.floor((index * (whole.rows.length + 1)) / 10),
+      );
+      for (const offset of offsets) {
+        const page = await read({ ...query, limit, offset });
+        expect(page.rows).toEqual(whole.rows.slice(offset, offset + limit));
+        expect(page.hasMore).toBe(offset + limit < whole.rows.length);
+        expect(page.totals).toEqual(whole.totals);
+      }
+    }
+  });
+
+  it("finds the hours in which calls were refused alone", async () => {
+    const hour = Date.parse("2026-10-30T00:00:00Z") - 50 * HOUR_MS;
+    const { db } = store.database;
+    const at = sql`${new Date(hour).toISOString()}::timestamptz`;
+    await db.execute(
+      sql`insert into limit_refusals values (${at}, 'key_never_let_in', 'audio', 'request_limit_exceeded', 2)`,
+    );
+    const query = { from: hour - DAY_MS, groups: ["hour", "key"] as const };
+    const { rows, hasMore } = await read({ ...query, limit: 1 });
+    expect(rows).toMatchObject([
+      { time: hour, key: { id: "key_never_let_in" }, requests: 0, refused: 2 },
+    ]);
+    expect(hasMore).toBe(true);
+    expect((await read({ ...query, limit: 1, model: "qwen3" })).rows[0]?.time).not.toBe(hour);
+    expect((await read({ ...query, limit: 1, channel: "chat" })).rows[0]?.time).not.toBe(hour);
+    expect((await read({ ...query, limit: 1, channel: "audio" })).rows[0]?.time).toBe(hour);
+    await db.execute(sql`delete from limit_refusals where channel = 'audio'`);
   });
 
   it("is the same by day and month when old hours were folded, and its hours are days then", async () => {
