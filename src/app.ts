@@ -1,8 +1,10 @@
 import type { Deps } from "./deps.ts";
 import { createAnswerRequest } from "./http/answer-request.ts";
-import { chatErrorForm } from "./http/error-response.ts";
-import { createOpenApiDocument, registerSecuritySchemes } from "./http/openapi-document.ts";
-import { createRequestsUnderWay, type RequestsUnderWay } from "./http/requests-under-way.ts";
+import { chatErrorForm } from "./http/answers/error-response.ts";
+import {
+  createOpenApiDocument,
+  registerSecuritySchemes,
+} from "./http/documentation/openapi-document.ts";
 import { createRouter } from "./http/router.ts";
 import { apiKeysRoutes } from "./http/routes/api-keys.ts";
 import { auditRoutes } from "./http/routes/audit.ts";
@@ -23,7 +25,11 @@ import { responsesRoutes } from "./http/routes/responses.ts";
 import { transcriptionsRoutes } from "./http/routes/transcriptions.ts";
 import { usageReportsRoutes } from "./http/routes/usage-reports.ts";
 import { usersRoutes } from "./http/routes/users.ts";
-import type { ServeOptions } from "./http/server.ts";
+import {
+  createRequestsUnderWay,
+  type RequestsUnderWay,
+} from "./http/serving/requests-under-way.ts";
+import type { ServeOptions } from "./http/serving/server.ts";
 import { refuseUnknownPath } from "./http/unknown-path.ts";
 
 export interface App {

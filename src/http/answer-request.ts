@@ -2,16 +2,16 @@ import { ServiceError } from "../core/service-error.ts";
 import type { Deps } from "../deps.ts";
 import { clientAddress } from "../lib/client-address.ts";
 import { isForwardedHttps } from "../lib/is-forwarded-https.ts";
-import { guardEdge } from "./edge-guard.ts";
-import { errorResponse } from "./error-response.ts";
-import { leavesBodyUnread } from "./leaves-body-unread.ts";
+import { errorResponse } from "./answers/error-response.ts";
 import { refuseUnlicensed } from "./license-gate.ts";
 import { errorFormAt, isMessagesPath } from "./messages-path.ts";
 import { isProbe } from "./probe-paths.ts";
 import { RequestLine } from "./request-line.ts";
-import type { RequestsUnderWay } from "./requests-under-way.ts";
 import type { RequestEnvironment, Router } from "./router.ts";
-import type { Connection, ServeOptions } from "./server.ts";
+import { guardEdge } from "./serving/edge-guard.ts";
+import { leavesBodyUnread } from "./serving/leaves-body-unread.ts";
+import type { RequestsUnderWay } from "./serving/requests-under-way.ts";
+import type { Connection, ServeOptions } from "./serving/server.ts";
 import { isTraced } from "./traced-paths.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import type { ApiKeyQuery } from "../access/keys/list-api-keys.ts";
 import { checkRequest } from "../codecs/check-request.ts";
-import { keyState } from "./key-fields.ts";
-import { keyPageSchema } from "./key-page-schema.ts";
-import { readListQuery } from "./read-list-query.ts";
+import { keyState } from "./documentation/key-fields.ts";
+import { keyPageSchema } from "./documentation/key-page-schema.ts";
+import { readListQuery } from "./queries/read-list-query.ts";
 import type { RequestContext } from "./router.ts";
 
 const DEFAULT_DAYS = 30;

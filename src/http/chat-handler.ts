@@ -5,14 +5,14 @@ import type { Deps } from "../deps.ts";
 import { answerChat, type ChatReply } from "../gateway/answer-chat.ts";
 import type { OpenCall } from "../gateway/open-calls.ts";
 import type { Channel } from "../gateway/usage-record.ts";
-import { isSettledWithin } from "./is-settled-within.ts";
+import { writeEventStream } from "./answers/write-event-stream.ts";
+import { type BodyLimits, readJsonBody } from "./bodies/read-json-body.ts";
 import { logInternalError } from "./log-internal-error.ts";
 import { openQuietCall } from "./open-quiet-call.ts";
-import { type BodyLimits, readJsonBody } from "./read-json-body.ts";
 import type { RequestLine } from "./request-line.ts";
 import type { RequestContext } from "./router.ts";
 import type { SayLimits } from "./say-limits.ts";
-import { writeEventStream } from "./write-event-stream.ts";
+import { isSettledWithin } from "./serving/is-settled-within.ts";
 
 interface Answer<Form> {
   readonly codec: ServerCodec<Form>;

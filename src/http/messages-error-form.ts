@@ -1,5 +1,5 @@
 import { encodeError } from "../codecs/messages/encode-error.ts";
-import type { ErrorForm } from "./error-response.ts";
+import type { ErrorForm } from "./answers/error-response.ts";
 import { messagesLimitHeaders } from "./messages-limit-headers.ts";
 
 /** The status of a vendor that has too much to do, which clients of this family wait for longer. */

@@ -1,4 +1,4 @@
-import { chatErrorForm, type ErrorForm } from "./error-response.ts";
+import { chatErrorForm, type ErrorForm } from "./answers/error-response.ts";
 import { messagesErrorForm } from "./messages-error-form.ts";
 
 /** Also with the `/v1` twice, as a client sends it whose base URL ends in one too many. */

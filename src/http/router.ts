@@ -5,7 +5,7 @@ import { toServiceError } from "../core/service-error.ts";
 import type { Deps } from "../deps.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { Log } from "../lib/log.ts";
-import { type ErrorForm, errorResponse } from "./error-response.ts";
+import { type ErrorForm, errorResponse } from "./answers/error-response.ts";
 import { logInternalError } from "./log-internal-error.ts";
 import { RememberingRouter } from "./remembering-router.ts";
 import type { RequestLine } from "./request-line.ts";

@@ -1,5 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
-import { errorResponse } from "./error-response.ts";
+import { errorResponse } from "./answers/error-response.ts";
 import { errorFormAt } from "./messages-path.ts";
 import type { RequestContext, Router } from "./router.ts";
 

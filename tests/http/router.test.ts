@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../src/core/service-error.ts";
-import { chatErrorForm } from "../../src/http/error-response.ts";
+import { chatErrorForm } from "../../src/http/answers/error-response.ts";
 import { RequestLine } from "../../src/http/request-line.ts";
 import { createRouter } from "../../src/http/router.ts";
 import { systemClock } from "../../src/lib/clock.ts";

@@ -9,22 +9,22 @@ import { rotateApiKey } from "../../access/keys/rotate-api-key.ts";
 import { updateApiKey } from "../../access/keys/update-api-key.ts";
 import type { Deps } from "../../deps.ts";
 import { actorOf } from "../actor-of.ts";
-import { API_KEY_ROUTES } from "../api-key-documentation.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { secretResponse } from "../answers/secret-response.ts";
 import { readApiKeyQuery, readDays } from "../api-key-queries.ts";
+import { readCheckedBody } from "../bodies/read-checked-body.ts";
+import { API_KEY_ROUTES } from "../documentation/api-key-documentation.ts";
 import {
   apiKeyChangeSchema,
   apiKeyFieldsOf,
   apiKeyJson,
   newApiKeySchema,
   rotationSchema,
-} from "../api-key-schema.ts";
-import { chatErrorForm } from "../error-response.ts";
+} from "../documentation/api-key-schema.ts";
+import { keyUsageJson } from "../documentation/key-usage-schema.ts";
 import { idOf } from "../id-of.ts";
-import { jsonResponse } from "../json-response.ts";
-import { keyUsageJson } from "../key-usage-schema.ts";
-import { readCheckedBody } from "../read-checked-body.ts";
 import { createRouter, type RequestContext, type Router } from "../router.ts";
-import { secretResponse } from "../secret-response.ts";
 
 /** `/v1/api-keys`: the API access keys. */
 export function apiKeysRoutes(deps: Deps): Router {

@@ -1,10 +1,10 @@
 import { type AuditEntry, listAudit } from "../../access/audit/list-audit.ts";
 import type { Deps } from "../../deps.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
 import { hiddenRoute } from "../hidden-route.ts";
-import { jsonResponse } from "../json-response.ts";
-import { readAuditQuery } from "../read-audit-query.ts";
+import { readAuditQuery } from "../queries/read-audit-query.ts";
 import { createRouter, type Router } from "../router.ts";
 
 /** `/api/admin/audit`: who changed what. It is read; nothing changes it. */

@@ -5,13 +5,13 @@ import { type LoggedIn, login } from "../../access/sessions/login.ts";
 import { logout } from "../../access/sessions/logout.ts";
 import type { Deps } from "../../deps.ts";
 import { actorOf } from "../actor-of.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { secretResponse } from "../answers/secret-response.ts";
+import { readCheckedBody } from "../bodies/read-checked-body.ts";
+import { passwordSchema } from "../documentation/password-schema.ts";
 import { hiddenRoute } from "../hidden-route.ts";
-import { jsonResponse } from "../json-response.ts";
-import { passwordSchema } from "../password-schema.ts";
-import { readCheckedBody } from "../read-checked-body.ts";
 import { createRouter, type RequestContext, type Router } from "../router.ts";
-import { secretResponse } from "../secret-response.ts";
 import { sessionCookie } from "../session-cookie.ts";
 
 const loginSchema = z.strictObject({ username: z.string(), password: z.string() });

@@ -10,16 +10,21 @@ import { requireAdministrator } from "../../access/require-administrator.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { actorOf } from "../actor-of.ts";
-import { BI_KEY_ROUTES } from "../bi-key-documentation.ts";
-import { biKeyChangeSchema, biKeyFieldsOf, biKeyJson, newBiKeySchema } from "../bi-key-schema.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { secretResponse } from "../answers/secret-response.ts";
+import { readCheckedBody } from "../bodies/read-checked-body.ts";
+import { BI_KEY_ROUTES } from "../documentation/bi-key-documentation.ts";
+import {
+  biKeyChangeSchema,
+  biKeyFieldsOf,
+  biKeyJson,
+  newBiKeySchema,
+} from "../documentation/bi-key-schema.ts";
+import { expiryOf } from "../documentation/key-fields.ts";
 import { idOf } from "../id-of.ts";
-import { jsonResponse } from "../json-response.ts";
-import { expiryOf } from "../key-fields.ts";
-import { readCheckedBody } from "../read-checked-body.ts";
-import { readListQuery } from "../read-list-query.ts";
+import { readListQuery } from "../queries/read-list-query.ts";
 import { createRouter, type RequestContext, type Router } from "../router.ts";
-import { secretResponse } from "../secret-response.ts";
 
 /** `/v1/bi-keys`: the keys that read data, for administrators. */
 export function biKeysRoutes(deps: Deps): Router {

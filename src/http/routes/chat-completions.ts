@@ -5,10 +5,10 @@ import {
   chatCompletionSchema,
 } from "../../codecs/chat-completions/wire.ts";
 import type { Deps } from "../../deps.ts";
-import { CHAT_COMPLETION_EXAMPLES } from "../chat-completion-examples.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
 import { createChatHandler } from "../chat-handler.ts";
-import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { CHAT_COMPLETION_EXAMPLES } from "../documentation/chat-completion-examples.ts";
+import { CHAT_ERRORS, KEY_SECURITY } from "../documentation/documentation.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const createChatCompletion: RouteDefinition<"caller"> = {

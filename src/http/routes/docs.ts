@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { SwaggerUI } from "@hono/swagger-ui";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
 import { hiddenRoute } from "../hidden-route.ts";
 import { createRouter, type Router } from "../router.ts";
 

@@ -3,11 +3,11 @@ import { parseEmbeddingRequest } from "../../codecs/embeddings/parse-request.ts"
 import { embeddingListSchema, embeddingRequestSchema } from "../../codecs/embeddings/wire.ts";
 import type { Deps } from "../../deps.ts";
 import { embed } from "../../gateway/embed.ts";
-import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
-import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "../embedding-examples.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { readJsonBody } from "../bodies/read-json-body.ts";
+import { CHAT_ERRORS, KEY_SECURITY } from "../documentation/documentation.ts";
+import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "../documentation/embedding-examples.ts";
 import { openQuietCall } from "../open-quiet-call.ts";
-import { readJsonBody } from "../read-json-body.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const { 404: _noAssistants, ...EMBEDDING_ERRORS } = CHAT_ERRORS;

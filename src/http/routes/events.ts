@@ -6,12 +6,12 @@ import type { WatchedFolder } from "../../events/watched-folders/folder-watch.ts
 import type { JsonObject } from "../../lib/json.ts";
 import { redriveEvent, redriveEvents } from "../../operations/redrive-events.ts";
 import { actorOf } from "../actor-of.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { hiddenRoute } from "../hidden-route.ts";
 import { idOf } from "../id-of.ts";
-import { jsonResponse } from "../json-response.ts";
-import { readCheckedBody } from "../read-checked-body.ts";
-import { readEventQuery, redriveSchema } from "../read-event-query.ts";
+import { readEventQuery, redriveSchema } from "../queries/read-event-query.ts";
 import { createRouter, type Router } from "../router.ts";
 
 /**

@@ -3,10 +3,10 @@ import type { Deps } from "../../deps.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import { createReadiness, type Readiness } from "../../operations/health.ts";
-import { NO_SECURITY } from "../documentation.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { NO_SECURITY } from "../documentation/documentation.ts";
 import { hiddenRoute } from "../hidden-route.ts";
-import { jsonResponse } from "../json-response.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;

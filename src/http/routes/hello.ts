@@ -1,5 +1,5 @@
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
 import { hiddenRoute } from "../hidden-route.ts";
 import { createRouter, type Router } from "../router.ts";
 

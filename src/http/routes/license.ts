@@ -4,10 +4,10 @@ import { uploadLicense } from "../../access/license/upload-license.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { actorOf } from "../actor-of.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { readLicenseUpload } from "../bodies/read-license-upload.ts";
 import { hiddenRoute } from "../hidden-route.ts";
-import { jsonResponse } from "../json-response.ts";
-import { readLicenseUpload } from "../read-license-upload.ts";
 import { createRouter, type Router } from "../router.ts";
 
 /** `/api/license`: the license's state, what it says, the device to bind one to, and the upload of another. */

@@ -8,19 +8,19 @@ import {
 } from "../../codecs/messages/wire-answer.ts";
 import type { Deps } from "../../deps.ts";
 import { countTokens } from "../../gateway/count-tokens.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { readJsonBody } from "../bodies/read-json-body.ts";
 import { createChatHandler } from "../chat-handler.ts";
-import { KEY_SECURITY } from "../documentation.ts";
-import { jsonResponse } from "../json-response.ts";
+import { KEY_SECURITY } from "../documentation/documentation.ts";
 import {
   MESSAGE_EXAMPLE,
   MESSAGE_EXAMPLES,
   TOKEN_COUNT_EXAMPLE,
   TOKEN_COUNT_EXAMPLES,
-} from "../message-examples.ts";
-import { MESSAGES_ERRORS } from "../messages-documentation.ts";
+} from "../documentation/message-examples.ts";
+import { MESSAGES_ERRORS } from "../documentation/messages-documentation.ts";
 import { messagesErrorForm } from "../messages-error-form.ts";
 import { openQuietCall } from "../open-quiet-call.ts";
-import { readJsonBody } from "../read-json-body.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const createMessage: RouteDefinition<"caller"> = {

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { METRICS_CONTENT_TYPE } from "../../operations/metrics/render-metrics.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
 import { hiddenRoute } from "../hidden-route.ts";
 import { createRouter, type Router } from "../router.ts";
 

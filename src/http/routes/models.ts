@@ -3,12 +3,12 @@ import type { Model } from "../../backends/backend.ts";
 import { isNameOf } from "../../backends/list-names.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
-import { KEY_ERRORS, KEY_SECURITY, refusal } from "../documentation.ts";
-import { chatErrorForm, type ErrorForm } from "../error-response.ts";
-import { jsonResponse } from "../json-response.ts";
+import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { modelCard, modelSchema } from "../answers/model-card.ts";
+import { pageOf, pageSchema } from "../answers/page-of.ts";
+import { KEY_ERRORS, KEY_SECURITY, refusal } from "../documentation/documentation.ts";
 import { messagesErrorForm } from "../messages-error-form.ts";
-import { modelCard, modelSchema } from "../model-card.ts";
-import { pageOf, pageSchema } from "../page-of.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const modelList = z

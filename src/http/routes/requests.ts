@@ -1,19 +1,19 @@
 import type { Deps } from "../../deps.ts";
 import { readRequest } from "../../gateway/usage/find-request.ts";
 import { listRequests } from "../../gateway/usage/list-requests.ts";
-import { chatErrorForm } from "../error-response.ts";
-import { hiddenRoute } from "../hidden-route.ts";
-import { idOf } from "../id-of.ts";
-import { jsonResponse } from "../json-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { tableResponse } from "../answers/table-response.ts";
 import {
   REQUEST_COLUMNS,
   requestFields,
   requestJson,
   requestPageJson,
-} from "../metered-request-body.ts";
-import { placeText, readRequestsQuery } from "../requests-query.ts";
+} from "../bodies/metered-request-body.ts";
+import { hiddenRoute } from "../hidden-route.ts";
+import { idOf } from "../id-of.ts";
+import { placeText, readRequestsQuery } from "../queries/requests-query.ts";
 import { createRouter, type Router } from "../router.ts";
-import { tableResponse } from "../table-response.ts";
 
 /**
  * `/api/requests`: single metered requests, without their bodies, which are never kept. Administrators see all, users

@@ -3,10 +3,10 @@ import { documentedRequestSchema } from "../../codecs/responses/wire.ts";
 import { responseEventSchema } from "../../codecs/responses/wire-events.ts";
 import { responseSchema } from "../../codecs/responses/wire-response.ts";
 import type { Deps } from "../../deps.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
 import { createChatHandler } from "../chat-handler.ts";
-import { CHAT_ERRORS, KEY_SECURITY } from "../documentation.ts";
-import { chatErrorForm } from "../error-response.ts";
-import { RESPONSE_EXAMPLES } from "../response-examples.ts";
+import { CHAT_ERRORS, KEY_SECURITY } from "../documentation/documentation.ts";
+import { RESPONSE_EXAMPLES } from "../documentation/response-examples.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
 const createResponse: RouteDefinition<"caller"> = {

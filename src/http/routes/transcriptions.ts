@@ -9,16 +9,16 @@ import type { ChatEvents } from "../../core/chat-event.ts";
 import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import { transcribe } from "../../gateway/transcribe.ts";
-import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../documentation.ts";
-import { chatErrorForm } from "../error-response.ts";
-import { isSettledWithin } from "../is-settled-within.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { writeEventStream } from "../answers/write-event-stream.ts";
+import { multipartBoundary } from "../bodies/multipart-boundary.ts";
+import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
+import { openTranscriptionUpload } from "../bodies/transcription-upload.ts";
+import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../documentation/documentation.ts";
 import { logInternalError } from "../log-internal-error.ts";
-import { multipartBoundary } from "../multipart-boundary.ts";
 import { openQuietCall } from "../open-quiet-call.ts";
-import { type BodyStream, readBodyStream } from "../read-body-stream.ts";
 import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
-import { openTranscriptionUpload } from "../transcription-upload.ts";
-import { writeEventStream } from "../write-event-stream.ts";
+import { isSettledWithin } from "../serving/is-settled-within.ts";
 
 const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
 

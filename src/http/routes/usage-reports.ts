@@ -3,15 +3,15 @@ import { readUsageReport } from "../../gateway/usage/read-usage-report.ts";
 import { reconcileUsage } from "../../gateway/usage/reconcile-usage.ts";
 import { repairUsage } from "../../gateway/usage/repair-usage.ts";
 import { actorOf } from "../actor-of.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { reconciliationJson, repairJson } from "../answers/reconciliation-body.ts";
+import { type Table, tableResponse } from "../answers/table-response.ts";
+import { usageColumns, usageFields, usageReportJson } from "../answers/usage-report-body.ts";
 import { hiddenRoute } from "../hidden-route.ts";
-import { jsonResponse } from "../json-response.ts";
-import { reconciliationJson, repairJson } from "../reconciliation-body.ts";
-import { readComparedRange, readRepairedRange } from "../reconciliation-query.ts";
+import { readComparedRange, readRepairedRange } from "../queries/reconciliation-query.ts";
+import { readUsageReportQuery, type UsageReportRequest } from "../queries/usage-report-query.ts";
 import { createRouter, type RequestContext, type Router } from "../router.ts";
-import { type Table, tableResponse } from "../table-response.ts";
-import { usageColumns, usageFields, usageReportJson } from "../usage-report-body.ts";
-import { readUsageReportQuery, type UsageReportRequest } from "../usage-report-query.ts";
 
 /**
  * `/api/usage`: what was used, by whom, of what, when; from the sums by hour, which stay when the single rows are gone.

@@ -9,15 +9,15 @@ import { USERNAME } from "../../access/users/username.ts";
 import type { Deps } from "../../deps.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { actorOf } from "../actor-of.ts";
-import { chatErrorForm } from "../error-response.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { secretResponse } from "../answers/secret-response.ts";
+import { readCheckedBody } from "../bodies/read-checked-body.ts";
+import { passwordSchema } from "../documentation/password-schema.ts";
 import { hiddenRoute } from "../hidden-route.ts";
 import { idOf } from "../id-of.ts";
-import { jsonResponse } from "../json-response.ts";
-import { passwordSchema } from "../password-schema.ts";
-import { readCheckedBody } from "../read-checked-body.ts";
-import { readListQuery } from "../read-list-query.ts";
+import { readListQuery } from "../queries/read-list-query.ts";
 import { createRouter, type Router } from "../router.ts";
-import { secretResponse } from "../secret-response.ts";
 
 const NAME_RULE = "1 to 64 letters, digits or . _ @ + -, of which the first is a letter or a digit";
 

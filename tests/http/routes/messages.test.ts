@@ -8,7 +8,7 @@ import {
   MESSAGE_EXAMPLE,
   MESSAGE_EXAMPLES,
   TOKEN_COUNT_EXAMPLES,
-} from "../../../src/http/message-examples.ts";
+} from "../../../src/http/documentation/message-examples.ts";
 import { callGateway } from "../../support/call-gateway.ts";
 import { readMessageStream } from "../../support/message-stream.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";

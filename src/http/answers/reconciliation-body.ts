@@ -1,0 +1,45 @@
+import type { UsageDifference } from "../../gateway/usage/compare-usage.ts";
+import type { Reconciliation } from "../../gateway/usage/reconcile-usage.ts";
+import type { UsageRepair } from "../../gateway/usage/repair-usage.ts";
+import type { JsonObject } from "../../lib/json.ts";
+
+/** How sums stand to their rows, as JSON. */
+export function reconciliationJson(reconciliation: Reconciliation): JsonObject {
+  const { from, to, hours, days, months, mismatches, differences } = reconciliation;
+  return {
+    object: "list",
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    hours,
+    days,
+    months,
+    mismatches,
+    data: differences.map(differenceJson),
+    has_more: mismatches > differences.length,
+  };
+}
+
+function differenceJson({ kind, time, figures, ...of }: UsageDifference): JsonObject {
+  const text = new Date(time).toISOString();
+  const compared = figures.map(({ name, counted, stored }) => [name, { counted, stored }]);
+  return {
+    kind,
+    [kind]: kind === "hour" ? text : text.slice(0, kind === "day" ? 10 : 7),
+    key_id: of.keyId,
+    ...(kind !== "month" && { model: of.model, channel: of.channel }),
+    figures: Object.fromEntries(compared),
+  };
+}
+
+/** What was set right, as JSON. */
+export function repairJson({ from, to, hours, days, months, repaired }: UsageRepair): JsonObject {
+  return {
+    object: "usage.repair",
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    hours,
+    days,
+    months,
+    repaired,
+  };
+}

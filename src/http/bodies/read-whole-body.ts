@@ -1,0 +1,74 @@
+import type { ServiceError } from "../../core/service-error.ts";
+import { withinBodyTime } from "./within-body-time.ts";
+
+/** A body has this long, and a second more for each thousand bytes: slow and honest passes, one byte a second does not. */
+const BODY_BASE_MS = 20_000;
+const BODY_BYTES_PER_MS = 1;
+/** A body announced as no longer than this is given the time of all its bytes at once: reading in pieces costs more. */
+const AT_ONCE_BYTES = 10_000;
+
+export interface WholeBodyOptions {
+  /** By the request's headers; undefined where they do not say. */
+  readonly announcedBytes: number | undefined;
+  readonly maxBytes: number;
+  /** The error of a body that is longer. */
+  readonly tooLarge: () => ServiceError;
+  /** The error of a body that broke off. */
+  readonly brokenOff: (thrown: unknown) => ServiceError;
+  /** Ends the reading when its reason is a `ServiceError`. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads a body to its end, under its limits of size and time. A longer one earns its time as it arrives, so that what
+ * is announced and never sent holds nothing for long.
+ */
+export async function readWholeBody(
+  request: Request,
+  options: WholeBodyOptions,
+): Promise<Uint8Array> {
+  const { announcedBytes, signal, brokenOff } = options;
+  if (announcedBytes === undefined || announcedBytes > AT_ONCE_BYTES) {
+    return readInPieces(request, options);
+  }
+  const allowedMs = BODY_BASE_MS + announcedBytes / BODY_BYTES_PER_MS;
+  const reading = request.arrayBuffer();
+  return new Uint8Array(await withinBodyTime(() => allowedMs, reading, brokenOff, signal));
+}
+
+async function readInPieces(request: Request, options: WholeBodyOptions): Promise<Uint8Array> {
+  const { maxBytes, tooLarge, brokenOff, signal } = options;
+  const reader = request.body?.getReader();
+  if (reader === undefined) return new Uint8Array();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const readAll = async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      size += value.byteLength;
+      if (size > maxBytes) throw tooLarge();
+      pieces.push(value);
+    }
+  };
+  const allowedMs = () => BODY_BASE_MS + size / BODY_BYTES_PER_MS;
+  try {
+    await withinBodyTime(allowedMs, readAll(), brokenOff, signal);
+  } catch (thrown) {
+    // What is left of it is nobody's any more.
+    reader.cancel().catch(() => undefined);
+    throw thrown;
+  }
+  const [first] = pieces;
+  return pieces.length === 1 && first !== undefined ? first : joined(pieces, size);
+}
+
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
+}

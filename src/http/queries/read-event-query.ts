@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { checkRequest } from "../../codecs/check-request.ts";
+import { SINKS } from "../../events/enqueue-event.ts";
+import { EVENT_STATES } from "../../events/event-state.ts";
+import type { EventQuery } from "../../events/list-events.ts";
+import type { RequestContext } from "../router.ts";
+
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 50;
+
+/** Not one of a closed list: events of an earlier release may still be kept. */
+const eventKind = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/, "a kind such as file.uploaded")
+  .max(100);
+
+const eventQuery = z.strictObject({
+  state: z.enum(EVENT_STATES).optional(),
+  kind: eventKind.optional(),
+  sink: z.enum(SINKS).optional(),
+  before: z
+    .string()
+    .regex(/^evt_\w{1,100}$/, "the id of an event")
+    .optional(),
+  limit: z.int().min(1).max(MAX_LIMIT),
+});
+
+/** Which events given up are tried anew: all of a kind, of a sink, or of a kind at a sink. */
+export const redriveSchema = z
+  .strictObject({ kind: eventKind.optional(), sink: z.enum(SINKS).optional() })
+  .refine(({ kind, sink }) => kind !== undefined || sink !== undefined, "a kind or a sink");
+
+/**
+ * Reads what part of the outbox is asked for. Throws `invalid_value` that names the parameter at fault, and
+ * `unsupported_parameter` for one that does not exist.
+ */
+export function readEventQuery({ req }: RequestContext): EventQuery {
+  const given = [...new URL(req.url).searchParams].filter(([, value]) => value !== "");
+  const { limit = String(DEFAULT_LIMIT), ...texts } = Object.fromEntries(given);
+  const asked: unknown = { ...texts, limit: Number(limit) };
+  checkRequest(eventQuery, asked);
+  return asked;
+}

@@ -1,0 +1,39 @@
+import { StartRefusal } from "../../lib/start-refusal.ts";
+import { watchDescriptors } from "../../lib/watch-descriptors.ts";
+import { serveOnBun } from "./serve-on-bun.ts";
+import { serveOnNode } from "./serve-on-node.ts";
+import type { ServeOptions, Server } from "./server.ts";
+
+/** Listens with the server of the runtime that runs us. Throws a `StartRefusal` when the address cannot be had. */
+export async function serve(options: ServeOptions): Promise<Server> {
+  try {
+    const server = await ("Bun" in globalThis ? serveOnBun(options) : serveOnNode(options));
+    return turningAway(server, options);
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+    const { host, port } = options;
+    throw new StartRefusal(
+      `The server cannot listen on port ${port} of ${host}${code && ` (${code})`}. ` +
+        "Is another program there, or is the address not this machine's? Set PORT or HOST.",
+      { cause: thrown },
+    );
+  }
+}
+
+/**
+ * The cap on connections: while descriptors are scarce no new connection is taken, so that those that are open can be
+ * served to their end.
+ */
+function turningAway(server: Server, { onScarce }: ServeOptions): Server {
+  const stopWatching = watchDescriptors((isScarce) => {
+    server.admit(!isScarce);
+    onScarce?.(isScarce);
+  });
+  return {
+    ...server,
+    stop() {
+      stopWatching();
+      return server.stop();
+    },
+  };
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import type { StreamEncoder } from "../../../src/codecs/codec.ts";
+import type { ChatEvent, ChatEvents } from "../../../src/core/chat-event.ts";
+import { ServiceError } from "../../../src/core/service-error.ts";
+import {
+  type EventStream,
+  writeEventStream,
+} from "../../../src/http/answers/write-event-stream.ts";
+
+const delta = (text: string): ChatEvent => ({ type: "text-delta", block: 0, text });
+const finish: ChatEvent = { type: "finish", reason: "stop" };
+
+/** Writes texts as they are, `!code` for an error and `.` for the end; nothing after either. */
+function plainEncoder(): StreamEncoder {
+  let ended = false;
+  const word = (event: ChatEvent): string => {
+    if (ended) return "";
+    ended = event.type === "finish" || event.type === "error";
+    if (event.type === "text-delta") return event.text;
+    if (event.type === "error") return `!${event.error.code}`;
+    return event.type === "finish" ? "." : "";
+  };
+  return { encode: (events) => events.map(word).join("") };
+}
+
+function open(events: Promise<ChatEvents>, changes: Partial<EventStream> = {}) {
+  const log: string[] = [];
+  const stream = writeEventStream({
+    events,
+    createEncoder: plainEncoder,
+    keepalive: "~",
+    beginsSilent: false,
+    keepaliveMs: 10_000,
+    slowClientMs: 10_000,
+    abort: (reason) => log.push(`abort ${reason?.code ?? "client"}`),
+    report: (error) => log.push(`report ${error.code}`),
+    onEnd: () => log.push("end"),
+    ...changes,
+  });
+  return { stream, log };
+}
+
+async function* batches(...list: ChatEvent[][]): AsyncGenerator<ChatEvent[]> {
+  for (const batch of list) yield batch;
+}
+
+const read = (stream: ReadableStream<Uint8Array>) => new Response(stream).text();
+
+describe("an event stream", () => {
+  it("writes every batch and ends once", async () => {
+    const { stream, log } = open(
+      Promise.resolve(batches([delta("a"), delta("b")], [delta("c")], [finish])),
+    );
+    expect(await read(stream)).toBe("abc.");
+    expect(log).toEqual(["end"]);
+  });
+
+  it("says a failure of the source in the family's own form", async () => {
+    async function* failing() {
+      yield [delta("a")];
+      throw new ServiceError("upstream_error", "gone");
+    }
+    expect(await read(open(Promise.resolve(failing())).stream)).toBe("a!upstream_error");
+  });
+
+  it("says a failure that comes before the first event when the stream has begun", async () => {
+    const late = new Promise<ChatEvents>((_, reject) =>
+      setTimeout(() => reject(new ServiceError("upstream_timeout", "late")), 20),
+    );
+    const { stream, log } = open(late, { beginsSilent: true });
+    expect(await read(stream)).toBe("~!upstream_timeout");
+    expect(log).toEqual(["report upstream_timeout", "end"]);
+  });
+
+  it("reports the error that a source ends with", async () => {
+    const error = new ServiceError("internal_error", "a fault of ours");
+    const { stream, log } = open(Promise.resolve(batches([delta("a"), { type: "error", error }])));
+    expect(await read(stream)).toBe("a!internal_error");
+    expect(log).toEqual(["report internal_error", "end"]);
+  });
+
+  it("fills the engine's silence with keepalives", async () => {
+    async function* slow() {
+      yield [delta("a")];
+      await new Promise((resolve) => setTimeout(resolve, 350));
+      yield [finish];
+    }
+    const { stream } = open(Promise.resolve(slow()), { keepaliveMs: 100 });
+    expect(await read(stream)).toMatch(/^a~{2,4}\.$/);
+  });
+
+  it("ends the call and closes the source when the client leaves, also between two reads", async () => {
+    let closed = false;
+    async function* endless() {
+      try {
+        for (;;) yield [delta("a")];
+      } finally {
+        closed = true;
+      }
+    }
+    const { stream, log } = open(Promise.resolve(endless()));
+    const reader = stream.getReader();
+    await reader.read();
+    await reader.cancel();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(log).toEqual(["end", "abort client"]);
+    expect(closed).toBe(true);
+  });
+
+  it("closes a source that was never read when the client leaves before the first event", async () => {
+    let returned = 0;
+    const events = {
+      [Symbol.asyncIterator]: () => events,
+      next: () => new Promise<never>(() => {}),
+      return: async () => {
+        returned++;
+        return { done: true as const, value: undefined };
+      },
+    };
+    let begin: (events: ChatEvents) => void = () => {};
+    const { stream } = open(
+      new Promise<ChatEvents>((resolve) => {
+        begin = resolve;
+      }),
+    );
+    await stream.cancel();
+    begin(events);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(returned).toBe(1);
+  });
+
+  it("gives up on a client that stops reading, and takes no more from the engine meanwhile", async () => {
+    let taken = 0;
+    async function* plenty() {
+      for (;;) {
+        taken++;
+        yield [delta("x".repeat(1000))];
+      }
+    }
+    const { stream, log } = open(Promise.resolve(plenty()), { slowClientMs: 100 });
+    const reader = stream.getReader();
+    await reader.read();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(taken).toBeLessThan(5);
+    expect(log).toEqual(["end", "abort request_timeout"]);
+    await expect(
+      (async () => {
+        for (;;) if ((await reader.read()).done) return;
+      })(),
+    ).rejects.toThrow("stopped reading");
+  });
+});
