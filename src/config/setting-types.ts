@@ -1,12 +1,17 @@
 import { z } from "zod";
+import { isAllowEntry } from "../lib/egress-allow-list.ts";
 import { IpRanges, isIpRange } from "../lib/ip-ranges.ts";
 
 // The types that settings have, as texts of the environment.
 
+/** Any number. */
+export const fraction = z.coerce.number({
+  error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined),
+});
 /** A whole number. */
-export const number = z.coerce
-  .number({ error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined) })
-  .int();
+export const number = fraction.int({
+  error: ({ code }) => (code === "invalid_type" ? "must be a whole number" : undefined),
+});
 export const positive = number.positive();
 export const milliseconds = positive.max(2_147_483_647);
 export const flag = z
@@ -50,6 +55,14 @@ export const hostNames = words
     ),
   );
 
+export const egressEntries = words.pipe(
+  z.array(
+    z
+      .string()
+      .refine(isAllowEntry, "must be a host, an address or a CIDR range such as 10.0.0.0/8"),
+  ),
+);
+
 export const trustedProxies = z.string().transform((text, context) => {
   const word = text.trim().toLowerCase();
   if (word === "false") return 0;
@@ -63,6 +76,14 @@ export const trustedProxies = z.string().transform((text, context) => {
   }
   return new IpRanges(entries);
 });
+
+/** What begins as a secret of Standard Webhooks has to be one: its receivers decode it. */
+const UNREADABLE_SECRET = /^whsec_(?![A-Za-z0-9+/]+={0,2}$)/;
+
+export const webhookSecret = z
+  .string()
+  .min(16, "must have at least 16 characters")
+  .refine((secret) => !UNREADABLE_SECRET.test(secret), "must have base64 behind whsec_");
 
 export const name = z.string().min(1);
 export const vendorKey = name.optional();

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { cloudSettings } from "./cloud-settings.ts";
 import {
   apiKey,
+  egressEntries,
   flag,
+  fraction,
   fullUrl,
   hostNames,
   httpUrl,
@@ -13,6 +15,7 @@ import {
   positive,
   trustedProxies,
   vendorKey,
+  webhookSecret,
   words,
 } from "./setting-types.ts";
 
@@ -117,7 +120,7 @@ export const settingsSchema = z.object({
   SPEECH_API_KEY: vendorKey.describe(
     "Bearer token for SPEECH_BASE_URL; the local engine's key goes to the local engine alone.",
   ),
-  EGRESS_ALLOW: words
+  EGRESS_ALLOW: egressEntries
     .prefault("")
     .describe(
       "Comma list of private hosts, addresses or CIDR ranges that addresses given by clients may point to.",
@@ -193,9 +196,7 @@ export const settingsSchema = z.object({
   ALERT_WEBHOOK_URL: fullUrl
     .optional()
     .describe("Address that alerts are posted to; unset writes them to the log alone."),
-  ALERT_WEBHOOK_SECRET: z
-    .string()
-    .min(16, "must have at least 16 characters")
+  ALERT_WEBHOOK_SECRET: webhookSecret
     .optional()
     .describe(
       "Secret of 16 characters or more that alerts are signed with, in the header webhook-signature.",
@@ -216,8 +217,7 @@ export const settingsSchema = z.object({
     .max(604_800)
     .default(600)
     .describe("Seconds that an event may stay undelivered before that is warned of."),
-  OUTBOX_BACKOFF_SCALE: z.coerce
-    .number({ error: "must be a number" })
+  OUTBOX_BACKOFF_SCALE: fraction
     .positive()
     .max(10)
     .default(1)

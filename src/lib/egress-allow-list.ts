@@ -11,14 +11,21 @@ export interface AllowList {
   readonly hasAddress: (address: Address) => boolean;
 }
 
+/** True for a host, an address or a CIDR range. */
+export function isAllowEntry(entry: string): boolean {
+  return parseRange(entry) !== undefined || parseHost(entry) !== undefined;
+}
+
 /** Reads hosts, addresses and CIDR ranges. Throws a `StartRefusal` naming the entry that is none of them. */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const hosts = new Set<string>();
   const ranges: Range[] = [];
   for (const entry of entries) {
     const range = parseRange(entry);
-    if (range === undefined) hosts.add(parseHost(entry));
-    else ranges.push(range);
+    const host = parseHost(entry);
+    if (range !== undefined) ranges.push(range);
+    else if (host !== undefined) hosts.add(host);
+    else throw noEntry(entry);
   }
   return {
     hasHost: (hostname) => hosts.has(withoutDot(hostname)),
@@ -34,10 +41,13 @@ function parseRange(entry: string): Range | undefined {
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
-function parseHost(entry: string): string {
+function parseHost(entry: string): string | undefined {
   const isName = /^[^\s/:@?#[\]\\]+$/.test(entry) && URL.canParse(`http://${entry}`);
-  if (isName) return withoutDot(new URL(`http://${entry}`).hostname);
-  throw new StartRefusal(
+  return isName ? withoutDot(new URL(`http://${entry}`).hostname) : undefined;
+}
+
+function noEntry(entry: string): StartRefusal {
+  return new StartRefusal(
     `EGRESS_ALLOW: '${entry}' is neither a host, nor an address, nor a CIDR range such as 10.0.0.0/8.`,
   );
 }

@@ -10,7 +10,10 @@ const SETTINGS: Readonly<
     wrong: ["hooks.example.org/x", "ftp://hooks.example.org/x", "http://"],
     right: ["http://127.0.0.1:9000/hook?token=abc", "https://user:pass%20word@hooks.example.org"],
   },
-  ALERT_WEBHOOK_SECRET: { wrong: ["too short"], right: ["sixteen letters."] },
+  ALERT_WEBHOOK_SECRET: {
+    wrong: ["too short", "whsec_no base64 at all", "whsec_c2l4dGVlbi1sZXR0ZXJz-_"],
+    right: ["sixteen letters.", "whsec_c2l4dGVlbiBsZXR0ZXJzLg==", "whsec-sixteen letters."],
+  },
   ALERT_CHECK_INTERVAL_SEC: {
     wrong: ["0", "-1", "1.5", "soon", "86401", "NaN"],
     right: ["1", "86400"],
@@ -31,6 +34,10 @@ const SETTINGS: Readonly<
   DRAIN_TIMEOUT_MS: {
     wrong: ["0", "-1", "0.5", "30s", "86400001", "2147483647"],
     right: ["1", "86400000"],
+  },
+  EGRESS_ALLOW: {
+    wrong: ["10.0.0.0/33", "http://pictures.test", "pictures.test:80", "10.0.0.999", "::1, a b"],
+    right: ["pictures.test", "10.0.0.0/8, 127.0.0.1", "[::1]", "fd00::/8"],
   },
   USAGE_RETENTION_DAYS: { wrong: ["0", "-1", "1.5", "a year", "731"], right: ["1", "730"] },
   METRICS_ENABLED: { wrong: ["yes", "on", "2"], right: ["1", "0", "true", "false"] },
@@ -80,6 +87,17 @@ describe("a setting of operations", () => {
     for (const name of ["ALERT_WEBHOOK_URL", "ALERT_WEBHOOK_SECRET", "METRICS_TOKEN"] as const) {
       expect(loadConfig({}).settings[name]).toBeUndefined();
     }
+  });
+
+  test.each([
+    ["OUTBOX_BACKOFF_SCALE", "slow", "must be a number"],
+    ["OUTBOX_BACKOFF_SCALE", "0", ">0"],
+    ["OUTBOX_BACKOFF_SCALE", "10.1", "<=10"],
+    ["ALERT_CHECK_INTERVAL_SEC", "soon", "must be a number"],
+    ["ALERT_CHECK_INTERVAL_SEC", "1.5", "must be a whole number"],
+    ["EGRESS_ALLOW", "::1, 10.0.0.0/33", "(entry 2 of the list)"],
+  ])("%s=%s is told what is wrong with it", (name, value, words) => {
+    expect(() => loadConfig({ [name]: value })).toThrow(words);
   });
 
   test("that is wrong ends the real server at once, and its value is not shown", async () => {
