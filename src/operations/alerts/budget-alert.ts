@@ -26,7 +26,7 @@ export function budgetAlert(type: BudgetAlertType, key: BudgetKey, use: BudgetUs
   const figures = `${count(usedTokens)} of ${count(limit)} tokens in ${month}`;
   return {
     type,
-    text: `API key "${key.name}" ${stateOf(type, percent)} (${figures}).`,
+    text: `API key "${key.name}" ${stateOf(type, percent, limit)} (${figures}).`,
     details: {
       key_id: use.keyId,
       key_name: key.name,
@@ -39,8 +39,11 @@ export function budgetAlert(type: BudgetAlertType, key: BudgetKey, use: BudgetUs
   };
 }
 
-function stateOf(type: BudgetAlertType, percent: number): string {
+function stateOf(type: BudgetAlertType, percent: number, limit: number): string {
   if (type === "key_budget_warning") return `has used ${percent}% of its monthly token limit`;
+  // No month's end brings more.
+  if (limit === 0)
+    return "has a monthly token limit of 0; its calls are refused until it is raised";
   return percent >= 100
     ? "has used up its monthly token limit; its calls are refused until the month ends"
     : "has too little left of its monthly token limit; a call was refused";

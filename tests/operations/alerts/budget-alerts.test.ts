@@ -135,7 +135,9 @@ describe("a budget alert", () => {
   test("of a key whose limit is 0 says exceeded alone", async () => {
     replica().onMonthlyRefusal(keyId, 0, 0);
     expect(await alertsOnceThere(1)).toEqual(["key_budget_exceeded"]);
-    expect((await storedEvents())[0]?.body["details"]).toMatchObject({ percent: 100 });
+    const [event] = await storedEvents();
+    expect(event?.body["details"]).toMatchObject({ percent: 100 });
+    expect(event?.body["text"]).toContain("limit of 0; its calls are refused until it is raised (");
   });
 
   test("without a webhook is a line in the log alone", async () => {
