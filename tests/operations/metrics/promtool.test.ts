@@ -6,7 +6,10 @@ import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
 import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
 
 const RULES = "docs/prometheus-alerts.yml";
-const RULES_TEST = "tests/operations/metrics/alert-rules.yml";
+const RULES_TESTS = [
+  "tests/operations/metrics/alert-rules.yml",
+  "tests/operations/metrics/alert-rules-firing.yml",
+];
 const DASHBOARD = "docs/grafana-dashboard.json";
 /** The specification's name: its unit is none that Prometheus would have. */
 const KNOWN_FINDING =
@@ -81,8 +84,8 @@ describe.runIf(promtool)("promtool", () => {
     expect(code).toBe(0);
   });
 
-  it("sees them warn of jobs that fail once an hour", async () => {
-    const { code, said } = await run(["test", "rules", RULES_TEST]);
+  it.each(RULES_TESTS)("sees the rules fire as %s tells", async (file) => {
+    const { code, said } = await run(["test", "rules", file]);
     expect([code, said]).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
 });
@@ -110,7 +113,10 @@ describe("the alert rules", () => {
     const rules = text.split(/^ {6}- alert: /m).slice(1);
     expect(rules.length).toBeGreaterThan(10);
     expect(named(text).filter((name) => !served.has(name))).toEqual([]);
+    const tests = await Promise.all(RULES_TESTS.map((file) => readFile(file, "utf8")));
     for (const rule of rules) {
+      const alert = rule.slice(0, rule.indexOf("\n"));
+      expect(tests.join().match(/\bGateway\w+/g), "a test that it fires").toContain(alert);
       expect(named(rule).length, rule).toBeGreaterThan(0);
       expect(rule).toMatch(/^ {10}severity: (critical|warning)$/m);
       expect(rule).toMatch(/^ {10}summary: "[A-Z{].*\."$/m);
