@@ -1,3 +1,4 @@
+import { relative, resolve, sep } from "node:path";
 import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { RETIRED_SETTINGS } from "./retired-settings.ts";
@@ -24,15 +25,33 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     Object.entries(environment).filter(([, value]) => (value ?? "").trim() !== ""),
   );
   const parsed = settingsSchema.safeParse(given, { reportInput: false });
-  if (!parsed.success) throw new SettingsError(describe(parsed.error));
+  if (!parsed.success) throw new SettingsError(describe(parsed.error.issues));
+  const loops = watchedLoops(parsed.data);
+  if (loops.length > 0) throw new SettingsError(describe(loops));
   const retired = Object.keys(given).filter((name) =>
     RETIRED_SETTINGS.some((pattern) => pattern.test(name)),
   );
   return { settings: parsed.data, retired };
 }
 
-function describe(error: z.ZodError): string {
-  const lines = error.issues.map(({ path: [name, index], message }) => {
+type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
+
+/** Folders in which the service writes itself: each event from there would make the next one. */
+function watchedLoops({ WATCH_DIRS, DATA_DIR, JOURNAL_DIR = DATA_DIR }: Settings): Issue[] {
+  const message = "must not hold what the service writes itself, in DATA_DIR and JOURNAL_DIR";
+  return WATCH_DIRS.flatMap((folder, index) =>
+    [DATA_DIR, JOURNAL_DIR].some((own) => isWithin(own, folder))
+      ? [{ path: ["WATCH_DIRS", index], message }]
+      : [],
+  );
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return relative(resolve(folder), resolve(path)).split(sep)[0] !== "..";
+}
+
+function describe(issues: readonly Issue[]): string {
+  const lines = issues.map(({ path: [name, index], message }) => {
     const entry = typeof index === "number" ? ` (entry ${index + 1} of the list)` : "";
     return `  ${String(name)}: ${message}${entry}`;
   });

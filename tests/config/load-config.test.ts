@@ -75,6 +75,26 @@ describe("the settings", () => {
     },
   );
 
+  it.each([
+    { WATCH_DIRS: "/srv/inbox,/srv/gateway", DATA_DIR: "/srv/gateway" },
+    { WATCH_DIRS: "/srv/inbox,/srv", DATA_DIR: "/srv/gateway" },
+    { WATCH_DIRS: "/srv/inbox,/", DATA_DIR: "/srv/gateway" },
+    { WATCH_DIRS: "/srv/inbox,.", DATA_DIR: "./data" },
+    { WATCH_DIRS: "/srv/inbox,/var/journal/", JOURNAL_DIR: "/var/journal" },
+  ])("refuse to watch what the service writes itself: %o", (settings) => {
+    expect(() => loadConfig(settings)).toThrow(
+      /WATCH_DIRS: must not hold what the service writes itself, .* \(entry 2 of the list\)/,
+    );
+  });
+
+  it.each(["/srv/gateway/inbox", "/srv/gateway-inbox", "/srv/inbox", "/srv/gateway/..x"])(
+    "let any other folder be watched: %s",
+    (folder) => {
+      const given = { WATCH_DIRS: folder, DATA_DIR: "/srv/gateway" };
+      expect(loadConfig(given).settings.WATCH_DIRS).toEqual([folder]);
+    },
+  );
+
   it("name the retired ones that are still set", () => {
     const { retired } = loadConfig({ MAX_PDF_PAGES: "1", RAG_DEFAULT_X: "2", RAG_TOP_K: "8" });
     expect(retired).toEqual(["MAX_PDF_PAGES", "RAG_DEFAULT_X"]);

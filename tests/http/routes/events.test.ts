@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -18,6 +18,7 @@ const ADMIN_PASSWORD = "the administrator's own password";
 const PATH = "/api/admin/events";
 const HOUR_MS = 3_600_000;
 
+let root: string;
 let folder: string;
 let receiver: WebhookReceiver;
 let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
@@ -27,11 +28,13 @@ let admin: string;
 let count = 0;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "events-"));
+  root = await mkdtemp(join(tmpdir(), "events-"));
+  folder = join(root, "inbox");
+  await mkdir(folder);
   receiver = await startWebhookReceiver();
   store = databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
   const { settings } = loadConfig({
-    DATA_DIR: join(folder, "data"),
+    DATA_DIR: join(root, "data"),
     ADMIN_PASSWORD,
     BOOTSTRAP_API_KEY: ADMIN_KEY,
     LLM_BACKEND: "vllm",
@@ -51,7 +54,7 @@ afterAll(async () => {
   await deps.close(1_000);
   await receiver.stop();
   await store?.drop();
-  await rm(folder, { recursive: true, force: true });
+  await rm(root, { recursive: true, force: true });
 });
 
 beforeEach(() => ask((db) => db.execute(sql`truncate outbox_events`)));
