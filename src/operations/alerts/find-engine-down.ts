@@ -9,7 +9,7 @@ export const findEngineDown: AlertRule["find"] = async (facts, { LLM_BACKEND: ba
   if (await facts.engineAnswers()) return [];
   await sleep(SECOND_PROBE_MS, undefined, { ref: false });
   if (await facts.engineAnswers()) return [];
-  const text = `The local engine (${backend}) does not answer; calls of its models fail until it does.`;
+  const text = `The local engine (${backend}) does not answer; calls of its models fail until it does. Look whether it runs, and at LLM_BASE_URL.`;
   return [
     { subject: "engine", text, details: { backend }, over: "the local engine answers again" },
   ];

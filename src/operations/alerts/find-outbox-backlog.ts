@@ -12,11 +12,15 @@ export const findOutboxBacklog: AlertRule["find"] = async (facts, settings, now)
   if (overdue.length === 0) return [];
   const count = overdue.reduce((sum, sink) => sum + sink.count, 0);
   const oldest = Math.min(...overdue.map(({ oldestCreatedAt }) => oldestCreatedAt));
+  const isOne = count === 1;
   const ageSeconds = Math.floor((now - oldest) / 1_000);
+  const what = isOne
+    ? `An event is undelivered for ${ageSeconds} s, the limit being ${limitSeconds} s.`
+    : `${count} events are undelivered for longer than ${limitSeconds} s, the oldest for ${ageSeconds} s.`;
   return [
     {
       subject: "outbox",
-      text: `${count === 1 ? "An event is" : `${count} events are`} undelivered for longer than ${limitSeconds} s, the oldest for ${ageSeconds} s. They are tried on; GET /api/admin/events says why they fail.`,
+      text: `${what} ${isOne ? "It is" : "They are"} tried on; GET /api/admin/events?state=pending says why.`,
       details: {
         undelivered: count,
         oldest_age_seconds: ageSeconds,

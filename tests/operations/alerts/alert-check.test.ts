@@ -78,7 +78,7 @@ describe("llm_backend_down", () => {
     const [event] = await stored();
     expect(event).toMatchObject({ sink: "alert_webhook", kind: "llm_backend_down" });
     expect(event?.body).toEqual({
-      text: "The local engine (vllm) does not answer; calls of its models fail until it does.",
+      text: "The local engine (vllm) does not answer; calls of its models fail until it does. Look whether it runs, and at LLM_BASE_URL.",
       type: "llm_backend_down",
       details: { backend: "vllm", at: expect.any(String) },
     });
@@ -305,6 +305,7 @@ describe("event_outbox_backlog", () => {
     expect((await stored())[1]).toMatchObject({
       kind: "event_outbox_backlog",
       body: {
+        text: "An event is undelivered for 600 s, the limit being 600 s. It is tried on; GET /api/admin/events?state=pending says why.",
         type: "event_outbox_backlog",
         details: {
           undelivered: 1,
