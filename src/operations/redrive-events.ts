@@ -1,4 +1,4 @@
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq, gt, inArray } from "drizzle-orm";
 import type { Access } from "../access/access.ts";
 import type { Actor } from "../access/actor.ts";
 import { recordAudit } from "../access/audit/record-audit.ts";
@@ -37,7 +37,7 @@ export function redriveEvent(access: Redriving, actor: Actor, id: string): Promi
       const [redriven] =
         state === "dead"
           ? await setPending(transaction, [id], now)
-          : await hurry(transaction, id, now);
+          : await hurry(transaction, [id], now);
       const { kind, sink } = event;
       await record(transaction, actor, { targetId: id, details: { kind, sink } });
       return redriven ?? event;
@@ -46,6 +46,8 @@ export function redriveEvent(access: Redriving, actor: Actor, id: string): Promi
 }
 
 export interface RedriveQuery {
+  /** `dead` unless given; `pending` are those that wait for their next try. */
+  readonly state?: "dead" | "pending" | undefined;
   readonly kind?: string | undefined;
   readonly sink?: Sink | undefined;
 }
@@ -56,21 +58,24 @@ export interface Redriven {
   readonly hasMore: boolean;
 }
 
-/** The same for every event given up that meets all of the query, the oldest first; at most 10,000 of them. */
+/** The same for every event that meets all of the query, the oldest first; at most 10,000 of them. */
 export function redriveEvents(
   access: Redriving,
   actor: Actor,
-  { kind, sink }: RedriveQuery,
+  { state, kind, sink }: RedriveQuery,
 ): Promise<Redriven> {
   return access.database.ask((db) =>
     withTransaction(db, async (transaction) => {
       await confirmActor(transaction, access, actor);
-      const dead = await transaction
+      const now = access.clock.now();
+      const isPending = state === "pending";
+      const found = await transaction
         .select({ id: outboxEvents.id })
         .from(outboxEvents)
         .where(
           and(
-            isInState("dead"),
+            isInState(state ?? "dead"),
+            isPending ? gt(outboxEvents.nextAttemptAt, new Date(now)) : undefined,
             kind === undefined ? undefined : eq(outboxEvents.kind, kind),
             sink && eq(outboxEvents.sink, sink),
           ),
@@ -78,12 +83,12 @@ export function redriveEvents(
         .orderBy(outboxEvents.createdAt)
         .limit(REDRIVEN_MAX + 1)
         .for("update", { skipLocked: true });
-      const ids = dead.slice(0, REDRIVEN_MAX).map(({ id }) => id);
+      const ids = found.slice(0, REDRIVEN_MAX).map(({ id }) => id);
       if (ids.length === 0) return { count: 0, hasMore: false };
-      await setPending(transaction, ids, access.clock.now());
-      const details = { kind, sink, events: ids.length };
+      await (isPending ? hurry : setPending)(transaction, ids, now);
+      const details = { state, kind, sink, events: ids.length };
       await record(transaction, actor, { targetId: null, details });
-      return { count: ids.length, hasMore: dead.length > REDRIVEN_MAX };
+      return { count: ids.length, hasMore: found.length > REDRIVEN_MAX };
     }),
   );
 }
@@ -102,11 +107,15 @@ function setPending(
 }
 
 /** A try under way is not disturbed: its lease stays. */
-function hurry(transaction: Db, id: string, now: number): Promise<readonly StoredEvent[]> {
+function hurry(
+  transaction: Db,
+  ids: readonly string[],
+  now: number,
+): Promise<readonly StoredEvent[]> {
   return transaction
     .update(outboxEvents)
     .set({ nextAttemptAt: new Date(now) })
-    .where(eq(outboxEvents.id, id))
+    .where(inArray(outboxEvents.id, [...ids]))
     .returning();
 }
 

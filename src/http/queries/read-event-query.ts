@@ -25,9 +25,16 @@ const eventQuery = z.strictObject({
   limit: z.int().min(1).max(MAX_LIMIT),
 });
 
-/** Which events given up are tried anew: all of a kind, of a sink, or of a kind at a sink. */
+/**
+ * Which events are tried at once: all of a kind, of a sink, or of a kind at a sink, that were given up, or that wait for
+ * their next try.
+ */
 export const redriveSchema = z
-  .strictObject({ kind: eventKind.optional(), sink: z.enum(SINKS).optional() })
+  .strictObject({
+    state: z.enum(["dead", "pending"]).optional(),
+    kind: eventKind.optional(),
+    sink: z.enum(SINKS).optional(),
+  })
   .refine(({ kind, sink }) => kind !== undefined || sink !== undefined, "a kind or a sink");
 
 /**

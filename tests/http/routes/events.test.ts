@@ -296,11 +296,33 @@ describe("POST /api/admin/events/redrive", () => {
     ]);
   });
 
+  it("tries those at once that wait for their next try, and leaves what was given up", async () => {
+    const later = { attempts: 2, nextAttemptAt: new Date(Date.now() + 3_600_000) };
+    const waiting = [await addEvent(later), await addEvent(later)];
+    const other = await addEvent({ ...later, kind: "file.deleted" });
+    const given = await addEvent(dead());
+    const { body } = await redrive({ state: "pending", kind: "file.uploaded" });
+    expect(body).toEqual({ object: "event.redrive", redriven: 2, has_more: false });
+    await vi.waitFor(async () => {
+      expect(await idsOf("state=delivered")).toEqual([...waiting].reverse());
+    }, WAIT);
+    expect((await call("GET", `${PATH}/${other}`)).body).toMatchObject({
+      state: "pending",
+      attempts: 2,
+    });
+    expect(await idsOf("state=dead")).toEqual([given]);
+    expect((await redrive({ state: "pending", kind: "file.uploaded" })).body.redriven).toBe(0);
+    const { body: audit } = await call("GET", "/api/admin/audit?action=event.redrive&limit=1");
+    expect(audit.data[0].details).toEqual({ state: "pending", kind: "file.uploaded", events: 2 });
+  });
+
   it.each([
     [{}, null],
     [{ kind: "" }, "kind"],
     [{ sink: "planet" }, "sink"],
-    [{ kind: "a", state: "dead" }, "state"],
+    [{ kind: "file.uploaded", state: "delivered" }, "state"],
+    [{ state: "dead" }, null],
+    [{ kind: "a", id: "b" }, "id"],
     [[], null],
   ])("refuses %j", async (body, param) => {
     const id = await addEvent(dead());
