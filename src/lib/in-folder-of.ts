@@ -5,8 +5,12 @@ const DENIALS: ReadonlySet<unknown> = new Set([
   "EACCES",
   "EPERM",
   "EROFS",
+  // Nothing can be made in /proc, and where a link leads nowhere.
+  "ENOENT",
   "ENOTDIR",
   "EEXIST",
+  "ELOOP",
+  "ENAMETOOLONG",
   "ENOSPC",
   "EDQUOT",
 ]);

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -27,11 +27,16 @@ describe("a start with wrong settings", () => {
     expect(output).not.toMatch(/\n\s+at |node_modules|ZodError/);
   });
 
-  it.each(["DATA_DIR", "JOURNAL_DIR"])("is refused when %s lies below a file", async (name) => {
+  it.each([
+    ["DATA_DIR", "below a file"],
+    ["JOURNAL_DIR", "below a file"],
+    ["JOURNAL_DIR", "behind a link that leads nowhere"],
+  ])("is refused when %s lies %s", async (name, place) => {
     const folder = await mkdtemp(join(tmpdir(), "start-"));
-    const file = join(folder, "file");
-    await writeFile(file, "");
-    const folders = { DATA_DIR: join(folder, "data"), [name]: join(file, "below") };
+    const at = join(folder, "at");
+    if (place === "below a file") await writeFile(at, "");
+    else await symlink("nowhere", at);
+    const folders = { DATA_DIR: join(folder, "data"), [name]: join(at, "below") };
     const { code, output } = await startRefused(folders);
     await rm(folder, { recursive: true, force: true });
     expect(code).toBe(1);
