@@ -1,3 +1,9 @@
+/**
+ * Silence after which the system asks whether the other machine is still there, as `fetch` and undici have it: one that
+ * lost its power says no word, and a firewall between forgets a connection on which nothing goes.
+ */
+const PROBE_AFTER_MS = 60_000;
+
 /** The part of Bun's sockets that we use; its own types would replace Node's everywhere. */
 export interface BunSocket {
   /** Returns how many bytes were taken; after less than all comes `drain`. */
@@ -7,6 +13,7 @@ export interface BunSocket {
   /** Holds the process, or not any more. */
   readonly ref: () => void;
   readonly unref: () => void;
+  readonly setKeepAlive: (isOn: boolean, afterMs: number) => void;
   /** Closes at once, with a reset where bytes are under way. */
   readonly terminate: () => void;
   data: SocketOwner | undefined;
@@ -35,6 +42,7 @@ declare const Bun: BunRuntime;
 /** The same for all sockets: each set of handlers costs memory of its own. */
 const HANDLERS = {
   binaryType: "buffer",
+  open: (socket: BunSocket) => socket.setKeepAlive(true, PROBE_AFTER_MS),
   data: (socket: BunSocket, bytes: Buffer) => socket.data?.received(bytes),
   drain: (socket: BunSocket) => socket.data?.writable(),
   close: (socket: BunSocket, error: unknown) => socket.data?.closed(error),

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { connectOnBun } from "../../src/lib/bun-socket.ts";
 import type { HttpResponse } from "../../src/lib/http-client.ts";
 import { createSocketClient } from "../../src/lib/socket-client.ts";
 import { readShortPieces } from "../support/read-short-pieces.ts";
@@ -114,6 +115,16 @@ describe.runIf("Bun" in globalThis)("a call over plain HTTP, on Bun", () => {
       response.cancel();
     }
     expect(used.size).toBe(3);
+  });
+
+  it("has the system ask after a server that is silent for long", async () => {
+    serve = (socket) => socket.write(`${HEAD}Content-Length: 2\r\n\r\nab`);
+    const first = await connectOnBun("127.0.0.1", port);
+    const setKeepAlive = vi.spyOn(Object.getPrototypeOf(first), "setKeepAlive");
+    first.terminate();
+    await (await send()).text(10);
+    expect(setKeepAlive.mock.calls).toEqual([[true, 60_000]]);
+    setKeepAlive.mockRestore();
   });
 
   it("keeps no connection on which more comes than was asked for", async () => {
