@@ -28,7 +28,12 @@ export class ConnectionPool {
     for (const old of this.#idle.splice(0, firstGood < 0 ? this.#idle.length : firstGood)) {
       this.close(old);
     }
-    return this.#idle.pop();
+    for (;;) {
+      const last = this.#idle.pop();
+      if (last === undefined || now < last.idleUntil) return last;
+      // Servers may give each of them a time of its own.
+      this.close(last);
+    }
   }
 
   /** Rejects with the system's error. */

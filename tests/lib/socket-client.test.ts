@@ -117,6 +117,26 @@ describe.runIf("Bun" in globalThis)("a call over plain HTTP, on Bun", () => {
     expect(used.size).toBe(3);
   });
 
+  it("uses no connection again whose time is over, though another has more", async () => {
+    const answer = (seconds: number) =>
+      `${HEAD}Keep-Alive: timeout=${seconds}\r\nContent-Length: 2\r\n\r\nab`;
+    const answering: Socket[] = [];
+    serve = (socket) => answering.push(socket);
+    const calls = [send(), send()].map(async (call) => (await call).text(10));
+    await expect.poll(() => answering.length).toBe(2);
+    const [lasting, brief] = answering;
+    lasting?.write(answer(60));
+    await Promise.race(calls);
+    brief?.write(answer(1));
+    await Promise.all(calls);
+    serve = (socket) => {
+      answering.push(socket);
+      socket.write(answer(60));
+    };
+    await (await send()).text(10);
+    expect(answering[2]).toBe(lasting);
+  });
+
   it("has the system ask after a server that is silent for long", async () => {
     serve = (socket) => socket.write(`${HEAD}Content-Length: 2\r\n\r\nab`);
     const first = await connectOnBun("127.0.0.1", port);
