@@ -1,9 +1,10 @@
 /** Longest status line with all headers, and longest line between the pieces of a body. */
 const HEAD_MAX_BYTES = 65_536;
 
-const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: |$)/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-const CHUNK_SIZE_LINE = /^[0-9a-f]{1,12}[ \t]*(?:;|$)/i;
+/** Any number of zeros may stand before it. */
+const CHUNK_SIZE_LINE = /^0*[0-9a-f]{1,12}[ \t]*(?:;|$)/i;
 const LENGTH = /^\d{1,15}$/;
 /** Those that decide where the body ends, so that a second one may not be passed over. */
 const FRAMING: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection"]);

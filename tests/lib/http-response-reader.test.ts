@@ -58,6 +58,11 @@ describe("An HTTP/1.1 answer, split anywhere", () => {
       { body: "häöü, world!0123456789", leavesConnectionOpen: true },
     ],
     [
+      "in chunks with many zeros before their sizes",
+      `${CHUNKED}0000000000000002\r\nab\r\n${"0".repeat(40)}\r\n\r\n`,
+      { body: "ab", leavesConnectionOpen: true },
+    ],
+    [
       "in chunks with extensions, and trailers",
       `${CHUNKED}3;a=b\r\nabc\r\n1 \t;x\r\nd\r\n0;last\r\nChecksum: 1\r\nOther: 2\r\n\r\n`,
       { body: "abcd", leavesConnectionOpen: true },
@@ -131,6 +136,7 @@ describe("An HTTP/1.1 answer, split anywhere", () => {
   it.each([
     ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n"],
     ["another version", "HTTP/2 200 OK\r\n"],
+    ["a status below all", "HTTP/1.1 099 OK\r\n"],
     ["a status that is none", "HTTP/1.1 20 OK\r\n"],
     ["an upgrade", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"],
     ["a line that is no header", `${OK}no colon\r\n`],
