@@ -194,12 +194,12 @@ export class HttpResponseReader {
   }
 
   #beginBody(encoding: string | undefined, length: string | undefined): void {
-    if (encoding?.toLowerCase().endsWith("chunked") === true) {
+    if (encoding !== undefined && isChunked(encoding)) {
       // Both together are the mark of a proxy that was misled.
       if (length !== undefined) this.#isKept = false;
       this.#isChunked = true;
       this.#state = "chunk size";
-    } else if (encoding !== undefined || length === undefined) {
+    } else if (length === undefined) {
       this.#bytesLeft = Number.POSITIVE_INFINITY;
       this.#state = "body";
     } else {
@@ -219,6 +219,18 @@ export class HttpResponseReader {
     this.#bytesLeft = size;
     this.#state = size === 0 ? "trailers" : "body";
   }
+}
+
+/** Throws for a coding that we did not ask for: its bytes would be taken for the body. */
+function isChunked(encoding: string): boolean {
+  const codings = new Set(encoding.toLowerCase().split(/[ \t]*,[ \t]*/));
+  // What older servers say of a body as it is.
+  codings.delete("identity");
+  if (codings.size === 0) return false;
+  if (codings.size > 1 || !codings.has("chunked")) {
+    throw new MalformedResponse("a transfer coding that was not asked for");
+  }
+  return true;
 }
 
 function isLineEnd(bytes: Buffer, position: number): boolean {

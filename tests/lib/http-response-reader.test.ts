@@ -102,6 +102,16 @@ describe("An HTTP/1.1 answer, split anywhere", () => {
       { body: "a", leavesConnectionOpen: false },
     ],
     [
+      "with a length, as it is",
+      `${OK}transfer-encoding: identity\r\ncontent-length: 1\r\n\r\na`,
+      { body: "a", leavesConnectionOpen: true },
+    ],
+    [
+      "told to be in chunks twice",
+      `${OK}Transfer-Encoding: Chunked\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`,
+      { body: "a", leavesConnectionOpen: true },
+    ],
+    [
       "with more than it told",
       `${OK}content-length: 1\r\n\r\nab`,
       { body: "a", leavesConnectionOpen: false },
@@ -145,6 +155,10 @@ describe("An HTTP/1.1 answer, split anywhere", () => {
     ["a negative length", `${OK}content-length: -1\r\n\r\n`],
     ["two lengths", `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\n`],
     ["a length in hex", `${OK}content-length: 0x10\r\n\r\n`],
+    ["a coding that was not asked for", `${OK}transfer-encoding: gzip\r\n\r\n`],
+    ["another coding within chunks", `${OK}transfer-encoding: gzip, chunked\r\n\r\n`],
+    ["another coding around chunks", `${OK}transfer-encoding: chunked, gzip\r\n\r\n`],
+    ["a coding of a like name", `${OK}transfer-encoding: xchunked\r\n\r\n`],
     ["a chunk without a size", `${CHUNKED}\r\n`],
     ["a size that is none", `${CHUNKED}5g\r\n`],
     ["a size beyond all measure", `${CHUNKED}fffffffffffff\r\n`],
