@@ -1,5 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import type { Deps } from "../deps.ts";
+import type { UsageRecord } from "../gateway/usage-record.ts";
 import { clientAddress } from "../lib/client-address.ts";
 import { isForwardedHttps } from "../lib/is-forwarded-https.ts";
 import { errorResponse } from "./answers/error-response.ts";
@@ -61,9 +62,10 @@ interface Arrival {
 
 /** Counts the request in until its line is written. */
 function openRequest(
-  { clock, log, nextRequestId, settings, tracing }: Deps,
+  deps: Deps,
   { request, connection, underWay }: Arrival,
 ): RequestEnvironment["Bindings"] {
+  const { clock, log, nextRequestId, settings, tracing } = deps;
   const { path, peer, allowSilence } = connection;
   const { method, headers } = request;
   const arrivedAt = clock.now();
@@ -76,7 +78,7 @@ function openRequest(
   underWay.begin();
   const line = new RequestLine({ log, requestId, method, path, client }, (finished) => {
     underWay.end();
-    trace?.end({ ...finished, endedAt: clock.now() });
+    trace?.end({ ...finished, endedAt: clock.now(), backend: backendOf(deps, finished.usage) });
   });
   return {
     requestId,
@@ -88,6 +90,18 @@ function openRequest(
     line,
     trace: trace?.call,
   };
+}
+
+/** The backend of a call's model, for its span; undefined for the servers of their own that embed and transcribe. */
+function backendOf(
+  { gateway, settings }: Deps,
+  usage: UsageRecord | undefined,
+): string | undefined {
+  if (usage === undefined) return undefined;
+  const { LLM_BACKEND, EMBEDDING_BASE_URL, SPEECH_BASE_URL } = settings;
+  if (usage.channel === "embeddings") return EMBEDDING_BASE_URL ? undefined : LLM_BACKEND;
+  if (usage.channel === "audio") return SPEECH_BASE_URL ? undefined : LLM_BACKEND;
+  return gateway.models.find(usage.model)?.backend.name;
 }
 
 /** Said to whoever still comes: a balancer goes to another server, a client library tries again. */

@@ -73,10 +73,10 @@ export function createTracing({ url, headers, service, log }: TracingOptions): T
     );
     return {
       call: toCall(trace.setSpan(inServer, model)),
-      end({ route, status, endedAt, usage }: TracedRequest) {
+      end({ route, status, endedAt, usage, backend }: TracedRequest) {
         if (usage !== undefined) {
           model.updateName(usageSpanName(usage));
-          model.setAttributes(usageAttributes(usage));
+          model.setAttributes(usageAttributes(usage, backend));
           if (usage.outcome === "error" || usage.outcome === "rate_limited") {
             model.setStatus({ code: SpanStatusCode.ERROR });
           }

@@ -33,6 +33,8 @@ export interface TracedRequest {
   readonly endedAt: number;
   /** Of a metered call. */
   readonly usage?: TracedUsage | undefined;
+  /** The backend that its model belongs to; undefined where that is not known. */
+  readonly backend?: string | undefined;
 }
 
 /** What a span tells of a call to a model. */

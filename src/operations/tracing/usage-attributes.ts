@@ -12,16 +12,20 @@ const OPERATIONS: Readonly<Record<Channel, string>> = {
   mcp: "execute_tool",
 };
 
+/** What the conventions call a backend, where that is not its own name. */
+const PROVIDERS: Readonly<Record<string, string>> = { google: "gcp.gemini" };
+
 /** `chat llama3.2` and the like. */
 export function usageSpanName({ channel, model }: TracedUsage): string {
   return `${OPERATIONS[channel]} ${model}`;
 }
 
 /** A call to a model in the words of OpenTelemetry's conventions for generative AI; what they lack has `gateway.` before it. */
-export function usageAttributes(usage: TracedUsage): Attributes {
+export function usageAttributes(usage: TracedUsage, backend: string | undefined): Attributes {
   const { cachedTokens, reasoningTokens, firstTokenMs } = usage;
   return {
     "gen_ai.operation.name": OPERATIONS[usage.channel],
+    ...(backend !== undefined && { "gen_ai.provider.name": PROVIDERS[backend] ?? backend }),
     "gen_ai.request.model": usage.model,
     "gen_ai.response.model": usage.model,
     "gen_ai.usage.input_tokens": usage.inputTokens,

@@ -94,6 +94,7 @@ describe("a request that is traced", () => {
     expect(model).toMatchObject({ traceId: TRACE, kind: CLIENT, name: "chat traced" });
     expect(model?.attributes).toMatchObject({
       "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "vllm",
       "gen_ai.request.model": "traced",
       "gen_ai.response.model": "traced",
       "gen_ai.usage.input_tokens": usage.prompt_tokens,
@@ -119,6 +120,7 @@ describe("a request that is traced", () => {
     expect((await spansOf(idOf(response))).model).toMatchObject({
       traceId: TRACE,
       name: "chat gpt-5",
+      attributes: { "gen_ai.provider.name": "openai" },
     });
     const headersThere = cloud.ledger().at(-1)?.headers ?? [];
     const asked = new Map(headersThere.map(([name, value]) => [name.toLowerCase(), value]));
@@ -197,6 +199,7 @@ describe("a request that is traced", () => {
     });
     const { model } = await spansOf(idOf(embeddings));
     expect(model?.attributes["gen_ai.operation.name"]).toBe("embeddings");
+    expect(model?.attributes["gen_ai.provider.name"]).toBe("vllm");
     expect(model?.name).toMatch(/^embeddings ./);
     expect(new Map(stage.simulator.ledger().at(-1)?.headers).get("traceparent")).toContain(
       model?.spanId,
