@@ -12,8 +12,10 @@ export function onStop(stop) {
   let lastMs = 0;
   const request = (signal) => {
     const nowMs = Date.now();
-    if (nowMs - lastMs > SAME_REQUEST_MS) stop(signal);
+    if (nowMs - lastMs <= SAME_REQUEST_MS) return;
+    // Of the last one that counted: whoever presses Ctrl-C over and over is heard too.
     lastMs = nowMs;
+    stop(signal);
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => request(signal));
   // Writing to a terminal or pipe that is gone must not end this process before its children.
