@@ -42,6 +42,7 @@ function fileFailure({ code, path, message }: NodeJS.ErrnoException): string {
   if (code === "ENOSPC")
     return `The disk is full${where}. Make room, or name a file on another disk.`;
   if (code === "ENOENT") return `There is no such file${where}.`;
+  if (code === "EISDIR") return `A folder is named${where}, not a file. Name the file.`;
   if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
     return `This user may not write or read there${where}. Run it as the user of the server, or name another place.`;
   }

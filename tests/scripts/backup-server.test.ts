@@ -244,4 +244,8 @@ test("a wrong call tells how to call it", async () => {
     code: 1,
     stderr: expect.stringContaining("There is no such file (/nowhere.tar.gz)"),
   });
+  expect(await runScript("restore", ["tests"], folder)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("A folder is named"),
+  });
 });
