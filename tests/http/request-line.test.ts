@@ -100,6 +100,19 @@ describe("the line of a request", () => {
     expect(other.read()[0].path).toBe("/v1/none/[key]/[key]");
   });
 
+  it.each([
+    ["/v1/Bearer%20sk-abcdefghijklmnopqrstuvwxyz", "/v1/Bearer%20[key]"],
+    ["/v1/%22ses_abcdefghijklmnop%22", "/v1/%22[key]%22"],
+    ["/v1/sk%2Dabcdefghijklmnop", "/v1/[key]"],
+    ["/v1/my_bk-abcdefghijklmnop", "/v1/my_[key]"],
+    ["/v1/bearersk-abcdefghijklmnopqrstuvwxyz", "/v1/bearer[key]"],
+    ["/v1/task-management", "/v1/task-management"],
+  ])("leaves no key in the path, whatever stands before it: %s", (path, told) => {
+    const { line, read } = openLine(path);
+    line.answered(404, false);
+    expect(read()[0].path).toBe(told);
+  });
+
   it("says of a client that left that it left, and calls it no error", () => {
     const { line, read } = openLine();
     line.error = new ServiceError("internal_error", "An echo of the abort.");
