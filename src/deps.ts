@@ -188,7 +188,7 @@ async function buildOn(
     events,
     watchedFolders,
     pruneEvents: () => pruneEvents(database.db, clock.now()),
-    readiness: openProbes({ database, registry, limits, stopping }),
+    readiness: openProbes({ database, journal, registry, limits, stopping }),
     nextRequestId: createRequestIds(),
     stopping,
     tracing,
@@ -241,12 +241,15 @@ function buildAccess(
 interface ProbedParts extends Pick<Deps, "stopping"> {
   readonly limits: { readonly isAvailable: () => boolean };
   readonly database: Database;
+  readonly journal: Pick<OpenUsageJournal, "canRecord">;
   readonly registry: Registry;
 }
 
-function openProbes({ database, registry, limits, stopping }: ProbedParts): ReadinessProbes {
+function openProbes(parts: ProbedParts): ReadinessProbes {
+  const { database, journal, registry, limits, stopping } = parts;
   return {
-    db: database.ping,
+    // One that has no room still answers; calls go on as long as the journal has some.
+    db: async () => (await database.ping()) && (await journal.canRecord()),
     // A server whose schema is not up to date does not start.
     migrations: () => true,
     llm: registry.models.reachable,

@@ -85,8 +85,8 @@ function hintsFor({ LLM_BACKEND, DATABASE_URL }: Parts): JsonObject {
   return {
     db:
       DATABASE_URL === undefined
-        ? "The embedded database does not answer; it is started again by itself, and the log says why it was lost."
-        : "PostgreSQL does not answer; see that it runs and that DATABASE_URL is right, the server connects again by itself.",
+        ? "The embedded database does not answer, or its disk and the journal's are full; make room, the rest it does by itself, and the log says why it was lost."
+        : "PostgreSQL does not answer, or its disk and the journal's are full; see that it runs, has room and that DATABASE_URL is right, the server connects again by itself.",
     migrations:
       "The database's tables are not those of this release; start the server again, which brings them up to date.",
     llm: `The local engine (${LLM_BACKEND}) does not answer; start it, or correct LLM_BASE_URL and LLM_BACKEND.`,

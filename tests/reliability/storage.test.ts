@@ -22,6 +22,7 @@ import { readChatStream } from "../support/chat-stream.ts";
 import { expectCleanOutput, expectUnhurt } from "../support/engine-stage.ts";
 import { expectChatError } from "../support/expect-chat-error.ts";
 import { faultRandom } from "../support/fault-random.ts";
+import { callHttp, logIn } from "../support/http-session.ts";
 import type { RawResponse } from "../support/raw-client.ts";
 import { openSeverableDatabase, type SeverableDatabase } from "../support/severable-database.ts";
 import { startGateway, startRefused, type TestGateway } from "../support/start-gateway.ts";
@@ -34,11 +35,12 @@ const MOUNT_SMALL = MOUNT.replace("size=4m", "size=4m,nr_inodes=64");
 const EVENTUALLY_MS = 20_000;
 const JOURNALED_CALLS = 12;
 const DAMAGES = 2;
+const ADMIN_PASSWORD = "the administrator's own password";
 const NO_POSTGRES = "left out: no PostgreSQL here";
 
 vi.setConfig({ testTimeout: 120_000 });
 const table = createCaseTable({
-  D06: "a journal on 4 MB",
+  D06: "a journal on 4 MB; all of DATA_DIR on 400 MB",
   D07: `${DAMAGES} damages to ${JOURNALED_CALLS} calls`,
   D08: "two processes, one folder",
 });
@@ -211,6 +213,63 @@ function startOnFullDisk(severable: SeverableDatabase): void {
   );
 }
 
+function fullForAll(): void {
+  shows(
+    "D06",
+    "chat, embedded database",
+    "calls are refused and the server says that it is not ready; both end with the room that is made",
+    async () => {
+      const dataDir = join(root, "full-for-all");
+      mkdirSync(dataDir);
+      const mount = MOUNT.replace("size=4m", "size=400m");
+      const through = ["unshare", "-m", "sh", "-c", mount, dataDir];
+      const environment = { ...engine(), DATA_DIR: dataDir, ADMIN_PASSWORD };
+      const gateway = await startGateway(environment, through);
+      const token = await logIn(gateway.url, "admin", ADMIN_PASSWORD);
+      const ballast = join(`/proc/${gateway.pid}/root${dataDir}`, "ballast");
+      const ready = async () => {
+        const answer = await callGateway(gateway.port, { method: "GET", path: "/api/ready" });
+        return { status: answer.status, ...(answer.json() as object) };
+      };
+      const answered = [await answeredCall(gateway), await answeredCall(gateway, true)];
+      expect(await ready()).toMatchObject({ status: 200 });
+      fill(ballast);
+      await eventually(async () => {
+        const response = await call(gateway);
+        if (response.status === 200) answered.push(idOf(response));
+        else expectChatError(response, 503, "storage_unavailable");
+        return response.status !== 200;
+      });
+      await eventually(async () => (await ready()).status === 503);
+      // What cannot be written down does not reach the model.
+      const calls = () => simulator.ledger().filter(({ method }) => method === "POST").length;
+      const before = calls();
+      expectChatError(await call(gateway), 503, "storage_unavailable");
+      expectChatError(await call(gateway, true), 503, "storage_unavailable");
+      expect(calls()).toBe(before);
+      expect(await ready()).toMatchObject({
+        failed: ["db"],
+        checks: { db: false, migrations: true, llm: true },
+        hints: { db: expect.stringContaining("make room") },
+      });
+      rmSync(ballast);
+      // No call comes that would try the disk.
+      await eventually(async () => (await ready()).status === 200);
+      await eventually(async () => (await call(gateway)).status === 200);
+      answered.push(await answeredCall(gateway, true));
+      await expectUnhurt(gateway);
+      // Its folder goes with it, so it is asked itself.
+      await eventually(async () => {
+        const { body } = await callHttp(gateway.url, { path: "/api/requests?limit=1000", token });
+        const stored = body.data.map(({ id }: { id: string }) => id);
+        return answered.every((id) => stored.includes(id));
+      });
+      await gateway.stop();
+      expectCleanOutput(gateway);
+    },
+  );
+}
+
 /** Makes empty files until no more can be made. */
 function fillEntries(prefix: string): string[] {
   const paths: string[] = [];
@@ -353,6 +412,7 @@ describe("the store", () => {
     if (mayMount) {
       fullDisk(database);
       startOnFullDisk(database);
+      fullForAll();
     } else leavesOut("D06", "chat", "left out: no right to mount a small disk");
     describe("with a torn journal", () => tornJournal(database));
   }

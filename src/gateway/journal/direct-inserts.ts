@@ -31,6 +31,8 @@ export class DirectInserts {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #checking: Promise<void> | undefined;
+  /** The database refused the records that wait, and has taken none since. */
+  #isRefused = false;
 
   constructor(options: DirectInsertsOptions) {
     this.#options = options;
@@ -66,9 +68,13 @@ export class DirectInserts {
     return within(done, this.#options.waitMs, () => storageUnavailable(undefined));
   }
 
-  /** Resolves when the database takes writes; rejects with `storage_unavailable`. Shared by all who ask meanwhile. */
+  /**
+   * Resolves when the database takes writes; rejects with `storage_unavailable`. Shared by all who ask meanwhile. While
+   * records wait that it refused, they are the proof: on a full disk it may still take as little as a checkpoint.
+   */
   async checkWritable(): Promise<void> {
-    if (this.#waiting.length >= WAITING_MAX) throw storageUnavailable(undefined);
+    const isFull = this.#waiting.length >= WAITING_MAX;
+    if (isFull || this.#isRefused) throw storageUnavailable(undefined);
     this.#checking ??= this.#store([]).finally(() => {
       this.#checking = undefined;
     });
@@ -97,10 +103,12 @@ export class DirectInserts {
       const batch = this.#waiting.slice(0, BATCH_RECORDS);
       try {
         await this.#store(batch.map(({ record }) => record));
+        this.#isRefused = false;
         this.#waiting = this.#waiting.slice(batch.length);
         for (const { stored } of batch) stored();
       } catch {
         // Whoever waits has been told by the limit; the records stay.
+        this.#isRefused = true;
         await new Promise((resolve) => setTimeout(resolve, RETRY_INTERVAL_MS));
       }
     }

@@ -42,6 +42,8 @@ export interface OpenUsageJournal extends UsageJournal {
   readonly oldestUnflushedAgeSeconds: number;
   /** True while the journal's disk refuses records and they go to the database directly. */
   readonly isRefusing: boolean;
+  /** Whether calls can be written down; tried where the journal refuses. Never rejects. */
+  readonly canRecord: () => Promise<boolean>;
   /** Settles when the journals of the time before are replayed, or must wait for the next try. Never rejects. */
   readonly adopted: Promise<void>;
   /** Settles when that was done with the database there: what lost processes used is counted. Never rejects. */
@@ -90,6 +92,13 @@ export async function openUsageJournal(options: UsageJournalOptions): Promise<Op
     },
     get isRefusing() {
       return writer.isRefusing;
+    },
+    async canRecord() {
+      if (!writer.isRefusing) return true;
+      return direct.checkWritable().then(
+        () => true,
+        () => false,
+      );
     },
     adopted: adopting.first,
     caughtUp: adopting.caughtUp,

@@ -47,4 +47,29 @@ describe("A usage record that goes to the database directly", () => {
     await expect(lost).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(direct.unflushedRecords).toBe(10_000);
   });
+
+  it("tells calls that nothing is taken while it was refused, until it is stored", async () => {
+    const aside = createAside(root, silentLog);
+    let tries = 0;
+    let isFull = true;
+    const askOwn: Database["askOwn"] = (work) => {
+      tries += 1;
+      return isFull ? Promise.reject(new Error("no room")) : database.askOwn(work);
+    };
+    const full = { ...database, askOwn };
+    const options = { journal: "test", database: full, aside, waitMs: 50, log: silentLog };
+    const direct = new DirectInserts(options);
+    const refusal = { code: "storage_unavailable" };
+    await expect(
+      direct.insert(JSON.stringify(usageRecord("late")), () => undefined),
+    ).rejects.toMatchObject(refusal);
+    const triesBefore = tries;
+    await expect(direct.checkWritable()).rejects.toMatchObject(refusal);
+    // The record that waits is the proof: nothing else is tried.
+    expect(tries).toBe(triesBefore);
+    isFull = false;
+    await expect.poll(() => direct.unflushedRecords, { timeout: 10_000 }).toBe(0);
+    await direct.checkWritable();
+    expect(await ledger(database)).toContain("late ok 11");
+  });
 });
