@@ -21,6 +21,8 @@ export interface FinishedRequest {
   /** As a pattern; undefined where none took it. */
   readonly route: string | undefined;
   readonly status: number;
+  /** What the caller was told went wrong; undefined for one that left. */
+  readonly errorCode: string | undefined;
   /** Of its metered call. */
   readonly usage: UsageRecord | undefined;
 }
@@ -63,7 +65,12 @@ export class RequestLine {
     this.#holders -= 1;
     if (this.#holders > 0) return;
     this.#write();
-    this.#onWritten({ route: this.route, status: this.#status, usage: this.#record });
+    this.#onWritten({
+      route: this.route,
+      status: this.#status,
+      errorCode: this.#errorCode(),
+      usage: this.#record,
+    });
   }
 
   /** The metered call of this request begins; `meterEnded` is to follow. */
@@ -88,11 +95,20 @@ export class RequestLine {
     this.release();
   }
 
+  #wasLeft(): boolean {
+    return this.#isAborted || this.#record?.outcome === "aborted";
+  }
+
+  #errorCode(): string | undefined {
+    return this.#wasLeft() ? undefined : this.error?.code;
+  }
+
   #write(): void {
     const { log, requestId, method, path, client } = this.#arrival;
-    const { route, caller, error } = this;
+    const { route, caller } = this;
     const record = this.#record;
-    const isAborted = this.#isAborted || record?.outcome === "aborted";
+    const isAborted = this.#wasLeft();
+    const code = this.#errorCode();
     const fields = {
       method: method.slice(0, METHOD_MAX_LENGTH),
       ...(route === undefined ? { path: printablePath(path) } : { route }),
@@ -101,7 +117,7 @@ export class RequestLine {
       request_id: requestId,
       ...(caller !== undefined && whoCalls(caller)),
       ...(record !== undefined && factsOf(record)),
-      ...(error !== undefined && !isAborted && { code: error.code }),
+      ...(code !== undefined && { code }),
       ...(isAborted && { aborted: true }),
       client,
     };

@@ -73,10 +73,11 @@ export function createTracing({ url, headers, service, log }: TracingOptions): T
     );
     return {
       call: toCall(trace.setSpan(inServer, model)),
-      end({ route, status, endedAt, usage, backend }: TracedRequest) {
+      end(finished: TracedRequest) {
+        const { route, status, endedAt, usage } = finished;
         if (usage !== undefined) {
           model.updateName(usageSpanName(usage));
-          model.setAttributes(usageAttributes(usage, backend));
+          model.setAttributes(usageAttributes(usage, finished));
           if (usage.outcome === "error" || usage.outcome === "rate_limited") {
             model.setStatus({ code: SpanStatusCode.ERROR });
           }

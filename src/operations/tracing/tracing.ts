@@ -33,6 +33,8 @@ export interface TracedRequest {
   readonly endedAt: number;
   /** Of a metered call. */
   readonly usage?: TracedUsage | undefined;
+  /** What the caller was told went wrong; undefined for one that left. */
+  readonly errorCode?: string | undefined;
   /** The backend that its model belongs to; undefined where that is not known. */
   readonly backend?: string | undefined;
 }

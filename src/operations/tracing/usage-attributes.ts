@@ -1,6 +1,6 @@
 import type { Attributes } from "@opentelemetry/api";
 import type { Channel } from "../../gateway/usage-record.ts";
-import type { TracedUsage } from "./tracing.ts";
+import type { TracedRequest, TracedUsage } from "./tracing.ts";
 
 /** What the conventions for generative AI call an operation; they have no word yet for transcriptions. */
 const OPERATIONS: Readonly<Record<Channel, string>> = {
@@ -21,21 +21,25 @@ export function usageSpanName({ channel, model }: TracedUsage): string {
 }
 
 /** A call to a model in the words of OpenTelemetry's conventions for generative AI; what they lack has `gateway.` before it. */
-export function usageAttributes(usage: TracedUsage, backend: string | undefined): Attributes {
-  const { cachedTokens, reasoningTokens, firstTokenMs } = usage;
+export function usageAttributes(
+  usage: TracedUsage,
+  { backend, errorCode }: Pick<TracedRequest, "backend" | "errorCode">,
+): Attributes {
+  const { outcome, cachedTokens, reasoningTokens, firstTokenMs } = usage;
+  const wasAnswered = outcome === "ok" || firstTokenMs !== null;
   return {
     "gen_ai.operation.name": OPERATIONS[usage.channel],
     ...(backend !== undefined && { "gen_ai.provider.name": PROVIDERS[backend] ?? backend }),
     "gen_ai.request.model": usage.model,
-    "gen_ai.response.model": usage.model,
+    ...(wasAnswered && { "gen_ai.response.model": usage.model }),
     "gen_ai.usage.input_tokens": usage.inputTokens,
     "gen_ai.usage.output_tokens": usage.outputTokens,
     ...(cachedTokens > 0 && { "gen_ai.usage.cache_read.input_tokens": cachedTokens }),
     ...(reasoningTokens > 0 && { "gen_ai.usage.reasoning.output_tokens": reasoningTokens }),
     ...(firstTokenMs !== null && { "gateway.time_to_first_token_ms": firstTokenMs }),
-    ...(usage.outcome !== "ok" && { "error.type": usage.outcome }),
+    ...(outcome !== "ok" && { "error.type": errorCode ?? outcome }),
     ...(usage.keyId !== "" && { "gateway.key.id": usage.keyId }),
     "gateway.channel": usage.channel,
-    "gateway.outcome": usage.outcome,
+    "gateway.outcome": outcome,
   };
 }

@@ -162,7 +162,8 @@ describe("a request that is traced", () => {
     expect(failed.status).toBe(502);
     const { server, model } = await spansOf(idOf(failed));
     expect(server).toMatchObject({ statusCode: 2, attributes: { "error.type": "502" } });
-    expect(model).toMatchObject({ statusCode: 2, attributes: { "error.type": "error" } });
+    expect(model).toMatchObject({ statusCode: 2, attributes: { "error.type": "upstream_error" } });
+    expect(model?.attributes).not.toHaveProperty("gen_ai.response.model");
 
     stage.simulator.script({ match: { body: "wait-long" }, stall: { at: "headers" } });
     const left = await openCall(stage.gateway.port, {
