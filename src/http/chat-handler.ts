@@ -12,7 +12,6 @@ import { openQuietCall } from "./open-quiet-call.ts";
 import type { RequestLine } from "./request-line.ts";
 import type { RequestContext } from "./router.ts";
 import type { SayLimits } from "./say-limits.ts";
-import { isSettledWithin } from "./serving/is-settled-within.ts";
 
 interface Answer<Form> {
   readonly codec: ServerCodec<Form>;
@@ -87,15 +86,11 @@ async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
 async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<Response> {
   const { codec, form, reply, open, line, context } = answer;
   open.beginStream();
-  const keepaliveMs = deps.settings.STREAM_KEEPALIVE_MS;
-  // As long as the engine has said nothing the status is still free for an error. Past that the stream begins.
-  const begun = await isSettledWithin(reply.events, keepaliveMs);
-  const body = writeEventStream({
+  const body = await writeEventStream({
     events: reply.events,
     // Which model answers is known with the first event.
     createEncoder: () => codec.streamEncoder({ ...context, model: reply.model() }, form),
     keepalive: codec.keepalive,
-    beginsSilent: !begun,
     abort: open.abort,
     report(error) {
       line.error = error;
@@ -103,7 +98,7 @@ async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<
       if (!open.signal.aborted) logInternalError(deps.log, error, context.requestId);
     },
     onEnd: open.close,
-    keepaliveMs,
+    keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,
     slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,
   });
   return new Response(body, { headers: { ...STREAM_HEADERS, ...answer.headers } });

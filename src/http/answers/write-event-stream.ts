@@ -1,6 +1,7 @@
 import type { StreamEncoder } from "../../codecs/codec.ts";
 import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
 import { type ServiceError, toServiceError } from "../../core/service-error.ts";
+import { isSettledWithin } from "../serving/is-settled-within.ts";
 import { type SilenceLimits, watchSilence } from "../serving/watch-silence.ts";
 
 export interface EventStream extends SilenceLimits {
@@ -10,8 +11,6 @@ export interface EventStream extends SilenceLimits {
   readonly createEncoder: () => StreamEncoder;
   /** What is written into a silence. */
   readonly keepalive: string;
-  /** The engine was silent for so long already that the stream begins with a keepalive. */
-  readonly beginsSilent: boolean;
   /** Ends the call: the client left or stopped reading. */
   readonly abort: (reason?: ServiceError) => void;
   /** Called with the error that ends the stream. */
@@ -24,9 +23,11 @@ const utf8 = new TextEncoder();
 
 /**
  * Writes a call's events as a server-sent event stream. One pull of the client takes one batch, so a client that
- * stops reading stops the engine; whole frames leave in one write.
+ * stops reading stops the engine; whole frames leave in one write, the first of them with the answer's head. Resolves
+ * when these are there, or with a stream that begins with a keepalive when the engine is silent for that long. Rejects
+ * with its failure before: the status is still free.
  */
-export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array> {
+export async function writeEventStream(stream: EventStream): Promise<ReadableStream<Uint8Array>> {
   let encoder: StreamEncoder | undefined;
   let iterator: AsyncIterator<readonly ChatEvent[]> | undefined;
   let ended = false;
@@ -68,7 +69,17 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
     stream.events.then((events) => events[Symbol.asyncIterator]().return?.()).catch(() => {});
   };
 
+  let opening: Promise<string> | undefined = stream.events.then(nextText);
+  let firstText = stream.keepalive;
+  if (await isSettledWithin(opening, stream.keepaliveMs)) {
+    firstText = await opening;
+    opening = undefined;
+  } else {
+    opening = opening.catch((thrown: unknown) => failureText(toServiceError(thrown)));
+  }
+
   let write: (text: string) => void = () => {};
+  let close: () => void = () => {};
   let fail: (error: ServiceError) => void = () => {};
   const watch = watchSilence(
     stream,
@@ -79,23 +90,28 @@ export function writeEventStream(stream: EventStream): ReadableStream<Uint8Array
     },
   );
 
+  const put = (text: string) => {
+    if (text === "") {
+      end();
+      close();
+      return;
+    }
+    write(text);
+    watch.waitForClient();
+  };
+
   return new ReadableStream<Uint8Array>({
     start(controller) {
       write = (text) => controller.enqueue(utf8.encode(text));
+      close = () => controller.close();
       fail = (error) => controller.error(error);
-      if (stream.beginsSilent) write(stream.keepalive);
+      put(firstText);
     },
-    async pull(controller) {
+    async pull() {
       watch.waitForEngine();
-      const text = await nextText();
-      if (ended) return;
-      if (text === "") {
-        end();
-        controller.close();
-        return;
-      }
-      write(text);
-      watch.waitForClient();
+      const text = await (opening ?? nextText());
+      opening = undefined;
+      if (!ended) put(text);
     },
     cancel() {
       if (!ended) leave();

@@ -18,7 +18,6 @@ import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../documentation/documentati
 import { logInternalError } from "../log-internal-error.ts";
 import { openQuietCall } from "../open-quiet-call.ts";
 import { createRouter, type RequestContext, type RouteDefinition, type Router } from "../router.ts";
-import { isSettledWithin } from "../serving/is-settled-within.ts";
 
 const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
 
@@ -111,14 +110,10 @@ async function streamTranscript(
   events: Promise<ChatEvents>,
 ): Promise<ReadableStream<Uint8Array>> {
   open.beginStream();
-  const keepaliveMs = settings.STREAM_KEEPALIVE_MS;
-  // As long as the server has said nothing the status is still free for an error. Past that the stream begins.
-  const begun = await isSettledWithin(events, keepaliveMs);
   return writeEventStream({
     events,
     createEncoder: () => createTranscriptEncoder(encodeError),
     keepalive: ": keepalive\n\n",
-    beginsSilent: !begun,
     abort: open.abort,
     report(error) {
       env.line.error = error;
@@ -126,7 +121,7 @@ async function streamTranscript(
       if (!open.signal.aborted) logInternalError(log, error, env.requestId);
     },
     onEnd: open.close,
-    keepaliveMs,
+    keepaliveMs: settings.STREAM_KEEPALIVE_MS,
     slowClientMs: settings.SLOW_CLIENT_TIMEOUT_MS,
   });
 }

@@ -23,13 +23,12 @@ function plainEncoder(): StreamEncoder {
   return { encode: (events) => events.map(word).join("") };
 }
 
-function open(events: Promise<ChatEvents>, changes: Partial<EventStream> = {}) {
+async function open(events: Promise<ChatEvents>, changes: Partial<EventStream> = {}) {
   const log: string[] = [];
-  const stream = writeEventStream({
+  const stream = await writeEventStream({
     events,
     createEncoder: plainEncoder,
     keepalive: "~",
-    beginsSilent: false,
     keepaliveMs: 10_000,
     slowClientMs: 10_000,
     abort: (reason) => log.push(`abort ${reason?.code ?? "client"}`),
@@ -48,7 +47,7 @@ const read = (stream: ReadableStream<Uint8Array>) => new Response(stream).text()
 
 describe("an event stream", () => {
   it("writes every batch and ends once", async () => {
-    const { stream, log } = open(
+    const { stream, log } = await open(
       Promise.resolve(batches([delta("a"), delta("b")], [delta("c")], [finish])),
     );
     expect(await read(stream)).toBe("abc.");
@@ -60,21 +59,71 @@ describe("an event stream", () => {
       yield [delta("a")];
       throw new ServiceError("upstream_error", "gone");
     }
-    expect(await read(open(Promise.resolve(failing())).stream)).toBe("a!upstream_error");
+    expect(await read((await open(Promise.resolve(failing()))).stream)).toBe("a!upstream_error");
   });
 
   it("says a failure that comes before the first event when the stream has begun", async () => {
     const late = new Promise<ChatEvents>((_, reject) =>
-      setTimeout(() => reject(new ServiceError("upstream_timeout", "late")), 20),
+      setTimeout(() => reject(new ServiceError("upstream_timeout", "late")), 200),
     );
-    const { stream, log } = open(late, { beginsSilent: true });
+    const { stream, log } = await open(late, { keepaliveMs: 150 });
     expect(await read(stream)).toBe("~!upstream_timeout");
     expect(log).toEqual(["report upstream_timeout", "end"]);
   });
 
+  it("is there once its first frames are, which leave with the head of the answer", async () => {
+    async function* late() {
+      yield [{ type: "start" } as ChatEvent];
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      yield [delta("a")];
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      yield [finish];
+    }
+    const openedAt = performance.now();
+    const { stream } = await open(Promise.resolve(late()));
+    expect(performance.now() - openedAt).toBeGreaterThan(45);
+    const reader = stream.getReader();
+    let isThere = false;
+    const first = reader.read().then(({ value }) => {
+      isThere = true;
+      return new TextDecoder().decode(value);
+    });
+    // No time has to pass, only what is ready has to be taken.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isThere).toBe(true);
+    expect(await first).toBe("a");
+    const { value: second } = await reader.read();
+    expect(new TextDecoder().decode(second)).toBe(".");
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  it("leaves the status free for a failure before the first event", async () => {
+    const failure = new ServiceError("upstream_error", "away");
+    const failed = open(Promise.reject(failure));
+    await expect(failed).rejects.toBe(failure);
+  });
+
+  it("is empty when its source has nothing to say", async () => {
+    const { stream, log } = await open(Promise.resolve(batches()));
+    expect(await read(stream)).toBe("");
+    expect(log).toEqual(["end"]);
+  });
+
+  it("begins with a keepalive when the first frames are late, and loses none of them", async () => {
+    async function* late() {
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      yield [delta("a")];
+      yield [finish];
+    }
+    const { stream } = await open(Promise.resolve(late()), { keepaliveMs: 50 });
+    expect(await read(stream)).toMatch(/^~{1,3}a\.$/);
+  });
+
   it("reports the error that a source ends with", async () => {
     const error = new ServiceError("internal_error", "a fault of ours");
-    const { stream, log } = open(Promise.resolve(batches([delta("a"), { type: "error", error }])));
+    const { stream, log } = await open(
+      Promise.resolve(batches([delta("a"), { type: "error", error }])),
+    );
     expect(await read(stream)).toBe("a!internal_error");
     expect(log).toEqual(["report internal_error", "end"]);
   });
@@ -85,7 +134,7 @@ describe("an event stream", () => {
       await new Promise((resolve) => setTimeout(resolve, 350));
       yield [finish];
     }
-    const { stream } = open(Promise.resolve(slow()), { keepaliveMs: 100 });
+    const { stream } = await open(Promise.resolve(slow()), { keepaliveMs: 100 });
     expect(await read(stream)).toMatch(/^a~{2,4}\.$/);
   });
 
@@ -98,7 +147,7 @@ describe("an event stream", () => {
         closed = true;
       }
     }
-    const { stream, log } = open(Promise.resolve(endless()));
+    const { stream, log } = await open(Promise.resolve(endless()));
     const reader = stream.getReader();
     await reader.read();
     await reader.cancel();
@@ -118,10 +167,11 @@ describe("an event stream", () => {
       },
     };
     let begin: (events: ChatEvents) => void = () => {};
-    const { stream } = open(
+    const { stream } = await open(
       new Promise<ChatEvents>((resolve) => {
         begin = resolve;
       }),
+      { keepaliveMs: 20 },
     );
     await stream.cancel();
     begin(events);
@@ -137,7 +187,7 @@ describe("an event stream", () => {
         yield [delta("x".repeat(1000))];
       }
     }
-    const { stream, log } = open(Promise.resolve(plenty()), { slowClientMs: 100 });
+    const { stream, log } = await open(Promise.resolve(plenty()), { slowClientMs: 100 });
     const reader = stream.getReader();
     await reader.read();
     await new Promise((resolve) => setTimeout(resolve, 400));
