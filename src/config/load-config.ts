@@ -1,4 +1,4 @@
-import { relative, resolve, sep } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { RETIRED_SETTINGS } from "./retired-settings.ts";
@@ -37,12 +37,13 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
 type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
 
 /** Folders in which the service writes itself: each event from there would make the next one. */
-function watchedLoops({ WATCH_DIRS, DATA_DIR, JOURNAL_DIR = DATA_DIR }: Settings): Issue[] {
+function watchedLoops({ WATCH_DIRS, DATA_DIR, JOURNAL_DIR }: Settings): Issue[] {
   const message = "must not hold what the service writes itself, in DATA_DIR and JOURNAL_DIR";
+  // Other folders in DATA_DIR are nobody's but the operator's.
+  const journal = JOURNAL_DIR ?? join(DATA_DIR, "journal");
+  const written = [DATA_DIR, journal, join(DATA_DIR, "database")];
   return WATCH_DIRS.flatMap((folder, index) =>
-    [DATA_DIR, JOURNAL_DIR].some((own) => isWithin(own, folder))
-      ? [{ path: ["WATCH_DIRS", index], message }]
-      : [],
+    written.some((own) => isWithin(own, folder)) ? [{ path: ["WATCH_DIRS", index], message }] : [],
   );
 }
 
