@@ -29,6 +29,17 @@ export async function openCall(journal: CallJournal, start: UsageStart): Promise
   return new JournaledCall(journal, start.id, segment);
 }
 
+/**
+ * Whether the journal's disk takes a record; tried with one that tells nothing but that this process lives. A server that
+ * says it is not ready gets no calls that would find out. Never rejects.
+ */
+export async function canJournal({ writer, flusher, clock }: CallJournal): Promise<boolean> {
+  const sign: Progress = { id: "", outputTokens: 0, at: clock.now() };
+  const segment = await writer.append("progress", JSON.stringify(sign));
+  flusher.wake();
+  return segment !== undefined;
+}
+
 /** The start as it is now, in plain fields: a serialiser is slow with one that is computed. */
 function startJson({ id, keyId, channel, model, startedAt, inputTokens }: UsageStart): string {
   return JSON.stringify({ id, keyId, channel, model, startedAt, inputTokens });

@@ -16,7 +16,7 @@ import { GroupSync } from "./group-sync.ts";
 import { removeJournalFolder } from "./journal-folder.ts";
 import { JournalHome } from "./journal-home.ts";
 import { JournalWriter } from "./journal-writer.ts";
-import { openCall } from "./journaled-call.ts";
+import { canJournal, openCall } from "./journaled-call.ts";
 import { type Adopting, keepAdopting } from "./keep-adopting.ts";
 import { deleteCheckpoints } from "./usage-store.ts";
 
@@ -94,7 +94,7 @@ export async function openUsageJournal(options: UsageJournalOptions): Promise<Op
       return writer.isRefusing;
     },
     async canRecord() {
-      if (!writer.isRefusing) return true;
+      if (!writer.isRefusing || (await canJournal(calls))) return true;
       return direct.checkWritable().then(
         () => true,
         () => false,

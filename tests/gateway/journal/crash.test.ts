@@ -143,6 +143,7 @@ if (canMount()) {
         isRefusing: true,
         isWholeWhileFull: true,
         bothGone: "storage_unavailable",
+        mayRecordWithout: false,
         wentAroundAfter: false,
         isEveryCallThereOnce: true,
         wrong: [],

@@ -96,9 +96,12 @@ await begunInJournal.close(usageRecord("across"));
 
 await database.db.execute("alter table journal_checkpoints rename to elsewhere");
 const bothGone = await rejection(() => journal.open(usageStart("refused")));
+const mayRecordWithout = await journal.canRecord();
+rmSync(ballast);
+// A server that says no gets no calls that would find out.
+await eventually(() => journal.canRecord());
 await database.db.execute("alter table elsewhere rename to journal_checkpoints");
 
-rmSync(ballast);
 await eventually(async () => !(await call()).wentAround);
 const afterwards = await call();
 await eventually(() => journal.unflushedRecords === 0);
@@ -116,6 +119,7 @@ writeSync(
     isRefusing,
     isWholeWhileFull,
     bothGone,
+    mayRecordWithout,
     wentAroundAfter: afterwards.wentAround,
     isEveryCallThereOnce: rows === calls + 1,
     wrong,
