@@ -65,18 +65,16 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
   const leave = (reason?: ServiceError) => {
     end();
     stream.abort(reason);
-    // Also a stream that nobody pulls any more has to be closed and metered.
-    stream.events.then((events) => events[Symbol.asyncIterator]().return?.()).catch(() => {});
+    closeEvents(stream.events);
   };
 
-  let opening: Promise<string> | undefined = stream.events.then(nextText);
+  const first = stream.events.then(nextText);
+  // There may be events all the same: what fails may be their encoding.
+  first.catch(() => closeEvents(stream.events));
+  let opening: Promise<string> | undefined;
   let firstText = stream.keepalive;
-  if (await isSettledWithin(opening, stream.keepaliveMs)) {
-    firstText = await opening;
-    opening = undefined;
-  } else {
-    opening = opening.catch((thrown: unknown) => failureText(toServiceError(thrown)));
-  }
+  if (await isSettledWithin(first, stream.keepaliveMs)) firstText = await first;
+  else opening = first;
 
   let write: (text: string) => void = () => {};
   let close: () => void = () => {};
@@ -91,6 +89,7 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
   );
 
   const put = (text: string) => {
+    if (ended) return;
     if (text === "") {
       end();
       close();
@@ -109,12 +108,23 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
     },
     async pull() {
       watch.waitForEngine();
-      const text = await (opening ?? nextText());
+      const pulled = opening?.catch((thrown) => failureText(toServiceError(thrown))) ?? nextText();
       opening = undefined;
-      if (!ended) put(text);
+      await pulled.then(put).catch((thrown: unknown) => {
+        // Only our own fault comes here: the failure cannot be encoded either. It breaks the stream off, and no more.
+        const error = toServiceError(thrown);
+        stream.report(error);
+        if (!ended) leave(error);
+        throw error;
+      });
     },
     cancel() {
       if (!ended) leave();
     },
   });
+}
+
+/** Also a stream that nobody pulls any more has to be closed and metered. */
+function closeEvents(events: Promise<ChatEvents>): void {
+  events.then((begun) => begun[Symbol.asyncIterator]().return?.()).catch(() => {});
 }

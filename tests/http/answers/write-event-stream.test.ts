@@ -119,6 +119,43 @@ describe("an event stream", () => {
     expect(await read(stream)).toMatch(/^~{1,3}a\.$/);
   });
 
+  it.each([
+    ["at once", 0, 1],
+    ["after the first frames", 0, 2],
+    ["after a keepalive", 60, 1],
+  ])(
+    "breaks off, and ends its call, when nothing can be encoded %s",
+    async (_, lateMs, failsAt) => {
+      let isClosed = false;
+      async function* endless() {
+        try {
+          await new Promise((resolve) => setTimeout(resolve, lateMs));
+          for (;;) yield [delta("a")];
+        } finally {
+          isClosed = true;
+        }
+      }
+      let encoded = 0;
+      const createEncoder = () => ({
+        encode() {
+          encoded += 1;
+          if (encoded >= failsAt) throw new TypeError("a fault of ours");
+          return "a";
+        },
+      });
+      const opened = open(Promise.resolve(endless()), { createEncoder, keepaliveMs: 30 });
+      if (lateMs === 0 && failsAt === 1) await expect(opened).rejects.toThrow("a fault of ours");
+      else {
+        const { stream, log } = await opened;
+        await expect(read(stream)).rejects.toThrow();
+        expect(log).toEqual(["report internal_error", "end", "abort internal_error"]);
+      }
+      await expect.poll(() => isClosed).toBe(true);
+      // A keepalive into a stream that is over would end the process.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    },
+  );
+
   it("reports the error that a source ends with", async () => {
     const error = new ServiceError("internal_error", "a fault of ours");
     const { stream, log } = await open(
