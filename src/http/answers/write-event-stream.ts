@@ -28,35 +28,18 @@ const utf8 = new TextEncoder();
  * with its failure before: the status is still free.
  */
 export async function writeEventStream(stream: EventStream): Promise<ReadableStream<Uint8Array>> {
-  let encoder: StreamEncoder | undefined;
-  let iterator: AsyncIterator<readonly ChatEvent[]> | undefined;
-  let ended = false;
+  const texts = new EventTexts(stream);
+  const first = stream.events.then(() => texts.next());
+  // There may be events all the same: what fails may be their encoding.
+  first.catch(() => closeEvents(stream.events));
+  const isBegun = await isSettledWithin(first, stream.keepaliveMs);
+  const firstText = isBegun ? await first : stream.keepalive;
+  let opening = isBegun ? undefined : first;
 
-  const encode = (events: readonly ChatEvent[]): string => {
-    encoder ??= stream.createEncoder();
-    return encoder.encode(events);
-  };
-  const nextText = async (): Promise<string> => {
-    try {
-      iterator ??= (await stream.events)[Symbol.asyncIterator]();
-      for (;;) {
-        const { done, value } = await iterator.next();
-        if (done === true) return "";
-        const last = value.at(-1);
-        if (last?.type === "error") stream.report(last.error);
-        const text = encode(value);
-        if (text !== "") return text;
-      }
-    } catch (thrown) {
-      return failureText(toServiceError(thrown));
-    }
-  };
-  /** The failure in the family's own form; empty when the stream's end was written already. */
-  const failureText = (error: ServiceError): string => {
-    const text = encode([{ type: "error", error }]);
-    if (text !== "") stream.report(error);
-    return text;
-  };
+  let ended = false;
+  let write: (text: string) => void = () => {};
+  let close: () => void = () => {};
+  let fail: (error: ServiceError) => void = () => {};
   const end = () => {
     ended = true;
     watch.stop();
@@ -67,27 +50,11 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
     stream.abort(reason);
     closeEvents(stream.events);
   };
-
-  const first = stream.events.then(nextText);
-  // There may be events all the same: what fails may be their encoding.
-  first.catch(() => closeEvents(stream.events));
-  let opening: Promise<string> | undefined;
-  let firstText = stream.keepalive;
-  if (await isSettledWithin(first, stream.keepaliveMs)) firstText = await first;
-  else opening = first;
-
-  let write: (text: string) => void = () => {};
-  let close: () => void = () => {};
-  let fail: (error: ServiceError) => void = () => {};
-  const watch = watchSilence(
-    stream,
-    () => write(stream.keepalive),
-    (error) => {
-      leave(error);
-      fail(error);
-    },
-  );
-
+  const breakOff = (error: ServiceError) => {
+    leave(error);
+    fail(error);
+  };
+  const watch = watchSilence(stream, () => write(stream.keepalive), breakOff);
   const put = (text: string) => {
     if (ended) return;
     if (text === "") {
@@ -108,20 +75,62 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
     },
     async pull() {
       watch.waitForEngine();
-      const pulled = opening?.catch((thrown) => failureText(toServiceError(thrown))) ?? nextText();
-      opening = undefined;
-      await pulled.then(put).catch((thrown: unknown) => {
+      try {
+        const late = opening?.catch((thrown) => texts.failure(thrown));
+        opening = undefined;
+        put(await (late ?? texts.next()));
+      } catch (thrown) {
         // Only our own fault comes here: the failure cannot be encoded either. It breaks the stream off, and no more.
         const error = toServiceError(thrown);
         stream.report(error);
-        if (!ended) leave(error);
-        throw error;
-      });
+        if (!ended) breakOff(error);
+      }
     },
     cancel() {
       if (!ended) leave();
     },
   });
+}
+
+/** The frames of a stream, as texts. */
+class EventTexts {
+  readonly #stream: EventStream;
+  #encoder: StreamEncoder | undefined;
+  #iterator: AsyncIterator<readonly ChatEvent[]> | undefined;
+
+  constructor(stream: EventStream) {
+    this.#stream = stream;
+  }
+
+  /** Resolves with the next frames, or a failure in the family's own form; empty when there are no more. */
+  async next(): Promise<string> {
+    try {
+      this.#iterator ??= (await this.#stream.events)[Symbol.asyncIterator]();
+      for (;;) {
+        const { done, value } = await this.#iterator.next();
+        if (done === true) return "";
+        const last = value.at(-1);
+        if (last?.type === "error") this.#stream.report(last.error);
+        const text = this.#encode(value);
+        if (text !== "") return text;
+      }
+    } catch (thrown) {
+      return this.failure(thrown);
+    }
+  }
+
+  /** Empty when the stream's end was written already. */
+  failure(thrown: unknown): string {
+    const error = toServiceError(thrown);
+    const text = this.#encode([{ type: "error", error }]);
+    if (text !== "") this.#stream.report(error);
+    return text;
+  }
+
+  #encode(events: readonly ChatEvent[]): string {
+    this.#encoder ??= this.#stream.createEncoder();
+    return this.#encoder.encode(events);
+  }
 }
 
 /** Also a stream that nobody pulls any more has to be closed and metered. */
