@@ -1,19 +1,28 @@
 const MAX_LENGTH = 128;
-const PREFIX = "(?:sk|bk|ses)(?:[-_]|%2d|%5f)";
-const LETTER = "(?:[A-Za-z0-9_-]|%2d|%5f)";
+/** Letters, digits, `-`, `_`, which need no encoding, and the `%` of what is encoded twice. */
+const NEEDLESSLY_ENCODED = /%(?:2[5d]|5f|3\d|[46][1-9a-f]|[57][0-9a])/gi;
+const DEPTH_MAX = 3;
 /** At the beginning of a word, which may follow an encoded character; stuck to other letters only where it is as long as a key. */
-const CREDENTIAL = new RegExp(
-  `(?:(?<![A-Za-z0-9])|(?<=%[0-9a-f]{2}))${PREFIX}${LETTER}{6,}|${PREFIX}${LETTER}{17,}`,
-  "gi",
-);
+const CREDENTIAL =
+  /(?:(?<![A-Za-z0-9])|(?<=%[0-9a-f]{2}))(?:sk|bk|ses)[-_][\w-]{6,}|(?:sk|bk|ses)[-_][\w-]{17,}/gi;
 const UNPRINTABLE = /[^\x21-\x7e]/g;
 
 /** A path that nobody serves, fit for the log: bounded, in printable ASCII, without what looks like a credential. */
 export function printablePath(path: string): string {
-  return path
+  return plain(path)
     .replace(CREDENTIAL, "[key]")
     .slice(0, MAX_LENGTH)
     .replace(UNPRINTABLE, percentEncoded);
+}
+
+function plain(path: string): string {
+  let text = path;
+  for (let depth = 0; depth < DEPTH_MAX && text.includes("%"); depth += 1) {
+    text = text.replace(NEEDLESSLY_ENCODED, (encoded) =>
+      String.fromCharCode(Number.parseInt(encoded.slice(1), 16)),
+    );
+  }
+  return text;
 }
 
 function percentEncoded(character: string): string {

@@ -105,6 +105,9 @@ describe("the line of a request", () => {
     ["/v1/%22ses_abcdefghijklmnop%22", "/v1/%22[key]%22"],
     ["/v1/sk%2Dabcdefghijklmnop", "/v1/[key]"],
     ["/v1/my_bk-abcdefghijklmnop", "/v1/my_[key]"],
+    ["/v1/%73k-%61bcdefghijklm%6Eop", "/v1/[key]"],
+    ["/v1/sk%252Dabcdefghijklmnop", "/v1/[key]"],
+    ["/v1/a%20b%2Fc%252Fd", "/v1/a%20b%2Fc%2Fd"],
     ["/v1/bearersk-abcdefghijklmnopqrstuvwxyz", "/v1/bearer[key]"],
     ["/v1/task-management", "/v1/task-management"],
   ])("leaves no key in the path, whatever stands before it: %s", (path, told) => {
