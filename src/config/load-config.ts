@@ -1,6 +1,7 @@
-import { join, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
+import { databaseFolder, journalsFolder } from "./folders.ts";
 import { RETIRED_SETTINGS } from "./retired-settings.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
 
@@ -37,11 +38,11 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
 type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
 
 /** Folders in which the service writes itself: each event from there would make the next one. */
-function watchedLoops({ WATCH_DIRS, DATA_DIR, JOURNAL_DIR }: Settings): Issue[] {
+function watchedLoops(settings: Settings): Issue[] {
+  const { WATCH_DIRS, DATA_DIR } = settings;
   const message = "must not hold what the service writes itself, in DATA_DIR and JOURNAL_DIR";
   // Other folders in DATA_DIR are nobody's but the operator's.
-  const journal = JOURNAL_DIR ?? join(DATA_DIR, "journal");
-  const written = [DATA_DIR, journal, join(DATA_DIR, "database")];
+  const written = [DATA_DIR, journalsFolder(settings), databaseFolder(DATA_DIR)];
   return WATCH_DIRS.flatMap((folder, index) =>
     written.some((own) => isWithin(own, folder)) ? [{ path: ["WATCH_DIRS", index], message }] : [],
   );

@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { databaseFolder } from "../config/folders.ts";
 import type { Log } from "../lib/log.ts";
 import { within } from "../lib/within.ts";
 import { connect } from "./connect.ts";
@@ -30,7 +31,7 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
   const { dataFolder, archive, waitMs, statementMs, log } = options;
   const socketFolder = await makeSocketFolder(dataFolder);
   const socketPath = join(socketFolder, "socket");
-  const folder = dataFolder === undefined ? undefined : join(dataFolder, "database");
+  const folder = dataFolder === undefined ? undefined : databaseFolder(dataFolder);
   const thread = await keepRunning(async (onLost) => {
     await rm(socketPath, { force: true });
     return startEmbedded({ folder, archive, socketPath }, onLost);

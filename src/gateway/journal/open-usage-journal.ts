@@ -1,6 +1,6 @@
-import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Limits } from "../../access/limits/limits.ts";
+import { journalsFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -120,7 +120,7 @@ async function buildParts({
   limits,
   log,
 }: UsageJournalOptions): Promise<Parts> {
-  const root = resolve(settings.JOURNAL_DIR ?? join(settings.DATA_DIR, "journal"));
+  const root = journalsFolder(settings);
   const { db } = database;
   const aside = createAside(root, log);
   const sync = new GroupSync(settings.JOURNAL_FSYNC, log);

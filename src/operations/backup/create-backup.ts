@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { databaseFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import type { Log } from "../../lib/log.ts";
@@ -86,7 +87,7 @@ async function openOwn({
 
 /** To open a folder that was never used would make a database there, and no restore would take it any more. */
 async function refuseUnused(dataFolder: string): Promise<void> {
-  if (await isThere(join(resolve(dataFolder), "database"))) return;
+  if (await isThere(databaseFolder(dataFolder))) return;
   throw new BackupError(
     `There is nothing to back up: no database is in ${resolve(dataFolder)}. Give this command the DATA_DIR or the ` +
       "DATABASE_URL of the server.",

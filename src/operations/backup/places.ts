@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { journalsFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 
 export type PlaceSettings = Pick<Settings, "DATA_DIR" | "JOURNAL_DIR" | "LICENSE_FILE">;
@@ -19,7 +20,7 @@ export function placesOf({ DATA_DIR, JOURNAL_DIR, LICENSE_FILE }: PlaceSettings)
     secret: join(dataFolder, "secret"),
     seenTime: join(dataFolder, "seen-time"),
     license: resolve(LICENSE_FILE ?? join(dataFolder, "license.lic")),
-    journals: resolve(JOURNAL_DIR ?? join(dataFolder, "journal")),
+    journals: journalsFolder({ DATA_DIR, JOURNAL_DIR }),
   };
 }
 
