@@ -5,7 +5,7 @@ import type { Deps } from "../deps.ts";
 import { answerChat, type ChatReply } from "../gateway/answer-chat.ts";
 import type { OpenCall } from "../gateway/open-calls.ts";
 import type { Channel } from "../gateway/usage-record.ts";
-import { writeEventStream } from "./answers/write-event-stream.ts";
+import { EVENT_STREAM_HEADERS, writeEventStream } from "./answers/write-event-stream.ts";
 import { type BodyLimits, readJsonBody } from "./bodies/read-json-body.ts";
 import { logInternalError } from "./log-internal-error.ts";
 import { openQuietCall } from "./open-quiet-call.ts";
@@ -101,11 +101,5 @@ async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<
     keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,
     slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,
   });
-  return new Response(body, { headers: { ...STREAM_HEADERS, ...answer.headers } });
+  return new Response(body, { headers: { ...EVENT_STREAM_HEADERS, ...answer.headers } });
 }
-
-const STREAM_HEADERS = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache",
-  "x-accel-buffering": "no",
-};

@@ -19,6 +19,13 @@ export interface EventStream extends SilenceLimits {
   readonly onEnd: () => void;
 }
 
+/** Of the answer that it is the body of. */
+export const EVENT_STREAM_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  "x-accel-buffering": "no",
+};
+
 const utf8 = new TextEncoder();
 
 /**

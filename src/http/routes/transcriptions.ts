@@ -10,7 +10,7 @@ import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import { transcribe } from "../../gateway/transcribe.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
-import { writeEventStream } from "../answers/write-event-stream.ts";
+import { EVENT_STREAM_HEADERS, writeEventStream } from "../answers/write-event-stream.ts";
 import { multipartBoundary } from "../bodies/multipart-boundary.ts";
 import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
 import { openTranscriptionUpload } from "../bodies/transcription-upload.ts";
@@ -57,12 +57,6 @@ const createTranscription: RouteDefinition<"caller"> = {
   },
 };
 
-const STREAM_HEADERS = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache",
-  "x-accel-buffering": "no",
-};
-
 /** `POST /v1/audio/transcriptions`. */
 export function transcriptionsRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm, deps);
@@ -87,7 +81,7 @@ export function transcriptionsRoutes(deps: Deps): Router {
       const told = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
       if (reply.kind === "stream") {
         const stream = await streamTranscript(deps, context, open, reply.events);
-        return new Response(stream, { headers: { ...STREAM_HEADERS, ...told } });
+        return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...told } });
       }
       open.close();
       const { body: text, contentType } = reply.answer;
