@@ -13,7 +13,7 @@ COPY src src
 FROM oven/bun:1.4.5-slim
 WORKDIR /app
 COPY --from=build /app ./
-RUN mkdir data && chown 1000:1000 data
+RUN mkdir -m 700 data && chown 1000:1000 data
 # Bun's `fetch` opens 256 connections at once unless told otherwise before it starts.
 ENV BUN_CONFIG_MAX_HTTP_REQUESTS=65336
 # Bun collects garbage as late as the machine's memory lets it; with this many bytes it begins above a quarter of them.

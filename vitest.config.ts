@@ -1,14 +1,64 @@
 import { defineConfig } from "vitest/config";
 
+/**
+ * Files whose result cannot depend on the runtime: they touch no socket, file, process or store. One runtime runs them in CI.
+ * They share one registry of modules, because importing these anew for each file costs more than the tests themselves.
+ */
+const PURE = [
+  "codecs/**/!(openai-client)",
+  "core/*",
+  "access/authenticate",
+  "access/license/{choose-license,license-file,license-state}",
+  "access/limits/call-window",
+  "backends/{replay-memory,trait-table}",
+  "backends/replicas/{breaker,choose-replica}",
+  "config/load-config",
+  "db/query-gate",
+  "events/retry-pause",
+  "gateway/{failure-log,meter,open-calls,resolve-target}",
+  "gateway/journal/scan-records",
+  "gateway/usage/search-backwards",
+  "http/{remembering-router,request-line}",
+  "http/answers/csv",
+  "http/serving/edge-guard",
+  "lib/{base64-text,client-address,escape-like,find-json-error,http-response-reader,ip-ranges,is-forwarded-https,json-depth}",
+  "lib/{limit-work,line-reader,log,multipart-relay,path-glob,raw-json,share-runs,sse-reader,watch-time}",
+  "operations/health",
+  "operations/metrics/{job-figures,latency-figures,render-metrics}",
+  "scripts/fault-options",
+  "simulator/compare-ledger",
+].map((path) => `tests/${path}.test.ts`);
+
+const onBun = process.versions["bun"] !== undefined;
+
+const shared = {
+  pool: "forks" as const,
+  // Limits against a test that never ends; nothing is judged by them, for the machine may be busy.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  // Bun loses the named exports of these two when they are not bundled; Node loads them faster as they are.
+  server: { deps: { inline: onBun ? ["zod", "@hono/zod-openapi"] : [] } },
+  expect: { poll: { timeout: 30_000, interval: 20 } },
+};
+
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.ts"],
-    pool: "forks",
-    // Most of a test's time is waiting; more at once would make servers wait for each other.
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // Bun loses the named exports of these two when they are not bundled.
-    server: { deps: { inline: ["zod", "@hono/zod-openapi"] } },
+    // Half of a test's time is waiting; more at once would make servers wait for each other.
+    maxWorkers: 3,
+    reporters: ["default", "./tests/support/slowest-files.ts"],
+    projects: [
+      {
+        test: { ...shared, name: "pure", include: PURE, isolate: false },
+      },
+      {
+        test: {
+          ...shared,
+          name: "system",
+          include: ["tests/**/*.test.ts"],
+          exclude: PURE,
+          globalSetup: "./tests/support/shared-postgres.ts",
+        },
+      },
+    ],
   },
 });

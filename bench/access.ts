@@ -94,6 +94,7 @@ async function openParts(database: Database, folder: string): Promise<Parts> {
     async openLimits(redisUrl) {
       const limits = await openLimits({
         ...given,
+        clock: { ...clock, monotonic: () => performance.now() },
         settings: { ...settings, REDIS_URL: redisUrl },
         guard: { isSafe: () => true },
         installation: secret.fingerprint,

@@ -11,7 +11,7 @@ import { isolatePath } from "./smoke/isolate-path.mjs";
 import { runCommand } from "./smoke/run-command.mjs";
 
 const INSTALL_MS = 300_000;
-const TEST_MS = 3_300_000;
+const TEST_MS = 2_700_000;
 const runner = { node: ["npm", "run"], bun: ["bun", "run"] };
 const version = { node: ["node", "--version"], bun: ["bun", "--version"] };
 

@@ -27,11 +27,12 @@ import {
   openWatchedFolders,
   type WatchedFolders,
 } from "./events/watched-folders/open-watched-folders.ts";
+import { type AnswerGateway, openAnswerMemory } from "./gateway/answer-memory.ts";
+import { type GatedCalls, openGatedCalls } from "./gateway/call-gate.ts";
 import type { EmbeddingGateway } from "./gateway/embed.ts";
 import { createFailureLog } from "./gateway/failure-log.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import { type OpenUsageJournal, openUsageJournal } from "./gateway/journal/open-usage-journal.ts";
-import { createOpenCalls, type OpenCalls } from "./gateway/open-calls.ts";
 import type { TranscriptionGateway } from "./gateway/transcribe.ts";
 import {
   createDailyReconciliation,
@@ -57,14 +58,13 @@ import { openTracing } from "./operations/tracing/open-tracing.ts";
 import type { Tracing } from "./operations/tracing/tracing.ts";
 
 /** What the edge stands on. */
-export interface Deps {
+export interface Deps extends GatedCalls {
   readonly settings: Settings;
   readonly log: Log;
   readonly clock: Clock;
   /** Of the package. */
   readonly version: string;
-  readonly gateway: Gateway & EmbeddingGateway & TranscriptionGateway;
-  readonly openCalls: OpenCalls;
+  readonly gateway: Gateway & EmbeddingGateway & TranscriptionGateway & AnswerGateway;
   readonly authenticate: Authenticate;
   /** What the verbs of users, keys and the audit log stand on. */
   readonly access: UserAccess;
@@ -159,12 +159,12 @@ async function buildOn(
   guard.onHeldAgain(() => countAnew(journal, limits));
   registry.models.start();
   const stopping = new AbortController();
-  const openCalls = createOpenCalls(timeoutMsOf(settings));
+  const calls = openGatedCalls({ settings, log, timeoutMs: timeoutMsOf(settings) });
   const usage = { usageUpkeep, usageReconciliation: createDailyReconciliation(parts) };
-  const watched = { registry, journal, limits, license, openCalls, figures, ...usage };
+  const watched = { registry, journal, limits, license, ...calls, figures, ...usage };
   const metrics = openMetrics({ ...parts, ...watched, version });
-  const scale = settings.OUTBOX_BACKOFF_SCALE;
-  const events = createInternalEvents({ db, clock, log, scale, deliveries });
+  const { OUTBOX_BACKOFF_SCALE: scale, OUTBOX_TRY_TIMEOUT_MS: tryTimeoutMs } = settings;
+  const events = createInternalEvents({ db, clock, log, scale, tryTimeoutMs, deliveries });
   events.start();
   const watchedFolders = openWatchedFolders({ ...parts, db, onFired: events.wake });
   const backups = await serveBackups({ ...parts, productVersion: version });
@@ -175,7 +175,7 @@ async function buildOn(
     clock,
     version,
     gateway: buildGateway({ ...parts, ...watched, refusals }),
-    openCalls,
+    ...calls,
     authenticate: createAuthenticate({ keys, sessions }),
     access: buildAccess(store, { settings, database, clock }),
     license,
@@ -194,9 +194,7 @@ async function buildOn(
     tracing,
     syncJournal: journal.sync,
     async close(journalDrainMs) {
-      clock.close();
-      metrics.close();
-      sessions.close();
+      for (const part of [clock, calls.callGate, metrics, sessions]) part.close();
       // Side by side: a database that does not answer keeps each of them waiting.
       await Promise.all([
         journal.drain(journalDrainMs),
@@ -284,6 +282,7 @@ function buildGateway(parts: GatewayParts): Deps["gateway"] {
     models: registry.models,
     embeddings: registry.embeddings,
     speech: registry.speech,
+    answers: openAnswerMemory(settings, clock),
     journal,
     limits,
     refusals: {
@@ -311,19 +310,15 @@ interface Store {
 /** Brings the store up to date and sees to it that there is a key to call with. */
 async function openStore(
   database: Database,
-  {
-    settings,
-    clock,
-    log,
-    onFirstSecrets,
-  }: Pick<Given, "settings" | "clock" | "log" | "onFirstSecrets">,
+  given: Pick<Given, "settings" | "clock" | "log" | "onFirstSecrets">,
 ): Promise<Store> {
+  const { settings, clock, log, onFirstSecrets } = given;
   await migrate(database);
   const secret = await inFolderOf("DATA_DIR", () => openSecret(settings));
   const { installedAt } = await openInstallation(database, secret, clock);
   const verificationKey = readVerificationKey(settings.LICENSE_PUBLIC_KEY);
-  const given = { database, settings, secret, clock, log };
-  const license = await openLicense({ ...given, verificationKey, installedAt });
+  const parts = { database, settings, secret, clock, log };
+  const license = await openLicense({ ...parts, verificationKey, installedAt });
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
   const hashes = {
     hashApiKey,

@@ -1,17 +1,25 @@
+import { appendFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import packageJson from "../package.json" with { type: "json" };
 import type { FirstSecrets } from "./access/first-start.ts";
 import { type App, createApp } from "./app.ts";
+import { engineAddresses } from "./backends/local-upstream.ts";
 import { loadConfig } from "./config/load-config.ts";
 import type { Settings } from "./config/settings.ts";
 import { buildDeps, type Deps } from "./deps.ts";
 import { drainServer } from "./http/serving/drain-server.ts";
 import { serve } from "./http/serving/serve.ts";
-import type { Server } from "./http/serving/server.ts";
+import type { ServeOptions, Server } from "./http/serving/server.ts";
+import { createStartingAnswer } from "./http/serving/while-starting.ts";
 import { startJobs } from "./jobs.ts";
 import { endOnFaults } from "./lib/end-on-faults.ts";
 import { createLog, type Log } from "./lib/log.ts";
 import { type LogOutput, openLogOutput } from "./lib/log-output.ts";
+import { makeFolder } from "./lib/make-folder.ts";
+import { repeat } from "./lib/repeat.ts";
 import { StartRefusal } from "./lib/start-refusal.ts";
 import { within } from "./lib/within.ts";
+import { createReadiness } from "./operations/health.ts";
 
 /** A connection without a call under way is closed after this long without a byte. */
 const QUIET_CONNECTION_SECONDS = 30;
@@ -23,6 +31,10 @@ const CLOSE_MS = 1_600;
 const HARD_STOP_MS = 5_000;
 const JOURNAL_SYNC_MS = 1_000;
 const LOG_FLUSH_MS = 250;
+/** In DATA_DIR. */
+const FIRST_START_FILE = "first-start.txt";
+/** Between two looks whether a server that has just started is ready. */
+const READY_POLL_MS = 1_000;
 
 interface Running {
   readonly app: App;
@@ -31,34 +43,44 @@ interface Running {
 }
 
 async function main(): Promise<void> {
-  const { settings, retired } = loadConfig();
+  const { settings, retired, unknown } = loadConfig();
   const output = openLogOutput();
   const log = createLog(settings.LOG_LEVEL, output);
   endOnFaults(log, output);
   if (retired.length > 0)
     log.warn({ settings: retired }, "settings of an earlier release are ignored");
+  for (const { name, meant } of unknown) {
+    const question = meant === undefined ? "" : `; did you mean ${meant}?`;
+    log.warn({ setting: name }, `${name} is set and is no setting of this program${question}`);
+  }
 
+  // The port first: a start that cannot have it makes no database and no secrets.
+  let answer: ServeOptions["fetch"] = createStartingAnswer({
+    version: packageJson.version,
+    settings,
+  });
+  const server = await serve({
+    host: settings.HOST,
+    port: settings.PORT,
+    quietSeconds: QUIET_CONNECTION_SECONDS,
+    fetch: (request, connection) => answer(request, connection),
+    onScarce: (isScarce) => tellOfDescriptors(log, isScarce),
+  });
   let secrets: FirstSecrets = {};
   try {
     const deps = await buildDeps(settings, log, (made) => {
       secrets = made;
     });
     const app = createApp(deps);
-    const server = await serve({
-      host: settings.HOST,
-      port: settings.PORT,
-      quietSeconds: QUIET_CONNECTION_SECONDS,
-      fetch: app.fetch,
-      onScarce: (isScarce) => tellOfDescriptors(log, isScarce),
-    });
+    answer = app.fetch;
     const running = { app, server, jobs: startJobs(deps) };
     stopOnSignals(deps, { output, stop: () => stop(deps, running) });
-    output.write(announce(deps, server.port, secrets));
+    output.write(announce(deps, server.port));
+    await showSecrets(secretsText(secrets), { settings, log, output });
+    tellWhenReady(deps, server.port);
   } catch (thrown) {
     // They are in the database by now, and no later start can show them.
-    const { issuedKey, adminPassword } = secrets;
-    if (issuedKey !== undefined) output.write(`This key is shown once: ${issuedKey}\n`);
-    if (adminPassword !== undefined) output.write(passwordNotice(adminPassword));
+    await showSecrets(secretsText(secrets), { settings, log, output });
     await output.flush(LOG_FLUSH_MS);
     throw thrown;
   }
@@ -95,7 +117,10 @@ function stopOnSignals(
       void leaveNow();
     }, settings.DRAIN_TIMEOUT_MS + HARD_STOP_MS);
     stop().then(
-      () => leave(0),
+      () => {
+        log.info("stopped");
+        return leave(0);
+      },
       (error: unknown) => {
         log.error({ err: error }, "the stop failed");
         return leave(1);
@@ -132,26 +157,83 @@ function tellOfDescriptors(log: Log, isScarce: boolean): void {
   } else log.info("new connections are taken again");
 }
 
-/** Tells the operator where the service is and, once, what this start has made up: the second as a text to print. */
-function announce(deps: Deps, port: number, { issuedKey, adminPassword }: FirstSecrets): string {
-  const { settings } = deps;
-  const host = settings.HOST === "0.0.0.0" ? "127.0.0.1" : settings.HOST;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  deps.log.info({ url, version: deps.version, backend: settings.LLM_BACKEND }, "ready");
-  const key = settings.DEV_API_KEY ?? issuedKey;
-  const news = [
-    ...(key === undefined ? [] : [trialCall(url, key, settings)]),
-    ...(adminPassword === undefined ? [] : [passwordNotice(adminPassword)]),
-  ];
-  if (news.length === 0) return "";
-  return `\nInference Gateway ${deps.version} answers at ${url}.\n\n${news.join("\n")}`;
+/** The address under which a client on this machine reaches the server. */
+function urlOf({ HOST: host }: Pick<Settings, "HOST">, port: number): string {
+  const reached = host === "0.0.0.0" ? "127.0.0.1" : host;
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
 
-function passwordNotice(password: string): string {
-  return (
-    `The user admin logs in with the password ${password}\n` +
-    "It is shown once, and has to be changed at the first login.\n"
+/** Logs once that calls can be answered, as `/api/ready` reports it; until then, what is missing. */
+function tellWhenReady({ log, readiness, settings, stopping, version }: Deps, port: number): void {
+  const isReady = createReadiness(readiness, settings);
+  let missing = "";
+  const looking = repeat(
+    READY_POLL_MS,
+    async () => {
+      const { ready, failed } = await isReady();
+      if (stopping.signal.aborted) return looking.stop();
+      if (ready) {
+        looking.stop();
+        log.info({ url: urlOf(settings, port), version, backend: settings.LLM_BACKEND }, "ready");
+      } else if (failed.join() !== missing) {
+        missing = failed.join();
+        log.warn({ failed }, "not ready yet; GET /api/ready says what to do");
+      }
+    },
+    0,
   );
+}
+
+/** Tells the operator where the service is; of `dev` also a call to try, as a text to print. */
+function announce(deps: Deps, port: number): string {
+  const { settings } = deps;
+  const url = urlOf(settings, port);
+  deps.log.info(
+    {
+      url,
+      address: `${settings.HOST}:${port}`,
+      tls: "none: clients beyond this machine need a proxy in front that has it",
+      engine: engineAddresses(settings),
+      backend: settings.LLM_BACKEND,
+      version: deps.version,
+    },
+    "listening",
+  );
+  const key = settings.DEV_API_KEY;
+  if (key === undefined) return "";
+  return `\nInference Gateway ${deps.version} answers at ${url}.\n\n${trialCall(url, key, settings)}`;
+}
+
+/** What no later start can show. */
+function secretsText({ issuedKey, adminPassword }: FirstSecrets): string {
+  const texts = [
+    ...(issuedKey === undefined ? [] : [`This key is shown once: ${issuedKey}\n`]),
+    ...(adminPassword === undefined
+      ? []
+      : [
+          `The user admin logs in with the password ${adminPassword}\n` +
+            "It is shown once, and has to be changed at the first login.\n",
+        ]),
+  ];
+  return texts.join("");
+}
+
+/** On a terminal as text; elsewhere, where logs are collected and kept, in a file for this user only. */
+async function showSecrets(
+  text: string,
+  { settings, log, output }: { settings: Settings; log: Log; output: LogOutput },
+): Promise<void> {
+  if (text === "") return;
+  if (process.stdout.isTTY) return output.write(`\n${text}`);
+  const file = resolve(settings.DATA_DIR, FIRST_START_FILE);
+  try {
+    await makeFolder(dirname(file));
+    await appendFile(file, text, { mode: 0o600 });
+    log.warn({ file }, "the first secrets are in this file: read it, then delete it");
+  } catch (thrown) {
+    log.error({ err: thrown, file }, "the first secrets cannot be written there and follow here");
+    output.write(text);
+  }
 }
 
 function trialCall(url: string, key: string, settings: Settings): string {

@@ -1,6 +1,8 @@
 // Writes a backup of this installation, also while its server runs: `bun run backup [file]`.
+import { resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { loadConfig } from "../../src/config/load-config.ts";
+import type { Settings } from "../../src/config/settings.ts";
 import { BackupError } from "../../src/operations/backup/backup-error.ts";
 import { createBackup } from "../../src/operations/backup/create-backup.ts";
 import { openClock } from "../../src/operations/open-clock.ts";
@@ -29,6 +31,7 @@ await runCommand(USAGE, async (args) => {
   clock.close();
   const rows = written.manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const secret = written.manifest.secret.keptIn;
+  progress.end(`backed up ${sourceOf(settings)}`);
   progress.end(`${rows} rows, ${megabytes(written.sizeBytes)}, read back and found whole`);
   if (secret === "environment") {
     progress.end(
@@ -37,6 +40,14 @@ await runCommand(USAGE, async (args) => {
   }
   process.stdout.write(`${written.file}\n`);
 });
+
+/** What was backed up; the user and the password of an address are not shown. */
+function sourceOf({ DATA_DIR, DATABASE_URL }: Pick<Settings, "DATA_DIR" | "DATABASE_URL">): string {
+  const folder = `the folder ${resolve(DATA_DIR)} (DATA_DIR)`;
+  if (DATABASE_URL === undefined) return `${folder} with its embedded database`;
+  const { host, pathname } = new URL(DATABASE_URL);
+  return `${folder} and the PostgreSQL database ${pathname.slice(1)} at ${host} (DATABASE_URL)`;
+}
 
 /** Aborted by the first signal; the second one ends the process as it is. */
 function brokenOff(): AbortSignal {

@@ -8,7 +8,12 @@ import { isComplete, readReport } from "./report.ts";
 import { runTests } from "./run-tests.ts";
 
 const PAGE = "docs/reliability.md";
-const TESTS = ["tests/reliability", "tests/db/open-postgres", "tests/operations/metrics"];
+const TESTS = [
+  ...["tests/reliability", "tests/db/open-postgres", "tests/operations/metrics"],
+  // These have no case of the page, but larger trials here than elsewhere.
+  ...["tests/events/watched-folders", "tests/scripts/backup", "tests/codecs"],
+  ...["journal/adopt-journals", "usage/reconcile-usage", "limits/redis-as-memory"],
+];
 
 const options = readOptions(process.argv.slice(2));
 if (options.kind !== "run") {

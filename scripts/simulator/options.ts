@@ -4,6 +4,7 @@ import type { Model } from "./models.ts";
 export type EngineName =
   | "vllm"
   | "ollama"
+  | "llama-cpp"
   | "both"
   | "openai"
   | "anthropic"

@@ -4,7 +4,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 const STOP_MS = 20_000;
 const POLL_MS = 25;
 const ANSWER_MS = 30_000;
-const READY = /"url":"([^"]+)".*"msg":"ready"/;
+const READY = /"url":"([^"]+)".*"msg":"listening"/;
 const KEY = /Authorization: Bearer (sk-\w+)/;
 
 /**

@@ -1,3 +1,4 @@
+import { verify } from "@node-rs/argon2";
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import type { Settings } from "../config/settings.ts";
 import { ADVISORY_LOCK } from "../db/advisory-lock.ts";
@@ -48,6 +49,12 @@ export function firstStart({
     await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.firstStart})`);
     const ownerId = await findOrCreateAdmin(transaction);
     const secrets = await givePassword(transaction, ownerId, settings.ADMIN_PASSWORD);
+    if (!(await holdsPassword(transaction, ownerId, settings.ADMIN_PASSWORD))) {
+      log.warn(
+        "ADMIN_PASSWORD holds at the first start only and is ignored: the administrator has another password. Change it " +
+          "with POST /api/auth/password, or remove the setting",
+      );
+    }
     const { BOOTSTRAP_API_KEY: bootstrapKey, DEV_API_KEY: devKey } = settings;
     if (bootstrapKey !== undefined) {
       const passthrough = settings.BOOTSTRAP_API_KEY_PASSTHROUGH;
@@ -89,6 +96,17 @@ async function findOrCreateAdmin(transaction: Db): Promise<string> {
     details: admin,
   });
   return id;
+}
+
+/** Whether the administrator has the password of the setting, or none is set. */
+async function holdsPassword(
+  transaction: Db,
+  id: string,
+  given: string | undefined,
+): Promise<boolean> {
+  if (given === undefined) return true;
+  const [admin] = await transaction.select().from(users).where(eq(users.id, id));
+  return admin?.passwordHash != null && (await verify(admin.passwordHash, given));
 }
 
 /** Sets the password of an administrator who has none: the one given, in force as it is, else one that has to be changed. */

@@ -1,8 +1,9 @@
 import { hkdfSync } from "node:crypto";
-import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { link, open, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import { randomBase62 } from "../lib/id.ts";
+import { makeFolder } from "../lib/make-folder.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** Each use of the secret has a key of its own, so that none tells anything of another. */
@@ -36,7 +37,7 @@ async function readOrCreate(folder: string): Promise<string> {
   const path = join(folder, FILE_NAME);
   const present = await read(path);
   if (present !== undefined) return present;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   await create(path, randomBase62(GENERATED_LENGTH));
   // Read back: another process may have been first.
   const made = await read(path);

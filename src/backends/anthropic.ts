@@ -8,6 +8,7 @@ import { askStatus } from "./ask-upstream.ts";
 import type { Backend, Model } from "./backend.ts";
 import { capTemperature } from "./cap-temperature.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
+import { inDialect } from "./concessions.ts";
 import { isToolForced, LEAST_BUDGET_TOKENS } from "./conditions.ts";
 import { type EffortRule, nearestEffort } from "./effort-rule.ts";
 import type { ParameterTable } from "./parameter-rules.ts";
@@ -41,12 +42,15 @@ export const ANTHROPIC_NEWER_EFFORT: EffortRule = {
   table: { none: "off", low: "low", medium: "medium", high: "high", max: "max" },
   unless: ["not-reasoning"],
   offWhen: ["forced-tool"],
-  fields(setting, model): JsonObject {
+  fields(setting, model, { leavesThinking }): JsonObject {
     if (setting === "off") {
       return model.efforts?.includes("none") === true ? { thinking: { type: "disabled" } } : {};
     }
     const effort = nearestEffort(setting === "on" ? "high" : setting, model);
-    return { thinking: { type: "adaptive" }, ...(effort && { output_config: { effort } }) };
+    return {
+      ...(leavesThinking !== true && { thinking: { type: "adaptive" } }),
+      ...(effort && { output_config: { effort } }),
+    };
   },
 };
 
@@ -54,12 +58,24 @@ export const ANTHROPIC_NEWER_EFFORT: EffortRule = {
 export const ANTHROPIC_OLDER_EFFORT: EffortRule = {
   table: { none: "default", low: "on", medium: "on", high: "on", max: "on" },
   unless: ["not-reasoning", "short-answer", "forced-tool"],
-  fields(_setting, _model, { parameters }) {
+  isOffUnsaid: true,
+  fields(_setting, _model, { parameters, leavesThinking }): JsonObject {
+    // These know no effort but by their thinking.
+    if (leavesThinking === true) return {};
     const half = Math.floor((parameters.maxOutputTokens ?? Number.POSITIVE_INFINITY) / 2);
     const budget = Math.max(LEAST_BUDGET_TOKENS, Math.min(half, MOST_BUDGET_TOKENS));
     return { thinking: { type: "enabled", budget_tokens: budget } };
   },
 };
+
+/** For models of which the table does not know that they take no system amid a conversation. */
+const TELLING_SYSTEM = inDialect(
+  (message) => /role ['"]?system['"]? is not supported|unexpected role ['"]?system/i.test(message),
+  {
+    ...messagesClient,
+    build: (request, model) => messagesClient.build(request, { ...model, midSystem: false }),
+  },
+);
 
 const tokenCount = z
   .object({ input_tokens: z.number().int().nonnegative() })
@@ -81,7 +97,7 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
     parameters: { ...ANTHROPIC_PARAMETERS, others: { rule: "ignore", forward } },
     effort: ({ generation }) =>
       generation === "older" ? ANTHROPIC_OLDER_EFFORT : ANTHROPIC_NEWER_EFFORT,
-    concessions: [],
+    concessions: [TELLING_SYSTEM],
     memory,
     readOverflow: readContextOverflow,
     adapt,
@@ -95,8 +111,9 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
     countsMedia: true,
     async countTokens(request, model, options) {
       const prepared = chat.prepare(request, model, options);
-      const { id: name, contextLength } = model;
-      const whole: unknown = JSON.parse(messagesClient.build(prepared, { name, contextLength }));
+      const { id: name, contextLength, midSystem } = model;
+      const target = { name, contextLength, midSystem };
+      const whole: unknown = JSON.parse(messagesClient.build(prepared, target));
       if (!isJsonObject(whole)) return undefined;
       const body = JSON.stringify(
         Object.fromEntries(COUNTED.map((member) => [member, whole[member]])),

@@ -25,6 +25,8 @@ export interface ModelTraits {
   readonly efforts?: readonly VendorEffort[] | undefined;
   /** False when it refuses temperature, top_p and top_k whatever it does. */
   readonly sampling?: boolean | undefined;
+  /** It takes system messages amid a conversation, where its vendor's format has a place for them. */
+  readonly midSystem?: boolean | undefined;
   /** Which of its vendor's interfaces it answers on; `chat` where a vendor has one alone. */
   readonly api?: "chat" | "responses" | undefined;
 }
@@ -52,6 +54,11 @@ export interface CallContext {
 export interface CallOptions extends CallContext {
   /** The client's messages and tools go to the model unchanged, whatever the parameter table says of tools. */
   readonly passthrough?: boolean | undefined;
+  /**
+   * Called before each request of the call, when the model is not told all that the request asks for: with the
+   * names of those parameters in the chat-completions format.
+   */
+  readonly onIgnored?: ((names: readonly string[]) => void) | undefined;
 }
 
 /** A server of models. It knows no caller and no table. */

@@ -10,20 +10,29 @@ export interface SealedCall {
   readonly reasoning: readonly ReasoningPart[];
 }
 
-/** The same events; once they end with calls, those that need seals are given to `keepAll`. */
+interface Keepers {
+  readonly keepCalls: (calls: readonly SealedCall[]) => void;
+  /** Only for vendors that seal texts: it costs each piece of text a reference until the end. */
+  readonly keepText?: ((text: string, signature: string) => void) | undefined;
+}
+
+/** The same events; at their end what needs seals is given to the keepers, calls only where they are to be answered. */
 // A class and not a generator: a generator's `return` would wait for the read that is pending.
 export class CollectSeals implements AsyncIterableIterator<readonly ChatEvent[], undefined> {
   readonly #events: AsyncIterator<readonly ChatEvent[]>;
-  readonly #keepAll: (calls: readonly SealedCall[]) => void;
+  readonly #keepers: Keepers;
   readonly #calls: SealedCall[] = [];
   #reasoning: ReasoningPart[] = [];
   /** Pieces of the reasoning block that is open. */
   #pieces: string[] = [];
   #seal: Pick<ReasoningPart, "signature" | "redacted"> | undefined;
+  /** Pieces of all that was said. */
+  readonly #said: string[] = [];
+  #textSeal: string | undefined;
 
-  constructor(events: ChatEvents, keepAll: (calls: readonly SealedCall[]) => void) {
+  constructor(events: ChatEvents, keepers: Keepers) {
     this.#events = events[Symbol.asyncIterator]();
-    this.#keepAll = keepAll;
+    this.#keepers = keepers;
   }
 
   [Symbol.asyncIterator](): this {
@@ -47,17 +56,24 @@ export class CollectSeals implements AsyncIterableIterator<readonly ChatEvent[],
       case "reasoning-delta":
         this.#pieces.push(event.text);
         break;
+      case "text-delta":
+        if (this.#keepers.keepText !== undefined) this.#said.push(event.text);
+        break;
       case "signature":
         this.#seal = event;
         break;
       case "block-end":
+        this.#textSeal = event.signature ?? this.#textSeal;
         this.#endBlock();
         break;
       case "tool-call-start":
         this.#startCall(event.callId, event.signature);
         break;
       case "finish":
-        if (event.reason === "tool-calls") this.#keepAll(this.#calls);
+        if (event.reason === "tool-calls") this.#keepers.keepCalls(this.#calls);
+        if (this.#textSeal !== undefined) {
+          this.#keepers.keepText?.(this.#said.join(""), this.#textSeal);
+        }
         break;
       default:
         break;

@@ -16,6 +16,8 @@ export interface EffortRule {
   readonly unless?: readonly Condition[];
   /** Calls on which a model that would think does not, as far as it can be kept from it. */
   readonly offWhen?: readonly Condition[];
+  /** A model that is told nothing does not think. */
+  readonly isOffUnsaid?: true;
   /** The fields of the body that say it. */
   readonly fields: (setting: SaidSetting, model: Model, request: ChatRequest) => JsonObject;
 }
@@ -47,6 +49,25 @@ export function sayEffort(
   const said = rule.fields(setting, model, request);
   if (Object.keys(said).length === 0) return rest;
   return { ...rest, parameters: { ...request.parameters, extra: { ...extra, ...said } } };
+}
+
+/**
+ * Whether what a model is told follows the effort that was asked for, be it in another degree.
+ *
+ * @param isSaid the model is told something of effort.
+ */
+export function followsEffort(
+  asked: Effort | undefined,
+  model: Model,
+  {
+    setting,
+    rule,
+    isSaid,
+  }: { readonly setting: EffortSetting; readonly rule: EffortRule; readonly isSaid: boolean },
+): boolean {
+  if (asked === undefined) return true;
+  if (asked !== "none") return isSaid && setting !== "off";
+  return !model.thinking || isSaid || (setting === "default" && rule.isOffUnsaid === true);
 }
 
 /** The word a model takes that comes closest to what is wanted, rather less than more; undefined when it takes none. */

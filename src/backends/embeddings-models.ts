@@ -4,6 +4,16 @@ import { isNameOf, type ListedName } from "./list-names.ts";
 import { isChatModelName, isEmbeddingModelName } from "./model-traits.ts";
 import type { Upstream } from "./upstream.ts";
 
+export interface EmbeddingModels {
+  /** The models that embed, as their server names them. Never rejects: none while it cannot be asked. */
+  readonly list: () => Promise<readonly string[]>;
+  /**
+   * The model that answers for a client's word: the embedding model of this name, else the default one. Throws
+   * `upstream_error` when there is none.
+   */
+  readonly resolve: (word: string | undefined) => string | Promise<string>;
+}
+
 export interface EmbeddingModelsOptions {
   readonly upstream: Upstream;
   readonly listNames: (upstream: Upstream, signal: AbortSignal) => Promise<readonly ListedName[]>;
@@ -16,12 +26,10 @@ export interface EmbeddingModelsOptions {
 const LIST_TIMEOUT_MS = 15_000;
 
 /**
- * The model that embeds for a client's word: the embedding model of this name, else the default one. Without waiting
- * while the name is known. Throws `upstream_error` when there is none.
+ * The models that embed, and which of them does for a client's word: the embedding model of this name, else the default
+ * one. Without waiting while the name is known. Throws `upstream_error` when there is none.
  */
-export function createEmbeddingModels(
-  options: EmbeddingModelsOptions,
-): (word: string | undefined) => string | Promise<string> {
+export function createEmbeddingModels(options: EmbeddingModelsOptions): EmbeddingModels {
   const { upstream, listNames, isDedicated, defaultModel } = options;
   const known = createKnownNames(async () => {
     const listed = await listNames(upstream, AbortSignal.timeout(LIST_TIMEOUT_MS));
@@ -32,7 +40,7 @@ export function createEmbeddingModels(
     if (word === undefined) return undefined;
     return known.now().find((name) => isNameOf(name, word));
   };
-  return (word) => {
+  const resolve = (word: string | undefined) => {
     const settled = known.settled();
     const found = find(word);
     if (found !== undefined) return found;
@@ -41,6 +49,13 @@ export function createEmbeddingModels(
       if (name === undefined) throw noModel(known.failure(), upstream);
       return name;
     });
+  };
+  return {
+    resolve,
+    async list() {
+      await known.settled();
+      return known.now();
+    },
   };
 }
 

@@ -15,20 +15,16 @@ import type { CallContext } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
 import { withVersion } from "./dedicated-upstream.ts";
-import { createEmbeddingModels } from "./embeddings-models.ts";
+import { createEmbeddingModels, type EmbeddingModels } from "./embeddings-models.ts";
 import { type ListedName, listCards, listTags } from "./list-names.ts";
+import { readLlamaCppRefusal } from "./llama-cpp-refusal.ts";
 import { LOCAL_PARAMETERS } from "./parameter-rules.ts";
-import { readRefusal } from "./read-refusal.ts";
+import { isWholeAnswer, type RefusalReader, readRefusal } from "./read-refusal.ts";
 import type { Upstream } from "./upstream.ts";
 import { refusalError, type UpstreamRefusal } from "./upstream-refusal.ts";
 
 /** What embeds. */
-export interface Embeddings {
-  /**
-   * The model that answers for a client's word: the embedding model of this name, else the default one. Throws
-   * `upstream_error` when there is none.
-   */
-  readonly resolve: (word: string | undefined) => string | Promise<string>;
+export interface Embeddings extends EmbeddingModels {
   /** Throws a `ServiceError` when the engine cannot take such a request, whatever its model. */
   readonly check: (request: EmbeddingRequest) => void;
   /** Rejects with a `ServiceError`, or with the reason of the signal, which ends the call at once. */
@@ -50,14 +46,13 @@ export interface EmbeddingsOptions {
 }
 
 /** A kind of server, as data. */
-interface EmbeddingEngine {
+interface EmbeddingEngine extends RefusalReader {
   readonly upstream: Upstream;
   /** From the address on. */
   readonly path: string;
   readonly codec: EmbeddingCodec;
   readonly takesTokens: boolean;
   readonly listNames: (upstream: Upstream, signal: AbortSignal) => Promise<readonly ListedName[]>;
-  readonly readErrorMessage: (body: string) => string | undefined;
   readonly readOverflow: (message: string) => ContextOverflow | undefined;
 }
 
@@ -68,7 +63,7 @@ export function createEmbeddings(options: EmbeddingsOptions): Embeddings {
   const engine = engineOf(options);
   const { upstream, listNames } = engine;
   return {
-    resolve: createEmbeddingModels({ ...options, upstream, listNames }),
+    ...createEmbeddingModels({ ...options, upstream, listNames }),
     check({ inputs }) {
       if (engine.takesTokens || typeof inputs[0] === "string") return;
       throw new ServiceError(
@@ -92,6 +87,7 @@ function engineOf({ kind, upstream }: EmbeddingsOptions): EmbeddingEngine {
         takesTokens: true,
         listNames: listCards,
         readErrorMessage: readOpenaiMessage,
+        readRefusalBody: readLlamaCppRefusal,
         readOverflow: readOpenaiOverflow,
       };
     case "ollama":
@@ -123,10 +119,10 @@ async function embed(
   call: Call,
 ): Promise<EmbeddingAnswer> {
   const response = await send(engine, request, call);
-  if (response.status >= 200 && response.status < 300) {
+  if (isWholeAnswer(response)) {
     return readAnswer(engine, await response.text(MAX_ANSWER_BYTES), request);
   }
-  const refusal = await readRefusal(response, engine.readErrorMessage);
+  const refusal = await readRefusal(response, engine);
   call.signal.throwIfAborted();
   if (request.encoding === "base64" && isAboutEncoding(refusal)) {
     return embed(engine, { ...request, encoding: "float" }, call);
@@ -150,7 +146,8 @@ function isAboutEncoding({ status, message = "" }: UpstreamRefusal): boolean {
 
 function toError({ readOverflow }: EmbeddingEngine, refusal: UpstreamRefusal): ServiceError {
   const { status, message } = refusal;
-  if (status !== 400 || message === undefined || readOverflow(message) === undefined) {
+  const overflow = refusal.overflow ?? readOverflow(message ?? "");
+  if (status !== 400 || message === undefined || overflow === undefined) {
     return refusalError(refusal);
   }
   return new ServiceError("context_length_exceeded", message, {

@@ -67,6 +67,7 @@ export function createGoogle({ upstream, models, forward, memory }: CloudSetup):
     effort: () => GOOGLE_EFFORT,
     concessions: [],
     memory,
+    sealsTexts: true,
     readOverflow: readContextOverflow,
     readRefusalBody: readGoogleRefusal,
   });

@@ -22,7 +22,7 @@ export function localUpstream(options: LocalOptions): Upstream {
   const { settings, client, clock } = options;
   const key = settings.LLM_API_KEY;
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
-  const [address, ...further] = addressesOf(settings);
+  const [address, ...further] = engineAddresses(settings);
   const count = 1 + further.length;
   return {
     address,
@@ -44,7 +44,11 @@ export function localUpstream(options: LocalOptions): Upstream {
   };
 }
 
-function addressesOf({ LLM_BASE_URL = [], LLM_BACKEND }: Settings): [string, ...string[]] {
+/** Where the local engine, or each replica of it, is looked for. */
+export function engineAddresses({
+  LLM_BASE_URL = [],
+  LLM_BACKEND,
+}: Pick<Settings, "LLM_BASE_URL" | "LLM_BACKEND">): [string, ...string[]] {
   // Many programs want the address with this end, so it is often given so.
   const named = new Set(LLM_BASE_URL.map((address) => address.replace(/\/v1$/, "")));
   const [address = DEFAULT_ADDRESSES[LLM_BACKEND], ...further] = named;

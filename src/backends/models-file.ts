@@ -39,6 +39,10 @@ const modelEntry = z.strictObject({
     .boolean()
     .optional()
     .describe("Anthropic: false when it never takes temperature, top_p and top_k."),
+  mid_system: z
+    .boolean()
+    .optional()
+    .describe("Anthropic: it takes system messages amid a conversation."),
   interface: z
     .enum(["chat", "responses"])
     .optional()
@@ -71,12 +75,14 @@ function parseJson(text: string): unknown {
 }
 
 function toTraits(entry: z.output<typeof modelEntry>): Partial<ModelTraits> {
-  const { context_length, max_output_tokens, reasoning, interface: api, efforts, ...same } = entry;
+  const { context_length, max_output_tokens, reasoning, mid_system, ...others } = entry;
+  const { interface: api, efforts, ...same } = others;
   const traits = {
     ...same,
     contextLength: context_length,
     maxOutputTokens: max_output_tokens,
     thinking: reasoning,
+    midSystem: mid_system,
     api,
     efforts: efforts && VENDOR_EFFORTS.filter((effort) => efforts.includes(effort)),
   };

@@ -2,6 +2,7 @@ import type { ChatRequest, GenerationParameters } from "../core/chat-request.ts"
 import type { JsonObject } from "../lib/json.ts";
 import type { Model } from "./backend.ts";
 import { type Condition, holds, type Situation } from "./conditions.ts";
+import { dropHarmful } from "./drop-harmful.ts";
 
 /** What becomes of one parameter on its way to a backend. */
 export type ParameterRule =
@@ -52,14 +53,25 @@ export const LOCAL_PARAMETERS = {
   stream: { rule: "apply" },
   others: {
     rule: "apply",
-    // What would harm other users of the same engine: their share of it, their cache, their place in the queue.
+    // What would harm other users of the same engine: their share of it, their cache, their place in the queue, its
+    // code and the addresses it calls. What harms by its value is dropped beside these: see `dropHarmful`.
     except: [
+      "api_base",
+      "base_url",
       "best_of",
       "cache_salt",
       "chat_template",
+      "data_parallel_rank",
+      "extra_body",
       "keep_alive",
+      "kv_transfer_params",
+      "logits_processors",
+      "lora_request",
+      "media_io_kwargs",
+      "mm_processor_kwargs",
       "n",
       "priority",
+      "prompt_logprobs",
       "request_id",
       "vllm_xargs",
     ],
@@ -162,6 +174,7 @@ function applyToOthers(parameters: Draft, rule: OthersRule): void {
   switch (rule.rule) {
     case "apply":
       parameters.extra = pick(parameters.extra, (name) => !rule.except.includes(name));
+      if (parameters.extra !== undefined) parameters.extra = dropHarmful(parameters.extra);
       return;
     case "ignore":
       for (const [name, field] of OTHER_FIELDS) {

@@ -4,15 +4,29 @@ import type { UpstreamRefusal } from "./upstream-refusal.ts";
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_BODY_TIMEOUT_MS = 5_000;
 
+/** A status of success, but for 206: a part of an answer must not be taken for the whole. */
+export function isWholeAnswer({ status }: Pick<UpstreamResponse, "status">): boolean {
+  return status >= 200 && status < 300 && status !== 206;
+}
+
+/** How the body of a kind of server's refusal is read. */
+export interface RefusalReader {
+  readonly readErrorMessage: (body: string) => string | undefined;
+  /** What a server tells in the body alone and others tell by status and headers. */
+  readonly readRefusalBody?: ((body: string) => Partial<UpstreamRefusal>) | undefined;
+}
+
 /** What an engine says in an answer with a status other than success. Reads its body. */
 export async function readRefusal(
   response: UpstreamResponse,
-  readErrorMessage: (body: string) => string | undefined,
+  { readErrorMessage, readRefusalBody }: RefusalReader,
 ): Promise<UpstreamRefusal> {
+  const body = await readErrorBody(response);
   return {
     status: response.status,
-    message: readErrorMessage(await readErrorBody(response)),
+    message: readErrorMessage(body),
     retryAfterSeconds: response.retryAfterSeconds,
+    ...readRefusalBody?.(body),
   };
 }
 

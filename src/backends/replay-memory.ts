@@ -1,70 +1,62 @@
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest, ReasoningPart } from "../core/chat-request.ts";
+import { BoundedMemory } from "../lib/bounded-memory.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CollectSeals, type SealedCall } from "./collect-seals.ts";
 import { restoreSeals } from "./restore-seals.ts";
+import { nameOfText, restoreTextSeals } from "./text-seals.ts";
 
 /**
- * What vendors want back with the results of tool calls and what most clients' formats cannot carry: the seals on calls
- * and the sealed thoughts before them. It lives in this process alone and forgets what is old or too much; a vendor then
+ * What vendors want back and what most clients' formats cannot carry: the seals on calls, the sealed thoughts before
+ * them, and the seals on texts. It lives in this process alone and forgets what is old or too much; a vendor then
  * does without.
  */
 export interface ReplayMemory {
-  /** The same events; what they bring of seals is kept once the answer ends with calls. */
-  readonly remember: (events: ChatEvents) => ChatEvents;
-  /** The request with what it lacks; the very same one when it lacks nothing that is known. */
-  readonly restore: (request: ChatRequest) => ChatRequest;
+  /**
+   * The same events; what they bring of seals on calls is kept once the answer ends with calls.
+   * @param asked what is answered, where the vendor seals texts too.
+   */
+  readonly remember: (events: ChatEvents, asked?: ChatRequest) => ChatEvents;
+  /**
+   * The request with what it lacks; the very same one when it lacks nothing that is known.
+   * @param sealsTexts the vendor seals texts too.
+   */
+  readonly restore: (request: ChatRequest, sealsTexts?: boolean) => ChatRequest;
 }
 
 const MAX_CALLS = 20_000;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** A client that comes back later than that begins anew without its thoughts. */
+/** A client that comes back later than that goes on without its thoughts. */
 const TIME_TO_LIVE_MS = 24 * 60 * 60 * 1000;
 
-interface Entry {
-  readonly call: SealedCall;
-  readonly characters: number;
-  readonly expiresAt: number;
-}
-
 export function createReplayMemory(clock: Clock): ReplayMemory {
-  // By the call's id, the one that was used last at the end.
-  const entries = new Map<string, Entry>();
-  let characters = 0;
-
-  const forget = (callId: string) => {
-    characters -= entries.get(callId)?.characters ?? 0;
-    entries.delete(callId);
+  // By the call's id or the text's name.
+  const calls = new BoundedMemory<SealedCall>(clock, {
+    maxSize: MAX_CHARACTERS,
+    maxEntries: MAX_CALLS,
+    timeToLiveMs: TIME_TO_LIVE_MS,
+  });
+  let areTextsKept = false;
+  const find = (callId: string) => calls.get(callId);
+  const keepCalls = (kept: readonly SealedCall[]) => {
+    for (const call of kept) calls.set(call.callId, call, sizeOf(call));
   };
-  const keep = (entry: Entry) => {
-    const { callId } = entry.call;
-    forget(callId);
-    entries.set(callId, entry);
-    characters += entry.characters;
-    for (const oldest of entries.keys()) {
-      if (entries.size <= MAX_CALLS && characters <= MAX_CHARACTERS) break;
-      forget(oldest);
-    }
-  };
-  const find = (callId: string): SealedCall | undefined => {
-    const entry = entries.get(callId);
-    if (entry === undefined) return undefined;
-    if (entry.expiresAt <= clock.now()) {
-      forget(callId);
-      return undefined;
-    }
-    entries.delete(callId);
-    entries.set(callId, entry);
-    return entry.call;
-  };
-  const keepAll = (calls: readonly SealedCall[]) => {
-    const expiresAt = clock.now() + TIME_TO_LIVE_MS;
-    for (const call of calls) keep({ call, characters: sizeOf(call), expiresAt });
-  };
+  const keeperOfText =
+    ({ messages }: ChatRequest) =>
+    (text: string, signature: string) => {
+      areTextsKept = true;
+      keepCalls([{ callId: nameOfText(messages, text), signature, reasoning: [] }]);
+    };
 
   return {
-    remember: (events) => new CollectSeals(events, keepAll),
-    restore: (request) => restoreSeals(request, find),
+    remember: (events, asked) =>
+      new CollectSeals(events, { keepCalls, keepText: asked && keeperOfText(asked) }),
+    restore(request, sealsTexts = false) {
+      const restored = restoreSeals(request, find);
+      // Until a text was sealed no conversation needs to be hashed.
+      if (!sealsTexts || !areTextsKept) return restored;
+      return restoreTextSeals(restored, (name) => find(name)?.signature);
+    },
   };
 }
 

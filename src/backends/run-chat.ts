@@ -7,12 +7,13 @@ import type { Backend, CallContext, CallOptions, Model } from "./backend.ts";
 import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
 import { concealError } from "./conceal.ts";
 import type { Concession } from "./concessions.ts";
-import { decideEffort, type EffortRule, sayEffort } from "./effort-rule.ts";
+import { decideEffort, type EffortRule, followsEffort, sayEffort } from "./effort-rule.ts";
 import { fitAfterOverflow } from "./fit-after-overflow.ts";
 import { withMaxOutputTokens } from "./fit-output.ts";
 import { holdReservation } from "./hold-reservation.ts";
+import { findIgnored } from "./ignored-parameters.ts";
 import { applyParameterRules, applyToolRule, type ParameterTable } from "./parameter-rules.ts";
-import { readRefusal } from "./read-refusal.ts";
+import { isWholeAnswer, type RefusalReader, readRefusal } from "./read-refusal.ts";
 import type { ReplayMemory } from "./replay-memory.ts";
 import { routeKey } from "./replicas/route-key.ts";
 import type { Upstream } from "./upstream.ts";
@@ -33,12 +34,13 @@ export interface ChatEngine {
   readonly readOverflow: (message: string) => ContextOverflow | undefined;
   /** The longest answer a model gives, read from a refusal of a longer one. */
   readonly readOutputLimit?: (message: string) => number | undefined;
-  /** What a vendor tells in the body of a refusal and others tell by its status and headers. */
-  readonly readRefusalBody?: (body: string) => Partial<UpstreamRefusal>;
+  readonly readRefusalBody?: RefusalReader["readRefusalBody"];
   /** What a vendor's models need beside the tables. */
   readonly adapt?: (request: ChatRequest, model: Model) => ChatRequest;
   /** Gives back to the vendor what it wants replayed and what clients do not carry. */
   readonly memory?: ReplayMemory;
+  /** It seals texts too, and not only calls and thoughts. */
+  readonly sealsTexts?: true;
 }
 
 export interface Chat {
@@ -64,27 +66,32 @@ export function createChat(engine: ChatEngine): Chat {
 
   const concessionsFor = ({ id }: Model) => refused.get(id) ?? NO_CONCESSIONS;
   const prepare: Chat["prepare"] = (request, model, { passthrough }) =>
-    applyTables(engine, request, { model, passthrough, conceded: concessionsFor(model) });
+    applyTables(engine, request, { model, passthrough, conceded: concessionsFor(model) }).request;
 
   /** Only what helped is remembered: a refusal may quote a client, who must not decide for all others. */
   const remember = (model: Model, found: readonly Concession[]) => {
     if (found.length > 0) refused.set(model.id, new Set([...concessionsFor(model), ...found]));
   };
 
-  const run: Backend["chat"] = async (request, model, { signal, trace, passthrough }) => {
-    let current = engine.memory?.restore(request) ?? request;
+  const run: Backend["chat"] = async (request, model, options) => {
+    const { signal, trace, passthrough } = options;
+    let current = engine.memory?.restore(request, engine.sealsTexts) ?? request;
     let conceded = concessionsFor(model);
     const found: Concession[] = [];
     // Each concession helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
     for (let correctionsLeft = engine.concessions.length + 2; ; correctionsLeft--) {
       const prepared = applyTables(engine, current, { model, passthrough, conceded });
-      const response = await send(engine, prepared, { model, signal, trace, conceded });
-      if (isSuccess(response)) {
+      const codec = codecFor(engine, conceded);
+      reportIgnored(request, prepared, { options, codec, table: engine.parameters });
+      const response = await send(engine, prepared.request, { model, signal, trace, codec });
+      if (isWholeAnswer(response)) {
         remember(model, found);
         const events = await readAnswer(engine, response, request.stream);
-        return engine.memory?.remember(events) ?? events;
+        return engine.memory?.remember(events, engine.sealsTexts && request) ?? events;
       }
-      const refusal = await readRefusalOf(engine, response);
+      const { readErrorMessage } = engine.codec;
+      const { readRefusalBody } = engine;
+      const refusal = await readRefusal(response, { readErrorMessage, readRefusalBody });
       signal.throwIfAborted();
       if (correctionsLeft === 0) throw concealError(refusalError(refusal), engine.upstream);
       const concession = findConcession(engine, refusal, conceded);
@@ -105,12 +112,18 @@ export function createChat(engine: ChatEngine): Chat {
   return { run, prepare, noteModels };
 }
 
+interface Prepared {
+  readonly request: ChatRequest;
+  /** What it tells the model of effort is what the client asked for. */
+  readonly followsEffort: boolean;
+}
+
 /** The request as the tables of an engine leave it. */
 function applyTables(
   engine: ChatEngine,
   request: ChatRequest,
   { model, passthrough = false, conceded }: TableOptions,
-): ChatRequest {
+): Prepared {
   const table = engine.parameters;
   let prepared = request;
   for (const concession of conceded) prepared = concession.concede(prepared);
@@ -120,9 +133,35 @@ function applyTables(
   const rule = engine.effort(model);
   // Whether a model thinks decides what else it is told.
   const setting = decideEffort(prepared, model, rule);
-  const thinks = setting !== "default" && setting !== "off";
+  const isTold = setting !== "default" && setting !== "off";
+  const thinks = isTold && prepared.leavesThinking !== true;
   const parameters = applyParameterRules({ request: prepared, model, thinks }, table);
-  return sayEffort({ ...prepared, parameters }, model, { setting, rule });
+  const said = sayEffort({ ...prepared, parameters }, model, { setting, rule });
+  const isSaid = said.parameters !== parameters;
+  return {
+    request: said,
+    followsEffort: followsEffort(request.effort, model, { setting, rule, isSaid }),
+  };
+}
+
+interface Reporting {
+  readonly options: CallOptions;
+  readonly codec: ClientCodec;
+  readonly table: ParameterTable;
+}
+
+/** Reports what the request asks for and the model is not told: by the tables, or because its format has no words for it. */
+function reportIgnored(asked: ChatRequest, prepared: Prepared, how: Reporting): void {
+  const { options, codec, table } = how;
+  const ignored = findIgnored(asked, prepared.request, table);
+  if (!prepared.followsEffort) ignored.push("reasoning_effort");
+  ignored.push(...(codec.unsaid?.(prepared.request) ?? []));
+  if (ignored.length > 0) options.onIgnored?.(ignored);
+}
+
+/** The habits of a format may be given up for a model. */
+function codecFor({ codec }: ChatEngine, conceded: ReadonlySet<Concession>): ClientCodec {
+  return [...conceded].find((concession) => concession.codec)?.codec ?? codec;
 }
 
 interface TableOptions {
@@ -154,19 +193,19 @@ function fitToRefusal(
     if (limit !== undefined && limit < (request.parameters.maxOutputTokens ?? 0)) {
       return withMaxOutputTokens(request, limit);
     }
-    const overflow = readOverflow(message);
+    const overflow = refusal.overflow ?? readOverflow(message);
     if (overflow !== undefined) return fitAfterOverflow(request, model, overflow);
   }
   throw concealError(refusalError(refusal), upstream);
 }
 
 function send(
-  { upstream, path, codec: usual }: ChatEngine,
+  { upstream, path }: ChatEngine,
   request: ChatRequest,
-  { model, signal, trace, conceded }: SendOptions,
+  { model, signal, trace, codec }: SendOptions,
 ): Promise<UpstreamResponse> {
-  const codec = [...conceded].find((concession) => concession.codec)?.codec ?? usual;
-  const body = codec.build(request, { name: model.id, contextLength: model.contextLength });
+  const { id: name, contextLength, midSystem } = model;
+  const body = codec.build(request, { name, contextLength, midSystem });
   const { stream } = request;
   const route = upstream.replicas && { key: routeKey(request), model: model.id };
   return callUpstream(upstream, { path: path(model, stream), body, stream, signal, trace, route });
@@ -174,11 +213,7 @@ function send(
 
 interface SendOptions extends CallContext {
   readonly model: Model;
-  readonly conceded: ReadonlySet<Concession>;
-}
-
-function isSuccess({ status }: UpstreamResponse): boolean {
-  return status >= 200 && status < 300;
+  readonly codec: ClientCodec;
 }
 
 async function readAnswer(
@@ -229,16 +264,4 @@ function onlyBatch(batch: Batch): ChatEvents {
       },
     }),
   };
-}
-
-async function readRefusalOf(
-  { codec, readRefusalBody }: ChatEngine,
-  response: UpstreamResponse,
-): Promise<UpstreamRefusal> {
-  let told: Partial<UpstreamRefusal> = {};
-  const refusal = await readRefusal(response, (body) => {
-    told = readRefusalBody?.(body) ?? told;
-    return codec.readErrorMessage(body);
-  });
-  return { ...refusal, ...told };
 }

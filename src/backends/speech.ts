@@ -14,7 +14,7 @@ import { concealError } from "./conceal.ts";
 import { withVersion } from "./dedicated-upstream.ts";
 import { limitIdle } from "./limit-idle.ts";
 import { listCards, listTags } from "./list-names.ts";
-import { readRefusal } from "./read-refusal.ts";
+import { isWholeAnswer, readRefusal } from "./read-refusal.ts";
 import { createSpeechModels, type SpeechModels } from "./speech-models.ts";
 import type { Upstream } from "./upstream.ts";
 import { UpstreamEvents } from "./upstream-events.ts";
@@ -45,6 +45,8 @@ export interface SpeechOptions {
 }
 
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** What a local engine without the interface, or without a model for it, answers. */
+const KNOWS_NO_SPEECH: ReadonlySet<number> = new Set([404, 405, 501]);
 
 export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Speech {
   const versioned = withVersion(upstream);
@@ -54,27 +56,41 @@ export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Sp
       : { upstream: versioned, listNames: listCards };
   return {
     ...createSpeechModels({ ...models, isDedicated }),
-    transcribe: (upload, context) => transcribe(versioned, upload, context),
+    async transcribe(upload, context) {
+      const response = await send(versioned, upload, context);
+      if (isWholeAnswer(response)) return openAnswer(versioned, response);
+      const refusal = await readRefusal(response, { readErrorMessage });
+      context.signal.throwIfAborted();
+      if (!isDedicated && KNOWS_NO_SPEECH.has(refusal.status)) throw noSpeechServer();
+      throw concealError(refusalError(refusal), versioned);
+    },
   };
 }
 
-async function transcribe(
+function send(
   upstream: Upstream,
   upload: TranscriptionUpload,
   { signal, trace }: CallContext,
-): Promise<SpeechAnswer> {
-  const response = await callUpstream(upstream, {
+): Promise<UpstreamResponse> {
+  return callUpstream(upstream, {
     path: "/audio/transcriptions",
     upload,
     stream: false,
     signal,
     trace,
   });
-  if (response.status < 200 || response.status >= 300) {
-    const refusal = await readRefusal(response, readErrorMessage);
-    signal.throwIfAborted();
-    throw concealError(refusalError(refusal), upstream);
-  }
+}
+
+/** Not a fault of the engine's, and the same however often it is asked. */
+function noSpeechServer(): ServiceError {
+  return new ServiceError(
+    "not_found",
+    "No speech server is configured, and the local engine does not transcribe. The operator sets the address of one in SPEECH_BASE_URL.",
+    { shouldRetry: false },
+  );
+}
+
+function openAnswer(upstream: Upstream, response: UpstreamResponse): SpeechAnswer {
   const concealed = <Result>(reading: Promise<Result>) => reading.catch(concealing(upstream));
   return {
     whole: (format) => concealed(readWhole(response, format)),

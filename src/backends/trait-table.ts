@@ -65,15 +65,23 @@ const TABLE: Readonly<Record<Cloud, CloudTraits>> = {
       generation: "newer",
       efforts: ["low", "medium", "high", "xhigh", "max"],
       sampling: false,
+      midSystem: true,
     },
     known: [
       [/claude-(instant|2|3-(opus|sonnet|haiku))/, { ...older(4_096), ...NO_THINKING }],
       [/claude-3[-.]5/, { ...older(8_192), ...NO_THINKING }],
       [/claude-3[-.]7/, older(64_000)],
       [/-4[-.]5(?!\d)/, older(64_000)],
-      [/-4[-.]6(?!\d)/, { efforts: ["none", "low", "medium", "high", "max"], sampling: true }],
       [
-        /-4[-.][78](?!\d)|(opus|sonnet)-5(?![-.]\d(?!\d))|haiku-5[-.]5/,
+        /-4[-.]6(?!\d)/,
+        { efforts: ["none", "low", "medium", "high", "max"], sampling: true, midSystem: false },
+      ],
+      [
+        /-4[-.]7(?!\d)/,
+        { efforts: ["none", "low", "medium", "high", "xhigh", "max"], midSystem: false },
+      ],
+      [
+        /-4[-.]8(?!\d)|(opus|sonnet)-5(?![-.]\d(?!\d))|haiku-5[-.]5/,
         { efforts: ["none", "low", "medium", "high", "xhigh", "max"] },
       ],
       [/sonnet-4/, older(64_000)],
@@ -106,7 +114,13 @@ function limits(contextLength: number, maxOutputTokens: number) {
 
 /** Anthropic's models that think by a budget of tokens. */
 function older(maxOutputTokens: number): Partial<ModelTraits> {
-  return { ...limits(200_000, maxOutputTokens), generation: "older", efforts: [], sampling: true };
+  return {
+    ...limits(200_000, maxOutputTokens),
+    generation: "older",
+    efforts: [],
+    sampling: true,
+    midSystem: false,
+  };
 }
 
 /** What a cloud's model can do, as far as its name tells. */

@@ -8,6 +8,7 @@ import { askStatus, askUpstream } from "./ask-upstream.ts";
 import type { Backend, CallOptions, Model } from "./backend.ts";
 import { withoutEffort } from "./concessions.ts";
 import type { EffortRule } from "./effort-rule.ts";
+import { readLlamaCppRefusal } from "./llama-cpp-refusal.ts";
 import { isChatModelName } from "./model-traits.ts";
 import { LOCAL_PARAMETERS, withoutTools } from "./parameter-rules.ts";
 import { parseReply } from "./parse-reply.ts";
@@ -37,6 +38,8 @@ const modelCards = z.object({
       created: z.number().int().nonnegative().catch(0),
       owned_by: z.string().catch(NAME),
       max_model_len: z.number().int().positive().optional().catch(undefined),
+      // Of llama.cpp: what the server was started with, not what the model was trained on.
+      meta: z.object({ n_ctx: z.number().int().positive() }).optional().catch(undefined),
     }),
   ),
 });
@@ -59,6 +62,7 @@ export function createVllm(upstream: Upstream): Backend {
       { isCause: (message) => /--tool-call-parser/.test(message), concede: withoutTools },
     ],
     readOverflow: readContextOverflow,
+    readRefusalBody: readLlamaCppRefusal,
   };
   const chat = createChat(engine);
   return {
@@ -88,7 +92,7 @@ function toModel(card: z.output<typeof modelCards>["data"][number]): Model {
     backend: NAME,
     created: card.created,
     ownedBy: card.owned_by,
-    contextLength: card.max_model_len,
+    contextLength: card.max_model_len ?? card.meta?.n_ctx,
     // The engine does not tell what its models can do: it refuses what one cannot.
     tools: true,
     vision: true,

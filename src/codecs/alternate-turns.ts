@@ -2,7 +2,6 @@ import type {
   AssistantPart,
   ChatMessage,
   ReasoningPart,
-  SystemMessage,
   TextPart,
   ToolCallPart,
   ToolMessage,
@@ -25,6 +24,8 @@ export interface UserTurn {
   readonly results: readonly CallResult[];
   /** What is said beside the results. */
   readonly content: readonly UserPart[];
+  /** What the system says after all that. Empty unless it was asked for. */
+  readonly system: readonly TextPart[];
 }
 
 export interface AssistantTurn {
@@ -43,11 +44,12 @@ const EMPTY_TURN: TextPart = { type: "text", text: "(empty message)" };
 
 /**
  * Merges messages into turns. Every call gets its result, or the lack of one, in the turn right after it; a result of no
- * call there is told as text, and so is what the system says later on.
+ * call there is told as text, and so is what the system says later on unless `midSystem` asks for it as such.
  */
 export function alternateTurns(
   messages: readonly ChatMessage[],
   keepsReasoning: (part: ReasoningPart) => boolean,
+  midSystem = false,
 ): Conversation {
   const firstSpoken = messages.findIndex(({ role }) => role !== "system");
   // Somebody must say something: when it is the system alone, its last message is told as text.
@@ -56,7 +58,8 @@ export function alternateTurns(
   for (const message of messages.slice(opening.length)) {
     switch (message.role) {
       case "system":
-        turns.say(tellSystem(message));
+        if (midSystem) turns.saySystem(message.content.filter(isSaid));
+        else turns.say(tellSystem(message.content));
         break;
       case "user":
         turns.say(message.content.filter(isSaid));
@@ -90,6 +93,7 @@ interface UserDraft {
   readonly role: "user";
   readonly results: readonly ResultDraft[];
   readonly content: UserPart[];
+  system: TextPart[];
 }
 
 interface AssistantDraft {
@@ -104,6 +108,11 @@ class Turns {
 
   say(parts: readonly UserPart[]): void {
     this.#userTurn().content.push(...parts);
+  }
+
+  /** The vendor wants it after the user's turn, wherever in it the client has it. */
+  saySystem(parts: readonly TextPart[]): void {
+    if (parts.length > 0) this.#userTurn().system.push(...parts);
   }
 
   giveResult(message: ToolMessage): void {
@@ -121,9 +130,11 @@ class Turns {
     const last = this.#turns.at(-1);
     if (last === undefined || callsOf(last).length > 0) this.#userTurn();
     for (const turn of this.#turns) {
-      if (turn.role === "user" && turn.results.length + turn.content.length === 0) {
-        turn.content.push(EMPTY_TURN);
-      }
+      if (turn.role !== "user" || turn.results.length + turn.content.length > 0) continue;
+      // It has no turn of the user's to follow.
+      turn.content.push(...tellSystem(turn.system));
+      turn.system = [];
+      if (turn.content.length === 0) turn.content.push(EMPTY_TURN);
     }
     return this.#turns;
   }
@@ -132,7 +143,7 @@ class Turns {
     const last = this.#turns.at(-1);
     if (last?.role === "user") return last;
     const results = callsOf(last).map((call): ResultDraft => ({ call, message: undefined }));
-    const turn: UserDraft = { role: "user", results, content: [] };
+    const turn: UserDraft = { role: "user", results, content: [], system: [] };
     this.#turns.push(turn);
     this.#open = byCallId(results);
     return turn;
@@ -168,8 +179,8 @@ function isSaid(part: UserPart | AssistantPart): boolean {
   return !(part.type === "text" || part.type === "refusal") || part.text.trim() !== "";
 }
 
-/** Older models know no system that speaks later, so the user says what it says. */
-function tellSystem({ content }: SystemMessage): readonly TextPart[] {
+/** Not every model knows a system that speaks later: the user says what it says. */
+function tellSystem(content: readonly TextPart[]): readonly TextPart[] {
   const said = content.filter(isSaid);
   if (said.length === 0) return [];
   const text = `<system>\n${said.map((part) => part.text).join("\n")}\n</system>`;

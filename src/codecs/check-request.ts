@@ -130,6 +130,8 @@ function oneOf(values: readonly unknown[]): string {
 
 /** Never more than the beginning of a value: it may be long, and nobody but its sender is to learn it. */
 function describe(path: Path, value: unknown): string {
+  // What a query holds is made a number before it is checked.
+  if (Number.isNaN(value)) return "a text that is no number";
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (SECRET_FIELD.test(String(path.at(-1) ?? ""))) return withArticle(typeof value);

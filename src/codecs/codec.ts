@@ -1,8 +1,10 @@
+import type { CallerMemory } from "../core/caller-memory.ts";
 import type { ChatAnswer } from "../core/chat-answer.ts";
 import type { ChatEvent } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { ClientNames } from "./client-names.ts";
 
 /**
  * A wire format as clients speak it to us. Pure: no I/O, no clock, no randomness of its own.
@@ -12,8 +14,9 @@ export interface ServerCodec<Form> {
   /**
    * Reads a parsed JSON body. Throws a `ServiceError` that names the field at fault.
    * @param text the body as it came: the parser rounds integers beyond 2^53, the text has them whole.
+   * @param memory what earlier calls of the same caller kept; undefined where nothing is remembered.
    */
-  readonly parse: (body: unknown, text: string) => ParsedCall<Form>;
+  readonly parse: (body: unknown, text: string, memory?: CallerMemory) => ParsedCall<Form>;
   /** The whole answer as the JSON text of a non-streaming call. */
   readonly encodeAnswer: (answer: ChatAnswer, context: AnswerContext, form: Form) => string;
   /** A fresh encoder for one stream. */
@@ -33,6 +36,7 @@ export interface StreamEncoder {
 export interface ParsedCall<Form> {
   readonly request: ChatRequest;
   readonly form: Form;
+  readonly names: ClientNames;
 }
 
 /** What an encoder must know beside the events. */
@@ -42,6 +46,8 @@ export interface AnswerContext {
   readonly model: string;
   /** Unix seconds. */
   readonly created: number;
+  /** What of the request had no effect, in the client's own names. */
+  readonly ignored?: readonly string[] | undefined;
   /** Unix seconds at the moment it is asked, for formats that tell when an answer was whole. */
   readonly now?: (() => number) | undefined;
 }
@@ -50,6 +56,8 @@ export interface AnswerContext {
 export interface ClientCodec {
   /** The JSON body of the call, as text. */
   readonly build: (request: ChatRequest, model: UpstreamModel) => string;
+  /** Parameters of a request that `build` has no words for, by their names in the chat-completions format. */
+  readonly unsaid?: (request: ChatRequest) => readonly string[];
   /** A fresh reader for one streaming answer. An event larger than `maxEventBytes` is an error. */
   readonly streamReader: (maxEventBytes: number) => StreamReader;
   /** Reads a whole non-streaming answer: the same events in one batch. Throws `upstream_error` on garbage. */
@@ -76,4 +84,6 @@ export interface UpstreamModel {
   readonly name: string;
   /** Tokens of context the engine is asked to hold, where the engine must be told (Ollama's `num_ctx`). */
   readonly contextLength: number | undefined;
+  /** It takes what the system says amid a conversation as such. Else the user says it, where a format has two speakers. */
+  readonly midSystem?: boolean | undefined;
 }

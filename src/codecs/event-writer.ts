@@ -1,4 +1,4 @@
-import type { ChatEvent, DeltaEvent, SignatureEvent } from "../core/chat-event.ts";
+import type { ChatEvent, DeltaEvent, SignatureEvent, Usage } from "../core/chat-event.ts";
 import type { JsonObject } from "../lib/json.ts";
 
 type TextKind = "text" | "reasoning" | "refusal";
@@ -96,9 +96,12 @@ export class EventWriter {
     this.#openText(kind);
   }
 
-  /** Closes the open text, reasoning or refusal block: what comes next is a block of its own. */
-  closeText(): void {
-    this.#closeText();
+  /**
+   * Closes the open text, reasoning or refusal block: what comes next is a block of its own.
+   * @param signature the vendor's seal over the text.
+   */
+  closeText(signature?: string): void {
+    this.#closeText(signature);
   }
 
   isCallOpen(block: number): boolean {
@@ -117,7 +120,8 @@ export class EventWriter {
     }
     this.#text = undefined;
     this.#ended = true;
-    this.#events.push(event);
+    const hasUsage = event.type === "finish" && event.usage !== undefined;
+    this.#events.push(hasUsage ? { ...event, usage: withinTotals(event.usage) } : event);
   }
 
   #openText(kind: TextKind): void {
@@ -128,9 +132,10 @@ export class EventWriter {
     this.#events.push({ type: "block-start", block, kind });
   }
 
-  #closeText(): void {
+  #closeText(signature?: string): void {
     if (this.#text === undefined) return;
-    this.#events.push({ type: "block-end", block: this.#text.block });
+    const { block } = this.#text;
+    this.#events.push({ type: "block-end", block, ...(signature !== undefined && { signature }) });
     this.#text = undefined;
   }
 
@@ -138,4 +143,19 @@ export class EventWriter {
     for (const block of this.#calls) this.#events.push({ type: "block-end", block });
     this.#calls.clear();
   }
+}
+
+/** Some vendors report more cached or hidden tokens than the prompt or the answer has: a part is at most its whole. */
+function withinTotals(usage: Usage): Usage {
+  const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    ...usage,
+    cachedTokens: atMost(cachedTokens, inputTokens),
+    cacheWriteTokens: atMost(cacheWriteTokens, Math.max(0, inputTokens - (cachedTokens ?? 0))),
+    reasoningTokens: atMost(reasoningTokens, outputTokens),
+  };
+}
+
+function atMost(count: number | undefined, limit: number): number | undefined {
+  return count === undefined ? undefined : Math.min(count, limit);
 }

@@ -1,18 +1,25 @@
 import * as z from "zod";
 import { EFFORTS, type Effort, parseEffort } from "../core/effort.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { invalidValue } from "./check-request.ts";
+import { documentedWords } from "./documented-words.ts";
 
 /** Models that a request may name beside the one asked for. */
 const MAX_FALLBACKS = 8;
 
+/** The word of some clients for none of the others. */
+const UNSET = "default";
+
 /** The words for efforts, as the documentation tells them. */
 export const EFFORT_WORDS =
-  "`none`, `low`, `medium`, `high` or `max`; `minimal` is read as `low`, `xhigh` as `max`";
+  "`none`, `low`, `medium`, `high` or `max`; `minimal` is read as `low`, `xhigh` as `max`, `default` as unset";
+
+/** How much to think, in the words of all clients. */
+export const EFFORT_NAMES: readonly string[] = [...EFFORTS, "minimal", "xhigh", UNSET];
 
 const extension = z.looseObject({
   thinking: z
-    .union([z.boolean(), z.string()])
+    .union([z.boolean(), documentedWords(EFFORT_NAMES)])
     .nullish()
     .describe(
       `\`true\` is \`high\`, \`false\` is \`none\`, or ${EFFORT_WORDS}. Wins over the request's own effort.`,
@@ -75,9 +82,16 @@ export function readEffort(
   own: string | null | undefined,
   ownPath: readonly string[],
 ): Effort | undefined {
-  const asked = own == null ? undefined : toEffort({ value: own, path: ownPath });
+  const isUnset = own == null || own === UNSET;
+  const asked = isUnset ? undefined : toEffort({ value: own, path: ownPath });
   const thinking = readSetting(metadata, "thinking");
-  return thinking === undefined ? asked : toEffort(thinking);
+  return thinking === undefined || thinking.value === UNSET ? asked : toEffort(thinking);
+}
+
+/** The names under which the client asked for the effort that is in force: the metadata's, else its own. */
+export function namesOfEffort(metadata: Metadata, own: readonly string[]): readonly string[] {
+  const thinking = readSetting(metadata, "thinking");
+  return thinking === undefined ? own : [thinking.path.join(".")];
 }
 
 function toEffort({ value, path }: Setting<string | boolean>): Effort {
@@ -88,7 +102,7 @@ function toEffort({ value, path }: Setting<string | boolean>): Effort {
 }
 
 /** The client's own metadata, without what is meant for the gateway; undefined when nothing is left. */
-export function readOwnMetadata(metadata: JsonValue | undefined): JsonObject | undefined {
+export function readOwnMetadata(metadata: unknown): JsonObject | undefined {
   if (!isJsonObject(metadata)) return undefined;
   const rest = Object.entries(metadata).filter(
     ([name, value]) => name !== "ext" && !(name === "service" && isJsonObject(value)),

@@ -1,3 +1,4 @@
+import { type ContextOverflow, describeOverflow } from "../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { hideAddresses } from "../lib/hide-addresses.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
@@ -47,12 +48,24 @@ export function readChunkError(chunk: JsonObject): ServiceError | undefined {
 /** The error for whatever an engine put into an error field. */
 export function toEngineError(error: unknown, around: JsonObject = {}): ServiceError {
   const message = messageIn(error) ?? "The engine reported an error.";
-  if (readContextOverflow(message) !== undefined) {
-    return new ServiceError("context_length_exceeded", message);
+  const overflow = readOverflowFields(error) ?? readContextOverflow(message);
+  if (overflow !== undefined) {
+    return new ServiceError("context_length_exceeded", describeOverflow(overflow), { overflow });
   }
   const status = statusIn(error) ?? statusIn(around);
   const code = status === undefined ? codeByWord(error) : CODES_BY_STATUS.get(status);
   return new ServiceError(code ?? "upstream_error", message);
+}
+
+/** What llama.cpp tells beside its words, whose form changes from one version to the next. */
+export function readOverflowFields(error: unknown): ContextOverflow | undefined {
+  if (!isJsonObject(error) || error["type"] !== "exceed_context_size_error") return undefined;
+  const { n_prompt_tokens, n_ctx } = error;
+  const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
+  return {
+    promptTokens: isCount(n_prompt_tokens) ? Number(n_prompt_tokens) : undefined,
+    contextLength: isCount(n_ctx) ? Number(n_ctx) : undefined,
+  };
 }
 
 function codeByWord(error: unknown): ErrorCode | undefined {

@@ -8,6 +8,8 @@ const CONTEXT_LENGTHS: readonly RegExp[] = [
   /maximum model length of (\d+)/i,
   /maximum prompt length is (\d+)/i,
   /with (\d+) maximum context length/i,
+  /available context size \((\d+) tokens\)/i,
+  /too large to process.*\(current batch size: (\d+)\)/i,
 ];
 
 const PROMPT_TOKENS: readonly RegExp[] = [
@@ -19,10 +21,13 @@ const PROMPT_TOKENS: readonly RegExp[] = [
   /prompt \(length (\d+)\)/i,
   /prompt contains (\d+) tokens/i,
   /request contains (\d+) tokens/i,
+  /request \((\d+) tokens\) exceeds/i,
+  /input \((\d+) tokens\) is too large to process/i,
 ];
 
 /** Complaints that tell no numbers. */
-const WITHOUT_NUMBERS = /exceeds the context window/i;
+const WITHOUT_NUMBERS =
+  /exceeds the (?:context window|available context size)|context size has been exceeded/i;
 
 /** Reads an engine's complaint that a call does not fit into the context; undefined when the text is about something else. */
 export function readContextOverflow(message: string): ContextOverflow | undefined {

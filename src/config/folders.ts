@@ -3,6 +3,9 @@ import type { Settings } from "./settings.ts";
 
 // Where the service writes much and often, as absolute paths.
 
+/** Where backups go that are given no name, under DATA_DIR; it may stand in a folder that a restore finds empty. */
+export const BACKUPS_FOLDER = "backups";
+
 /** The folder of all journals. */
 export function journalsFolder({
   DATA_DIR,

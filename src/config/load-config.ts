@@ -4,11 +4,18 @@ import { StartRefusal } from "../lib/start-refusal.ts";
 import { databaseFolder, journalsFolder } from "./folders.ts";
 import { RETIRED_SETTINGS } from "./retired-settings.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
+import {
+  findUnknownSettings,
+  namesInEnvironmentFile,
+  type UnknownSetting,
+} from "./unknown-settings.ts";
 
 export interface Config {
   readonly settings: Settings;
   /** Retired names that are set, to be warned of. */
   readonly retired: readonly string[];
+  /** Names that may be misspelt settings, to be warned of. */
+  readonly unknown: readonly UnknownSetting[];
 }
 
 /** Thrown with every wrong setting at once, ready to print. Values are never in the text: they may be secrets. */
@@ -25,14 +32,27 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => (value ?? "").trim() !== ""),
   );
-  const parsed = settingsSchema.safeParse(given, { reportInput: false });
+  const parsed = settingsSchema.safeParse(given, { reportInput: false, error: inOwnWords });
   if (!parsed.success) throw new SettingsError(describe(parsed.error.issues));
   const loops = watchedLoops(parsed.data);
   if (loops.length > 0) throw new SettingsError(describe(loops));
   const retired = Object.keys(given).filter((name) =>
     RETIRED_SETTINGS.some((pattern) => pattern.test(name)),
   );
-  return { settings: parsed.data, retired };
+  const others = Object.keys(given).filter((name) => !retired.includes(name));
+  const known = Object.keys(settingsSchema.shape);
+  const unknown = findUnknownSettings(others, known, namesInEnvironmentFile());
+  return { settings: parsed.data, retired, unknown };
+}
+
+/** What is wrong with a setting whose schema does not say so itself. */
+function inOwnWords(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "too_big") return `must be at most ${issue.maximum}`;
+  if (issue.code === "too_small") {
+    return `must be ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`;
+  }
+  if (issue.code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
+  return undefined;
 }
 
 type Issue = Pick<z.core.$ZodIssue, "path" | "message">;

@@ -55,6 +55,14 @@ export const hostNames = words
     ),
   );
 
+const ORIGIN =
+  /^(?:\*|https?:\/\/[a-z0-9.-]+(?::\d{1,5})?|https?:\/\/\[[0-9a-f:.]+\](?::\d{1,5})?)$/;
+
+/** Origins as the header `Origin` has them. */
+export const webOrigins = words.pipe(
+  z.array(z.string().regex(ORIGIN, "must be an origin such as https://app.example.com, or *")),
+);
+
 export const egressEntries = words.pipe(
   z.array(
     z

@@ -1,11 +1,11 @@
 import { z } from "zod";
+import { alertSettings } from "./alert-settings.ts";
 import { cloudSettings } from "./cloud-settings.ts";
 import {
   apiKey,
   egressEntries,
   flag,
   fraction,
-  fullUrl,
   hostNames,
   httpUrl,
   httpUrls,
@@ -15,7 +15,7 @@ import {
   positive,
   trustedProxies,
   vendorKey,
-  webhookSecret,
+  webOrigins,
   words,
 } from "./setting-types.ts";
 
@@ -29,6 +29,11 @@ export const settingsSchema = z.object({
   ALLOWED_HOSTS: hostNames
     .prefault("")
     .describe("Comma list of host names this server answers to; empty answers to any."),
+  CORS_ORIGINS: webOrigins
+    .prefault("")
+    .describe(
+      "Comma list of origins whose pages may call this server from a browser, such as https://app.example.com; * is any, empty is none.",
+    ),
   TRUST_PROXY: trustedProxies
     .prefault("0")
     .describe(
@@ -160,6 +165,19 @@ export const settingsSchema = z.object({
   GATEWAY_MAX_AUDIO_BYTES: positive
     .default(25 * 1024 * 1024)
     .describe("Largest body of a transcription."),
+  RESPONSES_MEMORY_MB: number
+    .min(0)
+    .max(65_536)
+    .default(64)
+    .describe(
+      "Megabytes of answers of /v1/responses that are remembered for an hour, in memory only; 0 remembers none.",
+    ),
+  BODIES_IN_HAND_MB: positive
+    .max(1_048_576)
+    .default(256)
+    .describe(
+      "MiB of request bodies held at once, over all calls; a call without room answers 503 before its body is read.",
+    ),
   MAX_JSON_DEPTH: positive.max(1_000).default(128).describe("Deepest nesting of a JSON body."),
   MAX_SSE_EVENT_BYTES: positive
     .default(8 * 1024 * 1024)
@@ -182,7 +200,7 @@ export const settingsSchema = z.object({
     .describe("Key that licenses are verified with, instead of the one built in; base64url."),
   LICENSE_GRACE_DAYS: number
     .min(0)
-    .max(3_650)
+    .max(14)
     .default(14)
     .describe("Days that everything goes on after a license's expiry."),
   LICENSE_WARN_DAYS: positive
@@ -193,41 +211,27 @@ export const settingsSchema = z.object({
     .max(86_400)
     .default(3_600)
     .describe("Seconds between two looks at the license and the clock."),
-  ALERT_WEBHOOK_URL: fullUrl
-    .optional()
-    .describe("Address that alerts are posted to; unset writes them to the log alone."),
-  ALERT_WEBHOOK_SECRET: webhookSecret
-    .optional()
-    .describe(
-      "Secret of 16 characters or more that alerts are signed with, in the header webhook-signature.",
-    ),
-  ALERT_CHECK_INTERVAL_SEC: positive
-    .max(86_400)
-    .default(900)
-    .describe("Seconds between two looks for conditions to warn of."),
-  ALERT_PIPELINE_CONSECUTIVE_FAILURES: positive
-    .max(1_000)
-    .default(3)
-    .describe("Failures of one workflow in a row that are warned of."),
-  ALERT_PIPELINE_QUEUE_AGE_SEC: positive
-    .max(604_800)
-    .default(900)
-    .describe("Seconds that a workflow run may wait before that is warned of."),
-  ALERT_EVENT_OUTBOX_AGE_SEC: positive
-    .max(604_800)
-    .default(600)
-    .describe("Seconds that an event may stay undelivered before that is warned of."),
+  ...alertSettings,
   OUTBOX_BACKOFF_SCALE: fraction
     .positive()
     .max(10)
     .default(1)
     .describe("Factor of the pauses between tries to deliver an event; below 1 for tests."),
+  OUTBOX_TRY_TIMEOUT_MS: milliseconds
+    .min(1_000)
+    .max(300_000)
+    .default(15_000)
+    .describe(
+      "Longest time of one try to deliver an event; after twice this time a process that claimed it counts as gone.",
+    ),
   ALLOW_TEST_CLOCK: flag
     .prefault("0")
     .describe("1 lets TEST_CLOCK_FILE move the clock, for tests; refused under a real license."),
   TEST_CLOCK_FILE: name
     .optional()
-    .describe("File with the seconds to add to the clock, with ALLOW_TEST_CLOCK alone."),
+    .describe(
+      "File with the seconds to add to the clock, with ALLOW_TEST_CLOCK only; `60 elapsed` lets time pass too.",
+    ),
   // Each day is a partition: a query over all of them takes six locks a day, and PostgreSQL has room for some thousand.
   USAGE_RETENTION_DAYS: positive
     .max(730)
@@ -238,6 +242,19 @@ export const settingsSchema = z.object({
     .describe(
       "Comma list of folders whose files fire file.uploaded and file.deleted when they come, change or go.",
     ),
+  WATCH_INTERVAL_MS: milliseconds
+    .default(2_000)
+    .describe(
+      "Pause between two looks at a watched folder; one of very many files makes it longer.",
+    ),
+  WATCH_SETTLE_MS: milliseconds
+    .default(5_000)
+    .describe(
+      "How long the size and time of a watched file must stay the same before it counts; network file systems need 4000 or more.",
+    ),
+  WATCH_ANSWER_TIMEOUT_MS: milliseconds
+    .default(30_000)
+    .describe("Longest wait for an answer of a watched folder before it counts as away."),
   METRICS_ENABLED: flag.prefault("0").describe("1 serves figures for a scraper at /metrics."),
   METRICS_TOKEN: z
     .string()

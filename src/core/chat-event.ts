@@ -73,6 +73,8 @@ export interface SignatureEvent {
 export interface BlockEndEvent {
   readonly type: "block-end";
   readonly block: number;
+  /** The vendor's seal over a text block, marked likewise. No client's format has a place for it. */
+  readonly signature?: string | undefined;
 }
 
 /** A knowledge source that the answer used. */

@@ -13,6 +13,8 @@ export interface ChatRequest {
   readonly parallelToolCalls?: boolean | undefined;
   readonly parameters: GenerationParameters;
   readonly effort?: Effort | undefined;
+  /** The effort is for the whole answer: the client left it to the model whether it thinks. */
+  readonly leavesThinking?: boolean | undefined;
   readonly stream: boolean;
   /**
    * Tokens that are reserved for the answer, thinking included: it may have no more, whoever gives it and whatever the
@@ -98,6 +100,8 @@ export interface TextPart {
   readonly type: "text";
   readonly text: string;
   readonly cacheControl?: CacheControl | undefined;
+  /** The vendor's seal over a text of its own, marked as `core/seal.ts` says; replayed unchanged. */
+  readonly signature?: string | undefined;
 }
 
 export interface ImagePart extends Attachment {

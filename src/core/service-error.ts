@@ -9,6 +9,9 @@ const ERROR_TABLE = {
   invalid_json: [400, "invalid_request_error", "invalid_request_error"],
   invalid_value: [400, "invalid_request_error", "invalid_request_error"],
   unsupported_parameter: [400, "invalid_request_error", "invalid_request_error"],
+  previous_response_not_found: [400, "invalid_request_error", "invalid_request_error"],
+  item_not_found: [400, "invalid_request_error", "invalid_request_error"],
+  thread_unsupported_request: [400, "invalid_request_error", "invalid_request_error"],
   context_length_exceeded: [400, "invalid_request_error", "invalid_request_error"],
   invalid_api_key: [401, "authentication_error", "authentication_error"],
   session_expired: [401, "authentication_error", "authentication_error"],
@@ -39,6 +42,11 @@ const ERROR_TABLE = {
   storage_unavailable: [503, "overloaded_error", "overloaded_error"],
 } as const satisfies Record<string, readonly [number, string, string]>;
 
+export const ERROR_CODES: readonly string[] = Object.keys(ERROR_TABLE);
+/** Of the chat form. */
+export const ERROR_TYPES: readonly string[] = [
+  ...new Set(Object.values(ERROR_TABLE).map(([, type]) => type)),
+];
 export type ErrorCode = keyof typeof ERROR_TABLE;
 export type ErrorStatus = (typeof ERROR_TABLE)[ErrorCode][0];
 
@@ -62,6 +70,9 @@ export interface ErrorDetails {
 /** What a client is told to wait where nothing better is known. */
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
+/** No wait makes a credential valid. Some clients try a 401 again for minutes unless they are told so. */
+const HOPELESS: ReadonlySet<number> = new Set([401, 403]);
+
 /** An error that a client may see. Everything else that is thrown is an `internal_error`. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
@@ -80,7 +91,7 @@ export class ServiceError extends Error {
     const isToWait = this.status === 429 || this.status === 503;
     this.retryAfterSeconds =
       details.retryAfterSeconds ?? (isToWait ? DEFAULT_RETRY_AFTER_SECONDS : undefined);
-    this.shouldRetry = details.shouldRetry;
+    this.shouldRetry = details.shouldRetry ?? (HOPELESS.has(this.status) ? false : undefined);
     this.limits = details.limits;
     this.overflow = details.overflow;
     this.upstreamStatus = details.upstreamStatus;

@@ -8,6 +8,8 @@ export const ADVISORY_LOCK = {
   replica: 4_823_116_096,
   /** One lock a watched folder, the second number its name's: such pairs are 32 bits each. */
   watchedFolder: 482_311_609,
+  /** One reconciliation of usage at a time; such a pair as well. */
+  reconciliation: 482_311_610,
   /** One replica at a time makes days of usage, drops and folds them. */
   usageUpkeep: 4_823_116_097,
 } as const;

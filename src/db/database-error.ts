@@ -5,10 +5,13 @@ export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
   /** The SQLSTATE, or the system's or the driver's word (`ECONNREFUSED`, `CONNECT_TIMEOUT`). */
   readonly code: string;
+  /** The constraint that was violated. */
+  readonly constraint: string | undefined;
 
-  constructor(code: string, message: string) {
+  constructor(code: string, message: string, constraint?: string) {
     super(message);
     this.code = code;
+    this.constraint = constraint;
   }
 }
 
@@ -22,11 +25,10 @@ export function toDatabaseError(thrown: unknown): DatabaseError {
   const code = "code" in origin && typeof origin.code === "string" ? origin.code : origin.name;
   const isFromServer = "severity" in origin;
   const isQuotable = isFromServer && !QUOTES_VALUES.test(code);
-  const text = isQuotable ? origin.message : constraintOf(origin);
-  return new DatabaseError(
-    code,
-    `The database failed with ${code}${text === "" ? "" : `: ${text}`}.`,
-  );
+  const constraint = constraintOf(origin);
+  const text = isQuotable ? origin.message : constraint && `constraint ${constraint}`;
+  const message = `The database failed with ${code}${text === undefined ? "" : `: ${text}`}.`;
+  return new DatabaseError(code, message, constraint);
 }
 
 /** True for what the driver throws, wrapped by drizzle or not; false for a fault in our own code around it. */
@@ -59,6 +61,7 @@ function rootCause(thrown: unknown): Error {
   return error;
 }
 
-function constraintOf(error: Error): string {
-  return "constraint_name" in error ? `constraint ${String(error.constraint_name)}` : "";
+function constraintOf(error: Error): string | undefined {
+  const name = "constraint_name" in error ? error.constraint_name : undefined;
+  return typeof name === "string" && name !== "" ? name : undefined;
 }

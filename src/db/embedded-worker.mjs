@@ -8,23 +8,39 @@ import { parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { extractArchive } from "./extract-archive.mjs";
+import { closeToOthers, PrivateFiles } from "./private-files.mjs";
 
 /** @typedef {import("./start-embedded.ts").EmbeddedOptions} EmbeddedOptions */
 
 /** One for the pool, the rest for a connection that closes while its successor opens. */
 const CONNECTIONS_MAX = 4;
 
+/** The database's own words for why it cannot be opened. */
+class OpenFailure extends Error {}
+
 /** @param {EmbeddedOptions} options */
-async function openDatabase({ folder, archive }) {
+async function openDatabase({ folder, archive, isNew }) {
   const prepared = archive !== undefined && existsSync(archive) ? archive : undefined;
   if (folder === undefined) {
     if (prepared === undefined) return PGlite.create();
     return PGlite.create({ loadDataDir: new Blob([await readFile(prepared)]) });
   }
-  if (!existsSync(folder)) await createFolder(folder, prepared);
+  if (isNew) await createFolder(folder, prepared);
+  closeToOthers(folder);
   // What large results were put aside in when the process was killed; a server of many processes sees to that itself.
   await rm(join(folder, "base", "pgsql_tmp"), { recursive: true, force: true });
-  return PGlite.create({ dataDir: folder });
+  return openFolder(folder);
+}
+
+/** @param {string} folder */
+async function openFolder(folder) {
+  const fs = new PrivateFiles(folder);
+  try {
+    return await PGlite.create({ fs });
+  } catch (thrown) {
+    // What is thrown says of most failures that the program was aborted, and nothing else.
+    throw fs.failure === undefined ? thrown : new OpenFailure(fs.failure);
+  }
 }
 
 /**
@@ -37,7 +53,7 @@ async function createFolder(folder, prepared) {
   const unfinished = `${folder}.unfinished`;
   await rm(unfinished, { recursive: true, force: true });
   if (prepared !== undefined) extractArchive(prepared, unfinished);
-  else await PGlite.create({ dataDir: unfinished }).then((database) => database.close());
+  else await openFolder(unfinished).then((database) => database.close());
   await rename(unfinished, folder);
   const parent = await open(dirname(folder), "r");
   await parent.sync().finally(() => parent.close());
@@ -60,10 +76,14 @@ async function serve(options) {
   });
 }
 
-/** @param {string | undefined} failure */
-const report = (failure) => parentPort?.postMessage({ failure });
+/** @param {import("./start-embedded.ts").Report} report */
+const report = (report) => parentPort?.postMessage(report);
 
 serve(workerData).then(
-  () => report(undefined),
-  (thrown) => report(thrown instanceof Error ? thrown.message : String(thrown)),
+  () => report({}),
+  (thrown) =>
+    report({
+      failure: thrown instanceof Error ? thrown.message : String(thrown),
+      isInItsWords: thrown instanceof OpenFailure,
+    }),
 );

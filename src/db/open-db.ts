@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../lib/log.ts";
+import { makeFolder, openModeOf } from "../lib/make-folder.ts";
 import { awaitProcessLock } from "../lib/process-lock.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
@@ -28,10 +28,13 @@ export async function openDatabase(
   log: Log,
   statementMs: number = STATEMENT_TIMEOUT_MS,
 ): Promise<Database> {
+  const dataFolder = resolve(settings.DATA_DIR);
+  const mode = await openModeOf(dataFolder);
+  if (mode !== undefined)
+    log.warn({ dataFolder, mode }, "other users have rights in DATA_DIR; run `chmod 700` on it");
   if (settings.DATABASE_URL !== undefined)
     return openPostgres(settings.DATABASE_URL, settings, log);
-  const dataFolder = resolve(settings.DATA_DIR);
-  await mkdir(dataFolder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+  await makeFolder(dataFolder).catch((cause: unknown) => {
     throw new StartRefusal("DATA_DIR: the folder cannot be made there.", { cause });
   });
   const lock = await awaitProcessLock(dataFolder, { onLost: () => leaveTo(dataFolder) }, () =>

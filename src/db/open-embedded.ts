@@ -1,9 +1,12 @@
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { databaseFolder } from "../config/folders.ts";
 import type { Log } from "../lib/log.ts";
+import { makeFolder } from "../lib/make-folder.ts";
+import { StartRefusal } from "../lib/start-refusal.ts";
 import { within } from "../lib/within.ts";
+import { hasDatabase } from "./check-embedded-folder.ts";
 import { connect } from "./connect.ts";
 import type { Db } from "./context.ts";
 import type { Database } from "./database.ts";
@@ -32,9 +35,15 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
   const socketFolder = await makeSocketFolder(dataFolder);
   const socketPath = join(socketFolder, "socket");
   const folder = dataFolder === undefined ? undefined : databaseFolder(dataFolder);
+  let hasServed = false;
   const thread = await keepRunning(async (onLost) => {
     await rm(socketPath, { force: true });
-    return startEmbedded({ folder, archive, socketPath }, onLost);
+    const isNew = folder === undefined || !(await hasDatabase(folder));
+    // Not while callers expect to find what they wrote.
+    if (isNew && hasServed && folder !== undefined) throw new StartRefusal(removedText(folder));
+    const server = await startEmbedded({ folder, isNew, archive, socketPath }, onLost);
+    hasServed = true;
+    return server;
   }, log);
   const database = connect({
     kind: "embedded",
@@ -59,13 +68,17 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
   };
 }
 
+function removedText(folder: string): string {
+  return `The embedded database's folder ${folder} was removed while it was in use. Stop the server and restore a backup.`;
+}
+
 /** A folder that only this user enters: the socket asks for no password. */
 async function makeSocketFolder(dataFolder: string | undefined): Promise<string> {
   const wanted = dataFolder === undefined ? undefined : join(dataFolder, "database-socket");
   if (wanted === undefined || Buffer.byteLength(join(wanted, "socket")) > SOCKET_PATH_MAX_BYTES) {
     return mkdtemp(join(tmpdir(), "inference-gateway-"));
   }
-  await mkdir(wanted, { recursive: true, mode: 0o700 });
+  await makeFolder(wanted);
   await chmod(wanted, 0o700);
   return wanted;
 }

@@ -1,21 +1,29 @@
 import { Worker } from "node:worker_threads";
 import { StartRefusal } from "../lib/start-refusal.ts";
+import { openRefusal } from "./check-embedded-folder.ts";
 
 /** How long the first start, which may have to make the database, can take. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
+/** The system refused a file to PostgreSQL: its folder may be whole. */
+const SYSTEM_REFUSAL =
+  /No space left|Disk quota|Permission denied|Operation not permitted|Read-only|Too many open/;
 
 export interface EmbeddedOptions {
   /** Folder of the database; undefined keeps it in memory. */
   readonly folder: string | undefined;
+  /** The database is made, in a folder that is missing or empty. */
+  readonly isNew: boolean;
   /** A prepared database to begin with; undefined or absent makes one, which takes seconds. */
   readonly archive: string | undefined;
   readonly socketPath: string;
 }
 
 /** The one message of the thread: it serves, or could not. */
-interface Report {
-  readonly failure: string | undefined;
+export interface Report {
+  readonly failure?: string;
+  /** The failure is PostgreSQL's own text. */
+  readonly isInItsWords?: boolean;
 }
 
 export interface EmbeddedServer {
@@ -43,10 +51,16 @@ export async function startEmbedded(
     cause = error.message;
   });
   const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  await started(
+  const { failure, isInItsWords = false } = await started(
     worker,
-    ended.then(() => cause),
+    ended.then(() => ({ failure: cause })),
   );
+  if (failure !== undefined) {
+    await worker.terminate();
+    const isDamage = isInItsWords && !SYSTEM_REFUSAL.test(failure);
+    if (isDamage && options.folder !== undefined) throw await openRefusal(options.folder, failure);
+    throw new StartRefusal(`The embedded database did not start: ${failure}`);
+  }
   void ended.then(() => {
     if (!isStopping) onLost(cause);
   });
@@ -64,22 +78,18 @@ export async function startEmbedded(
   };
 }
 
-async function started(worker: Worker, ended: Promise<string>): Promise<void> {
+async function started(worker: Worker, ended: Promise<Report>): Promise<Report> {
   let timer: NodeJS.Timeout | undefined;
-  const failure = await Promise.race([
+  const report = await Promise.race([
     ended,
-    new Promise<string | undefined>((resolve) =>
-      worker.once("message", (report: Report) => resolve(report.failure)),
-    ),
-    new Promise<string>((resolve) => {
+    new Promise<Report>((resolve) => worker.once("message", resolve)),
+    new Promise<Report>((resolve) => {
       timer = setTimeout(
-        () => resolve(`no answer within ${START_TIMEOUT_MS} ms`),
+        () => resolve({ failure: `no answer within ${START_TIMEOUT_MS} ms` }),
         START_TIMEOUT_MS,
       );
     }),
   ]);
   clearTimeout(timer);
-  if (failure === undefined) return;
-  await worker.terminate();
-  throw new StartRefusal(`The embedded database did not start: ${failure}`);
+  return report;
 }

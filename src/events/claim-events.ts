@@ -4,9 +4,6 @@ import { outboxEvents } from "../db/tables/outbox.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Sink } from "./enqueue-event.ts";
 
-/** For so long after its claim an event is nobody else's; then its process counts as gone. */
-export const LEASE_MS = 30_000;
-
 /** An event that this process has the lease of. */
 export interface ClaimedEvent {
   readonly id: string;
@@ -17,15 +14,20 @@ export interface ClaimedEvent {
 }
 
 /**
- * Takes up to `limit` events that are due, oldest first, for this process alone. When they are due is a matter of the
- * clock; how long the lease runs one of the database's own time, which all replicas share.
+ * Takes up to `limit` events that are due, oldest first, for this process alone, until `leaseMs` after their claim; then
+ * the process counts as gone. When they are due is a matter of the clock; how long the lease runs one of the database's
+ * own time, which all replicas share.
  *
  * @param now Unix milliseconds.
  */
 export async function claimEvents(
   db: Db,
   sink: Sink,
-  { limit, now }: { readonly limit: number; readonly now: number },
+  {
+    limit,
+    now,
+    leaseMs,
+  }: { readonly limit: number; readonly now: number; readonly leaseMs: number },
 ): Promise<readonly ClaimedEvent[]> {
   const rows = await db.execute<{ id: string; kind: string; body: JsonObject; attempts: number }>(
     sql`
@@ -39,7 +41,7 @@ export async function claimEvents(
         for update skip locked
       )
       update ${outboxEvents} as event
-      set lease_until = now() + make_interval(secs => ${LEASE_MS / 1_000}), attempts = event.attempts + 1
+      set lease_until = now() + make_interval(secs => ${leaseMs / 1_000}), attempts = event.attempts + 1
       from due where event.id = due.id
       returning event.id, event.kind, event.body, event.attempts`,
   );

@@ -3,13 +3,15 @@ import { DatabaseError, toDatabaseError } from "../db/database-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { within } from "../lib/within.ts";
-import { type ClaimedEvent, claimEvents, LEASE_MS } from "./claim-events.ts";
+import { type ClaimedEvent, claimEvents } from "./claim-events.ts";
 import { type DeliveryFigures, resultOf } from "./delivery-figures.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import type { Sink } from "./enqueue-event.ts";
 import { recordDelivery } from "./record-delivery.ts";
 import { retryPauseMs } from "./retry-pause.ts";
 
+/** A lease outlasts a try by as much again, so that nobody else tries meanwhile. */
+const TRIES_PER_LEASE = 2;
 /** Other replicas' events, and those of a replica that is gone, are seen this soon. */
 const LOOK_INTERVAL_MS = 1_000;
 const IN_FLIGHT_MAX = 20;
@@ -25,7 +27,7 @@ export interface DeliverEventsOptions {
   readonly sink: Sink;
   /** One try. Never rejects; ends when `stopping` is aborted. */
   readonly deliver: (event: ClaimedEvent, stopping: AbortSignal) => Promise<DeliveryOutcome>;
-  /** Longest time of one try, less than a lease. */
+  /** Longest time of one try. */
   readonly tryTimeoutMs: number;
   /** From one failed try to the next; after the last of them the event is given up. */
   readonly pausesMs: readonly number[];
@@ -106,12 +108,13 @@ class Delivery {
   }
 
   async #look(): Promise<void> {
-    const { db, sink, clock } = this.#options;
+    const { db, sink, clock, tryTimeoutMs } = this.#options;
+    const leaseMs = tryTimeoutMs * TRIES_PER_LEASE;
     const limit = IN_FLIGHT_MAX - this.#inFlight.size;
     if (limit === 0) return;
     const claimedAt = performance.now();
     await this.#query(async () => {
-      const events = await claimEvents(db, sink, { limit, now: clock.now() });
+      const events = await claimEvents(db, sink, { limit, now: clock.now(), leaseMs });
       this.#hasMore = events.length === limit;
       for (const event of events) {
         // One whose outcome still waits to be written down may have outlasted its lease.
@@ -132,7 +135,7 @@ class Delivery {
   async #deliver(event: ClaimedEvent, claimedAt: number): Promise<number> {
     const { db, clock, deliver, tryTimeoutMs, pausesMs, scale } = this.#options;
     // A process that was asleep may have lost the lease, or lose it before the try is over.
-    const isLate = performance.now() - claimedAt > LEASE_MS - tryTimeoutMs;
+    const isLate = performance.now() - claimedAt > tryTimeoutMs * (TRIES_PER_LEASE - 1);
     const outcome: DeliveryOutcome = isLate
       ? { kind: "untried" }
       : await deliver(event, this.#stopping.signal);

@@ -5,7 +5,7 @@ import { deliverEvents, type EventDelivery } from "./deliver-events.ts";
 import type { DeliveryFigures } from "./delivery-figures.ts";
 import type { InternalEventKind } from "./internal-event.ts";
 import { type Subscriber, type Subscription, toSubscriber } from "./subscription.ts";
-import { TELL_TIMEOUT_MS, tellSubscribers } from "./tell-subscribers.ts";
+import { tellSubscribers } from "./tell-subscribers.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -29,6 +29,8 @@ export interface InternalEventsOptions {
   readonly log: Log;
   /** OUTBOX_BACKOFF_SCALE. */
   readonly scale: number;
+  /** OUTBOX_TRY_TIMEOUT_MS. */
+  readonly tryTimeoutMs: number;
   /** Where tries are counted. */
   readonly deliveries?: DeliveryFigures | undefined;
 }
@@ -43,7 +45,7 @@ export interface InternalEvents extends EventDelivery {
 
 /** The subscribers, and the delivery of stored events to them: at least once, on whichever replica comes first. */
 export function createInternalEvents(options: InternalEventsOptions): InternalEvents {
-  const { log } = options;
+  const { log, tryTimeoutMs: timeoutMs } = options;
   const subscribers: Subscriber[] = [];
   let delivery: EventDelivery | undefined;
   return {
@@ -52,9 +54,9 @@ export function createInternalEvents(options: InternalEventsOptions): InternalEv
       delivery = deliverEvents({
         ...options,
         sink: "internal",
-        tryTimeoutMs: TELL_TIMEOUT_MS,
         pausesMs: PAUSES_MS,
-        deliver: (event, stopping) => tellSubscribers(event, { subscribers, log, stopping }),
+        deliver: (event, stopping) =>
+          tellSubscribers(event, { subscribers, log, timeoutMs, stopping }),
       });
     },
     wake: () => delivery?.wake(),

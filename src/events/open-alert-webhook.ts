@@ -6,13 +6,17 @@ import type { Log } from "../lib/log.ts";
 import { deliverEvents, type EventDelivery } from "./deliver-events.ts";
 import type { DeliveryFigures } from "./delivery-figures.ts";
 import { giveUpUnpostedAlerts } from "./give-up-unposted-alerts.ts";
-import { POST_TIMEOUT_MS, postWebhook, type Webhook } from "./post-webhook.ts";
+import { postWebhook, type Webhook } from "./post-webhook.ts";
 import { WEBHOOK_PAUSES_MS } from "./webhook-pauses.ts";
 
 export interface OpenAlertWebhookOptions {
   readonly settings: Pick<
     Settings,
-    "ALERT_WEBHOOK_URL" | "ALERT_WEBHOOK_SECRET" | "OUTBOX_BACKOFF_SCALE" | "REDIS_URL"
+    | "ALERT_WEBHOOK_URL"
+    | "ALERT_WEBHOOK_SECRET"
+    | "OUTBOX_BACKOFF_SCALE"
+    | "OUTBOX_TRY_TIMEOUT_MS"
+    | "REDIS_URL"
   >;
   readonly db: Db;
   readonly clock: Clock;
@@ -36,12 +40,13 @@ export function openAlertWebhook(options: OpenAlertWebhookOptions): AlertWebhook
     return { delivery: undefined, close: async () => stop() };
   }
   const client = createHttpClient();
-  const webhook: Webhook = { url, secret, client, clock };
+  const timeoutMs = settings.OUTBOX_TRY_TIMEOUT_MS;
+  const webhook: Webhook = { url, secret, client, clock, timeoutMs };
   const delivery = deliverEvents({
     ...rest,
     clock,
     sink: "alert_webhook",
-    tryTimeoutMs: POST_TIMEOUT_MS,
+    tryTimeoutMs: timeoutMs,
     pausesMs: WEBHOOK_PAUSES_MS,
     scale: settings.OUTBOX_BACKOFF_SCALE,
     deliver: (event, stopping) => postWebhook(webhook, event, stopping),

@@ -7,15 +7,14 @@ import type { ClaimedEvent } from "./claim-events.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import { signWebhook } from "./sign-webhook.ts";
 
-/** Longest time for the receiver's status; half a lease, so that nobody else tries meanwhile. */
-export const POST_TIMEOUT_MS = 15_000;
-
 export interface Webhook {
   /** From the environment: the operator's own, and trusted. */
   readonly url: string;
   readonly secret: string | undefined;
   readonly client: Pick<HttpClient, "send">;
   readonly clock: Clock;
+  /** Longest time for the receiver's status. */
+  readonly timeoutMs: number;
 }
 
 /**
@@ -27,7 +26,7 @@ export async function postWebhook(
   event: ClaimedEvent,
   stopping: AbortSignal,
 ): Promise<DeliveryOutcome> {
-  const signal = limitSignal(stopping, POST_TIMEOUT_MS);
+  const signal = limitSignal(stopping, webhook.timeoutMs);
   try {
     const response = await webhook.client.send({
       method: "POST",
@@ -39,7 +38,7 @@ export async function postWebhook(
   } catch (thrown) {
     if (stopping.aborted) return { kind: "untried" };
     if (signal.aborted) {
-      return { kind: "failed", error: `no answer within ${POST_TIMEOUT_MS / 1_000} s` };
+      return { kind: "failed", error: `no answer within ${webhook.timeoutMs / 1_000} s` };
     }
     return { kind: "failed", error: `the connection failed: ${codeOf(thrown)}` };
   }

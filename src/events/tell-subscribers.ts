@@ -6,12 +6,11 @@ import type { ClaimedEvent } from "./claim-events.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import type { DeliveredEvent, Subscriber } from "./subscription.ts";
 
-/** Longest time for a subscriber; half a lease, so that nobody else tries meanwhile. */
-export const TELL_TIMEOUT_MS = 15_000;
-
 export interface TellOptions {
   readonly subscribers: readonly Subscriber[];
   readonly log: Log;
+  /** Longest time for a subscriber. */
+  readonly timeoutMs: number;
   /** Gives the try up. */
   readonly stopping: AbortSignal;
 }
@@ -22,14 +21,14 @@ export interface TellOptions {
  */
 export async function tellSubscribers(
   claimed: ClaimedEvent,
-  { subscribers, log, stopping }: TellOptions,
+  { subscribers, log, timeoutMs, stopping }: TellOptions,
 ): Promise<DeliveryOutcome> {
   const { id, kind, body, attempts } = claimed;
   // As it was stored; a kind that only a later release knows is wanted by nobody here.
   const event = { id, kind, body } as unknown as DeliveredEvent;
   const wanting = subscribers.filter(({ wants }) => wants(event));
   if (wanting.length === 0) return { kind: "delivered" };
-  const signal = limitSignal(stopping, TELL_TIMEOUT_MS);
+  const signal = limitSignal(stopping, timeoutMs);
   const tell = async ({ name, handle }: Subscriber) => {
     try {
       await Promise.race([handle(event, signal), aborted(signal)]);
@@ -38,7 +37,7 @@ export async function tellSubscribers(
       // The rest of the tries say the same.
       if (attempts === 1)
         log.warn({ err: thrown, event: id, subscriber: name }, "a subscriber failed");
-      return `${name}: ${signal.aborted ? `not done within ${TELL_TIMEOUT_MS / 1_000} s` : wordsOf(thrown)}`;
+      return `${name}: ${signal.aborted ? `not done within ${timeoutMs / 1_000} s` : wordsOf(thrown)}`;
     }
   };
   const failures = await Promise.all(wanting.map(tell));

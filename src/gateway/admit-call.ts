@@ -41,6 +41,40 @@ export function admitCall(
   }
 }
 
+/** How a call may be judged before its body is read. */
+export interface EarlyJudgement {
+  /** Its body is long, or of a length that nobody knows. */
+  readonly isLarge: boolean;
+  /** It is metered by nothing but its key's limit of requests a minute, and counts there. */
+  readonly countsInMinute?: true | undefined;
+}
+
+/**
+ * Refuses a call of a key of which a limit is 0 or used up, before anything but its headers is known. A call that is
+ * let in is still to be admitted. Throws, or rejects with, what `admitCall` does; the refusal is counted.
+ */
+export function refuseExhausted(
+  { limits, refusals }: Pick<Gateway, "limits" | "refusals">,
+  { requestId: id, caller, channel, startedAt }: Omit<ClientCall, "signal">,
+  { isLarge, countsInMinute }: EarlyJudgement,
+): Promise<void> | undefined {
+  if (caller.kind !== "key" || caller.limits === null) return undefined;
+  const { keyId } = caller;
+  const refuse = (thrown: unknown): never => {
+    if (thrown instanceof ServiceError && REFUSALS.has(thrown.code))
+      refusals?.count({ keyId, channel, code: thrown.code, at: startedAt });
+    throw thrown;
+  };
+  const call = { id, keyId, limits: caller.limits, startedAt, isLarge };
+  try {
+    return (countsInMinute ? limits.countInMinute(call) : limits.refuseExhausted(call))?.catch(
+      refuse,
+    );
+  } catch (thrown) {
+    return refuse(thrown);
+  }
+}
+
 /** The code of a limit's last word; a call that is refused for its tokens may ask again. */
 function refusalOf(thrown: unknown, { asksAgain }: Needs): ErrorCode | undefined {
   if (!(thrown instanceof ServiceError) || !REFUSALS.has(thrown.code)) return undefined;

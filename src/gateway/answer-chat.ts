@@ -5,7 +5,7 @@ import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import { admitChat } from "./admit-chat.ts";
-import { type ChatRun, targetOptions } from "./chat-run.ts";
+import { type ChatRun, runOptions } from "./chat-run.ts";
 import { fallBack } from "./fall-back.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import type { Grant } from "./grant.ts";
@@ -19,6 +19,8 @@ import { resolveTarget } from "./resolve-target.ts";
 export interface ChatReply {
   /** The id of the model that answers, as listed. Final once `events` is settled: a fallback may have taken over. */
   readonly model: () => string;
+  /** The parameters that the model is not told, by their names in the chat-completions format. Final as `model` is. */
+  readonly ignored: () => readonly string[];
   /** Rejects with a `ServiceError` when the call fails before its first event. */
   readonly events: Promise<ChatEvents>;
   /** What is left of the limits of the caller's key; undefined when it has none. */
@@ -39,11 +41,12 @@ export async function answerChat(
   const admitted = admitChat({ gateway, call, request, target });
   const grant = admitted instanceof Promise ? await admitted : admitted;
   // The name alone is kept: the run holds the request, which may be large, and a stream may be long.
-  const answering = { model: target.model.id };
+  const answering = { model: target.model.id, ignored: [] };
   const granted = withReserved(request, grant);
   const run: ChatRun = { gateway, call, request: granted, target, answering, grant };
   return {
     model: () => answering.model,
+    ignored: () => answering.ignored,
     events: runTarget(run),
     limits: grant?.admission.status,
   };
@@ -51,7 +54,7 @@ export async function answerChat(
 
 async function runTarget(run: ChatRun): Promise<ChatEvents> {
   const { request, target } = run;
-  const options = targetOptions(run);
+  const options = runOptions(run);
   const fitting = fitOutput(request, target, options);
   // It may ask the engine already, and may find that the prompt is too long: such a call has its row too.
   const fitted =

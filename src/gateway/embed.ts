@@ -23,7 +23,8 @@ export interface EmbeddingReply extends EmbeddingAnswer {
 }
 
 /**
- * Answers a call for embeddings and writes its usage row, which holds the estimate whatever the engine reports.
+ * Answers a call for embeddings and writes its usage row, which holds the estimate whatever the engine reports. Limits are
+ * charged the larger of the two.
  * Throws a `ServiceError`.
  */
 export async function embed(
@@ -36,12 +37,18 @@ export async function embed(
   embeddings.check(request);
   const model = await embeddings.resolve(request.model);
   const inputTokens = estimateEmbeddingTokens(request.inputs);
-  // Exactly what the row will tell.
   const admission = await admitCall(gateway, call, { inputTokens, outputTokens: 0 });
   const grant = admission && { admission };
   const metered = await openMetered(gateway, call, { model, inputTokens }, grant);
   const usage = { inputTokens, outputTokens: 0, estimated: true };
-  const answer = await meteredAnswer(metered, embeddings.embed(request, model, call), () => usage);
+  let reported = 0;
+  // The estimate is too low for most scripts but Latin; of a call that costs nothing the engine reports nothing.
+  const settle = (tokens: number) => metered.settle(Math.max(tokens, reported));
+  const answering = embeddings.embed(request, model, call);
+  const answer = await meteredAnswer({ ...metered, settle }, answering, (made) => {
+    reported = made.inputTokens ?? 0;
+    return usage;
+  });
   return {
     ...answer,
     model,

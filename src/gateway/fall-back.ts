@@ -3,7 +3,7 @@ import { type FittedRequest, fitOutput } from "../backends/fit-output.ts";
 import type { Target } from "../backends/model-catalog.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
-import { type ChatRun, targetOptions } from "./chat-run.ts";
+import { type ChatRun, runOptions, targetOptions } from "./chat-run.ts";
 import { furtherTargets } from "./further-targets.ts";
 import { covers } from "./grant.ts";
 import { type MeteredCall, meter } from "./meter.ts";
@@ -38,7 +38,7 @@ export async function fallBack(
     const { inputTokens, request } = fitted;
     metered = { ...first, start: { ...first.start, model: target.model.id, inputTokens } };
     try {
-      return meter(await target.backend.chat(request, target.model, targetOptions(run)), metered);
+      return meter(await target.backend.chat(request, target.model, runOptions(run)), metered);
     } catch (thrownAgain) {
       failure = thrownAgain;
       noteFailure(run, thrownAgain);
@@ -47,9 +47,9 @@ export async function fallBack(
   return failMetered(metered, failure);
 }
 
-function noteFailure({ gateway, call, target }: ChatRun, thrown: unknown): void {
+function noteFailure({ gateway, call, target, request }: ChatRun, thrown: unknown): void {
   if (isServerFailure(thrown) && !call.signal.aborted) {
-    gateway.failures?.note(target, thrown, call.requestId);
+    gateway.failures?.note(target, thrown, { requestId: call.requestId, request });
   }
 }
 

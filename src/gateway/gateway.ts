@@ -13,7 +13,7 @@ export interface Gateway {
   readonly models: ModelCatalog;
   readonly journal: UsageJournal;
   readonly clock: Clock;
-  readonly limits: Pick<Limits, "admit" | "book">;
+  readonly limits: Pick<Limits, "admit" | "refuseExhausted" | "countInMinute" | "book">;
   /** Output tokens asked for when the client names no limit. */
   readonly defaultMaxOutputTokens: number;
   /** Models to try, in this order, for a request that names none itself. */

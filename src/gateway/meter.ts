@@ -12,7 +12,7 @@ export interface MeteredCall {
   readonly clock: Clock;
   /** Aborted when the client left, or with a `ServiceError` when the gateway ends the call. */
   readonly signal: AbortSignal;
-  /** Told once how many tokens the call has used, input and output. Never throws. */
+  /** Told once how many tokens the call is charged, input and output. Never throws. */
   readonly settle: (tokens: number) => void;
   /** Told once, when the row is written. Never throws. */
   readonly count?: ((record: UsageRecord) => void) | undefined;
@@ -112,16 +112,20 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     await this.#close(
       clientLeft ? "aborted" : outcome,
       this.#answered ? 200 : status,
-      isUnused ? NOTHING_USED : this.#tally.usage(),
+      isUnused ? { usage: NOTHING_USED, charge: 0 } : undefined,
     );
   }
 
-  async #close(outcome: Outcome, status: number, usage = this.#tally.usage()): Promise<void> {
+  async #close(
+    outcome: Outcome,
+    status: number,
+    { usage, charge } = { usage: this.#tally.usage(), charge: this.#tally.charge() },
+  ): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     const { start, entry, clock, settle, count, observer } = this.#call;
     // Before the row, which may have to be waited for: what the call did not use is free for the next one.
-    settle(usage.inputTokens + usage.outputTokens);
+    settle(charge);
     // Field by field: the model of a start may be known only now, and a copy of what computes is slow.
     const record: UsageRecord = {
       id: start.id,

@@ -1,5 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { watchTime } from "../lib/watch-time.ts";
+import { BodiesInHand } from "./bodies-in-hand.ts";
 
 /** One client call while it runs. */
 export interface OpenCall {
@@ -8,6 +9,13 @@ export interface OpenCall {
   readonly abort: (reason?: ServiceError) => void;
   /** Its answer is a stream. */
   readonly beginStream: () => void;
+  /**
+   * Its body has, or will have, so many bytes: they count until `releaseBody` or `close`. Throws `overloaded` where the
+   * bodies of all calls have no room for them.
+   */
+  readonly holdBody: (bytes: number) => void;
+  /** Nothing needs the body any more. */
+  readonly releaseBody: () => void;
   /** The call is over: nothing more will be read or written for it. */
   readonly close: () => void;
 }
@@ -21,8 +29,14 @@ export interface OpenCalls {
   readonly abortAll: (reason: ServiceError) => void;
 }
 
-/** @param timeoutMs how long a call may take as a whole. */
-export function createOpenCalls(timeoutMs: number): OpenCalls {
+/**
+ * @param timeoutMs how long a call may take as a whole.
+ * @param bodies where their bodies are counted.
+ */
+export function createOpenCalls(
+  timeoutMs: number,
+  bodies = new BodiesInHand(Number.POSITIVE_INFINITY),
+): OpenCalls {
   const running = new Set<AbortController>();
   const streams = new Set<AbortController>();
   return {
@@ -37,13 +51,26 @@ export function createOpenCalls(timeoutMs: number): OpenCalls {
       const stopWatching = watchTime((now) => {
         if (now >= endsAt) controller.abort(timedOut(timeoutMs));
       });
+      let bodyBytes = 0;
+      const releaseBody = () => {
+        bodies.giveBack(bodyBytes);
+        bodyBytes = 0;
+      };
       return {
         signal: controller.signal,
         abort: (reason) => controller.abort(reason),
         beginStream() {
           if (running.has(controller)) streams.add(controller);
         },
+        holdBody(bytes) {
+          // What still arrives for a call that is over is dropped.
+          if (bytes <= bodyBytes || !running.has(controller)) return;
+          bodies.grow(bodyBytes, bytes);
+          bodyBytes = bytes;
+        },
+        releaseBody,
         close() {
+          releaseBody();
           stopWatching();
           clientSignal.removeEventListener("abort", leave);
           running.delete(controller);

@@ -1,5 +1,5 @@
-import type { ChatEvent, Usage } from "../core/chat-event.ts";
-import { estimateTokens } from "../core/estimate-tokens.ts";
+import type { ChatEvent, SignatureEvent, Usage } from "../core/chat-event.ts";
+import { chargeTokens, estimateTokens } from "../core/estimate-tokens.ts";
 import type { Reserved } from "./grant.ts";
 
 /** What a call has brought so far, counted while it passes. */
@@ -9,6 +9,8 @@ export interface Tally {
   readonly outputTokensSoFar: () => number;
   /** The vendor's figures, as far as it has told them; where one is ours, it is marked as estimated. */
   readonly usage: () => Usage;
+  /** Input and output tokens that limits are charged: of an answer that did not end, no fewer than its bytes say. */
+  readonly charge: () => number;
   /** The event that ended the stream, when it came. */
   readonly end: () => Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
 }
@@ -21,8 +23,24 @@ const BOUNDLESS: Reserved = { inputTokens: Infinity, outputTokens: Infinity };
  */
 export function createTally(inputTokens: number, reserved: Reserved = BOUNDLESS): Tally {
   let characters = 0;
+  let bytes = 0;
+  /** Of the reasoning block that is open. */
+  let reasoningBytes = 0;
   let toldInputTokens: number | undefined;
   let end: Extract<ChatEvent, { type: "finish" | "error" }> | undefined;
+
+  const count = (text: string): void => {
+    characters += text.length;
+    bytes += Buffer.byteLength(text);
+  };
+  const usage = (): Usage => {
+    if (end?.type === "finish" && end.usage !== undefined) return end.usage;
+    return {
+      inputTokens: toldInputTokens ?? Math.min(inputTokens, reserved.inputTokens),
+      outputTokens: Math.min(estimateTokens(characters), reserved.outputTokens),
+      estimated: true,
+    };
+  };
 
   return {
     observe(events) {
@@ -32,13 +50,23 @@ export function createTally(inputTokens: number, reserved: Reserved = BOUNDLESS)
             // No prompt has 0 tokens: a server that says so has not counted them yet.
             toldInputTokens = event.inputTokens || undefined;
             break;
-          case "text-delta":
+          case "block-start":
+            reasoningBytes = 0;
+            break;
           case "reasoning-delta":
+            reasoningBytes += Buffer.byteLength(event.text);
+            count(event.text);
+            break;
+          case "text-delta":
           case "refusal-delta":
-            characters += event.text.length;
+            count(event.text);
             break;
           case "tool-call-delta":
-            characters += event.arguments.length;
+            count(event.arguments);
+            break;
+          case "signature":
+            // What was reasoned and is not shown comes encrypted, and that is about as long.
+            bytes += Math.max(0, sealBytes(event) - reasoningBytes);
             break;
           case "finish":
           case "error":
@@ -50,14 +78,17 @@ export function createTally(inputTokens: number, reserved: Reserved = BOUNDLESS)
       }
     },
     outputTokensSoFar: () => estimateTokens(characters),
-    usage() {
-      if (end?.type === "finish" && end.usage !== undefined) return end.usage;
-      return {
-        inputTokens: toldInputTokens ?? Math.min(inputTokens, reserved.inputTokens),
-        outputTokens: Math.min(estimateTokens(characters), reserved.outputTokens),
-        estimated: true,
-      };
+    usage,
+    charge() {
+      const told = usage();
+      if (end?.type === "finish") return told.inputTokens + told.outputTokens;
+      const charged = Math.min(chargeTokens(bytes), reserved.outputTokens);
+      return told.inputTokens + Math.max(told.outputTokens, charged);
     },
     end: () => end,
   };
+}
+
+function sealBytes({ signature, redacted }: SignatureEvent): number {
+  return (signature?.length ?? 0) + (redacted?.length ?? 0);
 }

@@ -4,12 +4,14 @@ import type { UsageRecord } from "../gateway/usage-record.ts";
 import { clientAddress } from "../lib/client-address.ts";
 import { isForwardedHttps } from "../lib/is-forwarded-https.ts";
 import { errorResponse } from "./answers/error-response.ts";
+import { createCors } from "./cors.ts";
 import { refuseUnlicensed } from "./license-gate.ts";
 import { errorFormAt, isMessagesPath } from "./messages-path.ts";
+import { isModelCall } from "./model-call-paths.ts";
 import { isProbe } from "./probe-paths.ts";
 import { RequestLine } from "./request-line.ts";
 import type { RequestEnvironment, Router } from "./router.ts";
-import { guardEdge } from "./serving/edge-guard.ts";
+import { guardCoding, guardEdge } from "./serving/edge-guard.ts";
 import { leavesBodyUnread } from "./serving/leaves-body-unread.ts";
 import type { RequestsUnderWay } from "./serving/requests-under-way.ts";
 import type { Connection, ServeOptions } from "./serving/server.ts";
@@ -24,34 +26,60 @@ export function createAnswerRequest(
   { hono }: Pick<Router, "hono">,
   underWay: RequestsUnderWay,
 ): ServeOptions["fetch"] {
-  const { figures, license, settings } = deps;
+  const { callGate, figures, license, settings } = deps;
   const stopping = deps.stopping.signal;
+  const cors = createCors(settings.CORS_ORIGINS);
+  const refuseUnread = (error: ServiceError, request: Request, path: string) => {
+    const requestId = deps.nextRequestId(deps.clock.now());
+    const response = errorResponse(error, requestId, errorFormAt(path));
+    finish(response, { license, path, requestId });
+    cors?.allow(request, response);
+    if (leavesBodyUnread(request)) response.headers.set("connection", "close");
+    figures.requests.count(path, response.status, false);
+    return response;
+  };
   return async (request, connection) => {
     const { host, path } = connection;
+    // What is refused has to cost next to nothing: it has no line of its own, and its key is not looked up.
+    const overload = isModelCall(request.method, path) ? callGate.refusal() : undefined;
+    if (overload !== undefined) {
+      await callGate.turn();
+      return refuseUnread(overload, request, path);
+    }
     const environment = openRequest(deps, { request, connection, underWay });
     const { line, requestId } = environment;
     const refusal =
       guardEdge(host, path, settings.ALLOWED_HOSTS) ??
+      guardCoding(connection.transferEncoding) ??
       (stopping.aborted && !isProbe(path) ? serverStops() : undefined);
     line.error = refusal;
     const response =
       refusal === undefined
-        ? (refuseUnlicensed(license, request, { path, requestId }) ??
+        ? (cors?.preflight(request) ??
+          refuseUnlicensed(license, request, { path, requestId }) ??
           (await hono.fetch(request, environment)))
         : errorResponse(refusal, requestId, errorFormAt(path));
-    const { headers } = response;
-    headers.set("x-request-id", requestId);
-    if (isMessagesPath(path)) headers.set("request-id", requestId);
-    const graceWarning = license.graceWarning();
-    if (graceWarning !== undefined) headers.set("x-service-license-warning", graceWarning);
+    finish(response, { license, path, requestId });
+    cors?.allow(request, response);
     // What was refused at the edge may be followed by anything, and a body unread by all of its bytes.
     const isLast = refusal !== undefined || leavesBodyUnread(request) || stopping.aborted;
-    if (isLast) headers.set("connection", "close");
+    if (isLast) response.headers.set("connection", "close");
     const hasLeft = response.status >= 400 && request.signal.aborted;
     line.answered(response.status, hasLeft);
     figures.requests.count(path, response.status, hasLeft);
     return response;
   };
+}
+
+/** The headers that every response has. */
+function finish(
+  { headers }: Response,
+  { license, path, requestId }: Pick<Deps, "license"> & Record<"path" | "requestId", string>,
+): void {
+  headers.set("x-request-id", requestId);
+  if (isMessagesPath(path)) headers.set("request-id", requestId);
+  const graceWarning = license.graceWarning();
+  if (graceWarning !== undefined) headers.set("x-service-license-warning", graceWarning);
 }
 
 interface Arrival {

@@ -1,12 +1,16 @@
+import { type ClientNames, nameIgnored } from "../codecs/client-names.ts";
 import type { AnswerContext, ParsedCall, ServerCodec } from "../codecs/codec.ts";
 import type { Caller } from "../core/caller.ts";
 import { foldEvents } from "../core/fold-events.ts";
 import type { Deps } from "../deps.ts";
 import { answerChat, type ChatReply } from "../gateway/answer-chat.ts";
+import type { AnswerMemory } from "../gateway/answer-memory.ts";
 import type { OpenCall } from "../gateway/open-calls.ts";
 import type { Channel } from "../gateway/usage-record.ts";
+import { ignoredHeaders } from "./answers/ignored-headers.ts";
 import { EVENT_STREAM_HEADERS, writeEventStream } from "./answers/write-event-stream.ts";
-import { type BodyLimits, readJsonBody } from "./bodies/read-json-body.ts";
+import { readCallBody } from "./bodies/read-call-body.ts";
+import type { JsonBody } from "./bodies/read-json-body.ts";
 import { logInternalError } from "./log-internal-error.ts";
 import { openQuietCall } from "./open-quiet-call.ts";
 import type { RequestLine } from "./request-line.ts";
@@ -16,10 +20,11 @@ import type { SayLimits } from "./say-limits.ts";
 interface Answer<Form> {
   readonly codec: ServerCodec<Form>;
   readonly form: Form;
+  readonly names: ClientNames;
   readonly reply: ChatReply;
   readonly open: OpenCall;
   readonly line: RequestLine;
-  readonly context: Omit<AnswerContext, "model">;
+  readonly context: Omit<AnswerContext, "model" | "ignored">;
   /** That tell what is left of a key's limits. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -29,27 +34,30 @@ interface Family<Form> {
   readonly codec: ServerCodec<Form>;
   readonly channel: Channel;
   readonly sayLimits: SayLimits;
+  /** What requests of the family can refer to. */
+  readonly memory?: AnswerMemory | undefined;
 }
 
 /** The handler of one chat family: read, answer, encode. */
 export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
   const { codec, channel, sayLimits } = family;
-  const { settings } = deps;
-  const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
-
   return async (context: RequestContext, caller: Caller): Promise<Response> => {
     const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
     // Before the body is read: it may come slowly, and a server that stops does not wait for it for ever.
     const open = openQuietCall(deps, context);
-    const { signal } = open;
+    const { signal, releaseBody } = open;
     try {
-      const { request, form } = await readCall(codec, context.req.raw, { ...limits, signal });
+      const reading = readCallBody(deps, context, { caller, channel, open });
+      const { request, form, names } = await parseCall(family, caller, reading);
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await answerChat(deps.gateway, call, request);
+      // A stream outlives its request: what the engine has need not be held until the stream's end.
+      reply.events.then(releaseBody, releaseBody);
       const created = Math.floor(startedAt / 1000);
       const answer: Answer<Form> = {
         codec,
         form,
+        names,
         reply,
         open,
         line: observer,
@@ -64,42 +72,58 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
   };
 }
 
-async function readCall<Form>(
-  codec: ServerCodec<Form>,
-  request: Request,
-  limits: BodyLimits,
+/** A function of its own, so that nothing of the body outlives it. */
+async function parseCall<Form>(
+  { codec, memory }: Family<Form>,
+  caller: Caller,
+  reading: Promise<JsonBody>,
 ): Promise<ParsedCall<Form>> {
-  const { body, text } = await readJsonBody(request, limits);
-  return codec.parse(body, text);
+  const { body, text } = await reading;
+  return codec.parse(body, text, memory?.of(caller));
 }
 
 async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
   const { codec, form, reply, open } = answer;
   const whole = await foldEvents(await reply.events);
-  const body = codec.encodeAnswer(whole, { ...answer.context, model: reply.model() }, form);
+  const context = contextOf(answer);
+  const body = codec.encodeAnswer(whole, context, form);
   open.close();
   return new Response(body, {
-    headers: { "content-type": "application/json", ...answer.headers },
+    headers: {
+      "content-type": "application/json",
+      ...answer.headers,
+      ...ignoredHeaders(context.ignored),
+    },
   });
 }
 
+/** What an encoder must know, as it is once the model that answers is known. */
+function contextOf<Form>({ context, reply, names }: Answer<Form>) {
+  const ignored = nameIgnored(reply.ignored(), names);
+  return { ...context, model: reply.model(), ignored };
+}
+
 async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<Response> {
-  const { codec, form, reply, open, line, context } = answer;
+  const { codec, form, reply, open, line } = answer;
   open.beginStream();
   const body = await writeEventStream({
     events: reply.events,
     // Which model answers is known with the first event.
-    createEncoder: () => codec.streamEncoder({ ...context, model: reply.model() }, form),
+    createEncoder: () => codec.streamEncoder(contextOf(answer), form),
     keepalive: codec.keepalive,
     abort: open.abort,
     report(error) {
       line.error = error;
       // What breaks because the client left is no failure.
-      if (!open.signal.aborted) logInternalError(deps.log, error, context.requestId);
+      if (!open.signal.aborted) logInternalError(deps.log, error, answer.context.requestId);
     },
     onEnd: open.close,
     keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,
     slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,
   });
-  return new Response(body, { headers: { ...EVENT_STREAM_HEADERS, ...answer.headers } });
+  // After a long silence the model that is asked may not be the one that answers: then the first event is right.
+  const { ignored } = contextOf(answer);
+  return new Response(body, {
+    headers: { ...EVENT_STREAM_HEADERS, ...answer.headers, ...ignoredHeaders(ignored) },
+  });
 }

@@ -7,7 +7,7 @@ import type { RequestContext, Router } from "./router.ts";
 const REFERENCE = "/v1/docs";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** A path nobody serves is 404; one that is served by other methods is 405 and names them. */
+/** A path nobody serves is 404, but for a browser that begins at `/`: it is shown the reference; one that is served by other methods is 405 and names them. */
 export function refuseUnknownPath(root: Router, context: RequestContext): Response {
   const { path, method } = context.req;
   const isServed = (candidate: string, at: string) =>
@@ -16,7 +16,9 @@ export function refuseUnknownPath(root: Router, context: RequestContext): Respon
   const { requestId } = context.env;
   const form = errorFormAt(path);
   if (allowed.length === 0) {
-    const error = notFound(path, isServed("GET", REFERENCE));
+    const hasReference = isServed("GET", REFERENCE);
+    if (hasReference && path === "/" && isBrowser(context)) return context.redirect(REFERENCE);
+    const error = notFound(path, hasReference);
     return errorResponse(error, requestId, form);
   }
   const error = new ServiceError(
@@ -26,6 +28,10 @@ export function refuseUnknownPath(root: Router, context: RequestContext): Respon
   const response = errorResponse(error, requestId, form);
   response.headers.set("allow", allowed.join(", "));
   return response;
+}
+
+function isBrowser({ req }: RequestContext): boolean {
+  return req.method === "GET" && (req.header("accept") ?? "").includes("text/html");
 }
 
 function notFound(path: string, hasReference: boolean): ServiceError {

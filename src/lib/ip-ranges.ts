@@ -28,6 +28,14 @@ export class IpRanges {
     const address = text === null ? undefined : parseIpAddress(text);
     return address !== undefined && this.#ranges.some((range) => isWithin(address, range));
   }
+
+  /** True when one of them holds every address of this range. */
+  covers(text: string): boolean {
+    const range = parseRange(text);
+    if (range === undefined) return false;
+    const [base, bits] = range;
+    return this.#ranges.some((wider) => wider[1] <= bits && isWithin(base, wider));
+  }
 }
 
 function isWithin(address: IpAddress, [base, bits]: Range): boolean {

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
@@ -13,6 +13,12 @@ export async function makeFolder(path: string): Promise<void> {
     await makeFolder(dirname(path));
     await make(path);
   }
+}
+
+/** The mode of a folder in which other users of the machine have a right, such as `0755`; undefined for any other. */
+export async function openModeOf(path: string): Promise<string | undefined> {
+  const { mode } = await stat(path).catch(() => ({ mode: 0 }));
+  return (mode & 0o077) === 0 ? undefined : `0${(mode & 0o777).toString(8)}`;
 }
 
 async function make(path: string): Promise<void> {

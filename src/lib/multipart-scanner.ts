@@ -139,9 +139,19 @@ export class MultipartScanner {
   }
 }
 
+/** Outside of quoted values, which may hold anything. */
+const QUOTED = /"(?:[^"\\]|\\.)*"/g;
+const NAME_PARAMETERS = /;\s*name\*?\d*\*?\s*=/gi;
+
 function readPart(head: Buffer): FormPart {
   const lines = head.toString("utf8").split(LINE_END);
-  const disposition = lines.find((line) => /^content-disposition\s*:/i.test(line)) ?? "";
+  const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line));
+  const [disposition = ""] = dispositions;
+  // The server behind may read the other of two, and knows extended ones, which are not read here.
+  const names = disposition.replaceAll(QUOTED, '""').match(NAME_PARAMETERS) ?? [];
+  if (dispositions.length > 1 || names.length > 1 || names.some((each) => each.includes("*"))) {
+    throw new BrokenForm("a part names itself twice, or in the extended form 'name*='");
+  }
   const name = parameter(disposition, "name");
   if (name === undefined) throw new BrokenForm("a part has no name");
   const isFile = /;\s*filename\*?\s*=/i.test(disposition);

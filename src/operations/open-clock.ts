@@ -10,7 +10,8 @@ export function openClock(
   log: Log,
 ): TestClock {
   const { ALLOW_TEST_CLOCK: isAllowed, TEST_CLOCK_FILE: file } = settings;
-  if (file === undefined) return { ...systemClock, close: () => undefined };
+  if (file === undefined)
+    return { ...systemClock, monotonic: () => performance.now(), close: () => undefined };
   if (!isAllowed) {
     throw new StartRefusal(
       "TEST_CLOCK_FILE moves the clock and holds with ALLOW_TEST_CLOCK=1 alone: " +

@@ -26,6 +26,7 @@ const row: ApiKeyRow = {
   tokenLimit: null,
   ipAllow: [],
   expiresAt: null,
+  adminSet: {},
   createdAt: new Date(NOW),
   lastUsedAt: null,
   changeSeq: 1,

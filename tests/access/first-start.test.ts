@@ -134,11 +134,15 @@ describe("the first start", () => {
     expect(await readAdmin()).toMatchObject({ mustChangePassword: false });
   });
 
-  it("changes no password that is there, whatever ADMIN_PASSWORD says later", async () => {
+  it("changes no password that is there, whatever ADMIN_PASSWORD says later, and says so", async () => {
     await start({ ADMIN_PASSWORD });
     const before = await readAdmin();
-    expect(await start({ ADMIN_PASSWORD: "another password" })).toEqual({});
+    expect(await start({ ADMIN_PASSWORD })).toEqual({});
     expect(await start()).toEqual({});
+    lines.length = 0;
+    expect(await start({ ADMIN_PASSWORD: "a later secret" })).toEqual({});
+    expect(lines).toEqual([expect.stringMatching("ADMIN_PASSWORD holds at the first start only")]);
+    expect(lines.join()).not.toContain("a later secret");
     expect(await readAdmin()).toEqual(before);
   });
 

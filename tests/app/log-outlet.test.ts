@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callGateway } from "../support/call-gateway.ts";
 import { freePort } from "../support/free-port.ts";
 
-const START_MS = 60_000;
-const STOP_MS = 20_000;
+const START_MS = 120_000;
+const STOP_MS = 60_000;
 /** Enough lines to fill every buffer of a pipe or a socket. */
 const CALLS = 4_000;
 const AT_A_TIME = 50;
@@ -50,11 +50,20 @@ async function startServer(
   onStart(child);
   const exited = new Promise<number | null>((resolve) => child.on("exit", resolve));
   const until = Date.now() + START_MS;
-  while (!(await isHealthy(port))) {
+  while (!(await isStarted(port))) {
     if (Date.now() > until || child.exitCode !== null) throw new Error("it does not answer");
     await sleep(100);
   }
   return { port, child, exited };
+}
+
+/** Before that, calls are answered with 503. */
+async function isStarted(port: number): Promise<boolean> {
+  const call = callGateway(port, { method: "GET", path: "/started" });
+  return call.then(
+    ({ status }) => status === 404,
+    () => false,
+  );
 }
 
 async function isHealthy(port: number): Promise<boolean> {
@@ -99,17 +108,17 @@ describe("a server whose output", () => {
     const read = lines.map((line) => JSON.parse(line));
     expect(read.filter(({ path: asked }) => asked === "/nothing")).toHaveLength(10);
     expect(read.filter(({ msg }) => msg === "stopping")).toHaveLength(1);
-  }, 120_000);
+  }, 240_000);
 
   it("nobody reads answers all the same, and leaves when it should", async () => {
     const server = await startServer("unread", "pipe", ({ stdout }) => stdout?.pause());
     await callOften(server.port);
     await expectUnhurt(server);
-  }, 180_000);
+  }, 300_000);
 
   it("is closed goes on", async () => {
     const server = await startServer("closed", "pipe", ({ stdout }) => stdout?.destroy());
     await callOften(server.port);
     await expectUnhurt(server);
-  }, 180_000);
+  }, 300_000);
 });

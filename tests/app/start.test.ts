@@ -1,8 +1,64 @@
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { startRefused } from "../support/start-gateway.ts";
+import { freePort } from "../support/free-port.ts";
+import { startGateway, startRefused } from "../support/start-gateway.ts";
+import { startSimulator } from "../support/start-simulator.ts";
+
+/** Longer than any start takes, also beside much else. */
+const SOON = { timeout: 120_000, interval: 50 };
+
+describe("a start", () => {
+  it("that cannot have its port makes no database and shows no secret", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const folder = await mkdtemp(join(tmpdir(), "start-"));
+    const port = String((other.address() as AddressInfo).port);
+    const { code, output } = await startRefused({
+      HOST: "127.0.0.1",
+      PORT: port,
+      DATA_DIR: folder,
+    });
+    const made = await readdir(folder);
+    await new Promise((resolve) => other.close(resolve));
+    await rm(folder, { recursive: true, force: true });
+    expect(code).toBe(1);
+    expect(output).toContain(`cannot listen on port ${port}`);
+    expect(output).not.toContain("shown once");
+    expect(made).toEqual([]);
+  });
+
+  it("says where it listens and what it asks, is ready once the engine is, and says when it has stopped", async () => {
+    const port = await freePort();
+    const engine = `http://127.0.0.1:${port}`;
+    const gateway = await startGateway({ LLM_BACKEND: "vllm", LLM_BASE_URL: engine });
+    const linesOf = (message: string) =>
+      gateway
+        .output()
+        .split("\n")
+        .filter((line) => line.includes(`"msg":"${message}`))
+        .map((line) => JSON.parse(line));
+    expect(linesOf("listening")).toEqual([
+      expect.objectContaining({
+        url: gateway.url,
+        address: `127.0.0.1:${gateway.port}`,
+        tls: expect.stringContaining("none"),
+        engine: [engine],
+      }),
+    ]);
+    await expect.poll(() => linesOf("not ready yet"), SOON).toHaveLength(1);
+    expect(linesOf("not ready yet")[0]).toMatchObject({ failed: ["llm"] });
+    expect(linesOf("ready")).toEqual([]);
+    const simulator = await startSimulator({ engine: "vllm", port });
+    await expect.poll(() => linesOf("ready"), SOON).toHaveLength(1);
+    expect((await fetch(`${gateway.url}/api/ready`)).status).toBe(200);
+    await gateway.stop();
+    await simulator.stop();
+    expect(gateway.output().trimEnd().split("\n").at(-1)).toContain('"msg":"stopped"');
+  }, 180_000);
+});
 
 describe("a start with wrong settings", () => {
   it("is refused with all wrong names at once and none of their values", async () => {

@@ -91,6 +91,19 @@ describe("4.4 cloud vendor 2, newer generation: adaptive thinking plus effort", 
     expect(await said("anthropic", model, undefined)).toBeUndefined();
   });
 
+  it("tells an effort without thinking as such, and leaves thinking to the model", async () => {
+    const request = { leavesThinking: true, parameters: { temperature: 0.5 } } as const;
+    const alone = { output_config: { effort: "low" } };
+    for (const model of ["claude-opus-4-6", "claude-sonnet-5", "claude-opus-5-5"]) {
+      expect(await said("anthropic", model, "low", { request })).toEqual(alone);
+    }
+    expect(await said("anthropic", "claude-sonnet-4-5", "low", { request })).toBeUndefined();
+    const call = { model: "claude-opus-4-6", request: { ...request, effort: "low" } } as const;
+    expect((await sentBy(server, { cloud: "anthropic", ...call })).body).toMatchObject({
+      temperature: 0.5,
+    });
+  });
+
   it("keeps a call that forces a tool from thinking, also where nobody asked for it", async () => {
     for (const toolChoice of [{ type: "required" }, { type: "tool", name: "look" }] as const) {
       for (const effort of ["high", undefined] as const) {

@@ -65,6 +65,35 @@ describe("Where a cloud is called", () => {
     ]);
   });
 
+  it("Gemini gets the seal on its text back with the next turn", async () => {
+    const events = [
+      { candidates: [{ content: { parts: [{ text: "Hi" }] } }] },
+      {
+        candidates: [
+          {
+            content: { parts: [{ text: "", thoughtSignature: "U0VBTA==" }] },
+            finishReason: "STOP",
+          },
+        ],
+      },
+    ];
+    const stream = events.map((event) => `data: ${JSON.stringify(event)}\r\n\r\n`).join("");
+    const bytes = wholeResponse(200, stream, { "content-type": "text/event-stream" });
+    server.use({ steps: [{ bytes }], ending: "keep" });
+    const backend = cloudAt("google", server.url);
+    const model = cloudModel("google", "gemini-3-pro");
+    const user = { role: "user", content: [{ type: "text", text: "Hello" }] } as const;
+    const assistant = { role: "assistant", content: [{ type: "text", text: "Hi" }] } as const;
+    for (const messages of [[user], [user, assistant, user]]) {
+      await collect(backend.chat(chatRequest({ messages }), model, { signal: never() }));
+    }
+    expect(lastCall(server).body["contents"]).toMatchObject([
+      { role: "user" },
+      { role: "model", parts: [{ text: "Hi", thoughtSignature: "U0VBTA==" }] },
+      { role: "user" },
+    ]);
+  });
+
   it("Anthropic's address may end in its version", async () => {
     const upstream = upstreamAt(`${server.url}/v1`);
     const backend = cloudAt("anthropic", server.url, { upstream });
@@ -284,6 +313,34 @@ describe("A cloud that refuses", () => {
       expect(sent.body[field]).toBeLessThanOrEqual(8_000);
     },
   );
+
+  it("a system amid the conversation that a model refuses after all is told by the user", async () => {
+    let calls = 0;
+    const message = "messages: role 'system' is not supported on this model";
+    const bytes = wholeResponse(400, JSON.stringify(errorBody(message)));
+    server.use((request) => {
+      calls += 1;
+      return calls === 1 ? { steps: [{ bytes }], ending: "keep" } : shortAnswer(request);
+    });
+    const messages = [
+      { role: "user", content: [{ type: "text", text: "Hi" }] },
+      { role: "system", content: [{ type: "text", text: "Be brief." }] },
+    ] as const;
+    const backend = cloudAt("anthropic", server.url);
+    const model = cloudModel("anthropic", "claude-unheard-9");
+    const rolesOfCall = async () => {
+      const request = chatRequest({ messages, stream: false });
+      await backend.chat(request, model, { signal: never() });
+      return server
+        .exchanges()
+        .slice(-2)
+        .map(({ request: { body } }) => JSON.parse(Buffer.from(body).toString("utf8")).messages)
+        .map((sent: readonly { readonly role: string }[]) => sent.map(({ role }) => role));
+    };
+    expect(await rolesOfCall()).toEqual([["user", "system"], ["user"]]);
+    expect(await rolesOfCall()).toEqual([["user"], ["user"]]);
+    expect(calls).toBe(3);
+  });
 
   it("an effort that a model refuses after all is left out", async () => {
     let calls = 0;

@@ -1,6 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Model } from "../../src/backends/backend.ts";
 import { createOllama } from "../../src/backends/ollama.ts";
 import { createVllm } from "../../src/backends/vllm.ts";
+import { chatCompletionsServer } from "../../src/codecs/chat-completions/server.ts";
+import { messagesServer } from "../../src/codecs/messages/server.ts";
+import { responsesServer } from "../../src/codecs/responses/server.ts";
+import type { ChatRequest, UserPart } from "../../src/core/chat-request.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 import {
   CLOSED_PORT,
@@ -132,6 +137,97 @@ describe("The GPU-server engine", () => {
     expect(bodiesTo("/v1/chat/completions").at(-1)).toMatchObject({
       chat_template_kwargs: { enable_thinking: false },
     });
+  });
+});
+
+describe("A llama.cpp server in place of the GPU-server engine", () => {
+  const small = {
+    name: "small",
+    contextLength: 512,
+    capabilities: ["completion", "tools"],
+  } as const;
+  const long = "far too long a question, ".repeat(300);
+  const message = (...content: UserPart[]) =>
+    chatRequest({ messages: [{ role: "user", content }], stream: false });
+  let llama: TestSimulator;
+  let older: TestSimulator;
+  let model: Model;
+  beforeAll(async () => {
+    llama = await startSimulator({ engine: "llama-cpp", models: [small] });
+    older = await startSimulator({ engine: "llama-cpp", models: [small], legacy: true });
+  });
+  afterEach(() => llama.reset());
+  afterAll(() => Promise.all([llama.stop(), older.stop()]));
+  beforeEach(async () => {
+    const [first] = await createVllm(upstreamAt(llama.url)).listModels(never());
+    model = first ?? MODEL;
+  });
+  const refusalOf = (request: ChatRequest, server = llama) =>
+    serviceErrorOf(createVllm(upstreamAt(server.url)).chat(request, model, { signal: never() }));
+
+  it("tells the context it was started with, not the one its model was trained on", () => {
+    expect(model).toMatchObject({ id: "small", contextLength: 512 });
+  });
+
+  it.each(["today's", "an older"])(
+    "refuses a long prompt in every family's words (%s)",
+    async (age) => {
+      const server = age === "an older" ? older : llama;
+      const error = await refusalOf(message({ type: "text", text: long }), server);
+      expect([error.status, error.code]).toEqual([400, "context_length_exceeded"]);
+      expect(error.overflow).toEqual({ contextLength: 512, promptTokens: expect.any(Number) });
+      const tokens = error.overflow?.promptTokens;
+      const words = `This model's maximum context length is 512 tokens. However, your messages resulted in ${tokens} tokens.`;
+      for (const { encodeError } of [chatCompletionsServer, responsesServer]) {
+        expect(encodeError(error, "req_1")).toMatchObject({
+          error: { code: "context_length_exceeded", message: words },
+        });
+      }
+      expect(messagesServer.encodeError(error, "req_1")).toMatchObject({
+        error: { message: `prompt is too long: ${tokens} tokens > 512 maximum` },
+      });
+      expect(server.ledger().filter(({ path }) => path.endsWith("completions"))).toHaveLength(1);
+    },
+  );
+
+  it("that runs out of context under several calls at once is not at fault itself", async () => {
+    const body = {
+      error: { code: 500, message: "Context size has been exceeded.", type: "server_error" },
+    };
+    llama.script({ times: "always", respond: { status: 500, body } });
+    const error = await refusalOf(message({ type: "text", text: "hello" }));
+    expect([error.status, error.code]).toEqual([400, "context_length_exceeded"]);
+  });
+
+  it("cuts an answer that grows over the context", async () => {
+    const request = chatRequest({}, { maxOutputTokens: 5_000 });
+    const backend = createVllm(upstreamAt(llama.url));
+    const events = await collect(backend.chat(request, model, { signal: never() }));
+    expect(events.at(-1)).toMatchObject({ type: "finish" });
+  });
+
+  it.each([true, false])(
+    "tells in its own words, as the request's fault, that it takes no pictures (stream: %s)",
+    async (stream) => {
+      const source = { kind: "base64", mediaType: "image/png", data: "AAAA" } as const;
+      const error = await refusalOf({ ...message({ type: "image", source }), stream });
+      expect([error.status, error.code]).toEqual([400, "invalid_value"]);
+      expect(error.message).toMatch(/^image input is not supported - hint: .* the mmproj$/);
+    },
+  );
+
+  it("tells what went wrong when it fails itself, and is to be asked again while it loads", async () => {
+    const failure = (code: number, words: string) =>
+      llama.script({ respond: { status: code, body: { error: { code, message: words } } } });
+    failure(500, "the GPU at http://10.0.0.7:9000 is gone");
+    const gone = await refusalOf(message({ type: "text", text: "hello" }));
+    expect([gone.status, gone.code]).toEqual([502, "upstream_error"]);
+    expect(gone.message).toMatch(/^The model server failed with status 500. It says: the GPU at /);
+    expect(gone.message).not.toContain("10.0.0.7");
+    failure(503, "Loading model");
+    const loading = await refusalOf(message({ type: "text", text: "hello" }));
+    expect([loading.status, loading.retryAfterSeconds]).toEqual([503, 5]);
+    expect(loading.message).toBe("The model server is overloaded. It says: Loading model");
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { findIgnored } from "../../src/backends/ignored-parameters.ts";
 import {
   applyParameterRules,
   applyToolRule,
@@ -30,6 +31,16 @@ describe("4.3 parameters on local engines", () => {
 
   it("hands everything else through but what harms other users", () => {
     const harmful = {
+      api_base: "http://10.0.0.1",
+      base_url: "http://10.0.0.1",
+      data_parallel_rank: 0,
+      extra_body: { n: 3 },
+      kv_transfer_params: { do_remote_prefill: true },
+      logits_processors: ["a.b"],
+      lora_request: { lora_path: "/" },
+      media_io_kwargs: {},
+      mm_processor_kwargs: {},
+      prompt_logprobs: 20,
       best_of: 9,
       cache_salt: "x",
       chat_template: "{{evil}}",
@@ -42,6 +53,38 @@ describe("4.3 parameters on local engines", () => {
     const harmless = { min_p: 0.1, repetition_penalty: 1.1, guided_choice: ["a", "b"] };
     const applied = apply(LOCAL_PARAMETERS, { extra: { ...harmful, ...harmless } });
     expect(applied.extra).toEqual(harmless);
+  });
+
+  it("drops templates, long patterns and answers that may not end, and names them", () => {
+    const long = "(a|b)".repeat(1_000);
+    const asked = {
+      chat_template_kwargs: { chat_template: "{{evil}}", tokenize: true, enable_thinking: false },
+      structured_outputs: { regex: long, whitespace_pattern: " " },
+      guided_regex: long,
+      guided_grammar: "root ::= 'a'",
+      min_tokens: 9_000,
+      ignore_eos: true,
+    };
+    const applied = apply(LOCAL_PARAMETERS, { extra: asked });
+    expect(applied.extra).toEqual({
+      chat_template_kwargs: { enable_thinking: false },
+      structured_outputs: { whitespace_pattern: " " },
+      guided_grammar: "root ::= 'a'",
+    });
+    const named = findIgnored(
+      chatRequest({}, { extra: asked }),
+      chatRequest({}, applied),
+      LOCAL_PARAMETERS,
+    );
+    expect(named.sort()).toEqual([
+      "chat_template_kwargs.chat_template",
+      "chat_template_kwargs.tokenize",
+      "guided_regex",
+      "ignore_eos",
+      "min_tokens",
+      "structured_outputs.regex",
+    ]);
+    expect(apply(LOCAL_PARAMETERS, { extra: { min_tokens: 5 } }).extra).toEqual({ min_tokens: 5 });
   });
 
   it("treats names of the language's own as plain fields", () => {

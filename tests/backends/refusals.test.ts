@@ -28,7 +28,7 @@ const MAPPING = [
   [429, 429, "rate_limit_exceeded"],
   [500, 502, "upstream_error"],
   [502, 502, "upstream_error"],
-  [503, 502, "upstream_error"],
+  [503, 503, "overloaded"],
   [504, 504, "upstream_timeout"],
   [529, 503, "overloaded"],
   [302, 502, "upstream_error"],
@@ -59,7 +59,8 @@ describe.each(ENGINES)("S10 an engine that refuses before the stream ($name)", (
       expect([error.status, error.code]).toEqual([status, code]);
       expect(error.message).not.toContain(ENGINE_KEY);
       expect(error.message).not.toContain("127.0.0.1");
-      expect(error.message.includes("the words of the engine")).toBe(status === 400);
+      const isToldInItsWords = status === 400 || upstream >= 500;
+      expect(error.message.includes("the words of the engine")).toBe(isToldInItsWords);
       const isToldToWait = status === 429 || status === 503;
       expect(error.retryAfterSeconds).toBe(isToldToWait ? 17 : undefined);
       expect(simulator.ledger()).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createReplayMemory } from "../../src/backends/replay-memory.ts";
 import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
-import type { AssistantPart, ChatRequest } from "../../src/core/chat-request.ts";
+import type { AssistantPart, ChatMessage, ChatRequest } from "../../src/core/chat-request.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -189,12 +189,14 @@ describe("the memory of seals", () => {
     expect(restored(call("c1"))).toEqual([call("c1")]);
   });
 
-  it("forgets after a day", async () => {
+  it("forgets a day after the last use", async () => {
     const { hear, restored, pass } = memory();
     await hear(answer("c1"));
     pass(23 * HOUR_MS);
     expect(restored(call("c1"))).toHaveLength(2);
-    pass(HOUR_MS);
+    pass(23 * HOUR_MS);
+    expect(restored(call("c1"))).toHaveLength(2);
+    pass(24 * HOUR_MS);
     expect(restored(call("c1"))).toEqual([call("c1")]);
   });
 
@@ -236,5 +238,57 @@ describe("the memory of seals", () => {
     };
     for await (const _ of remember(events)) break;
     expect(isClosed).toBe(true);
+  });
+});
+
+describe("the memory of seals on texts", () => {
+  const question = (words: string): ChatMessage => ({
+    role: "user",
+    content: [{ type: "text", text: words }],
+  });
+  const said = (words: string, ...further: readonly AssistantPart[]): ChatMessage => ({
+    role: "assistant",
+    content: [text(words), ...further],
+  });
+  const asking = (...messages: readonly ChatMessage[]): ChatRequest => ({ ...request(), messages });
+  const sealedAnswer: readonly ChatEvent[] = [
+    { type: "start" },
+    { type: "block-start", block: 0, kind: "text" },
+    { type: "text-delta", block: 0, text: "It is " },
+    { type: "text-delta", block: 0, text: "seven.\n" },
+    { type: "block-end", block: 0, signature: "gemini.S" },
+    { type: "finish", reason: "stop" },
+  ];
+  const SEALED = { ...text("It is seven."), signature: "gemini.S" };
+
+  it("gives the text its seal back in the conversation that it ended, however it is cut", async () => {
+    const { remember, restore } = memory();
+    const asked = asking(question("Three and four?"));
+    await passed(remember(inBatches(sealedAnswer, 1), asked));
+    const again = asking(...asked.messages, said("It is seven."), question("Sure?"));
+    expect(restore(again, true).messages[1]?.content).toEqual([SEALED]);
+    expect(restore(again)).toBe(again);
+  });
+
+  it("shows it to no other conversation, though its last words are the same", async () => {
+    const { remember, restore } = memory();
+    const asked = asking(question("My secret is 4."), said("Noted."), question("Three and four?"));
+    await passed(remember(inBatches(sealedAnswer, 9), asked));
+    const other = asking(question("Three and four?"), said("It is seven."), question("Sure?"));
+    expect(restore(other, true)).toBe(other);
+  });
+
+  it("finds it also behind calls and thoughts that clients leave out", async () => {
+    const { remember, restore } = memory();
+    const asked = asking(question("Look."), said("Looking.", call("c1")), {
+      role: "tool",
+      callId: "c1",
+      content: [{ type: "text", text: "7" }],
+    });
+    await passed(remember(inBatches(sealedAnswer, 9), asked));
+    const [first, second, ...rest] = asked.messages;
+    const thinking = { ...second!, content: [thought("c1"), ...second!.content] } as ChatMessage;
+    const again = asking(first!, thinking, ...rest, said("It is seven."), question("Sure?"));
+    expect(restore(again, true).messages[3]?.content).toEqual([SEALED]);
   });
 });

@@ -65,13 +65,13 @@ describe.each(ENGINES)("A stream that fails ($name)", (engine) => {
     const events = await collect(chat(never(), 400)).catch((error: unknown) => error);
     const error = Array.isArray(events) ? lastError(events) : events;
     expect(error).toMatchObject({ code: "upstream_timeout" });
-    await simulator.awaitEntry((entry) => entry.end === "client-left", 2_000);
+    await simulator.awaitEntry((entry) => entry.end === "client-left");
   });
 
   it("S05 silence before the headers is a time-out too", async () => {
     simulator.script({ stall: { at: "headers" } });
     expect((await serviceErrorOf(chat(never(), 300))).status).toBe(504);
-    await simulator.awaitEntry((entry) => entry.end === "client-left", 2_000);
+    await simulator.awaitEntry((entry) => entry.end === "client-left");
   });
 
   it("does not take its own reader's pause for the engine's silence", async () => {
@@ -92,7 +92,7 @@ describe.each(ENGINES)("A stream that fails ($name)", (engine) => {
       const events = await collect(chat());
       expect(lastError(events).code).toBe("upstream_error");
       expect(TEXT.startsWith(textOf(events))).toBe(true);
-      await simulator.awaitEntry((entry) => entry.end === "client-left", 2_000);
+      await simulator.awaitEntry((entry) => entry.end === "client-left");
     },
   );
 
@@ -131,7 +131,7 @@ describe.each(ENGINES)("A stream that fails ($name)", (engine) => {
     const backend = engine.create(upstreamAt(simulator.url, { timeoutMs: 500 }));
     const events = await collect(backend.chat(chatRequest(), MODEL, { signal: never() }));
     expect(lastError(events).code).toBe("upstream_timeout");
-    await simulator.awaitEntry((entry) => entry.end === "client-left", 2_000);
+    await simulator.awaitEntry((entry) => entry.end === "client-left");
   });
 });
 
@@ -158,7 +158,7 @@ describe.each(ENGINES)("A whole answer that fails ($name)", (engine) => {
   it("LLM_REQUEST_TIMEOUT answers 504 and cuts the call", async () => {
     simulator.script({ stall: { at: "headers" } });
     expect((await serviceErrorOf(chat({ timeoutMs: 300 }))).status).toBe(504);
-    await simulator.awaitEntry((entry) => entry.end === "client-left", 2_000);
+    await simulator.awaitEntry((entry) => entry.end === "client-left");
   });
 
   it.each(["", "null", "[]", "{", "<html>"])("answers 502 for a body of %j", async (body) => {
@@ -226,7 +226,7 @@ describe.each(ENGINES)("S06 a client that leaves ($name)", (engine) => {
     leaving.abort();
     await expect(answer).rejects.toBe(leaving.signal.reason);
     const entry = await simulator.awaitEntry(({ end }) => end === "client-left");
-    expect(entry.endedAt! - leftAt).toBeLessThan(2_000);
+    expect(entry.endedAt! - leftAt).toBeLessThan(10_000);
   });
 
   it("while the first event is awaited", async () => {
@@ -250,14 +250,14 @@ describe.each(ENGINES)("S06 a client that leaves ($name)", (engine) => {
     leaving.abort();
     await expect(reading).rejects.toBe(leaving.signal.reason);
     const entry = await simulator.awaitEntry(({ end }) => end === "client-left");
-    expect(entry.endedAt! - leftAt).toBeLessThan(2_000);
+    expect(entry.endedAt! - leftAt).toBeLessThan(10_000);
   });
 
   it("mid-stream, by leaving the loop", async () => {
     simulator.script({ text: TEXT, repeat: 1_000, tokensPerSecond: 200 });
     const { answer } = start(simulator.url, true);
     for await (const _batch of await answer) break;
-    await simulator.awaitEntry(({ end }) => end === "client-left", 2_000);
+    await simulator.awaitEntry(({ end }) => end === "client-left");
   });
 
   it("mid-stream, by `return` while a read is pending", async () => {
@@ -270,7 +270,7 @@ describe.each(ENGINES)("S06 a client that leaves ($name)", (engine) => {
     reading.catch(() => {});
     await simulator.awaitEntry(({ sentEvents }) => sentEvents >= 3);
     await iterator.return?.();
-    await simulator.awaitEntry(({ end }) => end === "client-left", 2_000);
+    await simulator.awaitEntry(({ end }) => end === "client-left");
     await reading.catch(() => {});
   });
 

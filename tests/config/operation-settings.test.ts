@@ -91,8 +91,8 @@ describe("a setting of operations", () => {
 
   test.each([
     ["OUTBOX_BACKOFF_SCALE", "slow", "must be a number"],
-    ["OUTBOX_BACKOFF_SCALE", "0", ">0"],
-    ["OUTBOX_BACKOFF_SCALE", "10.1", "<=10"],
+    ["OUTBOX_BACKOFF_SCALE", "0", "must be more than 0"],
+    ["OUTBOX_BACKOFF_SCALE", "10.1", "must be at most 10"],
     ["ALERT_CHECK_INTERVAL_SEC", "soon", "must be a number"],
     ["ALERT_CHECK_INTERVAL_SEC", "1.5", "must be a whole number"],
     ["EGRESS_ALLOW", "::1, 10.0.0.0/33", "(entry 2 of the list)"],

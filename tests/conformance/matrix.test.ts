@@ -4,6 +4,7 @@ import { BACKENDS } from "./backends.ts";
 import { chat } from "./families/chat.ts";
 import { messages } from "./families/messages.ts";
 import { responses } from "./families/responses.ts";
+import { describeIgnoredParameters } from "./ignored-parameters.ts";
 import type { Cell } from "./scenario.ts";
 import { FAULT_SCENARIOS } from "./scenarios/faults.ts";
 import { TEXT_SCENARIOS } from "./scenarios/texts.ts";
@@ -46,6 +47,8 @@ for (const backend of BACKENDS) {
     });
   }
 }
+
+describeIgnoredParameters(() => stage);
 
 describe("the page of the matrix", () => {
   it("is full and true", () => {

@@ -55,6 +55,10 @@ describe("the embedded database", () => {
     await expect(open(join(file, "data"))).rejects.toThrow(/^DATA_DIR: /);
   });
 
+  it("says that its folder cannot be made where the system knows no folder to make", async () => {
+    await expect(open("/proc/inference-gateway/data")).rejects.toThrow(/^DATA_DIR: /);
+  });
+
   it("keeps what was written when it is opened again, in UTC, and tidies up behind itself", async () => {
     const first = await open(folder);
     await first.db.execute(sql`create table kept (moment timestamptz)`);

@@ -52,9 +52,9 @@ if (cluster !== undefined) {
         await expect(answer).rejects.toMatchObject({ code: "storage_unavailable" });
       }
       expect(await database.ping()).toBe(false);
-      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      expect(performance.now() - startedAt).toBeLessThan(15_000);
       fault.clear();
-      await expect.poll(() => database.ping(), { timeout: 5_000 }).toBe(true);
+      await expect.poll(() => database.ping(), { timeout: 30_000 }).toBe(true);
       await database.close();
       await fault.stop();
       open.pop();
@@ -68,7 +68,7 @@ if (cluster !== undefined) {
         code: "storage_unavailable",
       });
       await cluster.start();
-      await expect.poll(() => database.ping(), { timeout: 5_000 }).toBe(true);
+      await expect.poll(() => database.ping(), { timeout: 30_000 }).toBe(true);
     });
 
     it("is asked on every connection again after a crash under load", async () => {
@@ -96,7 +96,7 @@ if (cluster !== undefined) {
       for (const answer of asked) {
         await expect(answer).rejects.toMatchObject({ code: "storage_unavailable" });
       }
-      await expect.poll(() => database.figures().inUse, { timeout: 5_000 }).toBe(0);
+      await expect.poll(() => database.figures().inUse, { timeout: 30_000 }).toBe(0);
       expect(database.figures().refused).toBeGreaterThanOrEqual(2);
       await own;
     });

@@ -43,6 +43,7 @@ const openUnposted = (redisUrl?: string) =>
       ALERT_WEBHOOK_URL: undefined,
       ALERT_WEBHOOK_SECRET: undefined,
       OUTBOX_BACKOFF_SCALE: 1,
+      OUTBOX_TRY_TIMEOUT_MS: 15_000,
       REDIS_URL: redisUrl,
     },
     db: database.db,

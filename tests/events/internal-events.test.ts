@@ -35,7 +35,7 @@ afterAll(() => database.close());
 
 /** One replica's. */
 function create(scale = 0.0002): InternalEvents {
-  const events = createInternalEvents({ db: database.db, clock, log, scale });
+  const events = createInternalEvents({ db: database.db, clock, log, scale, tryTimeoutMs: 15_000 });
   open.push(events);
   return events;
 }

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { appendFile, mkdir, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Database } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { openPostgres } from "../../src/db/open-postgres.ts";
 import { watchedFiles } from "../../src/db/tables/watched-files.ts";
@@ -17,21 +17,39 @@ import { databaseServerUrl } from "../support/database-server.ts";
 import { folderReaders } from "../support/folder-readers.ts";
 import { openSeverableDatabase, type SeverableDatabase } from "../support/severable-database.ts";
 import { openTestDatabase } from "../support/test-database.ts";
+import { trialSize } from "../support/trial-size.ts";
 import { firedIn } from "../support/watched-events.ts";
+import {
+  createSteadyClock,
+  forgetWatched,
+  passLook,
+  passSettling,
+  WATCH_TIMES,
+} from "../support/watched-stage.ts";
 
-vi.setConfig({ testTimeout: 300_000, maxConcurrency: 4 });
+vi.setConfig({ testTimeout: 300_000 });
 
-const WAIT = { timeout: 180_000, interval: 100 };
-/** Longer than two looks and what a file takes to settle. */
-const QUIET_MS = 12_000;
+const WAIT = { timeout: 180_000, interval: 50 };
+/** For a reader that hangs; otherwise it is longer than any wait here. */
+const SHORT_ANSWER_MS = 2_000;
+/** More than one page of known files, and several parts of a walk. */
+const FILES = trialSize(2_400, 5_000);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 type OnFinished = (release: () => Promise<void>) => void;
 
-/** A folder and a database of its own, so that cases go on side by side. */
-async function openStage(onFinished: OnFinished) {
-  const database = await openTestDatabase();
+let database: Database;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+beforeEach(() => forgetWatched(database));
+afterAll(() => database.close());
+
+/** A folder of its own, and the database without what an earlier case left. */
+async function openStage(onFinished: OnFinished, answerMs = WATCH_TIMES.WATCH_ANSWER_TIMEOUT_MS) {
+  const steady = createSteadyClock();
   const root = await mkdtemp(join(tmpdir(), "watched-"));
   const folder = join(root, "inbox");
   await mkdir(folder);
@@ -41,9 +59,14 @@ async function openStage(onFinished: OnFinished) {
   let aheadMs = 0;
   const openOn = (folders: readonly string[], redisUrl?: string) =>
     openWatchedFolders({
-      settings: { WATCH_DIRS: [...folders], DATABASE_URL: undefined, REDIS_URL: redisUrl },
+      settings: {
+        ...WATCH_TIMES,
+        ...{ WATCH_DIRS: [...folders], DATABASE_URL: undefined, REDIS_URL: redisUrl },
+        WATCH_ANSWER_TIMEOUT_MS: answerMs,
+      },
       db: database.db,
       clock: { now: () => Date.now() + aheadMs },
+      steadyNow: steady.now,
       log,
       onFired: () => undefined,
     });
@@ -58,18 +81,19 @@ async function openStage(onFinished: OnFinished) {
   };
   onFinished(async () => {
     await stop();
-    await database.close();
     await rm(root, { recursive: true, force: true });
   });
+  const list = () => open?.list() ?? [];
+  const settle = () => passSettling(list, steady);
   return {
-    database,
     root,
     folder,
     at: (path: string) => join(folder, path),
     fired,
     until,
     stop,
-    list: () => open?.list() ?? [],
+    list,
+    settle,
     warnings: () => lines.filter((line) => line.includes('"level":"warn"')),
     rows: () => database.db.select().from(watchedFiles),
     /** A server starts, and looks for the first time. */
@@ -82,40 +106,45 @@ async function openStage(onFinished: OnFinished) {
     passTime(ms: number) {
       aheadMs += ms;
     },
-    async untilFired(count: number) {
-      await vi.waitFor(async () => {
-        expect((await fired()).length).toBeGreaterThanOrEqual(count);
-      }, WAIT);
+    /** For looks that may fail meanwhile. */
+    untilFired: (events: readonly string[]) =>
+      vi.waitFor(async () => {
+        steady.advance(WATCH_TIMES.WATCH_SETTLE_MS);
+        expect(await fired()).toEqual(events);
+      }, WAIT),
+    /** All events, once what has changed has settled and nothing more comes. */
+    async settled() {
+      await settle();
       return fired();
     },
   };
 }
 
 /** One whose folder holds three files. */
-async function openFilledStage(onFinished: OnFinished) {
-  const stage = await openStage(onFinished);
+async function openFilledStage(onFinished: OnFinished, answerMs?: number) {
+  const stage = await openStage(onFinished, answerMs);
   for (const name of ["a", "b", "c"]) await writeFile(stage.at(name), name);
   return { ...stage, away: join(stage.root, "elsewhere") };
 }
 
-describe.concurrent("a folder that is watched for the first time ever", () => {
+describe("a folder that is watched for the first time ever", () => {
   test("fires nothing for what is there, and everything that comes later", async ({
     onTestFinished,
   }) => {
-    const { at, fired, start, untilFired } = await openStage(onTestFinished);
+    const { at, fired, start, settled, settle } = await openStage(onTestFinished);
     await mkdir(at("sub"));
     for (const name of ["a.csv", "sub/b.csv"]) await writeFile(at(name), name);
     await start();
-    await sleep(QUIET_MS);
+    await settle();
     expect(await fired()).toEqual([]);
     await writeFile(at("sub/c.csv"), "c");
-    expect(await untilFired(1)).toEqual(["created sub/c.csv 1"]);
+    expect(await settled()).toEqual(["created sub/c.csv 1"]);
   });
 
   test("fires nothing for what is there when the first look was cut off before", async ({
     onTestFinished,
   }) => {
-    const { database, folder, at, fired, start } = await openStage(onTestFinished);
+    const { folder, at, fired, start, settle } = await openStage(onTestFinished);
     for (const name of ["a.csv", "b.csv"]) await writeFile(at(name), name);
     // As a kill in the middle leaves it: some files are written down, one of them is gone since.
     const row = { folder, size: 5, modifiedAt: new Date() };
@@ -123,32 +152,34 @@ describe.concurrent("a folder that is watched for the first time ever", () => {
       .insert(watchedFiles)
       .values(["a.csv", "gone"].map((path) => ({ ...row, path })));
     await start();
-    await sleep(QUIET_MS);
+    await settle();
     expect(await fired()).toEqual([]);
   });
 
   test("may be missing at the start, which is said once, and be there later", async ({
     onTestFinished,
   }) => {
-    const { folder, at, until, warnings, start, untilFired } = await openStage(onTestFinished);
+    const { folder, at, until, warnings, start, settled, settle } = await openStage(onTestFinished);
     await rm(folder, { recursive: true });
     await start([folder], "away");
-    await sleep(QUIET_MS);
+    await settle();
     expect(warnings()).toHaveLength(1);
     expect(warnings()[0]).toContain("ENOENT");
-    await mkdir(folder);
-    await writeFile(at("first.csv"), "x");
+    // In one step, or the first look may find it empty.
+    await mkdir(`${folder}.new`);
+    await writeFile(join(`${folder}.new`, "first.csv"), "x");
+    await rename(`${folder}.new`, folder);
     await until("watched");
     await writeFile(at("second.csv"), "xy");
-    expect(await untilFired(1)).toEqual(["created second.csv 2"]);
+    expect(await settled()).toEqual(["created second.csv 2"]);
   });
 });
 
-describe.concurrent("a server that starts again", () => {
+describe("a server that starts again", () => {
   test("fires once for what came, changed or went meanwhile, and not again at the next start", async ({
     onTestFinished,
   }) => {
-    const { at, fired, stop, start, untilFired } = await openStage(onTestFinished);
+    const { at, fired, stop, start, settled, settle } = await openStage(onTestFinished);
     for (const name of ["same", "changed", "touched", "gone"]) await writeFile(at(name), name);
     await start();
     await stop();
@@ -163,42 +194,41 @@ describe.concurrent("a server that starts again", () => {
       "modified changed 8",
       "modified touched 7",
     ];
-    expect(await untilFired(4)).toEqual(expected);
+    expect(await settled()).toEqual(expected);
     await stop();
     await start();
-    await sleep(QUIET_MS);
+    await settle();
     expect(await fired()).toEqual(expected);
   });
 
   test("fires for the first files of a folder that was empty when it was first watched", async ({
     onTestFinished,
   }) => {
-    const { at, stop, start, untilFired } = await openStage(onTestFinished);
+    const { at, stop, start, settled } = await openStage(onTestFinished);
     await start();
     await stop();
     await writeFile(at("first"), "x");
     await start();
-    expect(await untilFired(1)).toEqual(["created first 1"]);
+    expect(await settled()).toEqual(["created first 1"]);
   });
 
   test("knows a folder however it is named: relative to where it was started, or twice", async ({
     onTestFinished,
   }) => {
-    const { folder, at, stop, list, start, untilFired } = await openStage(onTestFinished);
+    const { folder, at, stop, list, start, settled } = await openStage(onTestFinished);
     await writeFile(at("a"), "a");
     await start([relative(process.cwd(), folder), `${folder}/`, folder]);
     expect(list().map((watched) => watched.folder)).toEqual([folder]);
     await stop();
     await writeFile(at("b"), "b");
     await start();
-    expect(await untilFired(1)).toEqual(["created b 1"]);
+    expect(await settled()).toEqual(["created b 1"]);
   });
 
   test("without a folder forgets it without events, and begins with it anew", async ({
     onTestFinished,
   }) => {
-    const { database, root, folder, at, fired, stop, rows, start } =
-      await openStage(onTestFinished);
+    const { root, folder, at, fired, stop, rows, start, settle } = await openStage(onTestFinished);
     const other = join(root, "other");
     await mkdir(other);
     for (const place of [folder, other]) await writeFile(join(place, "a"), "a");
@@ -215,35 +245,35 @@ describe.concurrent("a server that starts again", () => {
     await rm(at("a"));
     await writeFile(at("b"), "b");
     await start();
-    await sleep(QUIET_MS);
+    await settle();
     expect(await fired()).toEqual([]);
     expect(await firedIn(database, other)).toEqual([]);
   });
 });
 
-describe.concurrent("a folder that is away", () => {
+describe("a folder that is away", () => {
   test("fires nothing, and when it is back only what has changed meanwhile", async ({
     onTestFinished,
   }) => {
-    const { folder, fired, until, list, warnings, start, untilFired, away } =
+    const { folder, fired, until, list, warnings, start, settled, away, settle } =
       await openFilledStage(onTestFinished);
     await start();
     await rename(folder, away);
     await until("away");
     await rm(join(away, "a"));
     await writeFile(join(away, "d"), "dd");
-    await sleep(QUIET_MS);
+    await settle();
     expect(await fired()).toEqual([]);
     expect(warnings()).toHaveLength(1);
     await rename(away, folder);
-    expect(await untilFired(2)).toEqual(["created d 2", "deleted a 1"]);
+    expect(await settled()).toEqual(["created d 2", "deleted a 1"]);
     expect(list()[0]).toMatchObject({ state: "watched", cause: null });
   });
 
   test("is so too while an empty folder is in its place, as under a mount that is gone", async ({
     onTestFinished,
   }) => {
-    const { folder, at, fired, until, stop, list, rows, start, untilFired, away } =
+    const { folder, at, fired, until, stop, list, rows, start, settled, away, settle } =
       await openFilledStage(onTestFinished);
     await start();
     await rename(folder, away);
@@ -251,25 +281,24 @@ describe.concurrent("a folder that is away", () => {
     await until("away");
     // What is written there by mistake is not of the folder that is watched.
     await writeFile(at("stray"), "x");
-    await sleep(QUIET_MS);
+    await settle();
     expect(list()[0]?.cause).toContain("another folder is in its place");
     await stop();
     await start([folder], "away");
-    await sleep(QUIET_MS);
+    await settle();
     expect(await fired()).toEqual([]);
     expect(await rows()).toHaveLength(4);
     await rm(folder, { recursive: true });
     await rename(away, folder);
     await until("watched");
     await writeFile(at("d"), "dd");
-    expect(await untilFired(1)).toEqual(["created d 2"]);
+    expect(await settled()).toEqual(["created d 2"]);
   });
 
   test("is back in another place when files of it are there, as after it was mounted anew", async ({
     onTestFinished,
   }) => {
-    const { root, folder, at, stop, start, untilFired, away } =
-      await openFilledStage(onTestFinished);
+    const { root, folder, at, stop, start, settled, away } = await openFilledStage(onTestFinished);
     await start();
     await stop();
     await promisify(execFile)("cp", ["-a", folder, away]);
@@ -277,32 +306,34 @@ describe.concurrent("a folder that is away", () => {
     await rename(away, folder);
     await rm(at("b"));
     await start();
-    expect(await untilFired(1)).toEqual(["deleted b 1"]);
+    expect(await settled()).toEqual(["deleted b 1"]);
     await stop();
     await rm(at("a"));
     await rm(at("c"));
     // By now this is the folder that is known.
     await start();
-    expect(await untilFired(3)).toEqual(["deleted a 1", "deleted b 1", "deleted c 1"]);
+    expect(await settled()).toEqual(["deleted a 1", "deleted b 1", "deleted c 1"]);
   });
 
   test("may be another one from then on, when none of its files were left", async ({
     onTestFinished,
   }) => {
-    const { folder, at, start, untilFired, away } = await openFilledStage(onTestFinished);
+    const { folder, at, start, settled, away } = await openFilledStage(onTestFinished);
     for (const name of ["a", "b", "c"]) await rm(at(name));
     await start();
     await rename(folder, away);
     await mkdir(folder);
     await writeFile(at("d"), "dd");
-    expect(await untilFired(1)).toEqual(["created d 2"]);
+    expect(await settled()).toEqual(["created d 2"]);
   });
 
   test("is so while it does not answer, and is not asked again and again", async ({
     onTestFinished,
   }) => {
-    const { folder, at, fired, until, list, start, untilFired } =
-      await openFilledStage(onTestFinished);
+    const { folder, at, fired, until, list, start, untilFired } = await openFilledStage(
+      onTestFinished,
+      SHORT_ANSWER_MS,
+    );
     await start();
     const [reader] = await folderReaders(folder);
     process.kill(reader ?? 0, "SIGSTOP");
@@ -310,20 +341,20 @@ describe.concurrent("a folder that is away", () => {
       await writeFile(at("d"), "dd");
       await until("away");
       expect(list()[0]?.cause).toContain("no answer");
-      await sleep(QUIET_MS);
+      await passLook(list);
       expect(await folderReaders(folder)).toEqual([reader]);
       expect(await fired()).toEqual([]);
     } finally {
       process.kill(reader ?? 0, "SIGCONT");
     }
-    expect(await untilFired(1)).toEqual(["created d 2"]);
+    await untilFired(["created d 2"]);
   });
 
   test("is not forgotten by a replica that does not name it, until none has named it for a day", async ({
     onTestFinished,
   }) => {
     const stage = await openFilledStage(onTestFinished);
-    const { folder, at, until, stop, rows, start, untilFired, otherStarts, passTime, away } = stage;
+    const { folder, at, until, stop, rows, start, settled, otherStarts, passTime, away } = stage;
     await start();
     await rename(folder, away);
     await until("away");
@@ -338,7 +369,7 @@ describe.concurrent("a folder that is away", () => {
     expect(await rows()).toHaveLength(4);
     await rename(away, folder);
     await writeFile(at("d"), "dd");
-    expect(await untilFired(1)).toEqual(["created d 2"]);
+    expect(await settled()).toEqual(["created d 2"]);
     await stop();
     await otherStarts();
     expect(await rows()).toHaveLength(5);
@@ -348,33 +379,29 @@ describe.concurrent("a folder that is away", () => {
   });
 
   test("is looked at again when the process that looks is lost", async ({ onTestFinished }) => {
-    const { folder, at, stop, start, untilFired } = await openFilledStage(onTestFinished);
+    const { folder, at, stop, start, settled } = await openFilledStage(onTestFinished);
     await start();
     const [reader] = await folderReaders(folder);
     process.kill(reader ?? 0, "SIGKILL");
     await writeFile(at("d"), "dd");
-    expect(await untilFired(1)).toEqual(["created d 2"]);
+    expect(await settled()).toEqual(["created d 2"]);
     await stop();
     await vi.waitFor(async () => expect(await folderReaders(folder)).toEqual([]), WAIT);
   });
 });
 
-describe.concurrent("very many files", () => {
-  test("5,000 that come at once fire once each, and so do those that go", async ({
+describe("very many files", () => {
+  test(`${FILES} that come at once fire once each, and so do those that go`, async ({
     onTestFinished,
   }) => {
-    const { at, fired, start, untilFired } = await openStage(onTestFinished);
+    const { at, start, settled } = await openStage(onTestFinished);
     await start();
-    const names = Array.from({ length: 5_000 }, (_, index) => `${index % 20}/${index}.csv`);
+    const names = Array.from({ length: FILES }, (_, index) => `${index % 20}/${index}.csv`);
     for (let index = 0; index < 20; index += 1) await mkdir(at(`${index}`));
     for (const name of names) await writeFile(at(name), "x");
-    expect(await untilFired(5_000)).toEqual(names.map((name) => `created ${name} 1`).sort());
-    await sleep(QUIET_MS);
-    expect(await fired()).toHaveLength(5_000);
+    expect(await settled()).toEqual(names.map((name) => `created ${name} 1`).sort());
     await rm(at("7"), { recursive: true });
-    await untilFired(5_250);
-    await sleep(QUIET_MS);
-    const deleted = (await fired()).filter((event) => event.startsWith("deleted"));
+    const deleted = (await settled()).filter((event) => event.startsWith("deleted"));
     const inSeven = names.filter((name) => name.startsWith("7/"));
     expect(deleted).toEqual(inSeven.map((name) => `deleted ${name} 1`).sort());
   });
@@ -390,10 +417,12 @@ describe.runIf(databaseServerUrl !== undefined)("a folder whose database is away
     onTestFinished(() => database.close());
     await migrate(database);
     const lines: string[] = [];
+    const steady = createSteadyClock();
     const open = openWatchedFolders({
-      settings: { WATCH_DIRS: [folder], DATABASE_URL: severable.url },
+      settings: { ...WATCH_TIMES, WATCH_DIRS: [folder], DATABASE_URL: severable.url },
       db: database.db,
       clock: { now: () => Date.now() },
+      steadyNow: steady.now,
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
       onFired: () => undefined,
     });
@@ -404,14 +433,15 @@ describe.runIf(databaseServerUrl !== undefined)("a folder whose database is away
     await severable.connection.down();
     await writeFile(at("a"), "a");
     await until("waiting");
-    await sleep(QUIET_MS);
+    await passLook(open.list);
     expect(lines.filter((line) => line.includes('"level":"warn"'))).toHaveLength(1);
     await severable.connection.up();
     await vi.waitFor(async () => {
+      steady.advance(WATCH_TIMES.WATCH_SETTLE_MS);
       expect(await firedIn(database, folder)).toEqual(["created a 1"]);
     }, WAIT);
     expect(open.list()[0]).toMatchObject({ state: "watched", cause: null });
-    await sleep(QUIET_MS);
+    await passSettling(open.list, steady);
     expect(await firedIn(database, folder)).toEqual(["created a 1"]);
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Limits } from "../../src/access/limits/limits.ts";
 import { openMemoryLimits } from "../../src/access/limits/memory-limits.ts";
 import type { Backend } from "../../src/backends/backend.ts";
+import { createEmbeddings } from "../../src/backends/embeddings.ts";
 import { createModelCatalog, type ModelCatalog } from "../../src/backends/model-catalog.ts";
 import { createOllama } from "../../src/backends/ollama.ts";
 import { createVllm } from "../../src/backends/vllm.ts";
@@ -11,6 +12,7 @@ import type { ChatRequest } from "../../src/core/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";
+import { embed } from "../../src/gateway/embed.ts";
 import type { UsageJournal, UsageRecord } from "../../src/gateway/usage-record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { cloudAt } from "../backends/cloud-calls.ts";
@@ -46,6 +48,7 @@ beforeAll(async () => {
   limits = await openMemoryLimits({
     database,
     clock: systemClock,
+    monotonic: () => performance.now(),
     log: silentLog,
     callTimeoutMs: 600_000,
     waitMs: 1_000,
@@ -202,7 +205,12 @@ describe("What a call reserved is settled once, by what its row tells,", () => {
     const events = await collect((await start(saying("hello", { stream: true }), limited)).events);
     expect(events.at(-1)).toMatchObject({ type: "error" });
     expect(rows).toMatchObject([{ outcome: "error", estimated: true }]);
-    await expectSettled();
+    // An answer that did not end is charged by its bytes, which are no fewer tokens.
+    const { inputTokens = 0, outputTokens = 0 } = rows[0] ?? {};
+    const { tokens = 0, reserved } = await use();
+    expect(tokens).toBeGreaterThanOrEqual(inputTokens + outputTokens);
+    expect(tokens).toBeLessThan(inputTokens + 2 * outputTokens);
+    expect(reserved).toBe(0);
   });
 
   it("when the client leaves before the engine says anything", async () => {
@@ -373,6 +381,41 @@ describe("Near exhaustion", () => {
     expect(rows).toMatchObject([{ model: "sim-chat", outcome: "error" }]);
     await expectSettled();
   });
+});
+
+describe("A call for embeddings", () => {
+  it.each([
+    ["a b c d ".repeat(20), true],
+    ["extraordinarily uninterrupted", false],
+  ])(
+    "is charged what the engine counts where that is more than its row: %s",
+    async (text, isMore) => {
+      const upstream = upstreamAt(simulator.url);
+      const embeddings = createEmbeddings({
+        ...{ upstream, kind: "vllm", isDedicated: false, defaultModel: undefined },
+      });
+      const call = {
+        requestId: `req_embed_${key}`,
+        caller: caller({ limits: { tokens: 1_000 } }),
+        channel: "embeddings" as const,
+        startedAt: systemClock.now(),
+        signal: new AbortController().signal,
+      };
+      const request = {
+        ...{ model: undefined, inputs: [text], dimensions: undefined, extra: {} },
+        encoding: "float",
+      } as const;
+      const reply = await embed(
+        { embeddings, journal: JOURNAL, limits, clock: systemClock },
+        call,
+        request,
+      );
+      const estimate = Math.ceil(text.length / 4);
+      expect(rows).toMatchObject([{ inputTokens: estimate, estimated: true }]);
+      expect(reply.inputTokens > estimate).toBe(isMore);
+      expect((await use()).tokens).toBe(Math.max(estimate, reply.inputTokens));
+    },
+  );
 });
 
 describe("The answer has what was granted and no more", () => {

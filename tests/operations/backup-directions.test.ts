@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Db } from "../../src/db/context.ts";
+import { thisProcess } from "../../src/lib/process-identity.ts";
 import {
   backUp,
   createBackupStage,
@@ -180,6 +182,28 @@ test("a database on which no gateway has started is not backed up", async () => 
   const empty = await stage.newPlace("embedded", { APP_SECRET: "the secret of this installation" });
   await withDatabase(empty, (db) => db.execute(sql`select 1`));
   await expect(backUp(empty, stage.newFile())).rejects.toThrow(/nothing to back up/);
+});
+
+test("what killed backups left in a folder is removed by the next one, and no other file", async () => {
+  const source = await stage.newPlace("embedded");
+  await makeInstallation(source);
+  const file = stage.newFile();
+  const { place, startedAt, pid } = thisProcess();
+  const { pid: gone } = spawnSync(process.execPath, ["--version"]);
+  const partial = (owner: string) => `${file}.${owner}.abcdefgh.partial`;
+  const [left, reused] = [`${gone}.1.${place}`, `${pid}.1${startedAt}.${place}`].map(partial);
+  const [own, elsewhere] = [`${pid}.${startedAt}.${place}`, `${gone}.1.elsewhere1`].map(partial);
+  const other = `${file}.of-somebody.partial`;
+  const all = [left, reused, own, elsewhere, other] as string[];
+  for (const path of all) writeFileSync(path, "half");
+  await backUp(source, file);
+  expect(all.filter((path) => existsSync(path))).toEqual([own, elsewhere, other]);
+});
+
+test("a file that is there already is refused before anything is asked for", async () => {
+  const file = stage.newFile();
+  writeFileSync(file, "another");
+  await expect(backUp(await stage.newPlace("embedded"), file)).rejects.toThrow(/is there already/);
 });
 
 test("a folder that was never used stays so when it is to be backed up, and a restore takes it", async () => {

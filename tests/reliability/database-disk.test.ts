@@ -12,12 +12,13 @@ import { type PostgresCluster, startPostgresCluster } from "../support/postgres-
 import type { TestGateway } from "../support/start-gateway.ts";
 import { startSteadyLoad } from "../support/steady-load.ts";
 import { readUsageRows } from "../support/stored-usage.ts";
+import { trialSize } from "../support/trial-size.ts";
 import { watchServer } from "../support/watch-server.ts";
 
 const DISK_MB = 32;
 const REQUESTS_PER_SECOND = 40;
-const FULL_MS = 6_000;
-const EVENTUALLY = { timeout: 20_000, interval: 50 };
+const FULL_MS = trialSize(2_000, 6_000);
+const EVENTUALLY = { timeout: 120_000, interval: 50 };
 const NOT_STORED = "usage does not reach the database";
 const STORED_AGAIN = "usage reaches the database again";
 

@@ -159,7 +159,7 @@ describe("keys and users", () => {
     try {
       expect(await statusOf(second)).toBe(401);
       await expect
-        .poll(() => second.output(), { timeout: 5_000 })
+        .poll(() => second.output(), { timeout: 60_000 })
         .toContain("BOOTSTRAP_API_KEY was deleted or replaced");
     } finally {
       await second.stop();

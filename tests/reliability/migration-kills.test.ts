@@ -15,13 +15,14 @@ import { faultRandom } from "../support/fault-random.ts";
 import { type PostgresCluster, startPostgresCluster } from "../support/postgres-cluster.ts";
 import { type Program, spawnProgram } from "../support/spawn-program.ts";
 import { createDatabase } from "../support/test-database.ts";
+import { trialSize } from "../support/trial-size.ts";
 
-const KILLS = 5;
+const KILLS = trialSize(2, 5);
 /** Between two statements of a migration that is to be killed. */
 const STEP_SECONDS = 0.02;
 const NO_POSTGRES = "left out: no PostgreSQL here";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 120_000 });
 const known = migrationStatements();
 const count = known.flat().length;
 const { shows, leavesOut } = createCaseTable({

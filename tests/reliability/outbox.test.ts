@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
 import { WEBHOOK_PAUSES_MS } from "../../src/events/webhook-pauses.ts";
-import { callGateway } from "../support/call-gateway.ts";
+import { callGateway, chatBody } from "../support/call-gateway.ts";
 import { createCaseTable } from "../support/case-table.ts";
 import { expectCleanOutput, type Stage, startStage } from "../support/engine-stage.ts";
 import { freePort } from "../support/free-port.ts";
-import { createMovedClock, type MovedClock } from "../support/moved-clock.ts";
+import { issueKey } from "../support/issue-key.ts";
 import { startGateway, type TestGateway } from "../support/start-gateway.ts";
+import { callWithKey } from "../support/start-replicas.ts";
 import { startTcpFault, type TcpFault } from "../support/tcp-fault.ts";
+import { trialSize } from "../support/trial-size.ts";
 import {
   type AnswerPost,
   answer,
@@ -20,99 +22,78 @@ import {
   type WebhookReceiver,
 } from "../support/webhook-receiver.ts";
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const SECRET = "the secret of this receiver";
-const HOUR_MS = 3_600_000;
-/** So that ten tries take half a minute. */
-const SCALE = 0.000_1;
-/** A look for alerts is due every second, and asks an engine that does not answer twice. */
-const WAIT = { timeout: 60_000, interval: 20 };
+/** So that ten tries take some seconds, or half a minute. */
+const SCALE = trialSize(0.000_02, 0.000_1);
+/** What a try may take; a lease lasts twice as long. */
+const TRY_TIMEOUT_MS = 4_000;
+const WAIT = { timeout: 120_000, interval: 20 };
 /** So long nothing more comes where nothing is to come: several looks at the outbox. */
 const QUIET_MS = 2_500;
 const TRIES = WEBHOOK_PAUSES_MS.length + 1;
 
-const table = createCaseTable({ W08: "one alert a fault, pauses scaled by 1/10,000" });
+const table = createCaseTable({ W08: `one alert a fault, pauses scaled by ${SCALE}` });
+
+interface Told {
+  /** All posts of the alert, in order, once no more are to come. */
+  readonly posts: readonly WebhookPost[];
+  /** What the log says of tries that failed, in order. */
+  readonly reasons: readonly string[];
+}
 
 describe("an alert whose receiver is at fault", () => {
   let receiver: WebhookReceiver;
   let relay: TcpFault;
-  let clock: MovedClock;
   let stage: Stage;
-  let aheadMs = 0;
+  /** How the posts about a key are answered. */
+  const answers = new Map<string, AnswerPost>();
+  /** Every fault at once, each with an alert of its own. */
+  const told = new Map<string, Promise<Told>>();
   const pendings: number[] = [];
 
-  beforeAll(async () => {
-    receiver = await startWebhookReceiver();
-    relay = await startTcpFault({ port: receiver.port });
-    clock = await createMovedClock();
-    stage = await startStage({
-      engine: "vllm",
-      models: [],
-      // Nobody listens: that the engine is away is what the alerts are about.
-      addressOf: async () => `http://127.0.0.1:${await freePort()}`,
-      environment: {
-        ...clock.environment,
-        ALERT_WEBHOOK_URL: `${relay.url.replace("//", "//hook:canary-of-the-receiver@")}/hook`,
-        ALERT_WEBHOOK_SECRET: SECRET,
-        ALERT_CHECK_INTERVAL_SEC: "1",
-        ALERT_EVENT_OUTBOX_AGE_SEC: "604800",
-        OUTBOX_BACKOFF_SCALE: String(SCALE),
-        METRICS_ENABLED: "1",
-      },
-    });
-    // The first one, with nothing wrong.
-    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(1), WAIT);
-  });
-
-  afterAll(async () => {
-    await stage.finish();
-    expect(stage.gateway.output()).not.toContain("canary-of-the-receiver");
-    await relay.stop();
-    await receiver.stop();
-    await clock.remove();
-  });
-
-  /** Goes beyond the window of the alert before. */
-  const moveOn = () => {
-    aheadMs += HOUR_MS + 1_000;
-    return clock.moveTo(aheadMs);
-  };
+  const keyOf = ({ json }: WebhookPost) => (json.details as { key_id: string }).key_id;
+  const postsOf = (keyId: string) => receiver.posts().filter((post) => keyOf(post) === keyId);
   const figure = async (name: string) => {
     const { text } = await callGateway(stage.gateway.port, { method: "GET", path: "/metrics" });
-    const value = new RegExp(`^svc_event_outbox_${name} (\\S+)$`, "m").exec(text)?.[1];
-    if (name === "pending") pendings.push(Number(value));
-    return Number(value);
+    return Number(new RegExp(`^svc_event_outbox_${name} (\\S+)$`, "m").exec(text)?.[1]);
   };
-  /** The reasons that the log gives for tries that failed. */
-  const reasons = () =>
+  /** What the log says of an event's tries that failed; it may come a moment after what it tells. */
+  const reasonsOf = (eventId: string) =>
     stage.gateway
       .output()
       .split("\n")
-      .filter((line) => line.includes("was not delivered"))
+      .filter((line) => line.includes("was not delivered") && line.includes(eventId))
       .map((line) => (JSON.parse(line) as { reason: string }).reason);
 
-  /** All posts of the alert that is raised now, once one was answered well and no more come. */
-  async function postsThrough(faults: readonly AnswerPost[]): Promise<readonly WebhookPost[]> {
-    const before = receiver.posts().length;
+  /** Raises an alert: a key with a month of nothing is asked with. Its posts are answered so. */
+  async function raise(answerPost: AnswerPost): Promise<string> {
+    const { id, key } = await issueKey(stage.gateway, { monthly_token_limit: 0 });
+    answers.set(id, answerPost);
+    expect((await callWithKey(stage.gateway, key, { body: chatBody("any") })).status).toBe(429);
+    return id;
+  }
+
+  /** Answers the first posts with these faults and those after them well; waits until one was answered well. */
+  async function delivered(faults: readonly AnswerPost[]): Promise<Told> {
     let tries = 0;
-    receiver.use((post) => {
+    const id = await raise((post) => {
       const fault = faults[tries] ?? answer(204);
       tries += 1;
       fault(post);
     });
-    await moveOn();
-    await vi.waitFor(() => expect(tries).toBeGreaterThan(faults.length), WAIT);
+    await vi.waitFor(() => expect(postsOf(id).length).toBeGreaterThan(faults.length), WAIT);
+    return quiet(id, faults.length > 0);
+  }
+
+  /** What there is of a key's alert when it is quiet. */
+  async function quiet(keyId: string, hasFailed: boolean): Promise<Told> {
     await sleep(QUIET_MS);
-    const posts = receiver.posts().slice(before);
-    expectSameEvent(posts);
-    for (const post of posts) {
-      // Signed anew at each try, so that a receiver may refuse old ones.
-      const ageMs = Math.abs(Number(post.header("webhook-timestamp")) * 1_000 - clock.now());
-      expect(ageMs).toBeLessThan(90_000);
-    }
-    expect(await figure("pending")).toBe(0);
-    return posts;
+    const posts = postsOf(keyId);
+    const eventId = posts[0]?.id ?? "";
+    if (hasFailed) await vi.waitFor(() => expect(reasonsOf(eventId)).not.toEqual([]), WAIT);
+    return { posts, reasons: reasonsOf(eventId) };
   }
 
   function expectSameEvent(posts: readonly WebhookPost[]): void {
@@ -121,8 +102,11 @@ describe("an alert whose receiver is at fault", () => {
     for (const post of posts) {
       expect(post.path).toBe("/hook");
       expect(Object.keys(post.json)).toEqual(["text", "type", "details"]);
-      expect(post.json.type).toBe("llm_backend_down");
+      expect(post.json.type).toBe("key_budget_exceeded");
       expect(post.header("webhook-signature")).toBe(signatureOf(post, Buffer.from(SECRET)));
+      // Signed again at each try, so that a receiver may refuse old ones.
+      const ageMs = Math.abs(Number(post.header("webhook-timestamp")) * 1_000 - post.receivedAt);
+      expect(ageMs).toBeLessThan(90_000);
     }
   }
 
@@ -139,68 +123,109 @@ describe("an alert whose receiver is at fault", () => {
     ["an endless answer", endlessAnswer, "answered 500"],
     ["an endless header", endlessHeader, "the connection failed"],
   ];
-  for (const [name, fault, reason] of faults) {
+
+  /** Each resolves with what came of it; a failure is told by the test of its name. */
+  const begin = (name: string, work: () => Promise<Told>) => {
+    const done = work();
+    done.catch(() => undefined);
+    told.set(name, done);
+  };
+  const came = (name: string) => told.get(name) as Promise<Told>;
+
+  beforeAll(async () => {
+    receiver = await startWebhookReceiver();
+    receiver.use((post) => answers.get(keyOf(post))?.(post));
+    relay = await startTcpFault({ port: receiver.port });
+    stage = await startStage({
+      engine: "vllm",
+      models: ["any"],
+      environment: {
+        ALERT_WEBHOOK_URL: `${relay.url.replace("//", "//hook:canary-of-the-receiver@")}/hook`,
+        ALERT_WEBHOOK_SECRET: SECRET,
+        OUTBOX_BACKOFF_SCALE: String(SCALE),
+        OUTBOX_TRY_TIMEOUT_MS: String(TRY_TIMEOUT_MS),
+        METRICS_ENABLED: "1",
+      },
+    });
+    // The first one, with nothing wrong, and one with nobody there: both while the relay is theirs alone.
+    expect((await delivered([])).posts).toHaveLength(1);
+    await relay.down();
+    const refused = await raise(answer(204));
+    await vi.waitFor(() => expect(stage.gateway.output()).toContain("the connection failed"), WAIT);
+    expect(postsOf(refused)).toEqual([]);
+    await relay.up();
+    begin("refused", async () => {
+      await vi.waitFor(() => expect(postsOf(refused)).not.toEqual([]), WAIT);
+      return quiet(refused, true);
+    });
+
+    for (const [name, fault] of faults) begin(name, () => delivered([fault, fault]));
+    begin("429", () => delivered([answer(429, ["retry-after: 2"])]));
+    begin("timeout", () => delivered([() => undefined]));
+    begin("410", async () => {
+      const id = await raise(answer(410));
+      await vi.waitFor(() => expect(postsOf(id)).not.toEqual([]), WAIT);
+      return quiet(id, true);
+    });
+    begin("never", async () => {
+      const id = await raise(answer(500));
+      await vi.waitFor(async () => {
+        pendings.push(await figure("pending"));
+        expect(postsOf(id)).toHaveLength(TRIES);
+      }, WAIT);
+      return quiet(id, true);
+    });
+  });
+
+  afterAll(async () => {
+    await stage?.finish();
+    expect(stage.gateway.output()).not.toContain("canary-of-the-receiver");
+    await relay.stop();
+    await receiver.stop();
+  });
+
+  for (const [name, , reason] of faults) {
     table.shows("W08", name, "tried again with the same id, then done once", async () => {
-      const said = reasons().length;
-      const posts = await postsThrough([fault, fault]);
+      const { posts, reasons } = await came(name);
       expect(posts).toHaveLength(3);
+      expectSameEvent(posts);
       // Said at the first try alone.
-      expect(reasons().slice(said)).toEqual([expect.stringContaining(reason)]);
+      expect(reasons).toEqual([expect.stringContaining(reason)]);
     });
   }
 
   table.shows("W08", "refused", "tried again until somebody listens", async () => {
-    const said = reasons().length;
-    receiver.use(answer(204));
-    const before = receiver.posts().length;
-    await relay.down();
-    await moveOn();
-    await vi.waitFor(() => expect(reasons().length).toBe(said + 1), WAIT);
-    await relay.up();
-    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(before + 1), WAIT);
-    await sleep(QUIET_MS);
-    expectSameEvent(receiver.posts().slice(before));
-    expect(await figure("pending")).toBe(0);
+    const { posts, reasons } = await came("refused");
+    expect(posts).toHaveLength(1);
+    expectSameEvent(posts);
+    expect(reasons).toEqual([expect.stringContaining("the connection failed")]);
   });
 
   table.shows("W08", "429 and Retry-After", "not tried before that is over", async () => {
-    const [first, second] = await postsThrough([answer(429, ["retry-after: 4"])]);
-    const pauseMs = (second?.receivedAt ?? 0) - (first?.receivedAt ?? 0);
-    expect(pauseMs).toBeGreaterThanOrEqual(3_990);
+    const { posts } = await came("429");
+    expect(posts).toHaveLength(2);
+    expectSameEvent(posts);
+    const pauseMs = (posts[1]?.receivedAt ?? 0) - (posts[0]?.receivedAt ?? 0);
+    expect(pauseMs).toBeGreaterThanOrEqual(1_990);
   });
 
   table.shows("W08", "timeout", "tried again, and nothing else waits for it", async () => {
-    const said = reasons().length;
-    const before = receiver.posts().length;
-    let hung: WebhookPost | undefined;
-    receiver.use((post) => {
-      if (hung === undefined) hung = post;
-      else answer(204)(post);
-    });
-    await moveOn();
-    await vi.waitFor(() => expect(hung).toBeDefined(), WAIT);
-    const hungAt = Date.now();
-    await moveOn();
-    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(before + 2), WAIT);
-    expect(receiver.posts()[before + 1]?.id).not.toBe(hung?.id);
-    expect(Date.now() - hungAt).toBeLessThan(14_000);
-    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(before + 3), WAIT);
-    expectSameEvent(receiver.posts().filter(({ id }) => id === hung?.id));
-    // The log may come a moment after what it tells.
-    await vi.waitFor(() => expect(reasons().slice(said)).toEqual(["no answer within 15 s"]), WAIT);
+    const { posts, reasons } = await came("timeout");
+    expect(posts).toHaveLength(2);
+    expectSameEvent(posts);
+    const [hung, again] = posts;
+    expect(reasons).toEqual([`no answer within ${TRY_TIMEOUT_MS / 1_000} s`]);
     expect(receiver.mostAtOnce(hung?.id ?? "")).toBe(1);
-    await vi.waitFor(async () => expect(await figure("pending")).toBe(0), WAIT);
+    const meanwhile = receiver
+      .posts()
+      .filter(({ id, receivedAt }) => id !== hung?.id && receivedAt < (again?.receivedAt ?? 0));
+    expect(meanwhile.some(({ receivedAt }) => receivedAt > (hung?.receivedAt ?? 0))).toBe(true);
   });
 
-  table.shows("W08", "410", "stops it for good", async () => {
-    const dead = await figure("dead");
-    const before = receiver.posts().length;
-    receiver.use(answer(410));
-    await moveOn();
-    await vi.waitFor(async () => expect(await figure("dead")).toBe(dead + 1), WAIT);
-    await sleep(QUIET_MS);
-    expect(receiver.posts()).toHaveLength(before + 1);
-    expect(await figure("pending")).toBe(0);
+  table.shows("W08", "410", "stops it permanently", async () => {
+    const { posts } = await came("410");
+    expect(posts).toHaveLength(1);
+    expect(await figure("dead")).toBeGreaterThanOrEqual(1);
   });
 
   table.shows(
@@ -208,16 +233,8 @@ describe("an alert whose receiver is at fault", () => {
     "never anything but 500",
     `dead after ${TRIES} tries, by schedule`,
     async () => {
-      const dead = await figure("dead");
-      const before = receiver.posts().length;
-      receiver.use(answer(500));
-      await moveOn();
-      await vi.waitFor(async () => expect(await figure("dead")).toBe(dead + 1), {
-        timeout: 120_000,
-        interval: 200,
-      });
-      await sleep(QUIET_MS);
-      const posts = receiver.posts().slice(before);
+      const { posts } = await came("never");
+      await vi.waitFor(async () => expect(await figure("dead")).toBe(2), WAIT);
       expect(posts).toHaveLength(TRIES);
       expectSameEvent(posts);
       const waits = posts
@@ -227,12 +244,19 @@ describe("an alert whose receiver is at fault", () => {
         // The clock's own grain, and a fifth either way.
         expect(waits[index]).toBeGreaterThanOrEqual(Math.floor(pauseMs * SCALE * 0.8) - 10);
       }
-      expect(await figure("pending")).toBe(0);
-      expect(pendings.length).toBeGreaterThan(10);
-      expect(Math.min(...pendings)).toBe(0);
-      expect(Math.max(...pendings)).toBeLessThanOrEqual(2);
     },
   );
+
+  table.shows("W08", "all of them", "leave nothing waiting", async () => {
+    await Promise.allSettled(told.values());
+    await vi.waitFor(async () => expect(await figure("pending")).toBe(0), WAIT);
+    expect(await figure("dead")).toBe(2);
+    const alerts = new Set(receiver.posts().map(({ id }) => id));
+    expect(alerts.size).toBe(answers.size);
+    expect(Math.max(...pendings)).toBeGreaterThan(0);
+    expect(Math.min(...pendings)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...pendings)).toBeLessThanOrEqual(answers.size);
+  });
 });
 
 describe("an alert whose gateway is killed", () => {
@@ -243,11 +267,12 @@ describe("an alert whose gateway is killed", () => {
       startGateway({
         DATA_DIR: folder,
         LLM_BACKEND: "vllm",
+        // Nobody listens, and nobody is asked.
         LLM_BASE_URL: `http://127.0.0.1:${await freePort()}`,
         ADMIN_PASSWORD: "password of this test",
         ALERT_WEBHOOK_URL: receiver.url,
         ALERT_WEBHOOK_SECRET: SECRET,
-        ALERT_CHECK_INTERVAL_SEC: "1",
+        OUTBOX_TRY_TIMEOUT_MS: String(TRY_TIMEOUT_MS),
       });
     let gateway = await start();
     receiver.use((post) => {
@@ -255,15 +280,15 @@ describe("an alert whose gateway is killed", () => {
       // The receiver has it; nobody is there to hear so.
       gateway.exited.then(() => answer(204)(post)).catch(() => undefined);
     });
+    const { key } = await issueKey(gateway, { monthly_token_limit: 0 });
+    // The kill may come before its answer.
+    callWithKey(gateway, key, { body: chatBody("any") }).catch(() => undefined);
     await vi.waitFor(() => expect(receiver.posts()).toHaveLength(1), WAIT);
     await gateway.exited;
     receiver.use(answer(204));
     gateway = await start();
     // Its lease has to run out first.
-    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(2), {
-      timeout: 90_000,
-      interval: 50,
-    });
+    await vi.waitFor(() => expect(receiver.posts()).toHaveLength(2), WAIT);
     await sleep(QUIET_MS);
     const [first, second, ...more] = receiver.posts();
     expect(more).toEqual([]);

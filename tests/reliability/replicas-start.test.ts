@@ -12,7 +12,7 @@ import { startGateway, startRefused, type TestGateway } from "../support/start-g
 import { callWithKey } from "../support/start-replicas.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 240_000 });
 
 const redis = databaseServerUrl === undefined ? undefined : await startRedisServer();
 afterAll(() => redis?.remove());
@@ -134,7 +134,9 @@ describe.runIf(redis !== undefined)("replicas on one database", () => {
     expect((await callGateway(gateway.port, { body: chatBody("sim-chat") })).status).toBe(200);
     const ready = await callGateway(gateway.port, { method: "GET", path: "/api/ready" });
     expect(ready.json()).toMatchObject({ limits: "unavailable" });
-    await expect.poll(() => gateway.output()).toMatch(/"level":"error".*REDIS_URL/);
+    await expect
+      .poll(() => gateway.output(), { timeout: 60_000 })
+      .toMatch(/"level":"error".*REDIS_URL/);
 
     await other.stop();
     await expect.poll(async () => (await call()).status, { timeout: 60_000 }).toBe(200);

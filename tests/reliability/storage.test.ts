@@ -28,17 +28,18 @@ import { openSeverableDatabase, type SeverableDatabase } from "../support/severa
 import { startGateway, startRefused, type TestGateway } from "../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 import { clearUsageRows, readUsageRows } from "../support/stored-usage.ts";
+import { trialSize } from "../support/trial-size.ts";
 
 const MODEL = "sim-chat";
 const MOUNT = 'mount -t tmpfs -o size=4m,mode=700 tmpfs "$0" && exec "$@"';
 const MOUNT_SMALL = MOUNT.replace("size=4m", "size=4m,nr_inodes=64");
-const EVENTUALLY_MS = 20_000;
+const EVENTUALLY_MS = 120_000;
 const JOURNALED_CALLS = 12;
-const DAMAGES = 2;
+const DAMAGES = trialSize(1, 2);
 const ADMIN_PASSWORD = "the administrator's own password";
 const NO_POSTGRES = "left out: no PostgreSQL here";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 240_000 });
 const table = createCaseTable({
   D06: "a journal on 4 MB; all of DATA_DIR on 400 MB",
   D07: `${DAMAGES} damages to ${JOURNALED_CALLS} calls`,
@@ -112,7 +113,7 @@ function fullDisk(severable: SeverableDatabase): void {
         answeredCall(gateway, index % 2 === 0),
       );
       answered.push(...(await Promise.all(batch)));
-      await expect.poll(() => gateway.output()).toContain("the usage journal's disk refuses");
+      await eventually(() => gateway.output().includes("the usage journal's disk refuses"));
       await expectUnhurt(gateway);
 
       await severable.connection.down();

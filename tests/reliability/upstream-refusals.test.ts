@@ -35,7 +35,7 @@ const STATUSES: readonly (readonly [number, number, string, string])[] = [
   [429, 429, "rate_limit_exceeded", "rate_limited"],
   [500, 502, "upstream_error", "error"],
   [502, 502, "upstream_error", "error"],
-  [503, 502, "upstream_error", "error"],
+  [503, 503, "overloaded", "error"],
   [504, 504, "upstream_timeout", "error"],
   [529, 503, "overloaded", "error"],
 ];

@@ -11,6 +11,7 @@ import {
   type Environment,
   makeInstallation,
   readTables,
+  type StoreKind,
   storeKinds,
   withDatabase,
 } from "../support/backup-stage.ts";
@@ -20,16 +21,21 @@ import { runScript, startScript } from "../support/run-script.ts";
 import { startGateway, startRefused, type TestGateway } from "../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 import { readUsageRows } from "../support/stored-usage.ts";
+import { openedKind } from "../support/test-database.ts";
+import { trialSize } from "../support/trial-size.ts";
 
 vi.setConfig({ testTimeout: 900_000 });
 const MODEL = "sim-chat";
-const REQUESTS_PER_SECOND = 100;
+const REQUESTS_PER_SECOND = trialSize(20, 100);
 const OPEN_CALLS_MAX = 50;
-const HEAD_START_CALLS = 200;
-const KILLS = 5;
-const ROWS = 40_000;
-const ON_SMALL_DISK =
-  'mount -t tmpfs -o size=256k,mode=700 tmpfs "$0" && "$@"; code=$?; ls -A "$0" >&2; exit $code';
+const HEAD_START_CALLS = trialSize(30, 200);
+const KILLS = trialSize(2, 5);
+const ROWS = trialSize(10_000, 40_000);
+/** Both in the fault suite, elsewhere the one that the tests run on. */
+const kinds = trialSize([openedKind], storeKinds);
+/** Smaller than a backup of so many rows. */
+const DISK = trialSize("64k", "256k");
+const ON_SMALL_DISK = `mount -t tmpfs -o size=${DISK},mode=700 tmpfs "$0" && "$@"; code=$?; ls -A "$0" >&2; exit $code`;
 
 const random = faultRandom("kills of backups");
 const mayMount = spawnSync("unshare", ["-m", "true"]).status === 0;
@@ -43,6 +49,29 @@ afterAll(async () => {
   await simulator.stop();
   await stage.remove();
 });
+
+/** What the cases back up and none changes: one installation of each kind, with its backup. */
+const sources = new Map<string, Promise<Source>>();
+
+interface Source {
+  readonly place: Environment;
+  readonly file: string;
+  readonly backupMs: number;
+}
+
+function sourceOf(kind: StoreKind): Promise<Source> {
+  const known = sources.get(kind) ?? makeSource(kind);
+  sources.set(kind, known);
+  return known;
+}
+
+async function makeSource(kind: StoreKind): Promise<Source> {
+  const place = await stage.newPlace(kind);
+  await makeInstallation(place, ROWS);
+  const startedAt = performance.now();
+  const file = await backUp(place, stage.newFile());
+  return { place, file, backupMs: performance.now() - startedAt };
+}
 
 const engine = () => ({ LLM_BACKEND: "vllm", LLM_BASE_URL: simulator.url });
 
@@ -94,7 +123,7 @@ async function killedRestore(
   afterMs: number,
 ): Promise<"half" | "whole"> {
   const mark = join(target["DATA_DIR"] ?? "", "restore.unfinished");
-  const { child, ended } = startScript("restore", [file], target);
+  const { child, ended } = await startScript("restore", [file], target);
   let isOver = false;
   void ended.then(() => {
     isOver = true;
@@ -121,7 +150,7 @@ function countUsage(environment: Environment): Promise<object | undefined> {
   });
 }
 
-describe.each(storeKinds)("on the %s database", (kind) => {
+describe.each(kinds)("on the %s database", (kind) => {
   test("every answer that was finished before a backup began is in it exactly once, and none fails meanwhile", async () => {
     const source = await stage.newPlace(kind);
     const gateway = await startGateway({ ...engine(), ...source });
@@ -153,41 +182,35 @@ describe.each(storeKinds)("on the %s database", (kind) => {
   });
 
   test("a backup that is killed leaves no file by its name, or a whole one", async () => {
-    const source = await stage.newPlace(kind);
-    await makeInstallation(source, ROWS);
-    const startedAt = performance.now();
-    const good = await backUp(source, stage.newFile());
-    const lastsMs = performance.now() - startedAt;
+    const { place: source, file: good, backupMs } = await sourceOf(kind);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const file = stage.newFile();
-      const { child, ended } = startScript("backup", [file], source);
-      await sleep(random() * 2 * lastsMs);
+      const { child, ended } = await startScript("backup", [file], source);
+      await sleep(random() * 2 * backupMs);
       child.kill("SIGKILL");
       await ended;
       if (existsSync(file)) await checkBackup({ file });
     }
     const names = readdirSync(dirname(good));
-    expect(names.filter((name) => !/^\d+(\.tar\.gz(\.\w+\.partial)?)?$/.test(name))).toEqual([]);
+    expect(
+      names.filter((name) => !/^\d+(\.tar\.gz(\.\d+\.\d*\.[\w-]+\.\w+\.partial)?)?$/.test(name)),
+    ).toEqual([]);
     const last = await runScript("backup", [], source);
     expect([last.code, last.stderr]).toEqual([0, expect.stringContaining("found whole")]);
+    const database = kind === "embedded" ? "its embedded database" : "the PostgreSQL database";
+    expect(last.stderr).toContain(`backed up the folder ${source["DATA_DIR"]} (DATA_DIR)`);
+    expect(last.stderr).toContain(database);
   });
 
   test("a restore that is killed can be run again, and what is half is never taken for whole", async () => {
-    const source = await stage.newPlace(kind);
-    await makeInstallation(source, ROWS);
-    const file = await backUp(source, stage.newFile());
+    const { place: source, file, backupMs } = await sourceOf(kind);
     const target = await stage.newPlace(kind);
     const { DATA_DIR = "" } = target;
     const mark = join(DATA_DIR, "restore.unfinished");
-    const startedAt = performance.now();
-    expect(await runScript("restore", [file], await stage.newPlace(kind))).toMatchObject({
-      code: 0,
-    });
-    const lastsMs = performance.now() - startedAt;
     let halves = 0;
     for (let kill = 0; kill < KILLS; kill += 1) {
       // The first one at once, so that at least one is in time.
-      const afterMs = (random() * lastsMs * kill) / KILLS;
+      const afterMs = (random() * 2 * backupMs * kill) / KILLS;
       const end = await killedRestore(file, target, afterMs);
       if (end === "whole") break;
       halves += 1;
@@ -206,17 +229,37 @@ describe.each(storeKinds)("on the %s database", (kind) => {
   });
 });
 
+test("a full disk is told, and leaves nothing behind", async () => {
+  if (!mayMount) return;
+  const { place: source, file } = await sourceOf("embedded");
+  const disk = stage.newFile();
+  mkdirSync(disk);
+  const through = ["unshare", "-m", "sh", "-c", ON_SMALL_DISK, disk];
+  const full = await (await startScript("backup", [join(disk, "one.tar.gz")], source, through))
+    .ended;
+  expect([full.code, full.stdout]).toEqual([1, ""]);
+  // The list of what is on that disk is empty.
+  const said = full.stderr.replaceAll(/^backup: .*\n/gm, "");
+  expect(said).toMatch(/^The disk is full.*Make room, or name a file on another disk\.\n$/);
+
+  const target = { DATA_DIR: join(disk, "data") };
+  const restored = await (await startScript("restore", [file], target, through)).ended;
+  expect([restored.code, restored.stdout]).toEqual([1, ""]);
+  expect(restored.stderr).toMatch(/disk is full|No space left|ENOSPC/i);
+  expect(restored.stderr).toContain("not finished: no server starts here");
+});
+
+// The last, because the server writes into what all share.
 test("a command that is killed costs the server nothing, and the next one gets its backup", async () => {
-  const source = await stage.newPlace("embedded");
-  await makeInstallation(source, ROWS);
+  const { place: source } = await sourceOf("embedded");
   const gateway = await startGateway({ ...engine(), ...source });
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const { child, ended } = startScript("backup", [stage.newFile()], source);
+    const { child, ended } = await startScript("backup", [stage.newFile()], source);
     await sleep(random() * 3_000);
     child.kill("SIGKILL");
     await ended;
   }
-  const interrupted = startScript("backup", [stage.newFile()], source);
+  const interrupted = await startScript("backup", [stage.newFile()], source);
   await sleep(1_000);
   interrupted.child.kill("SIGTERM");
   expect([0, 1, null]).toContain((await interrupted.ended).code);
@@ -233,25 +276,4 @@ test("a command that is killed costs the server nothing, and the next one gets i
   expect((await callGateway(gateway.port, { body: chatBody(MODEL) })).status).toBe(200);
   await gateway.stop();
   expect(gateway.output()).not.toContain('"level":"error"');
-});
-
-test("a full disk is told, and leaves nothing behind", async () => {
-  if (!mayMount) return;
-  const source = await stage.newPlace("embedded");
-  await makeInstallation(source, ROWS);
-  const disk = stage.newFile();
-  mkdirSync(disk);
-  const through = ["unshare", "-m", "sh", "-c", ON_SMALL_DISK, disk];
-  const full = await startScript("backup", [join(disk, "one.tar.gz")], source, through).ended;
-  expect([full.code, full.stdout]).toEqual([1, ""]);
-  // The list of what is on that disk is empty.
-  const said = full.stderr.replaceAll(/^backup: .*\n/gm, "");
-  expect(said).toMatch(/^The disk is full.*Make room, or name a file on another disk\.\n$/);
-
-  const file = await backUp(source, stage.newFile());
-  const target = { DATA_DIR: join(disk, "data") };
-  const restored = await startScript("restore", [file], target, through).ended;
-  expect([restored.code, restored.stdout]).toEqual([1, ""]);
-  expect(restored.stderr).toMatch(/disk is full|No space left|ENOSPC/i);
-  expect(restored.stderr).toContain("not finished: no server starts here");
 });

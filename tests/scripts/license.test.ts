@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readLicenseFile } from "../../src/access/license/license-file.ts";
 import { readVerificationKey } from "../../src/access/license/verification-key.ts";
+import { commandOf } from "../support/compiled-source.ts";
 import { licenseText } from "../support/test-license.ts";
 
 let folder: string;
@@ -26,12 +27,14 @@ interface Result {
 }
 
 /** Runs `license`, on the runtime of the tests. */
-function run(args: readonly string[], environment: Record<string, string> = {}): Promise<Result> {
-  const loader = process.versions["bun"] === undefined ? ["--import", "tsx"] : [];
-  const command = [...loader, "scripts/license/main.ts", ...args];
+async function run(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Result> {
+  const [program = "", ...rest] = await commandOf("scripts/license/main.ts");
   return new Promise((resolve) => {
     const env = { PATH: "/usr/bin:/bin", ...environment };
-    execFile(process.execPath, command, { env }, (error, stdout, stderr) => {
+    execFile(program, [...rest, ...args], { env }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
     });
   });

@@ -165,7 +165,7 @@ describe("what the simulator refuses as Anthropic does, by generation", () => {
     [
       "a system message on 4.5",
       { messages: [user, { role: "system", content: "x" }] },
-      'messages: Unexpected role "system".',
+      "messages: role 'system' is not supported on this model",
     ],
     [
       "an output format on 4.1",

@@ -37,11 +37,12 @@ export async function openCall(port: number, request: GatewayRequest): Promise<R
 export async function callGateway(
   port: number,
   request: GatewayRequest,
-  timeoutMs = 20_000,
+  timeoutMs?: number,
 ): Promise<RawResponse> {
   const client = await openCall(port, request);
+  const method = request.method ?? "POST";
   try {
-    return await client.readResponse({ method: request.method ?? "POST", timeoutMs });
+    return await client.readResponse({ method, ...(timeoutMs !== undefined && { timeoutMs }) });
   } finally {
     client.close();
   }

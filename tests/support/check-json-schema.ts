@@ -42,11 +42,19 @@ function checkType(schema: Json, value: unknown, path: string): string | undefin
   if (types.length > 0 && !types.some((type) => isOfType(value, String(type)))) {
     return `${path}: ${JSON.stringify(value)?.slice(0, 80)} is no ${types.join(" or ")}`;
   }
+  if ("const" in schema && schema["const"] !== value) return `${path}: is not ${schema["const"]}`;
   const words = schema["enum"];
   if (Array.isArray(words) && !words.includes(value)) {
     return `${path}: ${JSON.stringify(value)?.slice(0, 80)} is none of ${words.join(", ")}`;
   }
-  const { minimum, maximum } = schema;
+  return checkRange(schema, value, path);
+}
+
+function checkRange(schema: Json, value: unknown, path: string): string | undefined {
+  const { minimum, maximum, pattern } = schema;
+  if (typeof value === "string" && typeof pattern === "string") {
+    return new RegExp(pattern, "u").test(value) ? undefined : `${path}: does not match ${pattern}`;
+  }
   if (typeof value !== "number") return undefined;
   if (typeof minimum === "number" && value < minimum) return `${path}: below ${minimum}`;
   if (typeof maximum === "number" && value > maximum) return `${path}: above ${maximum}`;

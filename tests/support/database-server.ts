@@ -1,10 +1,6 @@
-import { afterAll } from "vitest";
-import { startPostgresCluster } from "./postgres-cluster.ts";
-
+/**
+ * A real PostgreSQL for tests, with a superuser; undefined where there is none. The run starts one where it is installed
+ * (shared-postgres.ts), unless TEST_DATABASE_URL names one.
+ */
 // biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
-const given = process.env["TEST_DATABASE_URL"];
-const cluster = given === undefined ? await startPostgresCluster() : undefined;
-afterAll(() => cluster?.remove());
-
-/** A real PostgreSQL for the tests of one file: the one that is given, else one of its own; undefined where there is none. */
-export const databaseServerUrl: string | undefined = given ?? cluster?.url;
+export const databaseServerUrl: string | undefined = process.env["TEST_DATABASE_URL"];

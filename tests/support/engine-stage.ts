@@ -8,7 +8,7 @@ import { databaseServerUrl } from "./database-server.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "./start-gateway.ts";
 import { startSimulator, type TestSimulator } from "./start-simulator.ts";
 import { readUsageRows, type StoredUsage } from "./stored-usage.ts";
-import { createDatabase } from "./test-database.ts";
+import { createMigratedDatabase } from "./test-database.ts";
 
 export const ENGINES = ["vllm", "ollama"] as const;
 export type Engine = (typeof ENGINES)[number];
@@ -55,7 +55,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     ...options.simulator,
   });
   const store =
-    databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+    databaseServerUrl === undefined ? undefined : await createMigratedDatabase(databaseServerUrl);
   const settings = {
     DATA_DIR: dataDir,
     ...(store !== undefined && { DATABASE_URL: store.url }),
@@ -64,6 +64,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     LLM_BACKEND: engine,
     LLM_BASE_URL: (await options.addressOf?.(simulator)) ?? simulator.url,
     LLM_API_KEY: ENGINE_KEY,
+    // Whoever waits for the database waits on a machine that does much else, too.
+    DB_POOL_WAIT_MS: "30000",
     // Else one is made up and printed among the lines of the log.
     ADMIN_PASSWORD: STAGE_PASSWORD,
     ...settings,

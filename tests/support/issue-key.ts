@@ -51,13 +51,15 @@ export async function readLimitUse(
   return use;
 }
 
-/** Resolves with where the key stands once its calls hold nothing any more; rejects when that takes over a second. */
+const SETTLED_WITHIN_MS = 30_000;
+
+/** Resolves with where the key stands once its calls hold nothing any more. */
 export async function settledUse(
   gateway: Pick<TestGateway, "url">,
   key: IssuedKey,
   limit: Parameters<typeof readLimitUse>[2],
 ): Promise<LimitUse> {
-  const until = Date.now() + 1_000;
+  const until = Date.now() + SETTLED_WITHIN_MS;
   for (;;) {
     const use = await readLimitUse(gateway, key, limit);
     if (use.reserved === 0) return use;

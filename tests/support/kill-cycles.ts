@@ -6,7 +6,12 @@ import { type AnswersComparison, compareAnswers } from "./compare-answers.ts";
 import { faultRandom } from "./fault-random.ts";
 import { startGateway } from "./start-gateway.ts";
 import { startSimulator } from "./start-simulator.ts";
-import { type SentCall, scriptLongStreams, startSteadyLoad } from "./steady-load.ts";
+import {
+  type SentCall,
+  type SteadyLoad,
+  scriptLongStreams,
+  startSteadyLoad,
+} from "./steady-load.ts";
 import { readUsageRows } from "./stored-usage.ts";
 
 export interface KillCyclesOptions {
@@ -23,6 +28,8 @@ export interface KillCyclesReport extends AnswersComparison {
   readonly slowestBootMs: number;
 }
 
+/** Until the first answers of a life, on a busy machine. */
+const ANSWERED_MS = 120_000;
 /** Journals of so many lives, on a busy machine. */
 const REPLAY_MS = 120_000;
 
@@ -56,6 +63,7 @@ export async function runKillCycles(options: KillCyclesOptions): Promise<KillCyc
       const livesMs = least + random() * (most - least);
       const load = startSteadyLoad({ port: gateway.port, requestsPerSecond });
       await sleep(livesMs);
+      await hasAnswered(load);
       gateway.kill("SIGKILL");
       sent.push(...(await load.stop()));
       await gateway.exited;
@@ -65,6 +73,17 @@ export async function runKillCycles(options: KillCyclesOptions): Promise<KillCyc
   } finally {
     await simulator.stop();
     await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Some answer is whole, and another one has begun: the kill is to cut something. */
+async function hasAnswered({ sent }: SteadyLoad): Promise<void> {
+  const endsAt = performance.now() + ANSWERED_MS;
+  const isUnderWay = ({ id, isComplete, leaves }: SentCall) =>
+    id !== undefined && !isComplete && !leaves;
+  while (!sent.some(({ isComplete }) => isComplete) || !sent.some(isUnderWay)) {
+    if (performance.now() > endsAt) throw new Error("the server answers nothing");
+    await sleep(2);
   }
 }
 

@@ -25,6 +25,8 @@ export interface LimitsStage {
   now: number;
   /** Milliseconds by the clock that nobody else can set. */
   ran: number;
+  /** Lets so many milliseconds pass, by both clocks. */
+  readonly pass: (ms: number) => void;
   readonly told: Told[];
   /** Asks for a call that begins now. The key is `key_1`. */
   readonly admit: (limits: Partial<KeyLimits>, call?: Partial<LimitedCall>) => Admission;
@@ -78,6 +80,10 @@ export async function openLimitsStage(
   return Object.assign(stage, {
     limits,
     told,
+    pass(ms: number) {
+      stage.now += ms;
+      stage.ran += ms;
+    },
     admit,
     refusal: (bounds: Partial<KeyLimits>, call: Partial<LimitedCall> = {}) => {
       try {

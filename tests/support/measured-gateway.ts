@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { databaseServerUrl } from "./database-server.ts";
 import { startGateway, type TestGateway } from "./start-gateway.ts";
-import { createDatabase } from "./test-database.ts";
+import { createMigratedDatabase } from "./test-database.ts";
 
 export interface MeasuredGateway {
   readonly gateway: TestGateway;
@@ -21,7 +21,7 @@ export async function openMeasuredGateway(
 ): Promise<MeasuredGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), "measured-"));
   const database =
-    databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+    databaseServerUrl === undefined ? undefined : await createMigratedDatabase(databaseServerUrl);
   const store = {
     DATA_DIR: dataDir,
     ...(database !== undefined && { DATABASE_URL: database.url }),

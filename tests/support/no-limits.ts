@@ -5,5 +5,7 @@ export const noLimits: Gateway["limits"] = {
   admit() {
     throw new Error("a call without limits asks for no admission");
   },
+  refuseExhausted: () => undefined,
+  countInMinute: () => undefined,
   book: () => undefined,
 };

@@ -1,7 +1,8 @@
 import { connect, type Socket } from "node:net";
 import { ChunkedDecoder } from "../../scripts/simulator/http/chunked-decoder.ts";
 
-const TIMEOUT_MS = 10_000;
+/** What an answer may take on a machine that does much else. */
+const TIMEOUT_MS = 60_000;
 
 export interface RawResponse {
   readonly status: number;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const PROGRAMS = ["/usr/bin/redis-server", "/usr/bin/valkey-server"];
 
 export interface RedisServerOptions {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { commandOf } from "./compiled-source.ts";
 
 export interface ScriptEnd {
   /** Null when a signal ended it. */
@@ -17,14 +18,13 @@ export interface RunningScript {
  *
  * @param through command that runs it in its own place, as `unshare` and `exec` do.
  */
-export function startScript(
+export async function startScript(
   name: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   through: readonly string[] = [],
-): RunningScript {
-  const loader = process.versions["bun"] === undefined ? ["--import", "tsx"] : ["--no-env-file"];
-  const program = [process.execPath, ...loader, `scripts/${name}/main.ts`, ...args];
+): Promise<RunningScript> {
+  const program = [...(await commandOf(`scripts/${name}/main.ts`)), ...args];
   const [command = "", ...rest] = [...through, ...program];
   const child = spawn(command, rest, {
     env: { PATH: "/usr/bin:/bin", ...environment },
@@ -43,10 +43,11 @@ export function startScript(
 }
 
 /** Runs it to its end. */
-export function runScript(
+export async function runScript(
   name: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<ScriptEnd> {
-  return startScript(name, args, environment).ended;
+  const { ended } = await startScript(name, args, environment);
+  return ended;
 }

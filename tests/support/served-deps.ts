@@ -6,8 +6,9 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { buildDeps, type Deps } from "../../src/deps.ts";
 import { serve } from "../../src/http/serving/serve.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { placeMigratedDatabase } from "./prepared-database.ts";
 import { TEST_KEY } from "./start-gateway.ts";
-import { createDatabase } from "./test-database.ts";
+import { createMigratedDatabase } from "./test-database.ts";
 
 export const ADMIN_PASSWORD = "password of the administrator";
 
@@ -15,6 +16,8 @@ export const ADMIN_PASSWORD = "password of the administrator";
 export interface ServedDeps {
   readonly url: string;
   readonly deps: Deps;
+  /** Undefined for the embedded database. */
+  readonly databaseUrl: string | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -29,7 +32,8 @@ export async function serveDeps(
 ): Promise<ServedDeps> {
   const dataDir = await mkdtemp(join(tmpdir(), "served-"));
   const store =
-    databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+    databaseServerUrl === undefined ? undefined : await createMigratedDatabase(databaseServerUrl);
+  if (store === undefined) await placeMigratedDatabase(dataDir);
   const { settings } = loadConfig({
     DATA_DIR: dataDir,
     ADMIN_PASSWORD,
@@ -46,6 +50,7 @@ export async function serveDeps(
   return {
     url: `http://127.0.0.1:${server.port}`,
     deps,
+    databaseUrl: store?.url,
     async close() {
       server.close();
       await server.stop();

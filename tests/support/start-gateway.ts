@@ -3,12 +3,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
+import { commandOf } from "./compiled-source.ts";
+import { placeMigratedDatabase } from "./prepared-database.ts";
 
 /** A key that every test gateway knows. */
 export const TEST_KEY = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz";
 
-const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 45_000;
+/** What a start and a stop may take on a machine that does much else. */
+const START_TIMEOUT_MS = 120_000;
+const STOP_TIMEOUT_MS = 90_000;
 
 export interface TestGateway {
   readonly url: string;
@@ -35,7 +38,7 @@ export async function startGateway(
   environment: Record<string, string>,
   through: readonly string[] = [],
 ): Promise<TestGateway> {
-  const dataDir = environment["DATA_DIR"] ?? (await mkdtemp(join(tmpdir(), "gateway-test-")));
+  const dataDir = environment["DATA_DIR"] ?? (await makeDataDir(environment));
   const settings = {
     HOST: "127.0.0.1",
     PORT: "0",
@@ -44,7 +47,7 @@ export async function startGateway(
     ...environment,
     DATA_DIR: dataDir,
   };
-  const child = spawnServer(settings, through);
+  const child = await spawnServer(settings, through);
   let output = "";
   child.stdout?.on("data", (chunk) => (output += chunk));
   child.stderr?.on("data", (chunk) => (output += chunk));
@@ -70,11 +73,18 @@ export async function startGateway(
   };
 }
 
+/** Where the schema is made already: only tests that name a folder are about what a first start makes in it. */
+async function makeDataDir(environment: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "gateway-test-"));
+  if (environment["DATABASE_URL"] === undefined) await placeMigratedDatabase(folder);
+  return folder;
+}
+
 /** Starts the server and waits for its end: for starts that are to be refused. */
 export async function startRefused(
   environment: Record<string, string>,
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawnServer(environment);
+  const child = await spawnServer(environment);
   let output = "";
   child.stdout?.on("data", (chunk) => (output += chunk));
   child.stderr?.on("data", (chunk) => (output += chunk));
@@ -84,13 +94,11 @@ export async function startRefused(
   return { code, output };
 }
 
-function spawnServer(
+async function spawnServer(
   environment: Record<string, string>,
   through: readonly string[] = [],
-): ChildProcess {
-  const onBun = process.versions["bun"] !== undefined;
-  const args = onBun ? ["src/main.ts"] : ["--import", "tsx", "src/main.ts"];
-  const [command = "", ...rest] = [...through, process.execPath, ...args];
+): Promise<ChildProcess> {
+  const [command = "", ...rest] = [...through, ...(await commandOf("src/main.ts"))];
   return spawn(command, rest, {
     env: { PATH: "/usr/bin:/bin", ...BUN_SETTINGS, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -106,7 +114,7 @@ function readyUrl(child: ChildProcess, output: () => string): Promise<string> {
     const timer = setTimeout(() => fail("the server was not ready in time"), START_TIMEOUT_MS);
     child.on("exit", (code) => fail(`the server left with ${code}`));
     child.stdout?.on("data", () => {
-      const url = /"url":"(http:[^"]+)"[^\n]*"msg":"ready"/.exec(output())?.[1];
+      const url = /"url":"(http:[^"]+)"[^\n]*"msg":"listening"/.exec(output())?.[1];
       if (url === undefined) return;
       clearTimeout(timer);
       resolve(url);

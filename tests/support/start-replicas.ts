@@ -9,7 +9,7 @@ import type { RawResponse } from "./raw-client.ts";
 import { type RedisServer, startRedisServer } from "./redis-server.ts";
 import { startGateway, type TestGateway } from "./start-gateway.ts";
 import { startSimulator, type TestSimulator } from "./start-simulator.ts";
-import { createDatabase } from "./test-database.ts";
+import { createMigratedDatabase } from "./test-database.ts";
 
 export interface ReplicasOptions {
   readonly count?: number;
@@ -47,13 +47,15 @@ export async function startReplicas(options: ReplicasOptions = {}): Promise<Repl
   if (redis === undefined) return undefined;
   const root = await mkdtemp(join(tmpdir(), "replicas-"));
   const simulator = await startSimulator(options.simulator);
-  const { url: databaseUrl, drop } = await createDatabase(databaseServerUrl);
+  const { url: databaseUrl, drop } = await createMigratedDatabase(databaseServerUrl);
   const environment = {
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: simulator.url,
     APP_SECRET: "the secret of all these replicas",
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis.url,
+    // Whoever waits for the database waits on a machine that does much else, too.
+    DB_POOL_WAIT_MS: "30000",
     ...options.environment,
   };
   const start = (index: number) =>

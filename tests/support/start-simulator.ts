@@ -20,7 +20,7 @@ export async function startSimulator(
   options: Partial<SimulatorOptions> = {},
 ): Promise<TestSimulator> {
   const simulator = await startAnySimulator(options);
-  const awaitEntry = async (condition: (entry: LedgerEntry) => boolean, timeoutMs = 10_000) => {
+  const awaitEntry = async (condition: (entry: LedgerEntry) => boolean, timeoutMs = 60_000) => {
     const until = Date.now() + timeoutMs;
     while (Date.now() < until) {
       const found = simulator.ledger().find(condition);

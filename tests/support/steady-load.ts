@@ -6,7 +6,7 @@ const TICK_MS = 10;
 /** A stream of so many takes seconds: whoever leaves it early leaves it unfinished, however slow the machine is. */
 const LONG_TOKENS = 2_000;
 /** How long an answer's rest may take to come, or its connection to end. */
-const REST_MS = 10_000;
+const REST_MS = 60_000;
 
 /** One request of a load and what came back. */
 export interface SentCall {

@@ -1,59 +1,71 @@
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import postgres from "postgres";
 import type { Database } from "../../src/db/database.ts";
-import { embeddedArchive } from "../../src/db/embedded-archive.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { openEmbedded } from "../../src/db/open-embedded.ts";
 import { openPostgres } from "../../src/db/open-postgres.ts";
 import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { databaseServerUrl } from "./database-server.ts";
+import { emptyArchive, migratedArchive } from "./prepared-database.ts";
 
-/** Address of a real PostgreSQL with a superuser; unset, tests run on the embedded database. */
-// biome-ignore lint/style/noProcessEnv: the tests' own switch, not a setting of the program
-const TEST_DATABASE_URL = process.env["TEST_DATABASE_URL"];
+// biome-ignore lint/style/noProcessEnv: the tests' own switches, not settings of the program
+const { TEST_DATABASE, TEST_DATABASE_TEMPLATE } = process.env;
 
-const PREPARE = fileURLToPath(
-  new URL("../../scripts/prepare-embedded-database.mjs", import.meta.url),
-);
+/** Undefined where tests take the embedded database: there is no other one, or `TEST_DATABASE=embedded` asks for it. */
+const serverUrl = TEST_DATABASE === "embedded" ? undefined : databaseServerUrl;
+
 const WAIT_MS = 10_000;
 const STATEMENT_MS = 60_000;
 const log = createLog("error");
 
+/** What `openTestDatabase` opens. */
+export const openedKind: Database["kind"] = serverUrl === undefined ? "embedded" : "postgres";
+
 /** A fresh, migrated database of its own, gone when closed. */
 export async function openTestDatabase(): Promise<Database> {
-  const database = await openEmptyDatabase();
+  if (serverUrl === undefined) return openInMemory(await migratedArchive());
+  const database = await openOwn(await createMigratedDatabase(serverUrl));
   await migrate(database);
   return database;
 }
 
 /** The same before any migration. */
 export async function openEmptyDatabase(): Promise<Database> {
-  if (TEST_DATABASE_URL === undefined) return openInMemory();
-  const { url, drop } = await createDatabase(TEST_DATABASE_URL);
+  if (serverUrl === undefined) return openInMemory(await emptyArchive());
+  return openOwn(await createDatabase(serverUrl));
+}
+
+/** A database of one test file or stage on a server. */
+export interface OwnDatabase {
+  readonly url: string;
+  readonly drop: () => Promise<void>;
+}
+
+async function openOwn({ url, drop }: OwnDatabase): Promise<Database> {
   const database = await openPostgres(url, { DB_POOL_MAX: 4, DB_POOL_WAIT_MS: WAIT_MS }, log);
   return { ...database, close: () => database.close().finally(drop) };
 }
 
-/** Creates a database of its own on the server at `serverUrl`. */
-export async function createDatabase(
-  serverUrl: string,
-): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+/** The same as `createDatabase`, with this release's schema where the run has made a template of it. */
+export function createMigratedDatabase(serverUrl: string): Promise<OwnDatabase> {
+  const isShared = serverUrl === databaseServerUrl;
+  return createDatabase(serverUrl, isShared ? TEST_DATABASE_TEMPLATE : undefined);
+}
+
+/** Creates a database of its own on the server at `serverUrl`, empty or as `template` is. */
+export async function createDatabase(serverUrl: string, template?: string): Promise<OwnDatabase> {
   const name = `test_${randomBase62(12).toLowerCase()}`;
-  await execute(serverUrl, `create database ${name}`);
+  const like = template === undefined ? "" : ` template ${template}`;
+  await execute(serverUrl, `create database ${name}${like}`);
   const url = new URL(serverUrl);
   url.pathname = name;
   return { url: url.href, drop: () => execute(serverUrl, `drop database ${name} with (force)`) };
 }
 
-async function openInMemory(): Promise<Database> {
-  // Makes the archive when the installation has not.
-  if (!existsSync(embeddedArchive())) await promisify(execFile)(process.execPath, [PREPARE]);
+function openInMemory(archive: string): Promise<Database> {
   return openEmbedded({
     dataFolder: undefined,
-    archive: embeddedArchive(),
+    archive,
     waitMs: WAIT_MS,
     statementMs: STATEMENT_MS,
     log,

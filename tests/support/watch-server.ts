@@ -8,10 +8,10 @@ import type { TestGateway } from "./start-gateway.ts";
 
 const PROBE_PAUSE_MS = 100;
 /** What a probe may take where other work shares the machine and this very process; the figure itself is told. */
-const HEALTH_P99_MS = 5_000;
+const HEALTH_P99_MS = 30_000;
 const DESCRIPTORS_MORE_MAX = 10;
-const DESCRIPTORS_WITHIN_MS = 10_000;
-const MEMORY_WITHIN_MS = 30_000;
+const DESCRIPTORS_WITHIN_MS = 60_000;
+const MEMORY_WITHIN_MS = 60_000;
 const MEMORY_MORE_MAX = { share: 0.15, megabytes: 40 };
 
 export interface WatchOptions {

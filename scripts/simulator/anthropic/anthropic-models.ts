@@ -65,7 +65,8 @@ const generations: readonly AnthropicTraits[] = [
   { ...four5, ids: /^claude-opus-4-5/, efforts: ["low", "medium", "high"] },
   { ...four5, ids: /^claude-(sonnet|haiku)-4-5/ },
   { ...four6, ids: /^claude-(opus|sonnet)-4-6/ },
-  { ...adaptive, ids: /^claude-\w+-4-[78]/ },
+  { ...adaptive, ids: /^claude-\w+-4-7/, systemTurns: false },
+  { ...adaptive, ids: /^claude-\w+-4-8/ },
   {
     ...always,
     ids: /^claude-sonnet-5-5/,

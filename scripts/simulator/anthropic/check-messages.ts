@@ -23,6 +23,7 @@ export function checkMessages(body: Json, traits: AnthropicTraits, thinking: Thi
     readEntry(message, index, { traits, isLast: index === messages.length - 1 }),
   );
   checkEnds(entries, traits);
+  checkSystemTurns(entries);
   const turns = mergeTurns(entries);
   checkCallsAndResults(turns);
   checkSeals(turns);
@@ -42,9 +43,7 @@ function readEntry(
   const role = stringOf(message["role"]);
   if (role === undefined) throw invalid(`${at}.role: Field required`);
   if (role === "system" && !traits.systemTurns) {
-    throw invalid(
-      'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
-    );
+    throw invalid("messages: role 'system' is not supported on this model");
   }
   if (!["user", "assistant", "system"].includes(role)) {
     throw invalid(`${at}.role: Input should be 'user' or 'assistant'`);
@@ -80,6 +79,18 @@ function checkEnds(entries: readonly Entry[], { prefill }: AnthropicTraits): voi
   const text = stringOf(last.blocks.at(-1)?.["text"]) ?? "";
   if (text !== text.trimEnd()) {
     throw invalid("messages: final assistant content cannot end with trailing whitespace");
+  }
+}
+
+/** What the system says stands between the user's turn and the model's, or at the end. */
+function checkSystemTurns(entries: readonly Entry[]): void {
+  for (const [place, { role, index }] of entries.entries()) {
+    if (role !== "system") continue;
+    const [before, after] = [entries[place - 1]?.role, entries[place + 1]?.role];
+    if (before === "user" && (after === undefined || after === "assistant")) continue;
+    throw invalid(
+      `messages.${index}: a system message must follow a user message and come last or before an assistant message`,
+    );
   }
 }
 

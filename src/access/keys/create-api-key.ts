@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { nextChange } from "../../db/next-change.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
+import { type AdminSet, apiKeys } from "../../db/tables/api-keys.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { API_KEY_COLUMNS, type ApiKeyPatch, type ApiKeyRecord } from "./api-key-record.ts";
@@ -9,6 +9,8 @@ import { API_KEY_COLUMNS, type ApiKeyPatch, type ApiKeyRecord } from "./api-key-
 export interface NewApiKey extends ApiKeyPatch {
   readonly name: string;
   readonly ownerId: string;
+  /** What its owner may not raise; nothing unless given. */
+  readonly adminSet?: AdminSet;
   /** The whole key, `sk-…`; only its hash and its end are kept. */
   readonly text: string;
   /** Now, unless given. */

@@ -9,6 +9,7 @@ import { createApiKey, newApiKeyText } from "./create-api-key.ts";
 import { requireKeyChanges } from "./key-rights.ts";
 import { recordApiKeyChange } from "./record-api-key-change.ts";
 import { refuseMoreRights } from "./refuse-more-rights.ts";
+import { adminSetOfNewKey, refuseRaise } from "./refuse-raise.ts";
 import { refuseTooManyKeys } from "./refuse-too-many-keys.ts";
 
 const FOREIGN_KEY_VIOLATION = "23503";
@@ -20,8 +21,8 @@ export interface AskedApiKey {
 }
 
 /**
- * Makes a key. Rejects with `insufficient_permission` for a restricted key, for a key that gives more than it has, and
- * for who is no administrator and asks for another's; with `not_found` for an owner who does not exist; with `invalid_value` for one who has as many as a user may have.
+ * Makes a key. Rejects with `insufficient_permission` for a restricted key, for a key that gives more than it has, for a
+ * user who is no administrator and asks for more than `read_only` or for another's key; with `not_found` for an owner who does not exist; with `invalid_value` for one who has as many as a user may have.
  */
 export async function issueApiKey(
   access: Access,
@@ -31,10 +32,12 @@ export async function issueApiKey(
   requireKeyChanges(actor.caller);
   if (actor.caller.role !== "admin" && ownerId !== actor.caller.ownerId) throw notForOthers();
   const text = newApiKeyText();
+  refuseRaise(actor.caller, fields);
   const createdAt = new Date(access.clock.now());
+  const adminSet = adminSetOfNewKey(actor.caller, fields);
   const key = await access.database.ask((db) =>
     withTransaction(db, async (transaction) => {
-      const asked = { ...fields, ownerId, text, createdAt };
+      const asked = { ...fields, ownerId, text, createdAt, adminSet };
       const row = await createApiKey(transaction, asked, access.hashApiKey).catch(ownerUnknown);
       await confirmActor(transaction, access, actor);
       await refuseMoreRights(transaction, actor.caller, fields);

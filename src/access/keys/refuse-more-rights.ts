@@ -9,7 +9,7 @@ type Rights = Pick<ApiKeyRecord, "passthrough" | "maxLevel" | "toolScope">;
 const LEVELS: readonly ApiKeyRecord["maxLevel"][] = ["read_only", "write", "full_auto"];
 
 /** What a new key has unless it is given more. */
-const LEAST_RIGHTS: Rights = {
+export const LEAST_RIGHTS: Rights = {
   passthrough: false,
   maxLevel: "read_only",
   toolScope: { tools: [], sql_connections: [] },
@@ -17,7 +17,7 @@ const LEAST_RIGHTS: Rights = {
 
 /**
  * Refuses, with `insufficient_permission` that names the field, what would give a key more than it had and more than
- * the key that calls has itself: whoever holds that could raise it, or make a successor. A session may give anything.
+ * the key that calls has itself: whoever holds that could raise it, or make a successor. What a session may give, `refuseRaise` decides.
  *
  * @param given what the key is to have; what is undefined stays as it was.
  * @param had by the key before.
@@ -45,14 +45,15 @@ export async function refuseMoreRights(
   }
 }
 
-function isAbove(level: Rights["maxLevel"], other: Rights["maxLevel"]): boolean {
+/** Whether a level allows more than another. */
+export function isAbove(level: Rights["maxLevel"], other: Rights["maxLevel"]): boolean {
   return LEVELS.indexOf(level) > LEVELS.indexOf(other);
 }
 
 function moreThanOwn(param: string): ServiceError {
   return new ServiceError(
     "insufficient_permission",
-    `With a key no key is given more ${param} than that one has; use the session of a logged-in user.`,
+    `A key cannot grant more ${param} than it has. Use the session of a logged-in user.`,
     { param },
   );
 }

@@ -12,8 +12,12 @@ import {
 import { changeApiKey } from "./change-api-key.ts";
 import { recordApiKeyChange } from "./record-api-key-change.ts";
 import { refuseMoreRights } from "./refuse-more-rights.ts";
+import { refuseRaise, withAdminSet } from "./refuse-raise.ts";
 
-/** Sets the fields that are given. Rejects as `changeApiKey` does, and for a key that gives more than it has. */
+/**
+ * Sets the fields that are given. Rejects as `changeApiKey` does, for a key that gives more than it has, and for an owner
+ * who raises what an administrator set. What an administrator gives binds the owner also where it changes no value.
+ */
 export function updateApiKey(
   access: Access,
   actor: Actor,
@@ -21,15 +25,19 @@ export function updateApiKey(
 ): Promise<ApiKeyRecord> {
   return changeApiKey(access, actor, id, async (transaction, { before, changeSeq }) => {
     const changed = changedFields(before, fields);
-    if (Object.keys(changed).length === 0) return before;
+    const adminSet = withAdminSet(actor.caller, fields, before.adminSet);
+    const isBound = !isDeepStrictEqual(adminSet, before.adminSet);
+    if (Object.keys(changed).length === 0 && !isBound) return before;
+    refuseRaise(actor.caller, changed, before.adminSet);
     await refuseMoreRights(transaction, actor.caller, changed, before);
     const [key] = await transaction
       .update(apiKeys)
-      .set({ ...changed, changeSeq })
+      .set({ ...changed, adminSet, changeSeq })
       .where(eq(apiKeys.id, id))
       .returning(API_KEY_COLUMNS);
     if (key === undefined) throw unknownApiKey();
-    await recordApiKeyChange(transaction, actor, { verb: "update", id, fields: changed });
+    const told = isBound ? fields : changed;
+    await recordApiKeyChange(transaction, actor, { verb: "update", id, fields: told });
     return key;
   });
 }

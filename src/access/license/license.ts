@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { journalsFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -50,6 +51,7 @@ export interface OpenLicenseOptions {
   readonly settings: Pick<
     Settings,
     | "DATA_DIR"
+    | "JOURNAL_DIR"
     | "LICENSE_FILE"
     | "LICENSE_GRACE_DAYS"
     | "LICENSE_WARN_DAYS"
@@ -145,7 +147,8 @@ export async function openLicense(options: OpenLicenseOptions): Promise<License>
 function openTime(options: OpenLicenseOptions): Promise<EffectiveTime> {
   const { database, settings, secret, installedAt, clock, log } = options;
   const seal = createSeenTimeSeal(secret);
-  const store = createSeenTimeStore({ database, seal, folder: settings.DATA_DIR, log });
+  const journals = journalsFolder(settings);
+  const store = createSeenTimeStore({ database, seal, folder: settings.DATA_DIR, journals, log });
   const { monotonic = () => performance.now() } = options;
   return openEffectiveTime({ clock, monotonic, store, installedAt, log });
 }

@@ -11,24 +11,33 @@ const MACHINE_ID = /^[0-9a-f-]{32,36}$/i;
 
 /**
  * What a license is bound to: made at the first start from the machine's id, or by chance where it has none, then kept
- * in the database, one for all replicas. The machine's id is secret, so it goes in as a hash alone.
+ * in the database, one for all replicas. An embedded database has one machine: copied to one with another id, it is
+ * another device. The machine's id is secret, so it goes in as a hash only.
  *
  * @param root the file system to look at.
  */
-export async function openDeviceId({ db }: Pick<Database, "db">, root: string): Promise<string> {
-  const made = await makeDeviceId(root);
-  await db.update(installation).set({ deviceId: made }).where(isNull(installation.deviceId));
+export async function openDeviceId(
+  { db, kind }: Pick<Database, "db" | "kind">,
+  root: string,
+): Promise<string> {
+  const ofMachine = await machineDeviceId(root);
+  const isBoundToMachine = kind === "embedded" && ofMachine !== undefined;
+  await db
+    .update(installation)
+    .set({ deviceId: ofMachine ?? format(randomBytes(16)) })
+    .where(isBoundToMachine ? undefined : isNull(installation.deviceId));
   const [row] = await db.select({ deviceId: installation.deviceId }).from(installation);
   if (row?.deviceId == null) throw new Error("the installation is not in the database");
   return row.deviceId;
 }
 
-async function makeDeviceId(root: string): Promise<string> {
+/** Undefined where the machine has no id. */
+async function machineDeviceId(root: string): Promise<string | undefined> {
   for (const file of MACHINE_ID_FILES) {
     const machineId = (await readFile(join(root, file), "utf8").catch(() => "")).trim();
     if (MACHINE_ID.test(machineId)) return format(hash(machineId));
   }
-  return format(randomBytes(16));
+  return undefined;
 }
 
 function hash(machineId: string): Buffer {

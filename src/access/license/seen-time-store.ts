@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { between, max } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
@@ -6,11 +6,13 @@ import type { Database } from "../../db/database.ts";
 import { installation } from "../../db/tables/installation.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
 import type { Log } from "../../lib/log.ts";
+import { makeFolder } from "../../lib/make-folder.ts";
+import { readEvidence } from "./installed-evidence.ts";
 import type { SeenTimeSeal, StoredTime } from "./seen-time-seal.ts";
 
 /** Keeps what is known of the time twice, in the database and under DATA_DIR: to lose one of them loses nothing. */
 export interface SeenTimeStore {
-  /** What is kept and whole; undefined where nothing is. Never rejects. */
+  /** What is kept and whole, else what the data tells; undefined at a first start. Never rejects. */
   readonly read: () => Promise<StoredTime | undefined>;
   /** Keeps it, unless more is known there, and returns all that is known now. Never rejects. */
   readonly keep: (time: StoredTime) => Promise<StoredTime>;
@@ -21,6 +23,8 @@ export interface SeenTimeStoreOptions {
   readonly seal: SeenTimeSeal;
   /** DATA_DIR. */
   readonly folder: string;
+  /** The folder of all journals. */
+  readonly journals: string;
   readonly log: Log;
 }
 
@@ -29,7 +33,7 @@ const FILE_NAME = "seen-time";
 const USAGE_AHEAD_MAX_MS = 300_000;
 
 export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStore {
-  const { database, seal, folder, log } = options;
+  const { database, seal, folder, journals, log } = options;
   const path = join(folder, FILE_NAME);
 
   const readFromFile = async (): Promise<StoredTime | undefined> => {
@@ -70,7 +74,7 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
     );
   const writeToFile = async (time: StoredTime): Promise<void> => {
     const draft = `${path}.${process.pid}.draft`;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     await writeFile(draft, seal.close(time), { mode: 0o600 });
     await rename(draft, path);
   };
@@ -92,7 +96,15 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
         undefined,
       );
       const fromFile = await readFromFile();
-      return fromRow === undefined ? fromFile : merge(fromRow, fromFile);
+      const kept = fromRow === undefined ? fromFile : merge(fromRow, fromFile);
+      // Who removes both is to gain no time by it.
+      return (
+        kept ??
+        tolerate(
+          database.askOwn((db) => readEvidence(db, journals)),
+          undefined,
+        )
+      );
     },
     async keep(time) {
       const known = merge(time, await readFromFile());

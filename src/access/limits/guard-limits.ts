@@ -12,10 +12,21 @@ export function guardLimits(
   limits: Limits & Partial<Pick<GuardedLimits, "isAvailable">>,
   guard: Pick<ReplicaGuard, "isSafe">,
 ): GuardedLimits {
+  const requireSafe = () => {
+    if (!guard.isSafe()) throw unshared();
+  };
   return {
     admit(call) {
-      if (!guard.isSafe()) throw unshared();
+      requireSafe();
       return limits.admit(call);
+    },
+    refuseExhausted(call) {
+      requireSafe();
+      return limits.refuseExhausted(call);
+    },
+    countInMinute(call) {
+      requireSafe();
+      return limits.countInMinute(call);
     },
     book: (keyId, startedAt, tokens) => limits.book(keyId, startedAt, tokens),
     read: (keyId, keyLimits, now) => limits.read(keyId, keyLimits, now),

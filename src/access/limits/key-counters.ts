@@ -17,7 +17,7 @@ export interface MonthCounters {
 export interface Moment {
   /** Unix milliseconds. */
   readonly now: number;
-  /** By the clock that never runs backwards. */
+  /** By the clock that nobody can set. */
   readonly steadyNow: number;
   /** The month that is counted. */
   readonly month: UtcMonth;
@@ -81,6 +81,11 @@ export class KeyCounters {
   addCall(steadyNow: number, limits: KeyLimits): void {
     this.requests += 1;
     this.monthlyLimit = limits.monthlyTokens;
+    this.addToWindow(steadyNow, limits);
+  }
+
+  /** A call counts in the key's minute. */
+  addToWindow(steadyNow: number, limits: KeyLimits): void {
     if (limits.requestsPerMinute === null) return;
     this.#window ??= new CallWindow();
     this.#window.add(steadyNow);

@@ -10,6 +10,16 @@ export interface Limits {
    */
   readonly admit: (call: LimitedCall) => Admission | Promise<Admission>;
   /**
+   * Throws, or rejects with, what `admit` would refuse any call of the key with, however small: one of its limits is 0
+   * or used up. Counts nothing, and says nothing where it is not known or where to ask costs more than the call.
+   */
+  readonly refuseExhausted: (call: EarlyCall) => Promise<void> | undefined;
+  /**
+   * Admits a call that uses neither tokens nor one of the key's requests, and counts it in the key's minute alone.
+   * Throws, or rejects, as `admit` does.
+   */
+  readonly countInMinute: (call: EarlyCall) => Promise<void> | undefined;
+  /**
    * Counts a finished call of a key that had no limits when it began, so that limits set later count it too.
    * Never throws.
    *
@@ -52,6 +62,12 @@ export interface LimitedCall {
   readonly outputTokens: number;
   /** Refused for its tokens, the call asks again with a closer bound: nobody is told of the first refusal. */
   readonly asksAgain?: boolean;
+}
+
+/** A call of which only its headers are known. */
+export interface EarlyCall extends Pick<LimitedCall, "id" | "keyId" | "limits" | "startedAt"> {
+  /** Its body is long, so that it is worth a look at limits that are counted elsewhere. */
+  readonly isLarge: boolean;
 }
 
 export interface Admission {

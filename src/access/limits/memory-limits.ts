@@ -6,9 +6,10 @@ import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import { findRefusal, type Refusal } from "./find-refusal.ts";
 import { grantOutput } from "./grant-output.ts";
+import type { KeyCounters, Moment } from "./key-counters.ts";
 import type { KeyUse } from "./key-use.ts";
 import { limitRefusal } from "./limit-refusal.ts";
-import type { Admission, LimitedCall, LimitReport, Limits, LostCall } from "./limits.ts";
+import type { Admission, EarlyCall, LimitedCall, LimitReport, Limits, LostCall } from "./limits.ts";
 import { LostCalls } from "./lost-calls.ts";
 import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
 import { OpenReservations, type Reservation } from "./open-reservations.ts";
@@ -24,6 +25,8 @@ import { useWithCall } from "./use-with-call.ts";
 const EXPIRY_GRACE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 30_000;
 const FORGET_INTERVAL_MS = 3_600_000;
+/** What a call is judged by of which nothing is known yet: a single token. */
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 
 export interface MemoryLimitsOptions {
   readonly database: Pick<Database, "db">;
@@ -35,7 +38,7 @@ export interface MemoryLimitsOptions {
   readonly waitMs: number;
   readonly observer: MonthlyUseObserver;
   /** Milliseconds of a clock that nobody can set. */
-  readonly monotonic?: () => number;
+  readonly monotonic: () => number;
 }
 
 /**
@@ -69,8 +72,8 @@ class MemoryLimits implements Limits {
     this.#counters = counters;
     this.#recent = recent;
     this.#lost = new LostCalls(options.database.db, counters, recent);
-    this.#steady = createSteadyClock(options.clock);
-    this.#monotonic = options.monotonic ?? (() => performance.now());
+    this.#monotonic = options.monotonic;
+    this.#steady = createSteadyClock(options.clock, options.monotonic);
     this.#timers = [
       setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref(),
       setInterval(() => void this.#forgetDeleted(), FORGET_INTERVAL_MS).unref(),
@@ -86,6 +89,17 @@ class MemoryLimits implements Limits {
 
   admit(call: LimitedCall): Admission | Promise<Admission> {
     return this.#isKnown ? this.#admit(call) : this.#untilKnown().then(() => this.#admit(call));
+  }
+
+  refuseExhausted(call: EarlyCall): undefined {
+    if (this.#isKnown) this.#judge({ ...call, ...NO_TOKENS });
+  }
+
+  countInMinute(call: EarlyCall): Promise<void> | undefined {
+    if (!this.#isKnown) return this.#untilKnown().then(() => this.countInMinute(call));
+    const { key, moment } = this.#judge({ ...call, ...NO_TOKENS });
+    key.addToWindow(moment.steadyNow, call.limits);
+    return undefined;
   }
 
   book(keyId: string, startedAt: number, tokens: number): void {
@@ -120,17 +134,8 @@ class MemoryLimits implements Limits {
   /** One step: nothing else runs between the judgement and the counting. */
   #admit(call: LimitedCall): Admission {
     const { keyId, limits } = call;
-    const { clock, callTimeoutMs } = this.#options;
-    const month = this.#counters.monthOf(call.startedAt);
-    const moment = { now: clock.now(), steadyNow: this.#steady.now(), month };
-    const key = this.#counters.of(keyId);
-    const use = key.useAt(moment, limits);
-    const refusal = findRefusal(call, use);
-    if (refusal !== undefined) {
-      const isHeld = refusal.holds === "while-reserved";
-      if (isHeld && this.#releaseExpired()) return this.#admit(call);
-      throw this.#refuse(refusal, call, use);
-    }
+    const { key, moment, use } = this.#judge(call);
+    const { month } = moment;
     const outputTokens = grantOutput(call, use);
     // Held even where no limit on tokens holds: one may be set while the call runs.
     const tokens = call.inputTokens + (outputTokens ?? call.outputTokens);
@@ -142,8 +147,26 @@ class MemoryLimits implements Limits {
       tokens,
       outputTokens,
       status: statusOf(reportOf(limits, useWithCall(use, tokens))),
-      expiresAt: this.#monotonic() + callTimeoutMs + EXPIRY_GRACE_MS,
+      expiresAt: this.#monotonic() + this.#options.callTimeoutMs + EXPIRY_GRACE_MS,
     });
+  }
+
+  /** Where the key of a call stands that its limits admit. Throws where they do not. */
+  #judge(call: LimitedCall): {
+    readonly key: KeyCounters;
+    readonly moment: Moment;
+    readonly use: KeyUse;
+  } {
+    const { keyId, limits } = call;
+    const month = this.#counters.monthOf(call.startedAt);
+    const moment = { now: this.#options.clock.now(), steadyNow: this.#steady.now(), month };
+    const key = this.#counters.of(keyId);
+    const use = key.useAt(moment, limits);
+    const refusal = findRefusal(call, use);
+    if (refusal === undefined) return { key, moment, use };
+    const isHeld = refusal.holds === "while-reserved";
+    if (isHeld && this.#releaseExpired()) return this.#judge(call);
+    throw this.#refuse(refusal, call, use);
   }
 
   #refuse(refusal: Refusal, call: LimitedCall, use: KeyUse): ServiceError {

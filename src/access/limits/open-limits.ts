@@ -1,8 +1,8 @@
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import type { ReplicaGuard } from "../../db/replica-guard.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { TestClock } from "../../lib/test-clock.ts";
 import { type GuardedLimits, guardLimits } from "./guard-limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
 import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
@@ -17,7 +17,7 @@ export interface OpenLimitsOptions {
   readonly guard: Pick<ReplicaGuard, "isSafe">;
   /** A text that no other installation has. */
   readonly installation: string;
-  readonly clock: Clock;
+  readonly clock: Pick<TestClock, "now" | "monotonic">;
   readonly log: Log;
   readonly observer: MonthlyUseObserver;
 }
@@ -34,7 +34,7 @@ export async function openLimits(options: OpenLimitsOptions): Promise<GuardedLim
   };
   const limits =
     url === undefined
-      ? await openMemoryLimits(common)
+      ? await openMemoryLimits({ ...common, monotonic: given.clock.monotonic })
       : await openRedisLimits({ ...common, url, installation });
   return guardLimits(limits, guard);
 }

@@ -1,4 +1,5 @@
--- Admits a call when all limits do, and holds what it may spend. Limits: -1 is none.
+-- Admits a call when all limits do, and holds what it may spend. Limits: -1 is none. One that is held for no time counts
+-- in the key's minute alone.
 local id, month = ARGV[2], ARGV[3]
 local input, output, needed, hold_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local rpm, requests, tokens, month_tokens = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -22,7 +23,7 @@ end
 -- Held even where no limit on tokens holds: one may be set while the call runs.
 local granted = math.min(output, left - input)
 local held = input + granted
-hold(id, held, month, at, hold_ms)
+if hold_ms > 0 then hold(id, held, month, at, hold_ms) end
 use.requests, use.reserved, use.month_reserved = use.requests + 1, use.reserved + held, use.month_reserved + held
 keep()
 local reply = told(1, use)

@@ -8,7 +8,7 @@ import { findRefusal } from "./find-refusal.ts";
 import type { GuardedLimits } from "./guard-limits.ts";
 import type { KeyUse } from "./key-use.ts";
 import { limitRefusal } from "./limit-refusal.ts";
-import type { Admission, LimitedCall, LimitReport, LostCall } from "./limits.ts";
+import type { Admission, EarlyCall, LimitedCall, LimitReport, LostCall } from "./limits.ts";
 import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
 import { type CountedAdmission, monthName, RedisCounters } from "./redis-counters.ts";
 import { type KnownKey, KnownKeys } from "./redis-known-keys.ts";
@@ -21,6 +21,8 @@ import { statusOf } from "./status-of.ts";
 const EXPIRY_GRACE_MS = 60_000;
 /** Redis may lose its memory while a key is being read from the database, and again; not for ever. */
 const TRIES_MAX = 3;
+/** What a call is judged by of which nothing is known yet: a single token. */
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 
 export interface RedisLimitsOptions {
   /** REDIS_URL. */
@@ -91,6 +93,28 @@ class RedisLimits implements GuardedLimits {
     this.#keys.noteGeneration(key, counted.generation);
     if (!counted.isAdmitted) throw this.#refusal(call, counted.use);
     return this.#admission(key, call, counted);
+  }
+
+  /** Redis is asked where the answer is known to be no, or spares the reading of a long body. */
+  refuseExhausted(call: EarlyCall): Promise<void> | undefined {
+    const hasZero = Object.values(call.limits).includes(0);
+    return hasZero || call.isLarge ? this.#refuseExhausted({ ...call, ...NO_TOKENS }) : undefined;
+  }
+
+  async #refuseExhausted(call: LimitedCall): Promise<void> {
+    const { keyId, limits, startedAt } = call;
+    const key = this.#keys.of(keyId);
+    await this.#keys.ready(key, limits);
+    const { use } = await this.#known(key, () => this.#counters.read(keyId, limits, startedAt));
+    if (findRefusal(call, use) !== undefined) throw this.#refusal(call, use);
+  }
+
+  async countInMinute(early: EarlyCall): Promise<void> {
+    const call = { ...early, ...NO_TOKENS };
+    const key = this.#keys.of(call.keyId);
+    await this.#keys.ready(key, call.limits);
+    const counted = await this.#known(key, () => this.#counters.admit(call, 0));
+    if (!counted.isAdmitted) throw this.#refusal(call, counted.use);
   }
 
   book(keyId: string, startedAt: number, tokens: number): void {

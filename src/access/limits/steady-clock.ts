@@ -1,18 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
 
 /**
- * The clock in whole milliseconds, never running backwards: when it is set back, this one goes on from where it was.
- * What it tells is for comparing with itself alone.
+ * A clock in whole milliseconds that begins at the system's time and goes on by the monotonic clock: when the system's
+ * clock is set, forward or back, this one does not move. What it returns is comparable with its own times only.
  */
-export function createSteadyClock(clock: Clock): Clock {
-  let last = -Infinity;
-  let aheadMs = 0;
-  return {
-    now() {
-      const now = Math.floor(clock.now());
-      if (now + aheadMs < last) aheadMs = last - now;
-      last = now + aheadMs;
-      return last;
-    },
-  };
+export function createSteadyClock(clock: Clock, monotonic: () => number): Clock {
+  const offsetMs = clock.now() - monotonic();
+  return { now: () => Math.floor(offsetMs + monotonic()) };
 }

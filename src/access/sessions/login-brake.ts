@@ -3,6 +3,7 @@ import { type Db, withTransaction } from "../../db/context.ts";
 import { loginFailures } from "../../db/tables/users.ts";
 import { clientNetwork } from "../../lib/ip-address.ts";
 import type { UserAccess } from "../access.ts";
+import { hasLoggedInFrom } from "./known-address.ts";
 import { type Failures, refuseTooSoon } from "./login-wait.ts";
 
 /** After this long a failure is forgotten. */
@@ -19,7 +20,9 @@ export interface LoginAttempt {
 
 /**
  * Runs the check of a password under the brake. The try is counted against its account and its address before, so that
- * tries side by side cannot outrun the count; all of an IPv6 network that one client has counts as one address; names that nobody has are counted alike. It stays counted when the check
+ * tries side by side cannot outrun the count; all of an IPv6 network
+ * that one client has counts as one address; names that nobody has are counted alike. From where a user has logged in
+ * before, tries are counted apart from those of elsewhere. It stays counted when the check
  * comes back without a result. Rejects with `rate_limit_exceeded`, checking nothing, while either has to wait, and with
  * `overloaded` when too many logins come at once.
  *
@@ -52,14 +55,13 @@ async function countAttempt(
   address: string | null,
 ): Promise<LoginAttempt> {
   const at = clock.now();
-  const subjects = {
-    account: account === undefined ? undefined : `user:${account}`,
-    address: address === null ? undefined : `address:${clientNetwork(address)}`,
-  };
-  const names = Object.values(subjects).filter((name) => name !== undefined);
-  if (names.length === 0) return { at, account: undefined, address: undefined };
-  return database.ask((db) =>
-    withTransaction(db, async (transaction) => {
+  if (account === undefined && address === null) {
+    return { at, account: undefined, address: undefined };
+  }
+  return database.ask(async (db) => {
+    const subjects = await subjectsOf(db, account, address);
+    const names = Object.values(subjects).filter((name) => name !== undefined);
+    return withTransaction(db, async (transaction) => {
       const held = await hold(transaction, names, at);
       const attempt: LoginAttempt = {
         at,
@@ -74,8 +76,22 @@ async function countAttempt(
           .where(eq(loginFailures.subject, subject));
       }
       return attempt;
-    }),
-  );
+    });
+  });
+}
+
+/** What the try counts against. An account is counted apart where it has logged in before. */
+async function subjectsOf(db: Db, account: string | undefined, address: string | null) {
+  const network = address === null ? undefined : clientNetwork(address);
+  const isKnown =
+    account !== undefined &&
+    network !== undefined &&
+    (await hasLoggedInFrom(db, { username: account, network }));
+  const place = isKnown ? ` from ${network}` : "";
+  return {
+    account: account === undefined ? undefined : `user:${account}${place}`,
+    address: network === undefined ? undefined : `address:${network}`,
+  };
 }
 
 /** The password was right: the account's failures are forgotten, and the address's are what they were. */

@@ -2,4 +2,6 @@
 export interface ChatForm {
   /** Show usage at the end of the stream. It is measured always. */
   readonly includeUsage: boolean;
+  /** The answer may have no token: nothing of it is given on. */
+  readonly isEmpty?: boolean | undefined;
 }

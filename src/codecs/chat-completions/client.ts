@@ -10,6 +10,10 @@ import { type Dialect, PLAIN_DIALECT } from "./dialect.ts";
 export function createChatCompletionsClient(dialect: Dialect): ClientCodec {
   return {
     build: (request, model) => buildRequest(request, model, dialect),
+    unsaid: ({ tools, parallelToolCalls }) =>
+      tools.length > 0 && parallelToolCalls === false && !dialect.takesParallelToolCalls
+        ? ["parallel_tool_calls"]
+        : [],
     streamReader: createStreamReader,
     readAnswer,
     readErrorMessage,

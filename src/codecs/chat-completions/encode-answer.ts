@@ -5,16 +5,23 @@ import type {
   ChatAnswer,
 } from "../../core/chat-answer.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { encodeExtension } from "../answer-extension.ts";
 import type { AnswerContext } from "../codec.ts";
+import type { ChatForm } from "./chat-form.ts";
 import { encodeUsage } from "./encode-usage.ts";
-import { joinExtras } from "./extras.ts";
+import { joinExtras, withWholeLogprobs } from "./extras.ts";
 import { writeFinishReason } from "./finish-reasons.ts";
 
 /** The body of a non-streaming answer. */
-export function encodeAnswer(answer: ChatAnswer, context: AnswerContext): JsonObject {
-  const { blocks, finish, sources, extra } = answer;
+export function encodeAnswer(
+  answer: ChatAnswer,
+  context: AnswerContext,
+  { isEmpty = false }: ChatForm,
+): JsonObject {
+  const { finish, sources, extra } = answer;
+  const blocks = isEmpty ? [] : answer.blocks;
   const { message: messageExtra, ...choiceExtra } =
-    joinExtras([...tokenExtras(blocks), finish.extra]) ?? {};
+    (isEmpty ? undefined : joinExtras([...tokenExtras(blocks), finish.extra])) ?? {};
   return {
     ...extra,
     id: `chatcmpl-${context.requestId}`,
@@ -24,14 +31,18 @@ export function encodeAnswer(answer: ChatAnswer, context: AnswerContext): JsonOb
     choices: [
       {
         logprobs: null,
-        ...choiceExtra,
+        ...withWholeLogprobs(choiceExtra),
         index: 0,
-        message: { ...(isJsonObject(messageExtra) && messageExtra), ...encodeMessage(blocks) },
-        finish_reason: writeFinishReason(finish.reason),
+        message: {
+          ...(isJsonObject(messageExtra) && messageExtra),
+          ...encodeMessage(blocks),
+          ...(isEmpty && { content: "" }),
+        },
+        finish_reason: isEmpty ? "length" : writeFinishReason(finish.reason),
       },
     ],
     ...(finish.usage !== undefined && { usage: encodeUsage(finish.usage) }),
-    ...(sources.length > 0 && { ext: { sources } }),
+    ...encodeExtension({ sources, ignored: context.ignored }),
   };
 }
 

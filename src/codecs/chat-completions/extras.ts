@@ -23,6 +23,13 @@ export function pickExtras(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
+/** A choice whose `logprobs` has every member that clients count on. */
+export function withWholeLogprobs(choice: JsonObject): JsonObject {
+  const { logprobs } = choice;
+  if (!isJsonObject(logprobs)) return choice;
+  return { ...choice, logprobs: { content: null, refusal: null, ...logprobs } };
+}
+
 /** Extras of several pieces as those of one: arrays are joined, also those one level down; else the last counts. */
 export function joinExtras(pieces: readonly (JsonObject | undefined)[]): JsonObject | undefined {
   if (pieces.every((piece) => piece === undefined)) return undefined;

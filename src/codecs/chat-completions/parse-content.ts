@@ -2,17 +2,25 @@ import type {
   AudioPart,
   DocumentPart,
   ImagePart,
+  ReasoningPart,
   RefusalPart,
   TextPart,
 } from "../../core/chat-request.ts";
 import { formatPath, invalidValue } from "../check-request.ts";
 import { parseMediaUrl } from "../media-url.ts";
 import { fileIdRefused, parseFile } from "../parse-file.ts";
+import { thinkingText } from "./read-content.ts";
 import type { WireFile, WireImage, WirePart } from "./wire-parts.ts";
 
 type Path = readonly PropertyKey[];
 type Content = string | readonly WirePart[] | null | undefined;
-export type ContentPart = TextPart | ImagePart | AudioPart | DocumentPart | RefusalPart;
+export type ContentPart =
+  | TextPart
+  | ImagePart
+  | AudioPart
+  | DocumentPart
+  | RefusalPart
+  | ReasoningPart;
 
 /** The parts of a message's content; an empty text is no part. */
 export function parseContent(content: Content, path: Path): ContentPart[] {
@@ -27,6 +35,8 @@ function parsePart(part: WirePart, path: Path): ContentPart {
       return { type: "text", text: part.text };
     case "refusal":
       return { type: "refusal", text: part.refusal };
+    case "thinking":
+      return { type: "reasoning", text: thinkingText(part.thinking) };
     case "input_audio":
       return { type: "audio", ...part.input_audio, at: formatPath(path) };
     case "image_url":

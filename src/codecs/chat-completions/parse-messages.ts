@@ -1,24 +1,46 @@
 import type {
   AssistantPart,
   ChatMessage,
+  ReasoningPart,
   RefusalPart,
   TextPart,
   ToolCallPart,
   ToolMessage,
   UserPart,
 } from "../../core/chat-request.ts";
-import { invalidValue } from "../check-request.ts";
 import { type ContentPart, parseContent } from "./parse-content.ts";
 import type { WireMessage } from "./wire.ts";
 
-type Path = readonly PropertyKey[];
 type AssistantWire = Extract<WireMessage, { role: "assistant" }>;
+type FunctionWire = Extract<WireMessage, { role: "function" }>;
 
 export function parseMessages(messages: readonly WireMessage[]): ChatMessage[] {
-  return messages.map((message, index) => parseMessage(message, ["messages", index]));
+  return messages.map((message, index) =>
+    message.role === "function"
+      ? parseFunctionResult(message, messages, index)
+      : parseMessage(message, index),
+  );
 }
 
-function parseMessage(message: WireMessage, path: Path): ChatMessage {
+/** The form before tools has no ids: a result belongs to the last call of its function. */
+function parseFunctionResult(
+  { name, content }: FunctionWire,
+  messages: readonly WireMessage[],
+  index: number,
+): ToolMessage {
+  const call = messages.findLastIndex(
+    (one, at) => at < index && one.role === "assistant" && one.function_call?.name === name,
+  );
+  const callId = functionCallId(call < 0 ? index : call);
+  return { role: "tool", callId, content: content ? [{ type: "text", text: content }] : [] };
+}
+
+function functionCallId(index: number): string {
+  return `call_function_${index}`;
+}
+
+function parseMessage(message: Exclude<WireMessage, FunctionWire>, index: number): ChatMessage {
+  const path = ["messages", index];
   switch (message.role) {
     case "system":
     case "developer": {
@@ -30,7 +52,7 @@ function parseMessage(message: WireMessage, path: Path): ChatMessage {
       return { role: "user", content, ...named(message.name) };
     }
     case "assistant":
-      return { role: "assistant", content: parseAssistant(message, path), ...named(message.name) };
+      return { role: "assistant", content: parseAssistant(message, index), ...named(message.name) };
     case "tool": {
       const content = parseContent(message.content, [...path, "content"]).filter(isToolPart);
       return { role: "tool", callId: message.tool_call_id, content };
@@ -39,9 +61,9 @@ function parseMessage(message: WireMessage, path: Path): ChatMessage {
 }
 
 /** Thought first, then what was said, then the calls: the order in which a model writes them. */
-function parseAssistant(message: AssistantWire, path: Path): AssistantPart[] {
-  refuseFunctionCall(message, path);
-  const { reasoning_content, reasoning, refusal, tool_calls } = message;
+function parseAssistant(message: AssistantWire, index: number): AssistantPart[] {
+  const path = ["messages", index];
+  const { reasoning_content, reasoning, refusal, tool_calls, function_call } = message;
   const thought = reasoning_content || reasoning;
   const parts: AssistantPart[] = [];
   if (typeof thought === "string" && thought !== "")
@@ -49,6 +71,9 @@ function parseAssistant(message: AssistantWire, path: Path): AssistantPart[] {
   parts.push(...parseContent(message.content, [...path, "content"]).filter(isAssistantPart));
   if (refusal) parts.push({ type: "refusal", text: refusal });
   parts.push(...(tool_calls ?? []).map(parseCall));
+  if (function_call != null) {
+    parts.push(parseCall({ id: functionCallId(index), function: function_call }));
+  }
   return parts;
 }
 
@@ -64,14 +89,12 @@ function parseCall({ id, function: called }: WireCall): ToolCallPart {
   };
 }
 
-/** The form before tools. A call that is silently left out would make nonsense of the conversation. */
-function refuseFunctionCall({ function_call }: AssistantWire, path: Path): void {
-  if (function_call == null) return;
-  throw invalidValue([...path, "function_call"], "`tool_calls` in its place", function_call);
-}
-
 function named(name: string | null | undefined): { readonly name?: string } {
   return name == null ? {} : { name };
+}
+
+function isThought(part: ContentPart): part is ReasoningPart {
+  return part.type === "reasoning" && part.text !== "";
 }
 
 function isText(part: ContentPart): part is TextPart {
@@ -79,13 +102,13 @@ function isText(part: ContentPart): part is TextPart {
 }
 
 function isUserPart(part: ContentPart): part is UserPart {
-  return part.type !== "refusal";
+  return part.type !== "refusal" && part.type !== "reasoning";
 }
 
 function isToolPart(part: ContentPart): part is ToolMessage["content"][number] {
   return part.type === "text" || part.type === "image" || part.type === "document";
 }
 
-function isAssistantPart(part: ContentPart): part is TextPart | RefusalPart {
-  return part.type === "text" || part.type === "refusal";
+function isAssistantPart(part: ContentPart): part is TextPart | RefusalPart | ReasoningPart {
+  return part.type === "text" || part.type === "refusal" || isThought(part);
 }

@@ -44,7 +44,7 @@ export function parseParameters(
     temperature: request.temperature ?? undefined,
     topP: request.top_p ?? undefined,
     topK: request.top_k ?? undefined,
-    maxOutputTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
+    maxOutputTokens: readLimit(request),
     stop: typeof stop === "string" ? [stop] : (stop ?? undefined),
     seed: request.seed ?? undefined,
     presencePenalty: request.presence_penalty ?? undefined,
@@ -54,6 +54,20 @@ export function parseParameters(
     topLogprobs: request.top_logprobs ?? undefined,
     extra,
   };
+}
+
+/** An engine that is to read a prompt has to answer something. */
+function readLimit(request: ChatCompletionRequest): number | undefined {
+  const limit = limitOf(request);
+  return limit === 0 ? 1 : limit;
+}
+
+/** The tokens that the client allows the answer. */
+export function limitOf({
+  max_completion_tokens,
+  max_tokens,
+}: ChatCompletionRequest): number | undefined {
+  return max_completion_tokens ?? max_tokens ?? undefined;
 }
 
 type WireFormat = NonNullable<ChatCompletionRequest["response_format"]>;

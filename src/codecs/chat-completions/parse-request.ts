@@ -3,11 +3,12 @@ import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { checkItemCount } from "../check-item-count.ts";
 import { checkRequest, invalidValue } from "../check-request.ts";
+import { type ClientNames, saysSomething, typeName } from "../client-names.ts";
 import type { ParsedCall } from "../codec.ts";
-import { readEffort, readToolsScope } from "../metadata-extension.ts";
+import { namesOfEffort, readEffort, readToolsScope } from "../metadata-extension.ts";
 import type { ChatForm } from "./chat-form.ts";
 import { parseMessages } from "./parse-messages.ts";
-import { parseParameters } from "./parse-parameters.ts";
+import { limitOf, parseParameters } from "./parse-parameters.ts";
 import { parseTools } from "./parse-tools.ts";
 import { type ChatCompletionRequest, chatCompletionRequestSchema } from "./wire.ts";
 
@@ -20,9 +21,35 @@ export function parseRequest(body: unknown): ParsedCall<ChatForm> {
   checkRequest(chatCompletionRequestSchema, request);
   refuseUnsupported(request, body);
   const { stream, stream_options } = request;
+  const chatRequest = toChatRequest(request, body, stream ?? false);
   return {
-    request: toChatRequest(request, body, stream ?? false),
-    form: { includeUsage: stream_options?.include_usage ?? false },
+    request: chatRequest,
+    form: {
+      includeUsage: stream_options?.include_usage ?? false,
+      ...(limitOf(request) === 0 && { isEmpty: true }),
+    },
+    names: toNames(request, chatRequest),
+  };
+}
+
+function toNames(request: ChatCompletionRequest, { toolChoice }: ChatRequest): ClientNames {
+  const { max_completion_tokens, max_tokens, metadata, tools, tool_choice } = request;
+  const limit = [
+    ...(max_completion_tokens != null ? ["max_completion_tokens"] : []),
+    ...(max_tokens != null ? ["max_tokens"] : []),
+  ].slice(0, 1);
+  const ignored = (tools ?? []).flatMap(({ type }) =>
+    type == null || type === "function" ? [] : [typeName("tools", type)],
+  );
+  // To choose freely, or nothing, is what happens without a choice too.
+  const isChoiceLost = toolChoice === undefined && tool_choice !== "auto" && tool_choice !== "none";
+  if (isChoiceLost && saysSomething(tool_choice)) ignored.push("tool_choice");
+  return {
+    own: new Map([
+      ["max_tokens", limit],
+      ["reasoning_effort", namesOfEffort(metadata, ["reasoning_effort"])],
+    ]),
+    ignored,
   };
 }
 
@@ -63,6 +90,8 @@ function refuseUnsupported({ n }: ChatCompletionRequest, body: JsonObject): void
       param: "n",
     });
   }
+  // The answer would have to have the form before tools, unless nothing may be called.
+  if (body["function_call"] === "none") return;
   for (const name of ["functions", "function_call"]) {
     const value = body[name];
     if (value == null || (Array.isArray(value) && value.length === 0)) continue;

@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import type { ToolChoice, ToolDefinition } from "../../core/chat-request.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { checkRequest, invalidValue } from "../check-request.ts";
@@ -20,7 +21,12 @@ const CHOICES: ReadonlyMap<string, ToolChoice> = new Map([
 ]);
 
 /** A choice without tools to choose from says nothing and is left out. */
-export function parseTools({ tools, tool_choice }: ChatCompletionRequest): ParsedTools {
+export function parseTools(request: ChatCompletionRequest): ParsedTools {
+  const { tools, tool_choice, functions } = request;
+  if (tools == null && functions != null && functions.length > 0) {
+    // They are taken only where none of them may be called.
+    return { tools: functions.map(toDefinition), toolChoice: { type: "none" } };
+  }
   const defined = (tools ?? []).flatMap((tool, index) => parseTool(tool, index));
   if (defined.length === 0) return { tools: [], toolChoice: undefined };
   if (tool_choice == null) return { tools: defined, toolChoice: undefined };
@@ -34,15 +40,17 @@ function parseTool(tool: WireTool, index: number): ToolDefinition[] {
   const isNested = tool.function != null;
   const definition: unknown = isNested ? tool.function : tool;
   checkRequest(functionSchema, definition, ["tools", index, ...(isNested ? ["function"] : [])]);
+  return [toDefinition(definition)];
+}
+
+function toDefinition(definition: z.infer<typeof functionSchema>): ToolDefinition {
   const { name, description, parameters, strict } = definition;
-  return [
-    {
-      name,
-      ...(description != null && { description }),
-      ...(isJsonObject(parameters) && { parameters }),
-      ...(strict != null && { strict }),
-    },
-  ];
+  return {
+    name,
+    ...(description != null && { description }),
+    ...(isJsonObject(parameters) && { parameters }),
+    ...(strict != null && { strict }),
+  };
 }
 
 function parseChoice(choice: WireChoice, tools: readonly ToolDefinition[]): ParsedTools {

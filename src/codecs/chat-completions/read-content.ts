@@ -15,12 +15,12 @@ export function readContent(content: unknown): readonly ContentPiece[] {
 function readPart(part: unknown): readonly ContentPiece[] {
   if (!isJsonObject(part)) return [];
   const { type, text, thinking } = part;
-  if (type === "thinking") return [{ kind: "reasoning", text: textOf(thinking) }];
+  if (type === "thinking") return [{ kind: "reasoning", text: thinkingText(thinking) }];
   return typeof text === "string" ? [{ kind: "text", text }] : [];
 }
 
 /** Thinking comes as a text or as parts of text. */
-function textOf(thinking: unknown): string {
+export function thinkingText(thinking: unknown): string {
   const pieces = readContent(thinking);
   return pieces.map(({ text }) => text).join("");
 }

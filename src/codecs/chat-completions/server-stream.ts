@@ -1,26 +1,31 @@
 import type { ChatEvent, FinishEvent } from "../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { encodeExtension } from "../answer-extension.ts";
 import type { AnswerContext, StreamEncoder } from "../codec.ts";
 import { encodeError } from "../openai-error-body.ts";
 import type { ChatForm } from "./chat-form.ts";
 import { encodeUsage } from "./encode-usage.ts";
+import { withWholeLogprobs } from "./extras.ts";
 import { writeFinishReason } from "./finish-reasons.ts";
 
 const DONE = "data: [DONE]\n\n";
 
 /** A fresh encoder for one stream. */
-export function createStreamEncoder(
-  context: AnswerContext,
-  { includeUsage }: ChatForm,
-): StreamEncoder {
-  const chunks = new ChunkEncoder(context, includeUsage);
+export function createStreamEncoder(context: AnswerContext, form: ChatForm): StreamEncoder {
+  const chunks = new ChunkEncoder(context, form);
   return {
     encode(events) {
       let text = "";
-      for (const event of events) text += chunks.encode(event);
+      for (const event of events) {
+        if (form.isEmpty !== true || !isContent(event)) text += chunks.encode(event);
+      }
       return text;
     },
   };
+}
+
+function isContent({ type }: ChatEvent): boolean {
+  return type !== "start" && type !== "source" && type !== "finish" && type !== "error";
 }
 
 /**
@@ -30,6 +35,7 @@ export function createStreamEncoder(
 class ChunkEncoder {
   readonly #context: AnswerContext;
   readonly #includeUsage: boolean;
+  readonly #isEmpty: boolean;
   /** Everything before and after the delta of a chunk that brings nothing else. */
   readonly #head: string;
   readonly #tail: string;
@@ -41,10 +47,11 @@ class ChunkEncoder {
   readonly #sources: JsonObject[] = [];
   #ended = false;
 
-  constructor(context: AnswerContext, includeUsage: boolean) {
+  constructor(context: AnswerContext, { includeUsage, isEmpty = false }: ChatForm) {
     const { requestId, created, model } = context;
     this.#context = context;
     this.#includeUsage = includeUsage;
+    this.#isEmpty = isEmpty;
     const id = JSON.stringify(`chatcmpl-${requestId}`);
     this.#head =
       `data: {"id":${id},"object":"chat.completion.chunk","created":${created},` +
@@ -74,7 +81,7 @@ class ChunkEncoder {
       case "tool-call-delta":
         return this.#callDelta(event.block, event.arguments);
       case "start":
-        return this.#chunk({ role: "assistant", content: "" }, undefined, event.extra);
+        return this.#start(event.extra);
       case "source":
         this.#sources.push(event.source);
         return "";
@@ -90,6 +97,12 @@ class ChunkEncoder {
     }
   }
 
+  #start(extra: JsonObject | undefined): string {
+    const { ignored } = this.#context;
+    const extension = encodeExtension({ ignored });
+    return this.#chunk({ role: "assistant", content: "" }, undefined, { ...extra, ...extension });
+  }
+
   #callStart(block: number, id: string, name: string): string {
     const index = this.#callIndexes.size;
     this.#callIndexes.set(block, index);
@@ -103,11 +116,11 @@ class ChunkEncoder {
   }
 
   #finish({ reason, usage, extra = {} }: FinishEvent): string {
-    const { message, ...choiceExtra } = extra;
+    const { message, ...choiceExtra } = this.#isEmpty ? {} : extra;
     const delta = isJsonObject(message) ? message : {};
-    const choice = { ...choiceExtra, finish_reason: writeFinishReason(reason) };
-    const ext = this.#sources.length > 0 ? { ext: { sources: this.#sources } } : undefined;
-    const last = this.#chunk(delta, choice, ext);
+    const finishReason = this.#isEmpty ? "length" : writeFinishReason(reason);
+    const choice = { ...choiceExtra, finish_reason: finishReason };
+    const last = this.#chunk(delta, choice, encodeExtension({ sources: this.#sources }));
     // Only clients that asked can read a chunk without a choice.
     if (!this.#includeUsage || usage === undefined) return last;
     return last + this.#frame({ choices: [], usage: encodeUsage(usage) });
@@ -123,7 +136,15 @@ class ChunkEncoder {
   #chunk(delta: JsonObject, choice?: JsonObject, extra?: JsonObject): string {
     return this.#frame({
       ...extra,
-      choices: [{ index: 0, logprobs: null, finish_reason: null, ...choice, delta }],
+      choices: [
+        {
+          index: 0,
+          logprobs: null,
+          finish_reason: null,
+          ...(choice && withWholeLogprobs(choice)),
+          delta,
+        },
+      ],
       ...(this.#includeUsage && { usage: null }),
     });
   }

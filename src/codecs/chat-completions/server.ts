@@ -8,7 +8,7 @@ import { createStreamEncoder } from "./server-stream.ts";
 /** The chat-completion format as clients speak it to us. */
 export const chatCompletionsServer: ServerCodec<ChatForm> = {
   parse: parseRequest,
-  encodeAnswer: (answer, context) => JSON.stringify(encodeAnswer(answer, context)),
+  encodeAnswer: (answer, context, form) => JSON.stringify(encodeAnswer(answer, context, form)),
   streamEncoder: createStreamEncoder,
   keepalive: ": keepalive\n\n",
   encodeError,

@@ -21,6 +21,12 @@ export const audioPart = z.looseObject({
 
 export const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
 
+/** What the model thought, as Mistral's clients send it back. */
+export const thinkingPart = z.looseObject({
+  type: z.literal("thinking"),
+  thinking: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+});
+
 const fileContent = z.looseObject({
   file_data: z
     .string()
@@ -33,7 +39,12 @@ const fileContent = z.looseObject({
 export const filePart = z.looseObject({ type: z.literal("file"), file: fileContent });
 
 export type WirePart = z.infer<
-  typeof textPart | typeof imagePart | typeof audioPart | typeof filePart | typeof refusalPart
+  | typeof textPart
+  | typeof imagePart
+  | typeof audioPart
+  | typeof filePart
+  | typeof refusalPart
+  | typeof thinkingPart
 >;
 export type WireImage = z.infer<typeof imagePart>["image_url"];
 export type WireFile = z.infer<typeof fileContent>;

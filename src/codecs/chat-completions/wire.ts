@@ -1,6 +1,16 @@
 import * as z from "zod";
-import { EFFORT_WORDS, extSchema, metadataSchema } from "../metadata-extension.ts";
-import { audioPart, filePart, imagePart, refusalPart, textPart } from "./wire-parts.ts";
+import { ERROR_CODES, ERROR_TYPES } from "../../core/service-error.ts";
+import { answerExtSchema } from "../answer-extension.ts";
+import { documentedWords, nullishWords } from "../documented-words.ts";
+import { EFFORT_NAMES, EFFORT_WORDS, extSchema, metadataSchema } from "../metadata-extension.ts";
+import {
+  audioPart,
+  filePart,
+  imagePart,
+  refusalPart,
+  textPart,
+  thinkingPart,
+} from "./wire-parts.ts";
 
 // The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
 // describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
@@ -38,11 +48,18 @@ const userMessage = z.looseObject({
 const assistantMessage = z.looseObject({
   role: z.literal("assistant"),
   content: z
-    .union([z.string(), z.array(z.discriminatedUnion("type", [textPart, refusalPart]))])
+    .union([
+      z.string(),
+      z.array(z.discriminatedUnion("type", [textPart, refusalPart, thinkingPart])),
+    ])
     .nullish(),
   refusal: z.string().nullish(),
   reasoning_content: z.string().nullish().describe("What the model thought in that turn."),
   tool_calls: z.array(toolCall).nullish(),
+  function_call: z
+    .looseObject({ name: z.string(), arguments: z.string() })
+    .nullish()
+    .describe("A call in the form before tools."),
   name,
 });
 
@@ -54,11 +71,18 @@ const toolMessage = z.looseObject({
     .nullish(),
 });
 
+const functionMessage = z.looseObject({
+  role: z.literal("function").describe("The result of a `function_call`, by its name."),
+  name: z.string(),
+  content: z.string().nullish(),
+});
+
 const message = z.discriminatedUnion("role", [
   systemMessage,
   userMessage,
   assistantMessage,
   toolMessage,
+  functionMessage,
 ]);
 
 /** A function that the model may call. Other types of tools are dropped, whatever they hold. */
@@ -76,7 +100,7 @@ const tool = z
   );
 
 const integer = z.number().refine(Number.isInteger, "expected an integer");
-const positiveInteger = integer.min(1);
+const limit = integer.min(0);
 
 export const chatCompletionRequestSchema = z.looseObject({
   model: z
@@ -105,12 +129,13 @@ export const chatCompletionRequestSchema = z.looseObject({
     .nullish()
     .describe("Choose among the likeliest tokens that together have this probability."),
   top_k: integer.min(-1).nullish().describe("Choose among this many likeliest tokens; -1 is all."),
-  max_tokens: positiveInteger
+  max_tokens: limit
     .nullish()
     .describe(
-      "Tokens the answer may have, thinking included. Cut to what fits the model's context.",
+      "Tokens the answer may have, thinking included. Cut to what fits the model's context. 0 reads the prompt and " +
+        "answers nothing.",
     ),
-  max_completion_tokens: positiveInteger.nullish().describe("Wins over `max_tokens`."),
+  max_completion_tokens: limit.nullish().describe("Wins over `max_tokens`."),
   stop: z
     .union([z.string(), z.array(z.string())])
     .nullish()
@@ -140,13 +165,24 @@ export const chatCompletionRequestSchema = z.looseObject({
     })
     .nullish()
     .describe("`text`, `json_object` or `json_schema`; other types are for local engines alone."),
-  reasoning_effort: z.string().nullish().describe(`How much to think: ${EFFORT_WORDS}.`),
+  reasoning_effort: nullishWords(EFFORT_NAMES).describe(`How much to think: ${EFFORT_WORDS}.`),
   tools: z.array(tool).nullish().describe("What the model may call; only for models that can."),
   tool_choice: z
-    .union([z.string(), z.looseObject({ type: z.string() })])
+    .union([
+      documentedWords(["auto", "none", "required", "any"]),
+      z.looseObject({ type: z.string() }),
+    ])
     .nullish()
     .describe('`auto`, `none`, `required`, or `{type: "function", function: {name}}`.'),
   parallel_tool_calls: z.boolean().nullish().describe("False allows one call an answer."),
+  functions: z
+    .array(functionSchema)
+    .nullish()
+    .describe("Tools in the form before them; only with `function_call` `none`."),
+  function_call: z
+    .union([z.string(), z.looseObject({ name: z.string() })])
+    .nullish()
+    .describe("Only `none`. Use `tools` and `tool_choice` for tools that the model may call."),
   metadata: metadataSchema.nullish(),
   ext: extSchema.nullish(),
 });
@@ -164,12 +200,10 @@ const usage = z.looseObject({
   completion_tokens_details: z.looseObject({ reasoning_tokens: count }).optional(),
 });
 
+const tokens = z.array(z.looseObject({ token: z.string() })).nullable();
+const logprobs = z.looseObject({ content: tokens, refusal: tokens }).nullable();
 const finishReason = z.enum(["stop", "length", "tool_calls", "content_filter"]);
 const answerFunction = z.object({ name: z.string(), arguments: z.string().describe("JSON text.") });
-const ext = z
-  .object({ sources: z.array(z.looseObject({})) })
-  .optional()
-  .describe("The knowledge sources that the answer used.");
 const answerId = z.string().describe("`chatcmpl-` and the request id.");
 const answeringModel = z.string().describe("The id of the model that truly answered.");
 
@@ -192,12 +226,12 @@ export const chatCompletionSchema = z.looseObject({
           )
           .optional(),
       }),
-      logprobs: z.looseObject({}).nullable(),
+      logprobs,
       finish_reason: finishReason,
     }),
   ),
   usage: usage.optional(),
-  ext,
+  ext: answerExtSchema,
 });
 
 export const chatCompletionChunkSchema = z.looseObject({
@@ -224,19 +258,22 @@ export const chatCompletionChunkSchema = z.looseObject({
           )
           .optional(),
       }),
-      logprobs: z.looseObject({}).nullable(),
+      logprobs,
       finish_reason: finishReason.nullable(),
     }),
   ),
   usage: usage.nullish().describe("Only with `stream_options.include_usage`, in the last chunk."),
-  ext,
+  ext: answerExtSchema,
 });
 
 export const errorSchema = z.object({
   error: z.object({
     message: z.string(),
-    type: z.string(),
+    type: z.string().meta({ enum: [...ERROR_TYPES] }),
     param: z.string().nullable().describe("The request field at fault."),
-    code: z.string().nullable(),
+    code: z
+      .string()
+      .nullable()
+      .meta({ enum: [...ERROR_CODES, null] }),
   }),
 });

@@ -71,7 +71,10 @@ function buildModelParts({ content }: AssistantTurn, needsSeals: boolean): strin
 
 function buildModelPart(part: AssistantPart, needsSeal: boolean): string | readonly string[] {
   switch (part.type) {
-    case "text":
+    case "text": {
+      const thoughtSignature = openSeal("gemini", part.signature);
+      return JSON.stringify({ ...buildText(part), thoughtSignature });
+    }
     case "refusal":
       return JSON.stringify(buildText(part));
     case "reasoning":

@@ -1,4 +1,5 @@
 import type { ChatRequest, ResponseFormat } from "../../core/chat-request.ts";
+import { namesOfAsked } from "../../core/parameter-names.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 
 /** More of them are refused. */
@@ -22,6 +23,18 @@ export function buildGenerationConfig({ parameters, omitsReasoning }: ChatReques
     frequencyPenalty: parameters.frequencyPenalty,
     ...buildFormat(parameters.responseFormat),
   };
+}
+
+/** Parameters that the body has no words for. Of too many stop strings some are left out. */
+export function findUnsaid({
+  parameters,
+  tools,
+  parallelToolCalls,
+}: ChatRequest): readonly string[] {
+  const unsaid = namesOfAsked(parameters, ["logprobs", "topLogprobs"]);
+  if ((parameters.stop?.length ?? 0) > MAX_STOP_SEQUENCES) unsaid.push("stop");
+  if (tools.length > 0 && parallelToolCalls === false) unsaid.push("parallel_tool_calls");
+  return unsaid;
 }
 
 function withoutThoughts(thinking: JsonValue | undefined): JsonValue | undefined {

@@ -13,7 +13,7 @@ const KNOWS_NO_SEALS = /^(?:models\/)?gemini-[12](?:[.-]|$)/i;
  * said by the path.
  */
 export function buildRequest(request: ChatRequest, model: UpstreamModel): string {
-  // The vendor takes no thoughts of its own back, only the seals on calls.
+  // The vendor takes no thoughts of its own back, only the seals on calls and texts.
   const { system, turns } = alternateTurns(request.messages, () => false);
   const rest = JSON.stringify({
     systemInstruction: system.length === 0 ? undefined : { parts: system.map(buildText) },

@@ -24,6 +24,11 @@ export class CallReader {
     return this.#callIds.size > 0;
   }
 
+  /** True when a call was written and none is still open. */
+  get hasWhole(): boolean {
+    return this.any && this.#open === undefined;
+  }
+
   /**
    * @param raw the JSON text of the call, in which numbers are whole.
    * @param signature the vendor's seal on the call.

@@ -1,12 +1,14 @@
 import type { ClientCodec } from "../codec.ts";
 import { createSseStreamReader } from "../sse-stream-reader.ts";
 import { readVendorMessage } from "../vendor-message.ts";
+import { findUnsaid } from "./build-generation-config.ts";
 import { buildRequest } from "./build-request.ts";
 import { AnswerReader } from "./read-answer.ts";
 
 /** The format of Gemini's `:generateContent` and `:streamGenerateContent?alt=sse`, as we speak it to Google. */
 export const generateContentClient: ClientCodec = {
   build: buildRequest,
+  unsaid: findUnsaid,
   streamReader: (maxEventBytes) => createSseStreamReader(maxEventBytes, new AnswerReader()),
   readAnswer(text) {
     const answer = new AnswerReader();

@@ -1,4 +1,5 @@
 import type { FinishReason, Usage } from "../../core/chat-event.ts";
+import { markSeal } from "../../core/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { rawElements, rawMember } from "../../lib/raw-json.ts";
@@ -76,6 +77,11 @@ export class AnswerReader {
       this.#calls.end();
       this.writer.delta(thought === true ? "reasoning" : "text", text, undefined);
     }
+    // A seal may follow its text in a part of its own, whose text is empty.
+    const isSealed = typeof signature === "string" && signature !== "";
+    if (isSealed && this.writer.textKind === "text") {
+      this.writer.closeText(markSeal("gemini", signature));
+    }
     if (isJsonObject(functionCall)) {
       const rawCall = rawMember(raw, "functionCall") ?? "{}";
       this.#calls.read(functionCall, rawCall, { signature, seed: this.#seed });
@@ -83,7 +89,7 @@ export class AnswerReader {
   }
 
   #readReason(word: string): void {
-    const failure = readFailure(word);
+    const failure = readFailure(word, this.#calls.hasWhole);
     if (failure !== undefined) throw new ServiceError("upstream_error", failure);
     this.#reason = readFinishReason(word);
   }

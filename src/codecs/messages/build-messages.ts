@@ -15,7 +15,7 @@ import { buildCallIds } from "./build-call-ids.ts";
 import { buildMedia } from "./build-media.ts";
 
 export interface WireTurn {
-  readonly role: Turn["role"];
+  readonly role: Turn["role"] | "system";
   readonly content: readonly Block[];
 }
 
@@ -32,13 +32,16 @@ export function isOwnReasoning({ signature, redacted }: ReasoningPart): boolean 
 /** Throws a `ServiceError` that names the part which the vendor cannot take. */
 export function buildTurns(turns: readonly Turn[]): WireTurn[] {
   const ids = buildCallIds(turns);
-  return turns.map((turn) => ({
-    role: turn.role,
-    content:
-      turn.role === "assistant"
-        ? turn.content.map((part) => buildAssistantPart(part, ids))
-        : [...turn.results.map((result) => buildResult(result, ids)), ...buildParts(turn.content)],
-  }));
+  return turns.flatMap((turn): WireTurn[] => {
+    if (turn.role === "assistant") {
+      return [{ role: "assistant", content: turn.content.map((part) => buildPartOf(part, ids)) }];
+    }
+    const results = turn.results.map((result) => buildResult(result, ids));
+    const said: WireTurn = { role: "user", content: [...results, ...buildParts(turn.content)] };
+    return turn.system.length === 0
+      ? [said]
+      : [said, { role: "system", content: turn.system.map(buildText) }];
+  });
 }
 
 export function buildText({ text, cacheControl }: TextPart): Block {
@@ -49,7 +52,7 @@ function buildParts(parts: readonly UserPart[]): Block[] {
   return parts.map((part) => (part.type === "text" ? buildText(part) : buildMedia(part)));
 }
 
-function buildAssistantPart(part: AssistantPart, ids: CallIds): Block {
+function buildPartOf(part: AssistantPart, ids: CallIds): Block {
   switch (part.type) {
     case "text":
       return buildText(part);

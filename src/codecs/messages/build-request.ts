@@ -1,14 +1,23 @@
 import type { ChatRequest, ResponseFormat } from "../../core/chat-request.ts";
+import { namesOfAsked, type ParameterField } from "../../core/parameter-names.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
-import { alternateTurns } from "../alternate-turns.ts";
+import { alternateTurns, type Turn } from "../alternate-turns.ts";
 import type { UpstreamModel } from "../codec.ts";
 import { lastMarked, writeBlocks } from "./build-blocks.ts";
-import { buildText, buildTurns, isOwnReasoning, type WireTurn } from "./build-messages.ts";
+import { buildText, buildTurns, isOwnReasoning } from "./build-messages.ts";
 import { buildTools } from "./build-tools.ts";
 
 /** The vendor demands a limit. Every model of its allows this one. */
 const DEFAULT_MAX_TOKENS = 4_096;
 const MAX_CACHE_MARKS = 4;
+/** The vendor has no parameters for them. */
+const UNKNOWN_FIELDS: readonly ParameterField[] = [
+  "seed",
+  "presencePenalty",
+  "frequencyPenalty",
+  "logprobs",
+  "topLogprobs",
+];
 
 /**
  * The body of `POST /v1/messages`, as text. The client's further fields never win over what the gateway writes.
@@ -17,7 +26,7 @@ const MAX_CACHE_MARKS = 4;
 export function buildRequest(request: ChatRequest, model: UpstreamModel): string {
   const { parameters } = request;
   const { extra = {} } = parameters;
-  const conversation = alternateTurns(request.messages, isOwnReasoning);
+  const conversation = alternateTurns(request.messages, isOwnReasoning, model.midSystem);
   const system = conversation.system.map(buildText);
   const turns = buildTurns(conversation.turns);
   const { tools, choice } = buildTools(request, conversation.turns);
@@ -31,7 +40,7 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel): string
     top_k: parameters.topK,
     stop_sequences: parameters.stop,
     tool_choice: choice,
-    thinking: buildThinking(request, turns),
+    thinking: buildThinking(request, conversation.turns),
     output_config: buildOutputConfig(extra["output_config"], parameters.responseFormat),
     stream: request.stream,
     // These follow as text.
@@ -55,7 +64,7 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel): string
 /** How the model is to think, as the effort rule says it, and whether its thoughts are to be shown. */
 function buildThinking(
   { parameters, omitsReasoning }: ChatRequest,
-  turns: readonly WireTurn[],
+  turns: readonly Turn[],
 ): JsonValue | undefined {
   const thinking = parameters.extra?.["thinking"];
   if (!isJsonObject(thinking)) return undefined;
@@ -69,11 +78,25 @@ function buildThinking(
 }
 
 /** The model is to go on after the results of calls, and its turn with the calls does not begin with its thoughts. */
-function isAmongUnthoughtCalls(turns: readonly WireTurn[]): boolean {
+function isAmongUnthoughtCalls(turns: readonly Turn[]): boolean {
   const [calls, results] = turns.slice(-2);
-  if (results?.content[0]?.fields["type"] !== "tool_result") return false;
-  const first = calls?.content[0]?.fields["type"];
-  return first !== "thinking" && first !== "redacted_thinking";
+  if (results?.role !== "user" || results.results.length === 0) return false;
+  return calls?.content[0]?.type !== "reasoning";
+}
+
+/** Parameters that the body has no words for. */
+export function findUnsaid(request: ChatRequest): readonly string[] {
+  const { parameters, messages } = request;
+  const unsaid = namesOfAsked(parameters, UNKNOWN_FIELDS);
+  const { responseFormat: format, extra } = parameters;
+  if (format?.type === "json_object") unsaid.push("response_format");
+  if (format?.type === "json_schema" && format.schema === undefined) unsaid.push("response_format");
+  const thinking = extra?.["thinking"];
+  if (isJsonObject(thinking) && thinking["type"] === "enabled") {
+    const { turns } = alternateTurns(messages, isOwnReasoning);
+    if (isAmongUnthoughtCalls(turns)) unsaid.push("reasoning_effort");
+  }
+  return unsaid;
 }
 
 /** Effort and format share an object. The vendor has no word for JSON of any shape. */

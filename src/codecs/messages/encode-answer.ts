@@ -1,4 +1,5 @@
 import type { AnswerBlock, AnswerTextBlock, ChatAnswer } from "../../core/chat-answer.ts";
+import { encodeExtension } from "../answer-extension.ts";
 import type { AnswerContext } from "../codec.ts";
 import { objectText } from "../object-text.ts";
 import { encodeEnd, encodeMessage } from "./encode-message.ts";
@@ -17,7 +18,7 @@ export function encodeAnswer(
   const refuses = blocks.some((block) => block.kind === "refusal" && block.text !== "");
   const end = encodeEnd(finish, refuses, form);
   const message = encodeMessage(context, end, finish.usage ?? NO_USAGE);
-  const rest = { ...message, ...(sources.length > 0 && { ext: { sources } }) };
+  const rest = { ...message, ...encodeExtension({ sources, ignored: context.ignored }) };
   const content = form.fillsCacheOnly
     ? []
     : blocks.flatMap((block) => encodeBlock(block, context, form));

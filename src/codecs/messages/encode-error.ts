@@ -6,9 +6,14 @@ import type { JsonObject } from "../../lib/json.ts";
 export function encodeError(error: ServiceError, requestId: string): JsonObject {
   return {
     type: "error",
-    error: { type: error.messagesType, message: messageOf(error) },
+    error: { type: error.messagesType, message: messageOf(error), ...detailsOf(error) },
     request_id: requestId,
   };
+}
+
+/** By this code Anthropic's client knows that it has to send the whole conversation, and does so by itself. */
+function detailsOf({ code }: ServiceError): JsonObject {
+  return code === "thread_unsupported_request" ? { details: { error_code: code } } : {};
 }
 
 /** This form has no place for the field at fault but the message. */

@@ -1,10 +1,12 @@
 import type { ChatRequest, GenerationParameters, ResponseFormat } from "../../core/chat-request.ts";
+import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { checkItemCount } from "../check-item-count.ts";
 import { checkRequest, invalidValue } from "../check-request.ts";
 import type { ParsedCall } from "../codec.ts";
 import { readToolsScope } from "../metadata-extension.ts";
 import type { MessagesForm } from "./messages-form.ts";
+import { namesOf } from "./names-of.ts";
 import { parseMessages } from "./parse-messages.ts";
 import { parseThinking } from "./parse-thinking.ts";
 import { parseTools } from "./parse-tools.ts";
@@ -24,6 +26,7 @@ export function parseRequest(body: unknown, text: string): ParsedCall<MessagesFo
       omitsThinking: chatRequest.omitsReasoning === true,
       fillsCacheOnly: request.max_tokens === 0,
     },
+    names: namesOf(request, chatRequest),
   };
 }
 
@@ -38,14 +41,25 @@ function checkBody(
 ): MessagesRequest {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
   checkItemCount(body);
+  refuseThread(body);
   const request: unknown = body;
   checkRequest(schema, request);
   return request;
 }
 
+/** A thread sends only what is new and counts on a server that holds the rest. */
+function refuseThread({ thread }: JsonObject): void {
+  if (thread == null) return;
+  throw new ServiceError(
+    "thread_unsupported_request",
+    "'thread' cannot be used: conversations are not stored here. Send the whole conversation in 'messages', without 'thread'.",
+    { param: "thread" },
+  );
+}
+
 function toChatRequest(request: MessagesRequest, text: string): ChatRequest {
   const { tools, toolChoice, parallelToolCalls } = parseTools(request);
-  const { effort, omits } = parseThinking(request);
+  const { effort, leavesThinking, omits } = parseThinking(request);
   return {
     model: request.model || undefined,
     messages: parseMessages(request, createInputReader(text)),
@@ -54,6 +68,7 @@ function toChatRequest(request: MessagesRequest, text: string): ChatRequest {
     parallelToolCalls,
     parameters: parseParameters(request),
     effort,
+    leavesThinking: leavesThinking || undefined,
     stream: request.stream ?? false,
     omitsReasoning: omits || undefined,
     toolsScope: readToolsScope(request.metadata),

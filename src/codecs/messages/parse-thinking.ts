@@ -5,6 +5,8 @@ import type { MessagesRequest } from "./wire.ts";
 
 interface ParsedThinking {
   readonly effort: Effort | undefined;
+  /** The client names an effort and says nothing of thinking. */
+  readonly leavesThinking: boolean;
   /** The client wants no words of what the model thinks. */
   readonly omits: boolean;
 }
@@ -13,9 +15,11 @@ interface ParsedThinking {
 export function parseThinking(request: MessagesRequest): ParsedThinking {
   const { thinking, metadata } = request;
   const own = ownEffort(thinking?.type, askedEffort(request));
+  const wanted = readEffort(metadata, undefined, []);
   const isShown = thinking != null && "display" in thinking;
   return {
-    effort: readEffort(metadata, undefined, []) ?? own,
+    effort: wanted ?? own,
+    leavesThinking: wanted === undefined && own !== undefined && thinking == null,
     omits: isShown && thinking.display === "omitted",
   };
 }

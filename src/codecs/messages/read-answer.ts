@@ -86,9 +86,12 @@ export class AnswerReader {
 
   #start(message: JsonValue | undefined): void {
     const { id, usage } = isJsonObject(message) ? message : {};
-    if (this.writer.started) throw notAnAnswer();
-    if (typeof id === "string") this.#seed = id;
+    // Some proxies tell the start of one answer twice.
+    const isRepeated = this.writer.started && this.#seed !== "" && id === this.#seed;
+    if (this.writer.started && !isRepeated) throw notAnAnswer();
     this.#usage.add(usage);
+    if (isRepeated) return;
+    if (typeof id === "string") this.#seed = id;
     this.writer.start(undefined, this.#usage.inputTokens);
   }
 

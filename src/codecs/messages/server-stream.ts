@@ -1,6 +1,7 @@
 import type { ChatEvent, FinishEvent } from "../../core/chat-event.ts";
 import { toServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { encodeExtension } from "../answer-extension.ts";
 import type { AnswerContext, StreamEncoder } from "../codec.ts";
 import { BlockFrames } from "./block-frames.ts";
 import { encodeError } from "./encode-error.ts";
@@ -90,7 +91,8 @@ class MessageEncoder {
     this.#inputTokens = inputTokens;
     const usage = { inputTokens, outputTokens: 0 };
     const head = encodeMessage(this.#context, encodeEnd(undefined, false, this.#form), usage);
-    return eventFrame({ type: "message_start", message: { ...head, content: [] } });
+    const extension = encodeExtension({ ignored: this.#context.ignored });
+    return eventFrame({ type: "message_start", message: { ...head, content: [], ...extension } });
   }
 
   #finish(finish: FinishEvent): string {
@@ -102,7 +104,7 @@ class MessageEncoder {
       type: "message_delta",
       delta: { ...delta, container: null },
       usage: encodeUsage(usage),
-      ...(this.#sources.length > 0 && { ext: { sources: this.#sources } }),
+      ...encodeExtension({ sources: this.#sources }),
     });
     return blocks + end + eventFrame({ type: "message_stop" });
   }

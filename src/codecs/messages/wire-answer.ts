@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { answerExtSchema } from "../answer-extension.ts";
 
 // What clients of this format are answered, for the documentation.
 
@@ -38,11 +39,6 @@ const block = z.discriminatedUnion("type", [
   }),
 ]);
 
-const ext = z
-  .object({ sources: z.array(z.looseObject({})) })
-  .optional()
-  .describe("The knowledge sources that the answer used.");
-
 const end = {
   stop_reason: stopReason.nullable(),
   stop_sequence: z.string().nullable().describe("The stop string that was met."),
@@ -58,7 +54,7 @@ export const messageSchema = z.looseObject({
   content: z.array(block),
   ...end,
   usage,
-  ext,
+  ext: answerExtSchema,
 });
 
 const index = count.describe("The block's place in `content`.");
@@ -89,7 +85,7 @@ export const messageEventSchema = z.discriminatedUnion("type", [
     type: z.literal("message_delta"),
     delta: z.object(end),
     usage: usage.describe("Stands for the figures of `message_start`."),
-    ext,
+    ext: answerExtSchema,
   }),
   z.looseObject({ type: z.literal("message_stop") }),
   messagesErrorSchema,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { nullishWords } from "../documented-words.ts";
 import { extSchema, metadataSchema } from "../metadata-extension.ts";
 import { assistantBlock, cacheControl, textBlock, userBlock } from "./wire-blocks.ts";
 
@@ -77,6 +78,8 @@ const thinkingConfig = z
       "else `high`. With `display` `omitted` thinking blocks come without their words.",
   );
 
+const MESSAGES_EFFORTS = ["low", "medium", "high", "xhigh", "max"];
+
 const outputFormat = z
   .looseObject({ type: z.literal("json_schema"), schema: z.looseObject({}) })
   .nullish();
@@ -126,7 +129,7 @@ export const countRequestSchema = z.looseObject({
   top_k: integer.min(0).nullish().describe("Choose among this many likeliest tokens."),
   thinking: thinkingConfig,
   output_config: z
-    .looseObject({ effort: z.string().nullish(), format: outputFormat })
+    .looseObject({ effort: nullishWords(MESSAGES_EFFORTS), format: outputFormat })
     .nullish()
     .describe(
       "`effort`: how much to think: `low`, `medium`, `high` or `max`; `xhigh` is read as `max`. " +

@@ -1,9 +1,15 @@
-import type { ChatRequest, ResponseFormat, ToolDefinition } from "../../core/chat-request.ts";
+import type {
+  ChatRequest,
+  ResponseFormat,
+  ToolChoice,
+  ToolDefinition,
+} from "../../core/chat-request.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 import { buildMessages } from "./build-messages.ts";
-import { buildOptions, splitExtra } from "./build-options.ts";
+import { buildOptions, namesKeptFromEngine, splitExtra } from "./build-options.ts";
 
+const MUST_CALL = "Answer this turn by calling at least one of the offered tools.";
 const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
 
 /** The body of `POST /api/chat`. Throws a `ServiceError` that names the message part the engine cannot take. */
@@ -27,14 +33,37 @@ export function buildBody(request: ChatRequest, model: UpstreamModel): string {
   };
   // The messages are spliced in as text because they hold texts that must not be parsed and written again.
   const name = JSON.stringify(model.name);
-  const messages = buildMessages(request.messages).join(",");
+  const messages = buildConversation(request).join(",");
   return `{"model":${name},"messages":[${messages}],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** The engine knows no tool choice: without `none`, the model chooses. */
-function buildTools(request: ChatRequest): JsonObject["tools"] {
-  if (request.tools.length === 0 || request.toolChoice?.type === "none") return undefined;
-  return request.tools.map(buildTool);
+/** Parameters that the engine has no words for, and those that clients may not set. */
+export function findUnsaid({ parameters, tools, parallelToolCalls }: ChatRequest): string[] {
+  const kept = namesKeptFromEngine(parameters.extra);
+  const isLost = tools.length > 0 && parallelToolCalls === false;
+  return isLost ? [...kept, "parallel_tool_calls"] : kept;
+}
+
+/** The engine knows no tool choice: what the model is not to call it is not offered. */
+function buildTools({ tools, toolChoice }: ChatRequest): JsonObject["tools"] {
+  const offered = tools.filter(({ name }) => isOffered(name, toolChoice));
+  return offered.length === 0 ? undefined : offered.map(buildTool);
+}
+
+function isOffered(name: string, choice: ToolChoice | undefined): boolean {
+  return choice?.type === "tool" ? name === choice.name : choice?.type !== "none";
+}
+
+/** The conversation as JSON texts. That a tool must be called has no other place than the system text. */
+function buildConversation({ messages, tools, toolChoice }: ChatRequest): string[] {
+  const isForced = toolChoice?.type === "required" || toolChoice?.type === "tool";
+  if (!isForced || tools.length === 0) return buildMessages(messages);
+  const [first, ...rest] = messages;
+  if (first?.role !== "system") {
+    return [JSON.stringify({ role: "system", content: MUST_CALL }), ...buildMessages(messages)];
+  }
+  const content = [...first.content, { type: "text", text: MUST_CALL } as const];
+  return buildMessages([{ ...first, content }, ...rest]);
 }
 
 function buildTool({ name, description, parameters }: ToolDefinition): JsonObject {

@@ -58,6 +58,14 @@ export function splitExtra(extra: JsonObject = {}): { options: JsonObject; field
   return { options: Object.fromEntries(options), fields: Object.fromEntries(fields) };
 }
 
+/** Further fields that `splitExtra` leaves out: `num_ctx`, `options.num_ctx`. */
+export function namesKeptFromEngine(extra: JsonObject = {}): string[] {
+  const isNever = (name: string) => NEVER_FROM_CLIENTS.has(name);
+  const { options } = extra;
+  const ofOptions = isJsonObject(options) ? Object.keys(options).filter(isNever) : [];
+  return [...Object.keys(extra).filter(isNever), ...ofOptions.map((name) => `options.${name}`)];
+}
+
 /** The engine's `options`. What the gateway understands itself wins over the client's further fields. */
 export function buildOptions(
   parameters: GenerationParameters,

@@ -2,13 +2,14 @@ import type { ChatEvent } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { ClientCodec } from "../codec.ts";
 import { AnswerReader } from "./answer-reader.ts";
-import { buildBody } from "./build-body.ts";
+import { buildBody, findUnsaid } from "./build-body.ts";
 import { OllamaStreamReader } from "./client-stream.ts";
 import { readErrorMessage } from "./engine-errors.ts";
 
 /** Ollama's own chat format, `POST /api/chat`, as we speak it to the engine. */
 export const ollamaChatClient: ClientCodec = {
   build: buildBody,
+  unsaid: findUnsaid,
   streamReader: (maxEventBytes) => new OllamaStreamReader(maxEventBytes),
   readAnswer,
   readErrorMessage,

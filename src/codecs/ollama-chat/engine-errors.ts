@@ -70,7 +70,7 @@ function messageOf(error: unknown): string | undefined {
 export function toEngineError(message: string): ServiceError {
   const overflow = readContextOverflow(message);
   if (overflow === undefined) return new ServiceError("upstream_error", message);
-  return new ServiceError("context_length_exceeded", describeOverflow(overflow));
+  return new ServiceError("context_length_exceeded", describeOverflow(overflow), { overflow });
 }
 
 function toCount(digits: string | undefined): number | undefined {

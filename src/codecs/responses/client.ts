@@ -1,4 +1,5 @@
 import type { ChatEvent } from "../../core/chat-event.ts";
+import { namesOfAsked } from "../../core/parameter-names.ts";
 import type { ClientCodec } from "../codec.ts";
 import { readErrorMessage } from "../openai-errors.ts";
 import { buildRequest } from "./build-request.ts";
@@ -8,6 +9,8 @@ import { garbage, ResponseReader } from "./response-reader.ts";
 /** The responses format as we speak it to OpenAI, some of whose models know no other. */
 export const responsesClient: ClientCodec = {
   build: buildRequest,
+  unsaid: ({ parameters }) =>
+    namesOfAsked(parameters, ["topK", "stop", "seed", "presencePenalty", "frequencyPenalty"]),
   streamReader: createStreamReader,
   readAnswer,
   readErrorMessage,

@@ -39,7 +39,7 @@ export function encodeAnswer(
     const status = index === groups.length - 1 ? outcome.status : "completed";
     return encodeItem(group, status, { requestId: context.requestId, index, form });
   });
-  const encoder = new ResponseEncoder(context, form.repeated);
+  const encoder = new ResponseEncoder(context, form);
   return encoder.encode({ output, outcome, usage: finish.usage, sources });
 }
 

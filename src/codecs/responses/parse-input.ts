@@ -2,6 +2,7 @@ import type { AssistantPart, ChatMessage, ToolMessage } from "../../core/chat-re
 import { checkRequest, invalidValue } from "../check-request.ts";
 import { type ContentPart, parseContent } from "./parse-content.ts";
 import { openThought } from "./reasoning-seal.ts";
+import type { Item, PlacedItem } from "./recall-items.ts";
 import type { ToolNames } from "./tool-names.ts";
 import {
   callOutputItem,
@@ -14,18 +15,15 @@ import {
 } from "./wire.ts";
 
 type Path = readonly PropertyKey[];
-type Item = Exclude<ResponsesRequest["input"], string>[number];
 type Parsed<Role> = Extract<ChatMessage, { readonly role: Role }>;
 
 /** The conversation of a request. What the model said, thought and called in a row is one message of its. */
 export function parseInput(
   { input, instructions }: ResponsesRequest,
+  items: readonly PlacedItem[],
   names: ToolNames,
 ): ChatMessage[] {
-  const conversation: ChatMessage[] =
-    typeof input === "string"
-      ? [{ role: "user", content: [{ type: "text", text: input }] }]
-      : joinTurns(input.map((item, index) => parseItem(item, ["input", index], names)));
+  const conversation = joinTurns(items.map(({ item, path }) => parseItem(item, path, names)));
   if (conversation.length === 0) {
     throw invalidValue(["input"], "at least one message", input);
   }
@@ -51,14 +49,11 @@ function joinTurns(messages: readonly (ChatMessage | undefined)[]): ChatMessage[
   return joined;
 }
 
-/** Undefined for what only its vendor understands: references to stored items, calls of hosted tools, and the like. */
+/** Undefined for what only its vendor understands: calls of hosted tools, and the like. */
 function parseItem(item: Item, path: Path, names: ToolNames): ChatMessage | undefined {
   switch (item.type) {
     case undefined:
     case null:
-      // A reference is known by having nothing but an id.
-      if (item["id"] != null && item["role"] == null && item["content"] == null) return undefined;
-      return parseMessage(item, path);
     case "message":
       return parseMessage(item, path);
     case "function_call":

@@ -1,3 +1,4 @@
+import type { CallerMemory } from "../../core/caller-memory.ts";
 import type { ChatRequest } from "../../core/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
@@ -5,32 +6,43 @@ import { checkItemCount } from "../check-item-count.ts";
 import { checkRequest, invalidValue } from "../check-request.ts";
 import type { ParsedCall } from "../codec.ts";
 import { readEffort, readToolsScope } from "../metadata-extension.ts";
+import { namesOf } from "./names-of.ts";
 import { parseInput } from "./parse-input.ts";
 import { parseParameters } from "./parse-parameters.ts";
 import { parseToolChoice } from "./parse-tool-choice.ts";
 import { parseTools } from "./parse-tools.ts";
+import { recallItems } from "./recall-items.ts";
+import { keepResponse } from "./remembered-response.ts";
 import { repeatRequest } from "./repeat-request.ts";
 import type { ResponsesForm } from "./responses-form.ts";
 import { type ResponsesRequest, responsesRequestSchema } from "./wire.ts";
 
 /** Reads the parsed JSON body of `POST /v1/responses`. Throws a `ServiceError` that names the field at fault. */
-export function parseRequest(body: unknown): ParsedCall<ResponsesForm> {
+export function parseRequest(
+  body: unknown,
+  _text: string,
+  memory?: CallerMemory,
+): ParsedCall<ResponsesForm> {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
   checkItemCount(body);
   refuseUnsupported(body);
   const request: unknown = body;
   checkRequest(responsesRequestSchema, request);
-  return toCall(request, body);
+  return toCall(request, body, memory);
 }
 
-function toCall(request: ResponsesRequest, body: JsonObject): ParsedCall<ResponsesForm> {
+function toCall(
+  request: ResponsesRequest,
+  body: JsonObject,
+  memory: CallerMemory | undefined,
+): ParsedCall<ResponsesForm> {
   const { model, metadata, parallel_tool_calls, stream, include, ext } = request;
   const { offered, names, repeated } = parseTools(request);
   const choice = parseToolChoice(request.tool_choice, offered);
   const effort = readEffort(metadata, request.reasoning?.effort, ["reasoning", "effort"]);
   const chatRequest: ChatRequest = {
     model: model || undefined,
-    messages: parseInput(request, names),
+    messages: parseInput(request, recallItems(request, memory), names),
     tools: choice.tools,
     toolChoice: choice.toolChoice,
     parallelToolCalls: parallel_tool_calls ?? undefined,
@@ -40,22 +52,37 @@ function toCall(request: ResponsesRequest, body: JsonObject): ParsedCall<Respons
     toolsScope: readToolsScope(metadata),
     fallbacks: ext?.fallbacks ?? undefined,
   };
+  const remember = request.store === false ? undefined : rememberIn(memory, request);
   const form: ResponsesForm = {
     repeated: repeatRequest(request, body, {
       tools: repeated,
       toolChoice: choice.repeated,
       effort,
+      isStored: remember !== undefined,
     }),
+    remember,
     toolNames: names,
     sealsThoughts: include?.includes("reasoning.encrypted_content") ?? false,
   };
-  return { request: chatRequest, form };
+  return { request: chatRequest, form, names: namesOf(request, body, chatRequest) };
 }
 
-/** What would need a memory of earlier answers, which are not stored. */
+function rememberIn(
+  memory: CallerMemory | undefined,
+  { input, previous_response_id }: ResponsesRequest,
+): ResponsesForm["remember"] {
+  if (memory === undefined) return undefined;
+  const previousId = previous_response_id || undefined;
+  return (requestId, response) =>
+    keepResponse(memory, requestId, { previousId, input: JSON.stringify(input), response });
+}
+
+/** What is kept at the vendor who made the format. */
 const STORED = new Map([
-  ["previous_response_id", "send the whole conversation in 'input' with every request"],
-  ["conversation", "send the whole conversation in 'input' with every request"],
+  [
+    "conversation",
+    "send the whole conversation in 'input', or name the last response in 'previous_response_id'",
+  ],
   ["prompt", "send its text in 'instructions' or 'input'"],
 ]);
 
@@ -71,12 +98,12 @@ const MOVED = new Map([
 function refuseUnsupported(body: JsonObject): void {
   for (const [param, instead] of STORED) {
     if (body[param] == null) continue;
-    throw unsupported(param, `answers and prompts are not stored here: ${instead}`);
+    throw unsupported(param, `conversations and prompts are not stored here: ${instead}`);
   }
   if (body["background"] === true) {
     throw unsupported(
       "background",
-      "answers are not stored here: leave it out, and set 'stream' to get the answer as it is made",
+      "answers are made while you wait: leave it out, and set 'stream' to get the answer as it is made",
     );
   }
   for (const [param, name] of MOVED) {

@@ -9,4 +9,13 @@ export interface ResponsesForm {
   readonly toolNames: ToolNames;
   /** The client wants `encrypted_content` of every thought, to send it back with its next question. */
   readonly sealsThoughts: boolean;
+  /** Keeps a whole response, so that later requests can refer to it; undefined when nothing is to be kept. */
+  readonly remember?: ((requestId: string, response: ResponseText) => void) | undefined;
+}
+
+/** The JSON text of a response in three pieces: its output, and what stands around it. */
+export interface ResponseText {
+  readonly before: string;
+  readonly output: string;
+  readonly after: string;
 }

@@ -48,7 +48,7 @@ class AnswerEncoder {
   constructor(context: AnswerContext, form: ResponsesForm) {
     this.#requestId = context.requestId;
     this.#form = form;
-    this.#responses = new ResponseEncoder(context, form.repeated);
+    this.#responses = new ResponseEncoder(context, form);
   }
 
   encode(event: ChatEvent): string {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { answerExtSchema } from "../answer-extension.ts";
 
 const count = z.number().int().nonnegative();
 
@@ -74,7 +75,7 @@ const usage = z.object({
 });
 
 const repeated = {
-  previous_response_id: z.null(),
+  previous_response_id: z.string().nullable(),
   instructions: z.string().nullable(),
   tools: z
     .array(z.looseObject({ type: z.string() }))
@@ -91,7 +92,7 @@ const repeated = {
   reasoning: z.object({ effort: z.string().nullable(), summary: z.string().nullable() }),
   max_output_tokens: count.nullable(),
   max_tool_calls: z.number().int().nullable(),
-  store: z.literal(false),
+  store: z.boolean().describe("The answer is remembered, and later requests can refer to it."),
   background: z.literal(false),
   service_tier: z.literal("default"),
   metadata: z.looseObject({}),
@@ -115,8 +116,5 @@ export const responseSchema = z.object({
   output: z.array(outputItem),
   usage: usage.nullable(),
   ...repeated,
-  ext: z
-    .object({ sources: z.array(z.looseObject({})) })
-    .optional()
-    .describe("The knowledge sources that the answer used."),
+  ext: answerExtSchema,
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { EFFORT_WORDS, extSchema, metadataSchema } from "../metadata-extension.ts";
+import { documentedWords, nullishWords } from "../documented-words.ts";
+import { EFFORT_NAMES, EFFORT_WORDS, extSchema, metadataSchema } from "../metadata-extension.ts";
 
 // The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
 // describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
@@ -97,6 +98,12 @@ export const reasoningItem = z.looseObject({
   summary: z.array(thoughtPart).nullish(),
   content: z.array(thoughtPart).nullish(),
   encrypted_content: z.string().nullish().describe("As an earlier answer gave it."),
+});
+
+/** What an earlier answer said, by its id. */
+const itemReference = z.looseObject({
+  type: z.literal("item_reference"),
+  id: z.string().describe("Of an item of a remembered answer."),
 });
 
 const anyItem = z.looseObject({ type: z.string().nullish() });
@@ -197,17 +204,22 @@ export const responsesRequestSchema = z.looseObject({
     .describe("Likeliest alternatives to show for every token."),
   reasoning: z
     .looseObject({
-      effort: z.string().nullish().describe(`How much to think: ${EFFORT_WORDS}.`),
-      summary: z.string().nullish().describe("What the model thinks is shown in any case."),
+      effort: nullishWords(EFFORT_NAMES).describe(`How much to think: ${EFFORT_WORDS}.`),
+      summary: documentedWords(["auto", "concise", "detailed"])
+        .nullish()
+        .describe("What the model thinks is shown in any case."),
     })
     .nullish(),
   text: z
-    .looseObject({ format: textFormat.nullish(), verbosity: z.string().nullish() })
+    .looseObject({
+      format: textFormat.nullish(),
+      verbosity: nullishWords(["low", "medium", "high"]),
+    })
     .nullish()
     .describe("`format` is `text`, `json_object` or `json_schema`."),
   tools: z.array(anyTool).nullish().describe("What the model may call; only for models that can."),
   tool_choice: z
-    .union([z.string(), z.looseObject({ type: z.string() })])
+    .union([documentedWords(["auto", "none", "required"]), z.looseObject({ type: z.string() })])
     .nullish()
     .describe(
       '`auto`, `none`, `required`, `{type: "function", name}`, `{type: "custom", name}` or `{type: "allowed_tools", mode, tools}`.',
@@ -221,9 +233,20 @@ export const responsesRequestSchema = z.looseObject({
     ),
   metadata: metadataSchema.nullish(),
   ext: extSchema.nullish(),
-  store: z.boolean().nullish().describe("Accepted; answers are never stored."),
+  previous_response_id: z
+    .string()
+    .nullish()
+    .describe("The response that this one continues. Its instructions do not count any more."),
+  store: z
+    .boolean()
+    .nullish()
+    .describe(
+      "False remembers nothing of this call. Else its answer is kept in memory for an hour after its last use.",
+    ),
   background: z.boolean().nullish().describe("Only false."),
-  truncation: z.string().nullish().describe("Accepted and without effect."),
+  truncation: documentedWords(["auto", "disabled"])
+    .nullish()
+    .describe("Accepted and without effect."),
   service_tier: z.string().nullish().describe("Accepted and without effect."),
   prompt_cache_key: z.string().nullish(),
   safety_identifier: z.string().nullish(),
@@ -243,6 +266,7 @@ export const documentedRequestSchema = responsesRequestSchema.extend({
             customToolCallItem,
             callOutputItem,
             reasoningItem,
+            itemReference,
           ]),
         )
         .min(1),

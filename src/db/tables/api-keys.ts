@@ -20,6 +20,25 @@ export interface ToolScope {
   readonly sql_connections: readonly string[];
 }
 
+/**
+ * What an administrator set on a key last, field by field: its owner may lower it and not raise it above this. A field
+ * that none set is missing; null is no bound.
+ */
+export interface AdminSet {
+  readonly state?: "active" | "inactive";
+  readonly assistantId?: string | null;
+  readonly passthrough?: boolean;
+  readonly maxLevel?: "read_only" | "write" | "full_auto";
+  readonly toolScope?: ToolScope;
+  readonly monthlyTokenLimit?: number | null;
+  readonly requestLimit?: number | null;
+  readonly rpmLimit?: number | null;
+  readonly tokenLimit?: number | null;
+  readonly ipAllow?: readonly string[];
+  /** ISO 8601 in UTC. */
+  readonly expiresAt?: string | null;
+}
+
 /** API access keys (`sk-`). The secret itself is nowhere. */
 export const apiKeys = pgTable(
   "api_keys",
@@ -56,6 +75,7 @@ export const apiKeys = pgTable(
     /** Addresses and ranges; empty allows any. */
     ipAllow: text("ip_allow").array().notNull().default([]),
     expiresAt: moment("expires_at"),
+    adminSet: jsonb("admin_set").$type<AdminSet>().notNull().default({}),
     createdAt: moment("created_at").notNull().defaultNow(),
     lastUsedAt: moment("last_used_at"),
     /** Value of the change counter `api_keys` at this row's last change. */

@@ -54,7 +54,10 @@ export const sessions = pgTable(
 
 /** Failed logins in a row, by account and by address. A successful login clears the account's. */
 export const loginFailures = pgTable("login_failures", {
-  /** `user:<name>`, or `address:<address>` with the /64 network of an IPv6 address. */
+  /**
+   * `user:<name>`, `user:<name> from <address>` where that user has logged in from there before, or `address:<address>`; with
+   * the /64 network of an IPv6 address.
+   */
   subject: text("subject").primaryKey(),
   failures: bigint("failures", { mode: "number" }).notNull(),
   lastFailedAt: moment("last_failed_at").notNull(),

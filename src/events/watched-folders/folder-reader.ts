@@ -6,8 +6,6 @@ import { within } from "../../lib/within.ts";
 import { FolderAway } from "./folder-away.ts";
 
 const PROGRAM = fileURLToPath(new URL("./read-folder.mjs", import.meta.url));
-/** A mount that has not answered by then counts as away. A part of a slow one takes seconds. */
-const ANSWER_TIMEOUT_MS = 30_000;
 /** Several times what the largest part can take. */
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 
@@ -71,21 +69,28 @@ type Question =
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
-/** A reader of the folder, whose process starts with the first question and again when it was lost. */
-export function createFolderReader(folder: string): FolderReader {
+/**
+ * A reader of the folder, whose process starts with the first question and again when it was lost.
+ *
+ * @param timeoutMs WATCH_ANSWER_TIMEOUT_MS. A part of a slow mount takes seconds.
+ */
+export function createFolderReader(folder: string, timeoutMs: number): FolderReader {
   let child: Child | undefined;
   let answered: Promise<unknown> = Promise.resolve();
 
   const ask = async <Answer>(question: Question): Promise<Answer> => {
     // One that hangs is waited for, not asked again: each new one would hang, too.
-    await inTime(answered.catch(() => undefined));
+    await inTime(
+      answered.catch(() => undefined),
+      timeoutMs,
+    );
     child ??= start(folder, () => {
       child = undefined;
     });
     const answer = answerOf(child);
     answered = answer;
     child.stdin.write(`${JSON.stringify(question)}\n`);
-    const said = await inTime(answer);
+    const said = await inTime(answer, timeoutMs);
     if ("failure" in said) throw new FolderAway(String(said["failure"]));
     return said as Answer;
   };
@@ -139,7 +144,7 @@ function answerOf(child: Child): Promise<Readonly<Record<string, unknown>>> {
   });
 }
 
-function inTime<Result>(work: Promise<Result>): Promise<Result> {
-  const seconds = ANSWER_TIMEOUT_MS / 1_000;
-  return within(work, ANSWER_TIMEOUT_MS, () => new FolderAway(`no answer within ${seconds} s`));
+function inTime<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
+  const seconds = timeoutMs / 1_000;
+  return within(work, timeoutMs, () => new FolderAway(`no answer within ${seconds} s`));
 }

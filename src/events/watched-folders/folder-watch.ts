@@ -1,3 +1,4 @@
+import type { Settings } from "../../config/settings.ts";
 import type { Db } from "../../db/context.ts";
 import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
 import type { SessionLocks } from "../../db/session-locks.ts";
@@ -9,10 +10,11 @@ import { createFolderReader, type FolderReader, type LeftOut } from "./folder-re
 import { FolderMemory, lookAtFolder } from "./look-at-folder.ts";
 import { renewFolder } from "./watched-rows.ts";
 
-/** From the end of one look to the next, and between two tries to become the replica that looks. */
-const LOOK_INTERVAL_MS = 2_000;
-/** A replica that cannot see the folder leaves it for longer than others wait, so that one of them takes it over. */
-const AWAY_INTERVAL_MS = 5_000;
+/**
+ * A replica that cannot see the folder leaves it for so many times as long as others wait, so that one of them takes it
+ * over.
+ */
+const AWAY_INTERVALS = 2.5;
 /** A look at very many files takes long; the pause behind it is so many times as long, shorter while files settle. */
 const PAUSE_PER_LOOK = 4;
 const PAUSE_PER_LOOK_SETTLING = 1;
@@ -42,13 +44,25 @@ export interface WatchedFolder {
   readonly cause: string | null;
   /** At the last look of this replica. */
   readonly files: number | null;
+  /** When this replica last looked, or tried to: Unix milliseconds. */
+  readonly checkedAt: number | null;
 }
 
+/** How often a folder is looked at, and how long for. */
+export type WatchTimes = Pick<
+  Settings,
+  "WATCH_INTERVAL_MS" | "WATCH_SETTLE_MS" | "WATCH_ANSWER_TIMEOUT_MS"
+>;
+
 export interface FolderWatchOptions {
+  /** The interval is from the end of one look to the next, and between two tries to become the replica that looks. */
+  readonly times: WatchTimes;
   readonly folder: string;
   readonly db: Db;
   readonly locks: SessionLocks;
   readonly clock: Clock;
+  /** Milliseconds of a clock that nobody sets: by it files settle. */
+  readonly steadyNow: () => number;
   readonly log: Log;
   readonly onFired: () => void;
 }
@@ -59,7 +73,7 @@ export class FolderWatch {
   readonly #reader: FolderReader;
   readonly #stopping = new AbortController();
   #facts: WatchedFolder;
-  #memory = new FolderMemory();
+  #memory: FolderMemory;
   #term: number | undefined;
   #device: string | undefined;
   /** Unix milliseconds of the last renewal. */
@@ -69,10 +83,15 @@ export class FolderWatch {
   #turn: Promise<void> = Promise.resolve();
 
   constructor(options: FolderWatchOptions) {
-    const { folder, clock } = options;
+    const { folder, clock, times } = options;
     this.#options = options;
-    this.#reader = createFolderReader(folder);
-    this.#facts = { folder, state: "starting", since: clock.now(), cause: null, files: null };
+    this.#reader = createFolderReader(folder, times.WATCH_ANSWER_TIMEOUT_MS);
+    this.#memory = this.#createMemory();
+    const since = clock.now();
+    this.#facts = {
+      ...{ folder, state: "starting", since },
+      ...{ cause: null, files: null, checkedAt: null },
+    };
     this.#lookIn(0);
   }
 
@@ -91,39 +110,48 @@ export class FolderWatch {
   #lookIn(pauseMs: number): void {
     if (this.#stopping.signal.aborted) return;
     this.#timer = setTimeout(() => {
-      this.#turn = this.#take().then((nextMs) => this.#lookIn(nextMs));
+      this.#turn = this.#take().then((nextMs) => {
+        this.#facts = { ...this.#facts, checkedAt: this.#options.clock.now() };
+        this.#lookIn(nextMs);
+      });
     }, pauseMs).unref();
   }
 
   /** Resolves with the pause to the next. Never rejects. */
   async #take(): Promise<number> {
-    const { folder, locks } = this.#options;
+    const { folder, locks, times } = this.#options;
+    const intervalMs = times.WATCH_INTERVAL_MS;
     const beganMs = performance.now();
     try {
       await this.#renew();
       const term = await locks.hold(folder);
       // While another one looked, or nobody was known to, what was remembered may have become wrong.
-      if (term !== this.#term || term === undefined) this.#memory = new FolderMemory();
+      if (term !== this.#term || term === undefined) this.#memory = this.#createMemory();
       this.#term = term;
       if (term === undefined) {
         this.#become("elsewhere");
-        return LOOK_INTERVAL_MS;
+        return intervalMs;
       }
       await this.#look();
       const isSettling = this.#memory.settling.count > 0;
       const perLook = isSettling ? PAUSE_PER_LOOK_SETTLING : PAUSE_PER_LOOK;
       const pauseMs = (performance.now() - beganMs) * perLook;
-      return Math.min(Math.max(LOOK_INTERVAL_MS, pauseMs), PAUSE_MAX_MS);
+      return Math.max(intervalMs, Math.min(pauseMs, PAUSE_MAX_MS));
     } catch (thrown) {
       if (this.#stopping.signal.aborted) return 0;
       if (!(thrown instanceof FolderAway)) {
         this.#wait(thrown);
-        return LOOK_INTERVAL_MS;
+        return intervalMs;
       }
       this.#become("away", { cause: thrown.message });
       await locks.release(folder);
-      return AWAY_INTERVAL_MS;
+      return intervalMs * AWAY_INTERVALS;
     }
+  }
+
+  #createMemory(): FolderMemory {
+    const { times, steadyNow } = this.#options;
+    return new FolderMemory({ settleMs: times.WATCH_SETTLE_MS, steadyNow });
   }
 
   /** So that no other replica's start takes the folder for one that is named no more. */
@@ -177,7 +205,8 @@ export class FolderWatch {
     const { folder, clock, log } = this.#options;
     const before = this.#facts;
     const isSame = before.state === state;
-    this.#facts = { folder, state, since: isSame ? before.since : clock.now(), cause, files };
+    const since = isSame ? before.since : clock.now();
+    this.#facts = { ...before, state, since, cause, files };
     if (isSame) return;
     if (state === "away") {
       log.warn({ folder, cause }, AWAY_TEXT);

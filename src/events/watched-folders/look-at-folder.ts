@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { FolderAway } from "./folder-away.ts";
 import type { FolderReader, LeftOut, RootFacts, SeenFile } from "./folder-reader.ts";
 import { recordDeletions, recordUploads, writeFiles } from "./record-files.ts";
-import { SettlingFiles } from "./settling-files.ts";
+import { SettlingFiles, type SettlingOptions } from "./settling-files.ts";
 import {
   countKnownFiles,
   forgetFolder,
@@ -23,7 +23,11 @@ export class FolderMemory {
   same: ReadonlySet<string> = new Set();
   /** At the last look nothing was gone, or on its way. */
   isSettled = false;
-  readonly settling = new SettlingFiles();
+  readonly settling: SettlingFiles;
+
+  constructor(options: SettlingOptions) {
+    this.settling = new SettlingFiles(options);
+  }
 }
 
 export interface Look {

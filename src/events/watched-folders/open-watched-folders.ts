@@ -6,16 +6,18 @@ import { toDatabaseError } from "../../db/database-error.ts";
 import { openSessionLocks, type SessionLocks } from "../../db/session-locks.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { FolderWatch, type WatchedFolder } from "./folder-watch.ts";
+import { FolderWatch, type WatchedFolder, type WatchTimes } from "./folder-watch.ts";
 import { forgetFolder, isFolderNamedSince, readKnownFolders } from "./watched-rows.ts";
 
 /** A replica that names a folder may be down for a while, or may not see it now and so let go of its lock. */
 const NAMED_FOR_MS = 86_400_000;
 
 export interface OpenWatchedFoldersOptions {
-  readonly settings: Pick<Settings, "WATCH_DIRS" | "DATABASE_URL" | "REDIS_URL">;
+  readonly settings: Pick<Settings, "WATCH_DIRS" | "DATABASE_URL" | "REDIS_URL"> & WatchTimes;
   readonly db: Db;
   readonly clock: Clock;
+  /** Milliseconds of a clock that nobody sets; the process's own unless given. */
+  readonly steadyNow?: () => number;
   readonly log: Log;
   /** Events were stored. */
   readonly onFired: () => void;
@@ -33,14 +35,16 @@ export interface WatchedFolders {
  * once by the only replica, after a day by one of several.
  */
 export function openWatchedFolders(options: OpenWatchedFoldersOptions): WatchedFolders {
-  const { settings, ...rest } = options;
+  const { settings, steadyNow = () => performance.now(), ...rest } = options;
   const folders = [...new Set(settings.WATCH_DIRS.map((folder) => resolve(folder)))];
   const locks = openSessionLocks({
     url: settings.DATABASE_URL,
     space: ADVISORY_LOCK.watchedFolder,
   });
   const forgotten = forgetOthers(folders, options, locks);
-  const watches = folders.map((folder) => new FolderWatch({ ...rest, folder, locks }));
+  const watches = folders.map(
+    (folder) => new FolderWatch({ ...rest, steadyNow, times: settings, folder, locks }),
+  );
   return {
     list: () => watches.map((watch) => watch.facts()),
     async close() {

@@ -1,8 +1,3 @@
-/**
- * A file that was like this at two looks so far apart, and at those between, is as its writer means it. It is longer than
- * the three seconds for which a client of a network file system may tell an old size of a file that grows.
- */
-const SETTLE_MS = 5_000;
 /** Files that are kept so at once, in some 20 MB; further ones wait for their turn. */
 const SETTLING_MAX = 50_000;
 
@@ -11,10 +6,25 @@ interface Settling {
   readonly sinceMs: number;
 }
 
+export interface SettlingOptions {
+  /**
+   * WATCH_SETTLE_MS: a file that was the same at two looks so far apart, and at those between, is as its writer means it.
+   * A client of a network file system may report an old size of a growing file for three seconds.
+   */
+  readonly settleMs: number;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly steadyNow: () => number;
+}
+
 /** The files that differ from what is known of them, with how long they have been as they are. */
 export class SettlingFiles {
+  readonly #options: SettlingOptions;
   #before: ReadonlyMap<string, Settling> = new Map();
   #now = new Map<string, Settling>();
+
+  constructor(options: SettlingOptions) {
+    this.#options = options;
+  }
 
   /** Another look at the folder: what it does not come across is forgotten. */
   beginLook(): void {
@@ -32,10 +42,10 @@ export class SettlingFiles {
    * @param state a text that is the same as long as the file is.
    */
   isSettled(path: string, state: string): boolean {
-    const nowMs = performance.now();
+    const nowMs = this.#options.steadyNow();
     const before = this.#before.get(path);
     const sinceMs = before?.state === state ? before.sinceMs : nowMs;
-    if (nowMs - sinceMs >= SETTLE_MS) return true;
+    if (nowMs - sinceMs >= this.#options.settleMs) return true;
     if (this.#now.size < SETTLING_MAX) this.#now.set(path, { state, sinceMs });
     return false;
   }

@@ -67,14 +67,20 @@ export async function deleteCheckpoints(db: Db, journal: string, segment?: numbe
   await db.execute(sql`delete from ${journalCheckpoints} where journal = ${journal}${one}`);
 }
 
-/** A row was on its way to the days without a partition while its day got one: the next try finds that. */
-const MOVED_DAY = "23514";
+const CHECK_VIOLATION = "23514";
+/** Classes: 22 data, 23 constraint, 54 a value too large for an index. */
+const VALUES = /^(22|23|54)/;
+/** Classes: 09 and 27 triggers, 2F, 38 and 39 routines, 44 check option, P0 raised by a routine. */
+const RULES = /^(09|27|2F|38|39|44|P0)/;
 
 /**
- * True when the database refuses the values, as it will every time. Classes: 22 data, 23 constraint,
- * 54 a value too large for an index.
+ * Why the database refuses records: for their values, as it will every time, or by a rule of the operator's own, which
+ * may refuse all of them for a while. Undefined when it cannot be used now.
  */
-export function refusesValues(thrown: unknown): boolean {
-  const { code } = toDatabaseError(thrown);
-  return /^(22|23|54)/.test(code) && code !== MOVED_DAY;
+export function refusalOf(thrown: unknown): "values" | "rule" | undefined {
+  const { code, constraint } = toDatabaseError(thrown);
+  // A row was on its way to the days without a partition while its day got one: the next try finds that.
+  if (code === CHECK_VIOLATION && constraint === undefined) return undefined;
+  if (VALUES.test(code)) return "values";
+  return RULES.test(code) ? "rule" : undefined;
 }

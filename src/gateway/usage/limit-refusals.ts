@@ -4,7 +4,7 @@ import { toDatabaseError } from "../../db/database-error.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
-import { deleteCheckpoints, refusesValues } from "../journal/usage-store.ts";
+import { deleteCheckpoints, refusalOf } from "../journal/usage-store.ts";
 import type { Channel } from "../usage-record.ts";
 import { type CountedRefusals, storeRefusals } from "./store-refusals.ts";
 
@@ -73,7 +73,7 @@ export function openLimitRefusals({
       return true;
     } catch (thrown) {
       const cause = toDatabaseError(thrown).message;
-      if (refusesValues(thrown)) {
+      if (refusalOf(thrown) === "values") {
         log.error({ cause, entries: refusals.length }, "the database refuses to count refusals");
         return true;
       }

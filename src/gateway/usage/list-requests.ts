@@ -1,5 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
+import { usageRecords } from "../../db/tables/usage.ts";
 import type { Channel, Outcome } from "../usage-record.ts";
 import { findRequest } from "./find-request.ts";
 import { firstKeptDay } from "./first-kept-day.ts";
@@ -77,7 +78,20 @@ export async function listRequests(
     },
   );
   const requests = rows.slice(0, limit);
-  return { ...range, requests, next: nextPlace(rows, { limit, from, isDone: from <= range.from }) };
+  const isDone =
+    from <= range.from ||
+    (rows.length <= limit && !(await hasRows(reading, { ...range, to: from })));
+  return { ...range, requests, next: nextPlace(rows, { limit, from, isDone }) };
+}
+
+/** Whether there is anything left to look through, whatever is looked for: of empty days there is no next page. */
+async function hasRows({ database }: UsageReading, range: TimeRange): Promise<boolean> {
+  const found = await database.ask((db) =>
+    withinStatementTime(db, LOOK_MS, (look) =>
+      look.execute(sql`select 1 from ${usageRecords} where ${inRange(range)} limit 1`),
+    ),
+  );
+  return found === undefined || found.length > 0;
 }
 
 /** A place before every id of its moment leaves nothing of the moment. */

@@ -1,5 +1,7 @@
 import { ServiceError } from "../../core/service-error.ts";
+import { findJsonError } from "../../lib/find-json-error.ts";
 import { isDeeperThan } from "../../lib/json-depth.ts";
+import { inLargeTurn } from "./large-turns.ts";
 import { readWholeBody } from "./read-whole-body.ts";
 
 export interface BodyLimits {
@@ -9,8 +11,12 @@ export interface BodyLimits {
   readonly isFixed?: true;
   /** Ends the reading when its reason is a `ServiceError`. */
   readonly signal?: AbortSignal;
+  /** Told how long the body is, or how much of it there is. What it throws ends the reading. */
+  readonly hold?: (bytes: number) => void;
 }
 
+/** What is longer is parsed in turn with others of its kind: a body of 30 MiB holds the event loop for some 100 ms. */
+const LARGE_BYTES = 1024 * 1024;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -34,9 +40,12 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
     tooLarge: () => tooLarge(limits),
     brokenOff,
     signal: limits.signal,
+    hold: limits.hold,
   });
   if (bytes.length > limits.maxBytes) throw tooLarge(limits);
-  return parse(bytes, limits.maxDepth);
+  return bytes.length > LARGE_BYTES
+    ? inLargeTurn((pause) => parseInSteps(bytes, limits, pause))
+    : parse(bytes, limits.maxDepth);
 }
 
 function checkHeaders(headers: Headers): void {
@@ -67,20 +76,57 @@ function brokenOff(thrown: unknown): ServiceError {
 }
 
 function parse(bytes: Uint8Array, maxDepth: number): JsonBody {
+  const text = decode(bytes, maxDepth);
+  return { body: parseText(text), text };
+}
+
+/** The same in steps: between them, and before what is done with the body next, others are served. */
+async function parseInSteps(
+  bytes: Uint8Array,
+  { maxDepth, signal }: BodyLimits,
+  pause: () => Promise<void>,
+): Promise<JsonBody> {
+  await pause();
+  signal?.throwIfAborted();
+  const text = decode(bytes, maxDepth);
+  await pause();
+  const body = parseText(text);
+  await pause();
+  return { body, text };
+}
+
+function decode(bytes: Uint8Array, maxDepth: number): string {
+  if (bytes.length === 0) {
+    throw new ServiceError("invalid_json", "The body is empty; send a JSON object.");
+  }
   if (isDeeperThan(maxDepth, bytes)) {
     throw new ServiceError("invalid_json", `The body nests deeper than ${maxDepth} levels.`);
   }
   try {
-    const text = utf8.decode(bytes);
-    return { body: JSON.parse(text), text };
+    return utf8.decode(bytes);
   } catch (thrown) {
-    throw notJson(thrown);
+    throw notJson(thrown, "it is not UTF-8");
   }
 }
 
-function notJson(thrown: unknown): ServiceError {
-  const reason = thrown instanceof TypeError ? "it is not UTF-8" : "it does not parse";
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    throw notJson(thrown, whereWrong(text));
+  }
+}
+
+/** The runtime's own error is left out: it may hold a piece of the body. */
+function notJson(_thrown: unknown, reason: string): ServiceError {
   return new ServiceError("invalid_json", `The body is not valid JSON: ${reason}.`);
+}
+
+function whereWrong(text: string): string {
+  const found = findJsonError(text);
+  if (found === undefined) return "it does not parse";
+  const { line, column, isEnd } = found;
+  return isEnd ? "it ends before its value does" : `see line ${line}, column ${column}`;
 }
 
 function tooLarge({ maxBytes, isFixed }: BodyLimits): ServiceError {

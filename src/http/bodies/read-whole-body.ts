@@ -17,6 +17,8 @@ export interface WholeBodyOptions {
   readonly brokenOff: (thrown: unknown) => ServiceError;
   /** Ends the reading when its reason is a `ServiceError`. */
   readonly signal: AbortSignal | undefined;
+  /** Told how long the body is, or how much of it there is. What it throws ends the reading. */
+  readonly hold: ((bytes: number) => void) | undefined;
 }
 
 /**
@@ -27,7 +29,8 @@ export async function readWholeBody(
   request: Request,
   options: WholeBodyOptions,
 ): Promise<Uint8Array> {
-  const { announcedBytes, signal, brokenOff } = options;
+  const { announcedBytes, signal, brokenOff, hold } = options;
+  hold?.(announcedBytes ?? 0);
   if (announcedBytes === undefined || announcedBytes > AT_ONCE_BYTES) {
     return readInPieces(request, options);
   }
@@ -37,7 +40,7 @@ export async function readWholeBody(
 }
 
 async function readInPieces(request: Request, options: WholeBodyOptions): Promise<Uint8Array> {
-  const { maxBytes, tooLarge, brokenOff, signal } = options;
+  const { maxBytes, tooLarge, brokenOff, signal, hold } = options;
   const reader = request.body?.getReader();
   if (reader === undefined) return new Uint8Array();
   const pieces: Uint8Array[] = [];
@@ -48,6 +51,7 @@ async function readInPieces(request: Request, options: WholeBodyOptions): Promis
       if (done) return;
       size += value.byteLength;
       if (size > maxBytes) throw tooLarge();
+      hold?.(size);
       pieces.push(value);
     }
   };

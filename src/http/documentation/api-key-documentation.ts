@@ -88,6 +88,7 @@ export const API_KEY_ROUTES = {
     path: ONE,
     operationId: "getApiKey",
     summary: "Show one API key",
+    description: "Without its secret, which is shown once only.",
     request: id,
     responses: {
       200: { description: "The key.", content: json(apiKeySchema) },

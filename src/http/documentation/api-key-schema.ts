@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { ApiKeyPatch, ApiKeyRecord } from "../../access/keys/api-key-record.ts";
 import { invalidValue } from "../../codecs/check-request.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { expiryOf, keyExpiry, keyIpAllow, keyName, keyState } from "./key-fields.ts";
+import { expiryOf, keyExpiry, keyIpAllow, keyName, keyState, printableName } from "./key-fields.ts";
 
 const MAX_SCOPE_NAMES = 256;
 
@@ -13,14 +13,7 @@ const limit = (what: string) =>
     .nullable()
     .openapi({ description: `${what} 0 refuses every metered call, null is unlimited.` });
 
-const scopeNames = z
-  .array(
-    z
-      .string()
-      .max(200)
-      .regex(/^[^\p{Cc}\p{Cs}]+$/u, "a name without control characters"),
-  )
-  .max(MAX_SCOPE_NAMES);
+const scopeNames = z.array(printableName).max(MAX_SCOPE_NAMES);
 
 const changeable = {
   name: keyName,
@@ -88,6 +81,28 @@ export const rotationSchema = z
 
 const time = z.string().openapi({ format: "date-time" });
 
+const EXAMPLE = {
+  id: "key_3v9QmTq2LxZ8cR5nYb7KdW",
+  object: "api_key",
+  name: "chat front end",
+  prefix: "sk-",
+  last_four: "q7Zf",
+  owner_id: "usr_7hB2kXw9PfM4sVt6JcN1Ra",
+  state: "active",
+  assistant_id: null,
+  passthrough: false,
+  max_level: "read_only",
+  tool_scope: { tools: [], sql_connections: [] },
+  monthly_token_limit: 5_000_000,
+  request_limit: null,
+  rpm_limit: 60,
+  token_limit: null,
+  ip_allow: [],
+  expires_at: null,
+  created_at: "2026-09-21T13:33:20.000Z",
+  last_used_at: null,
+};
+
 /** A key as it is shown. */
 export const apiKeySchema = z
   .object({
@@ -103,34 +118,14 @@ export const apiKeySchema = z
       .nullable()
       .openapi({ description: "When a call was last let in with it, seconds late at most." }),
   })
-  .openapi("ApiKey", {
-    example: {
-      id: "key_3v9QmTq2LxZ8cR5nYb7KdW",
-      object: "api_key",
-      name: "chat front end",
-      prefix: "sk-",
-      last_four: "q7Zf",
-      owner_id: "usr_7hB2kXw9PfM4sVt6JcN1Ra",
-      state: "active",
-      assistant_id: null,
-      passthrough: false,
-      max_level: "read_only",
-      tool_scope: { tools: [], sql_connections: [] },
-      monthly_token_limit: 5_000_000,
-      request_limit: null,
-      rpm_limit: 60,
-      token_limit: null,
-      ip_allow: [],
-      expires_at: null,
-      created_at: "2026-09-21T13:33:20.000Z",
-      last_used_at: null,
-    },
-  });
+  .openapi("ApiKey", { example: EXAMPLE });
 
 /** One that was just made or rotated, with its secret. */
 export const issuedApiKeySchema = apiKeySchema
   .extend({ key: z.string().openapi({ description: "The secret. It is shown this once." }) })
-  .openapi("IssuedApiKey");
+  .openapi("IssuedApiKey", {
+    example: { ...EXAMPLE, key: `sk-${"x".repeat(39)}${EXAMPLE.last_four}` },
+  });
 
 type Change = z.infer<typeof apiKeyChangeSchema>;
 

@@ -76,6 +76,7 @@ export const BI_KEY_ROUTES = {
     path: ONE,
     operationId: "getBiKey",
     summary: "Show one BI key",
+    description: "Without its secret, which is shown once only.",
     request: id,
     responses: {
       200: { description: "The key.", content: json(biKeySchema) },
@@ -102,6 +103,7 @@ export const BI_KEY_ROUTES = {
     path: ONE,
     operationId: "deleteBiKey",
     summary: "Delete a BI key",
+    description: "It opens nothing from then on.",
     request: id,
     responses: {
       200: { description: "The key is gone.", content: json(deletedBiKey) },

@@ -36,6 +36,21 @@ export const biKeyChangeSchema = z
 
 const time = z.string().openapi({ format: "date-time" });
 
+const EXAMPLE = {
+  id: "bik_3v9QmTq2LxZ8cR5nYb7KdW",
+  object: "bi_key",
+  name: "monthly report",
+  state: "active",
+  datasets: ["orders"],
+  ip_allow: [],
+  expires_at: null,
+  prefix: "bk-",
+  last_four: "q7Zf",
+  owner_id: "usr_7hB2kXw9PfM4sVt6JcN1Ra",
+  created_at: "2026-09-21T13:33:20.000Z",
+  last_used_at: null,
+};
+
 /** A BI key as it is shown. */
 export const biKeySchema = z
   .object({
@@ -48,27 +63,14 @@ export const biKeySchema = z
     created_at: time,
     last_used_at: time.nullable(),
   })
-  .openapi("BiKey", {
-    example: {
-      id: "bik_3v9QmTq2LxZ8cR5nYb7KdW",
-      object: "bi_key",
-      name: "monthly report",
-      state: "active",
-      datasets: ["orders"],
-      ip_allow: [],
-      expires_at: null,
-      prefix: "bk-",
-      last_four: "q7Zf",
-      owner_id: "usr_7hB2kXw9PfM4sVt6JcN1Ra",
-      created_at: "2026-09-21T13:33:20.000Z",
-      last_used_at: null,
-    },
-  });
+  .openapi("BiKey", { example: EXAMPLE });
 
 /** One that was just made or rotated, with its secret. */
 export const issuedBiKeySchema = biKeySchema
   .extend({ key: z.string().openapi({ description: "The secret. It is shown this once." }) })
-  .openapi("IssuedBiKey");
+  .openapi("IssuedBiKey", {
+    example: { ...EXAMPLE, key: `bk-${"x".repeat(39)}${EXAMPLE.last_four}` },
+  });
 
 /** What a checked body sets. Throws `invalid_value` for an expiry that is not to come. */
 export function biKeyFieldsOf(body: z.infer<typeof biKeyChangeSchema>, now: number): BiKeyPatch {

@@ -27,7 +27,9 @@ export const BODY_ERRORS: RouteDefinition["responses"] = {
 
 /** The refusals that every route with a key may answer with. */
 export const KEY_ERRORS: RouteDefinition["responses"] = {
+  400: refusal("The request line or a header is malformed."),
   401: refusal("The key is missing, unknown, revoked or expired."),
+  403: refusal("The key may not be used from this address, or the license has expired."),
   503: refusal("The service cannot take the call now; `Retry-After` tells how long."),
 };
 

@@ -8,12 +8,20 @@ import { timeText } from "../time-text.ts";
 const MAX_NAME_LENGTH = 200;
 const MAX_RANGES = 100;
 const PRINTABLE = /^[^\p{Cc}\p{Cs}]+$/u;
+/** The same for the documentation, where a pattern has no flags and no surrogates come alone. */
+const DOCUMENTED = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
-export const keyName = z
+/** A name that people read: of keys, tools and connections. */
+export const printableName = z
   .string()
   .max(MAX_NAME_LENGTH)
   .regex(PRINTABLE, "a non-empty text without control characters")
-  .openapi({ description: "What people know the key by.", example: "monthly report" });
+  .openapi({ pattern: DOCUMENTED });
+
+export const keyName = printableName.openapi({
+  description: "What people know the key by.",
+  example: "monthly report",
+});
 
 export const keyState = z
   .enum(["active", "inactive"])

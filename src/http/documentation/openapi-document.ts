@@ -1,4 +1,6 @@
+import { isJsonObject } from "../../lib/json.ts";
 import type { Router } from "../router.ts";
+import { completeDocument } from "./complete-document.ts";
 
 /**
  * The machine-readable definition of `/v1/*`, straight from the route definitions of the routers.
@@ -7,18 +9,18 @@ import type { Router } from "../router.ts";
 export function createOpenApiDocument(root: Router, version: string): () => string {
   let text: string | undefined;
   return () => {
-    text ??= JSON.stringify(
-      root.hono.getOpenAPI31Document({
-        openapi: "3.1.0",
-        info: {
-          title: "Inference Gateway",
-          version,
-          description:
-            "One address in front of local and cloud language models. Times are UTC. Every response carries `x-request-id`.",
-        },
-        servers: [{ url: "/" }],
-      }),
-    );
+    if (text !== undefined) return text;
+    const document: unknown = root.hono.getOpenAPI31Document({
+      openapi: "3.1.0",
+      info: {
+        title: "Inference Gateway",
+        version,
+        description:
+          "One address in front of local and cloud language models. Times are UTC. Every response carries `x-request-id`.",
+      },
+      servers: [{ url: "/" }],
+    });
+    text = JSON.stringify(isJsonObject(document) ? completeDocument(document) : document);
     return text;
   };
 }

@@ -6,6 +6,7 @@ import {
 } from "../../codecs/chat-completions/wire.ts";
 import type { Deps } from "../../deps.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
+import { IGNORED_HEADER } from "../answers/ignored-headers.ts";
 import { createChatHandler } from "../chat-handler.ts";
 import { CHAT_COMPLETION_EXAMPLES } from "../documentation/chat-completion-examples.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../documentation/documentation.ts";
@@ -37,6 +38,7 @@ const createChatCompletion: RouteDefinition<"caller"> = {
   responses: {
     200: {
       description: "The answer, or its stream when `stream` is true.",
+      headers: IGNORED_HEADER,
       content: {
         "application/json": { schema: chatCompletionSchema },
         "text/event-stream": { schema: chatCompletionChunkSchema },

@@ -4,7 +4,7 @@ import { embeddingListSchema, embeddingRequestSchema } from "../../codecs/embedd
 import type { Deps } from "../../deps.ts";
 import { embed } from "../../gateway/embed.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
-import { readJsonBody } from "../bodies/read-json-body.ts";
+import { readCallBody } from "../bodies/read-call-body.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../documentation/documentation.ts";
 import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "../documentation/embedding-examples.ts";
 import { openQuietCall } from "../open-quiet-call.ts";
@@ -45,17 +45,15 @@ const createEmbedding: RouteDefinition<"caller"> = {
 
 /** `POST /v1/embeddings`. */
 export function embeddingsRoutes(deps: Deps): Router {
-  const { settings } = deps;
-  const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
   const router = createRouter(chatErrorForm, deps);
   router.add(createEmbedding, async (context, caller) => {
     const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
     const open = openQuietCall(deps, context);
     try {
       const { signal } = open;
-      const { body: given } = await readJsonBody(context.req.raw, { ...limits, signal });
-      const request = parseEmbeddingRequest(given);
       const channel = "embeddings" as const;
+      const { body: given } = await readCallBody(deps, context, { caller, channel, open });
+      const request = parseEmbeddingRequest(given);
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await embed(deps.gateway, call, request);
       const body = encodeEmbeddings(reply, request.encoding);

@@ -70,7 +70,7 @@ function eventJson(event: StoredEvent): JsonObject {
   };
 }
 
-function folderJson({ folder, state, since, cause, files }: WatchedFolder): JsonObject {
+function folderJson({ folder, state, since, cause, files, checkedAt }: WatchedFolder): JsonObject {
   return {
     object: "watched_folder",
     folder,
@@ -78,5 +78,6 @@ function folderJson({ folder, state, since, cause, files }: WatchedFolder): Json
     since: new Date(since).toISOString(),
     cause,
     files,
+    checked_at: checkedAt === null ? null : new Date(checkedAt).toISOString(),
   };
 }

@@ -5,7 +5,7 @@ import { within } from "../../lib/within.ts";
 import { createReadiness, type Readiness } from "../../operations/health.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
-import { NO_SECURITY } from "../documentation/documentation.ts";
+import { NO_SECURITY, refusal } from "../documentation/documentation.ts";
 import { hiddenRoute } from "../hidden-route.ts";
 import { createRouter, type RouteDefinition, type Router } from "../router.ts";
 
@@ -38,6 +38,7 @@ const gatewayHealth: RouteDefinition<"open"> = {
       description: "The state.",
       content: { "application/json": { schema: z.object({ ok: z.boolean(), license, llm }) } },
     },
+    400: refusal("The request line or a header is malformed."),
   },
 };
 

@@ -8,8 +8,9 @@ import {
 } from "../../codecs/messages/wire-answer.ts";
 import type { Deps } from "../../deps.ts";
 import { countTokens } from "../../gateway/count-tokens.ts";
+import { IGNORED_HEADER } from "../answers/ignored-headers.ts";
 import { jsonResponse } from "../answers/json-response.ts";
-import { readJsonBody } from "../bodies/read-json-body.ts";
+import { readCallBody } from "../bodies/read-call-body.ts";
 import { createChatHandler } from "../chat-handler.ts";
 import { KEY_SECURITY } from "../documentation/documentation.ts";
 import {
@@ -34,7 +35,8 @@ const createMessage: RouteDefinition<"caller"> = {
     "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. " +
     "With `stream` true the answer is a server-sent event stream that ends with `message_stop`; an error after its " +
     "start is an `error` event, and nothing follows it. Silence is filled with `ping` events. Any version and any beta " +
-    "header is accepted; tools that run on a vendor's own servers and what came of them are ignored. The input of a " +
+    "header is accepted; `thread` is refused with `details.error_code` `thread_unsupported_request`, upon which " +
+    "Anthropic's tool runner sends the whole conversation; tools that run on a vendor's own servers and what came of them are ignored. The input of a " +
     "call that the limit cut off is its text as `{value}`.",
   security: KEY_SECURITY,
   request: {
@@ -48,6 +50,7 @@ const createMessage: RouteDefinition<"caller"> = {
   responses: {
     200: {
       description: "The answer, or its stream when `stream` is true.",
+      headers: IGNORED_HEADER,
       content: {
         "application/json": { schema: messageSchema, example: MESSAGE_EXAMPLE },
         "text/event-stream": { schema: messageEventSchema },
@@ -66,8 +69,8 @@ const countMessageTokens: RouteDefinition<"caller"> = {
   summary: "Count the tokens of a request in the messages format",
   description:
     "Counted by the tokenizer of the model that would answer; where its server has none the figure is an estimate, and " +
-    "the answer says so by the header `x-token-count: estimated`. Nothing is metered, and no limit of the key applies: " +
-    "neither its tokens nor its requests are counted.",
+    "the answer says so by the header `x-token-count: estimated`. Nothing is metered: it counts in the key's requests a " +
+    "minute, and against no other limit. A key of which a limit is 0 or used up may not count either.",
   security: KEY_SECURITY,
   request: {
     body: {
@@ -88,8 +91,6 @@ const countMessageTokens: RouteDefinition<"caller"> = {
 
 /** `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
 export function messagesRoutes(deps: Deps): Router {
-  const { settings } = deps;
-  const limits = { maxBytes: settings.GATEWAY_MAX_BODY_BYTES, maxDepth: settings.MAX_JSON_DEPTH };
   const router = createRouter(messagesErrorForm, deps);
   const { sayLimits } = messagesErrorForm;
   router.add(
@@ -100,7 +101,9 @@ export function messagesRoutes(deps: Deps): Router {
     const open = openQuietCall(deps, context);
     try {
       const { signal } = open;
-      const { body, text } = await readJsonBody(context.req.raw, { ...limits, signal });
+      const channel = "messages" as const;
+      const early = { caller, channel, open, countsInMinute: true } as const;
+      const { body, text } = await readCallBody(deps, context, early);
       const request = parseCountRequest(body, text);
       const call = { caller, signal };
       const { inputTokens, isEstimated } = await countTokens(deps.gateway, call, request);

@@ -6,6 +6,8 @@ import { chatErrorForm } from "../answers/error-response.ts";
 import { hiddenRoute } from "../hidden-route.ts";
 import { createRouter, type Router } from "../router.ts";
 
+const OPEN_METRICS =
+  "anybody who reaches this server can read /metrics; set METRICS_TOKEN. A proxy's rules for the path are not enough";
 const BEARER = /^bearer +(.+)$/i;
 
 /**
@@ -16,12 +18,19 @@ export function metricsRoutes({ settings, metrics, ...deps }: Deps): Router {
   const router = createRouter(chatErrorForm, deps);
   if (!settings.METRICS_ENABLED) return router;
   const isLetIn = checkToken(settings.METRICS_TOKEN);
+  if (settings.METRICS_TOKEN === undefined && !isLoopback(settings.HOST))
+    deps.log.warn(OPEN_METRICS);
   router.add(hiddenRoute("get", "/metrics", "open"), async (context) => {
     if (!isLetIn(context.req.raw.headers.get("authorization"))) throw tokenRefused();
     const headers = { "content-type": METRICS_CONTENT_TYPE, "cache-control": "no-store" };
     return new Response(await metrics.collect(), { headers });
   });
   return router;
+}
+
+/** An address that nobody on another machine reaches. */
+function isLoopback(host: string): boolean {
+  return /^(?:127\.|::1$|localhost$)/i.test(host);
 }
 
 /** Takes as long for every text, so that nobody finds the token out piece by piece. */

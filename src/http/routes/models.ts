@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
 import { isNameOf } from "../../backends/list-names.ts";
+import { invalidValue } from "../../codecs/check-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";
@@ -21,6 +22,11 @@ const modelList = z
   })
   .openapi("ModelList");
 
+const modelType = z
+  .enum(["chat", "embedding"])
+  .optional()
+  .openapi({ description: "What the models are for; unset is `chat`." });
+
 const listModels: RouteDefinition<"caller"> = {
   access: "caller",
   method: "get",
@@ -29,14 +35,14 @@ const listModels: RouteDefinition<"caller"> = {
   tags: ["Models"],
   summary: "List the chat models",
   description:
-    "One body that the client libraries of both large vendors read, and page through. Embedding models are not " +
-    "listed. A client that sends `anthropic-version` gets errors in the messages form.",
+    "One body that the client libraries of both large vendors read, and page through. Embedding models are listed with " +
+    "`type=embedding` alone. A client that sends `anthropic-version` gets errors in the messages form.",
   security: KEY_SECURITY,
-  request: { query: pageSchema },
+  request: { query: pageSchema.extend({ type: modelType }) },
   responses: {
     200: { description: "The models.", content: { "application/json": { schema: modelList } } },
-    400: refusal("A parameter of the page is wrong; `param` names it."),
     ...KEY_ERRORS,
+    400: refusal("A parameter of the page is wrong; `param` names it."),
   },
 };
 
@@ -62,7 +68,8 @@ const getModel: RouteDefinition<"caller"> = {
 export function modelsRoutes(deps: Deps): Router {
   const router = createRouter(formOf, deps);
   router.add(listModels, async ({ req }) => {
-    const { items, hasMore } = pageOf(await listedModels(deps), new URL(req.url).searchParams);
+    const query = new URL(req.url).searchParams;
+    const { items, hasMore } = pageOf(await modelsFor(deps, query.get("type")), query);
     return jsonResponse({
       object: "list",
       data: items.map(modelCard),
@@ -75,6 +82,31 @@ export function modelsRoutes(deps: Deps): Router {
     jsonResponse(modelCard(findModel(await listedModels(deps), req.param("model") ?? ""))),
   );
   return router;
+}
+
+/** Throws `invalid_value` for a type that there is not. */
+function modelsFor(deps: Deps, type: string | null): Promise<readonly Model[]> {
+  if (type === "embedding") return embeddingModels(deps);
+  if (type === null || type === "chat") return listedModels(deps);
+  throw invalidValue(["type"], 'one of "chat", "embedding"', type);
+}
+
+/** Their server says no more of them than their names. */
+async function embeddingModels({ gateway, settings }: Deps): Promise<readonly Model[]> {
+  const backend = settings.LLM_BACKEND;
+  const names = new Set(await gateway.embeddings.list());
+  return [...names].map((id) => ({
+    id,
+    backend,
+    created: 0,
+    ownedBy: backend,
+    contextLength: undefined,
+    tools: false,
+    vision: false,
+    documents: false,
+    audio: false,
+    thinking: false,
+  }));
 }
 
 /** Each id once; of equal ones the first answers, as it does to a call. */

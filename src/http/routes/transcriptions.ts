@@ -13,6 +13,7 @@ import { chatErrorForm } from "../answers/error-response.ts";
 import { EVENT_STREAM_HEADERS, writeEventStream } from "../answers/write-event-stream.ts";
 import { multipartBoundary } from "../bodies/multipart-boundary.ts";
 import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
+import { judgeEarly } from "../bodies/read-call-body.ts";
 import { openTranscriptionUpload } from "../bodies/transcription-upload.ts";
 import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../documentation/documentation.ts";
 import { logInternalError } from "../log-internal-error.ts";
@@ -57,6 +58,9 @@ const createTranscription: RouteDefinition<"caller"> = {
   },
 };
 
+/** A recording goes on while it arrives; this much of it is held at most: the form's beginning, and what is on its way. */
+const RECORDING_HELD_BYTES = 256 * 1024;
+
 /** `POST /v1/audio/transcriptions`. */
 export function transcriptionsRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm, deps);
@@ -70,12 +74,14 @@ export function transcriptionsRoutes(deps: Deps): Router {
     const open = openQuietCall(deps, context);
     let body: BodyStream | undefined;
     try {
+      const channel = "audio" as const;
+      await judgeEarly(deps, context, { caller, channel });
       body = readBodyStream(raw, { ...limits, signal: open.signal }, open.abort);
+      open.holdBody(Math.min(body.maxBytes, RECORDING_HELD_BYTES));
       const { modelFor } = deps.gateway.speech;
       const upload = openTranscriptionUpload({ body, boundary, modelFor });
       const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
       const { signal } = open;
-      const channel = "audio" as const;
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await transcribe(deps.gateway, call, upload);
       const told = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());

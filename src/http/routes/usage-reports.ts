@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { readUsageReport } from "../../gateway/usage/read-usage-report.ts";
 import { reconcileUsage } from "../../gateway/usage/reconcile-usage.ts";
+import { createReconciliationTurn } from "../../gateway/usage/reconciliation-turn.ts";
 import { repairUsage } from "../../gateway/usage/repair-usage.ts";
 import { actorOf } from "../actor-of.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
@@ -26,7 +27,7 @@ import { createRouter, type RequestContext, type Router } from "../router.ts";
  * over; calls that are still to come change the order of the hour, day or month they count in.
  *
  * `/api/usage/reconciliation`: whether these sums are what the rows say. An hour whose `key_id` is null is one over all
- * keys, and compared with those of its keys.
+ * keys, and compared with those of its keys. One runs at a time, compared or repaired: the next is a 409 until it has ended.
  */
 export function usageReportsRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm, deps);
@@ -47,10 +48,11 @@ export function usageReportsRoutes(deps: Deps): Router {
   });
 
   const path = "/api/usage/reconciliation";
+  const inTurn = createReconciliationTurn(deps.settings);
   router.add(hiddenRoute("get", path, "administrator"), async (context) => {
     const range = readComparedRange(context, clock.now());
     const compared = await inSilence(context, () =>
-      reconcileUsage({ ...reading, ask: database.ask }, range),
+      inTurn(() => reconcileUsage({ ...reading, ask: database.ask }, range)),
     );
     return jsonResponse(reconciliationJson(compared));
   });
@@ -58,7 +60,7 @@ export function usageReportsRoutes(deps: Deps): Router {
   router.add(hiddenRoute("post", path, "administrator"), async (context, caller) => {
     const range = await readRepairedRange(context);
     const repaired = await inSilence(context, () =>
-      repairUsage(reading, actorOf(context, caller), range),
+      inTurn(() => repairUsage(reading, actorOf(context, caller), range)),
     );
     return jsonResponse(repairJson(repaired));
   });

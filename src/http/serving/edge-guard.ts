@@ -3,6 +3,9 @@ import { ServiceError } from "../../core/service-error.ts";
 const HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 /** Encodings and forms that make two readers see two different paths. */
 const AMBIGUOUS_PATH = /%(?:2f|5c|00)|\/\/|\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
+/** What probes of a balancer ask, which know the server by its address alone; nothing there is secret. */
+const ADDRESS_PROBES: ReadonlySet<string> = new Set(["/api/health", "/api/ready"]);
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
 /** Model ids hold slashes, and client libraries encode them. Below this path they read one way, encoded or not. */
 const MODEL_PATH = /^\/v1\/models\//;
 
@@ -12,7 +15,7 @@ const MODEL_PATH = /^\/v1\/models\//;
  *
  * @param host every `Host` header as it came, joined with a comma; null when there was none.
  * @param path the path as it came, without the query.
- * @param allowedHosts names without port; empty allows any.
+ * @param allowedHosts names without port; empty allows any. Health and readiness answer to any address as well.
  * @returns the refusal, or undefined when the request may go on.
  */
 export function guardEdge(
@@ -25,7 +28,7 @@ export function guardEdge(
       param: "Host",
     });
   }
-  if (allowedHosts.length > 0 && !allowedHosts.includes(hostName(host))) {
+  if (!isAllowed(hostName(host), path, allowedHosts)) {
     return new ServiceError(
       "invalid_value",
       "This server does not answer to that host name; the operator lists its names in ALLOWED_HOSTS.",
@@ -39,6 +42,23 @@ export function guardEdge(
     );
   }
   return undefined;
+}
+
+function isAllowed(name: string, path: string, allowedHosts: readonly string[]): boolean {
+  if (allowedHosts.length === 0 || allowedHosts.includes(name)) return true;
+  return ADDRESS_PROBES.has(path) && ADDRESS.test(name);
+}
+
+/**
+ * Refuses a body in a further coding before it is chunked: two readers in a row may not agree where it ends.
+ *
+ * @param transferEncoding the header as it came, where the runtime does not refuse it itself.
+ */
+export function guardCoding(transferEncoding: string | undefined): ServiceError | undefined {
+  if (transferEncoding === undefined || /^\s*chunked\s*$/i.test(transferEncoding)) return undefined;
+  return new ServiceError("invalid_value", "Send the body with no Transfer-Encoding but chunked.", {
+    param: "Transfer-Encoding",
+  });
 }
 
 function withPlainSlashes(path: string): string {

@@ -18,6 +18,7 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
       return fetch(request, {
         host: hostsOf(message),
         path: (message.url ?? "/").split("?", 1)[0] ?? "/",
+        transferEncoding: message.headers["transfer-encoding"],
         peer: () => message.socket.remoteAddress ?? null,
         allowSilence: () => {
           message.socket.setTimeout(0);

@@ -4,6 +4,8 @@ export interface Connection {
   readonly host: string | null;
   /** The path as it came, without the query. */
   readonly path: string;
+  /** The header `Transfer-Encoding` where the runtime takes any; Bun takes none but `chunked`. */
+  readonly transferEncoding?: string | undefined;
   /** The address of the other end; null when it is not known. */
   readonly peer: () => string | null;
   /**

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { databaseFolder } from "../../config/folders.ts";
+import { BACKUPS_FOLDER, databaseFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import type { Log } from "../../lib/log.ts";
@@ -9,10 +9,9 @@ import { askServer } from "./ask-server.ts";
 import { BackupError } from "./backup-error.ts";
 import { compress } from "./compress.ts";
 import { makeBackup } from "./make-backup.ts";
-import { BACKUPS_FOLDER } from "./places.ts";
 import { isThere } from "./refuse-occupied.ts";
 import { refuseUnfinishedRestore } from "./unfinished-restore.ts";
-import { type WrittenBackup, writeBackupFile } from "./write-backup-file.ts";
+import { refuseTaken, type WrittenBackup, writeBackupFile } from "./write-backup-file.ts";
 
 /** A server takes this folder some seconds before it can be asked, and a backup has it for as long as it takes. */
 const START_WAIT_MS = 15_000;
@@ -42,6 +41,7 @@ export async function createBackup(
   const { settings, now, onWritten, signal } = options;
   await refuseUnfinishedRestore(settings);
   const file = resolve(options.file ?? join(settings.DATA_DIR, BACKUPS_FOLDER, nameOf(now)));
+  await refuseTaken(file);
   const source = await openSource(options);
   try {
     return { file, ...(await writeBackupFile({ file, bytes: source.bytes, onWritten, signal })) };

@@ -1,10 +1,11 @@
-import { mkdir, open, rename } from "node:fs/promises";
+import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolder } from "../../lib/make-folder.ts";
 import { syncFolder } from "./sync-folder.ts";
 
 /** Puts a file in its place, whole and on the disk, for this user alone. What a restore before has put there is replaced. */
 export async function placeFile(path: string, content: AsyncIterable<Buffer>): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path));
   const draft = `${path}.restoring`;
   const file = await open(draft, "w", 0o600);
   try {

@@ -23,6 +23,3 @@ export function placesOf({ DATA_DIR, JOURNAL_DIR, LICENSE_FILE }: PlaceSettings)
     journals: journalsFolder({ DATA_DIR, JOURNAL_DIR }),
   };
 }
-
-/** Where backups go that are given no name; it may stand in a folder that a restore finds empty. */
-export const BACKUPS_FOLDER = "backups";

@@ -1,6 +1,7 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Settings } from "../../config/settings.ts";
+import { makeFolder } from "../../lib/make-folder.ts";
 import { StartRefusal } from "../../lib/start-refusal.ts";
 import { syncFolder } from "./sync-folder.ts";
 
@@ -30,7 +31,7 @@ export async function readUnfinishedRestore(dataFolder: string): Promise<string 
 
 /** Notes that the restore of this backup has begun; to be called before anything is changed. */
 export async function markUnfinished(dataFolder: string, backupId: string): Promise<void> {
-  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  await makeFolder(dataFolder);
   const draft = join(dataFolder, `${MARK}.draft`);
   const file = await open(draft, "w", 0o600);
   try {

@@ -1,6 +1,8 @@
-import { link, mkdir, open, rename, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { randomBase62 } from "../../lib/id.ts";
+import { makeFolder } from "../../lib/make-folder.ts";
+import { isRunning, thisProcess } from "../../lib/process-identity.ts";
 import { BackupError } from "./backup-error.ts";
 import type { Manifest } from "./backup-format.ts";
 import { checkBackup } from "./check-backup.ts";
@@ -8,6 +10,11 @@ import { syncFolder } from "./sync-folder.ts";
 
 /** File systems without hard links say one of these. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+/** Whose it is, so that what a killed command has left is known: process, its start, where such numbers count. */
+const PARTIAL = /\.(\d+)\.(\d*)\.([\w-]{10})\.[0-9A-Za-z]{8}\.partial$/;
+/** One of another machine or container that is not written to for so long is an orphan. */
+const FORGOTTEN_MS = 86_400_000;
 
 export interface WriteBackupOptions {
   /** Where the backup is to be; nothing may be there. */
@@ -28,13 +35,14 @@ export interface WrittenBackup {
 /**
  * Writes a backup beside its place, reads it back to the last byte, and gives it its name when it is whole and on the disk.
  * So what bears the name can be restored. Throws a BackupError when something bears it already. Whatever fails, nothing is
- * left; after a kill a file that ends in `.partial` is.
+ * left; after a kill a file that ends in `.partial` is, which the next backup into that folder removes.
  */
 export async function writeBackupFile(options: WriteBackupOptions): Promise<WrittenBackup> {
   const { file } = options;
-  if (await exists(file)) throw new BackupError(taken(file));
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const partial = `${file}.${randomBase62(8)}.partial`;
+  await refuseTaken(file);
+  await makeFolder(dirname(file));
+  await removeOrphans(dirname(file));
+  const partial = partialOf(file);
   try {
     const sizeBytes = await write(partial, options);
     const manifest = await checkBackup({ file: partial });
@@ -45,6 +53,34 @@ export async function writeBackupFile(options: WriteBackupOptions): Promise<Writ
   } finally {
     await rm(partial, { force: true });
   }
+}
+
+/** Throws a BackupError when something bears the name of the backup already. */
+export async function refuseTaken(file: string): Promise<void> {
+  if (await exists(file)) throw new BackupError(taken(file));
+}
+
+function partialOf(file: string): string {
+  const { pid, startedAt, place } = thisProcess();
+  return `${file}.${pid}.${startedAt}.${place}.${randomBase62(8)}.partial`;
+}
+
+/** Removes what commands that were killed have left in a folder. Never rejects: a backup can do without. */
+async function removeOrphans(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    if (PARTIAL.test(name) && (await isOrphan(path))) {
+      await rm(path, { force: true }).catch(() => undefined);
+    }
+  }
+}
+
+async function isOrphan(path: string): Promise<boolean> {
+  const [, pid, startedAt = "", place = ""] = PARTIAL.exec(path) ?? [];
+  const here = thisProcess();
+  if (place === here.place) return !isRunning({ ...here, pid: Number(pid), startedAt });
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+  return mtimeMs < Date.now() - FORGOTTEN_MS;
 }
 
 async function write(

@@ -67,7 +67,7 @@ async function lastEntry(targetId: string) {
   return entry;
 }
 
-const soon = { timeout: 5_000, interval: 20 };
+const soon = { timeout: 20_000, interval: 20 };
 
 describe("4.5 an issued key", () => {
   it("works for the next call, and its secret is stored as a hash alone", async () => {
@@ -239,29 +239,30 @@ describe("4.5 a key that gives rights to keys", () => {
     async (param, fields) => {
       const refused = expect.objectContaining({ code: "insufficient_permission", param });
       for (const owner of [ada, here.admin]) {
-        const own = await issue(owner, low);
+        const { ownerId } = owner.caller;
+        const own = await issue(here.admin, low, ownerId);
         const other = await issue(owner);
         const actor = await actingWith(own.text);
         await expect(change(actor, own, fields)).rejects.toEqual(refused);
         await expect(change(actor, other, fields)).rejects.toEqual(refused);
         await expect(issue(actor, fields)).rejects.toEqual(refused);
-        const stronger = await issue(owner, fields);
+        const stronger = await issue(here.admin, fields, ownerId);
         const rotation = { id: stronger.key.id, overlapSeconds: 0 };
         await expect(rotateApiKey(here.access, actor, rotation)).rejects.toEqual(refused);
         expect(await letIn(stronger.text)).toMatchObject({ keyId: stronger.key.id });
-        expect(await change(owner, own, fields)).toMatchObject(fields);
+        expect(await change(here.admin, own, fields)).toMatchObject(fields);
       }
     },
   );
 
   it("gives what it has, takes away what it has not, and rotates what has no more", async () => {
-    const own = await issue(ada, low);
+    const own = await issue(here.admin, low, adaId);
     const actor = await actingWith(own.text);
     const equal = await issue(actor, low);
     expect(equal.key).toMatchObject(low);
     expect((await issue(actor)).key).toMatchObject({ maxLevel: "read_only" });
     await rotateApiKey(here.access, actor, { id: equal.key.id, overlapSeconds: 0 });
-    const stronger = await issue(ada, high);
+    const stronger = await issue(here.admin, high, adaId);
     expect(await change(actor, stronger, { ...high, name: "as it is" })).toMatchObject(high);
     const toolScope = { tools: ["b"], sql_connections: [] };
     const lowered = { maxLevel: "write", passthrough: false, toolScope } as const;
@@ -269,10 +270,91 @@ describe("4.5 a key that gives rights to keys", () => {
   });
 
   it("gives what it has at that moment", async () => {
-    const own = await issue(ada, high);
+    const own = await issue(here.admin, high, adaId);
     const actor = await actingWith(own.text);
     await change(ada, own, { maxLevel: "read_only" });
     await expect(issue(actor, { maxLevel: "write" })).rejects.toEqual(NOT_PERMITTED);
+  });
+});
+
+describe("4.5 what an administrator set on a key", () => {
+  const expiry = (day: number) => new Date(Date.UTC(2030, 0, day));
+  const set: ApiKeyPatch = {
+    ...{ monthlyTokenLimit: 1_000, requestLimit: 100, rpmLimit: 10, tokenLimit: 5_000 },
+    ...{ maxLevel: "write", passthrough: false, assistantId: "asst_1", expiresAt: expiry(10) },
+    toolScope: { tools: ["a", "b"], sql_connections: ["c"] },
+    ipAllow: ["192.0.2.0/24", "fd00::/16"],
+  };
+  const raises: readonly [string, ApiKeyPatch][] = [
+    ["monthly_token_limit", { monthlyTokenLimit: 1_001 }],
+    ["monthly_token_limit", { monthlyTokenLimit: null }],
+    ["request_limit", { requestLimit: null }],
+    ["rpm_limit", { rpmLimit: 11 }],
+    ["token_limit", { tokenLimit: null }],
+    ["max_level", { maxLevel: "full_auto" }],
+    ["passthrough", { passthrough: true }],
+    ["assistant_id", { assistantId: null }],
+    ["assistant_id", { assistantId: "asst_2" }],
+    ["expires_at", { expiresAt: expiry(11) }],
+    ["expires_at", { expiresAt: null }],
+    ["tool_scope", { toolScope: { tools: ["a"], sql_connections: ["d"] } }],
+    ["ip_allow", { ipAllow: [] }],
+    ["ip_allow", { ipAllow: ["192.0.0.0/16"] }],
+    ["ip_allow", { ipAllow: ["192.0.2.7", "::1"] }],
+  ];
+  const lower: ApiKeyPatch = {
+    ...{ monthlyTokenLimit: 999, requestLimit: 0, rpmLimit: 1, tokenLimit: 4_000 },
+    ...{ maxLevel: "read_only", expiresAt: expiry(1), state: "inactive" },
+    toolScope: { tools: ["b"], sql_connections: [] },
+    ipAllow: ["192.0.2.7", "192.0.2.128/25", "fd00:1::/32"],
+  };
+  const change = (actor: Actor, { key: { id } }: IssuedApiKey, fields: ApiKeyPatch) =>
+    updateApiKey(here.access, actor, { id, fields });
+
+  it("is lowered by its owner, and raised again no further than it was, under a new secret too", async () => {
+    const { passthrough: _, ...later } = set;
+    const plain = await issue(here.admin, {}, adaId);
+    await change(here.admin, plain, later);
+    const keys = [await issue(here.admin, set, adaId), plain];
+    for (const key of keys) {
+      expect(await change(ada, key, lower)).toMatchObject(lower);
+      await rotateApiKey(here.access, ada, { id: key.key.id, overlapSeconds: 0 });
+      for (const [param, fields] of raises) {
+        const refused = expect.objectContaining({ code: "insufficient_permission", param });
+        await expect(change(ada, key, fields), JSON.stringify(fields)).rejects.toEqual(refused);
+      }
+      expect(await change(ada, key, { ...set, state: "active" })).toMatchObject(set);
+      const more = { rpmLimit: null, maxLevel: "full_auto" } as const;
+      expect(await change(here.admin, key, more)).toMatchObject(more);
+      expect(await change(ada, key, { rpmLimit: 3 })).toMatchObject({ rpmLimit: 3 });
+      expect(await change(ada, key, more)).toMatchObject(more);
+    }
+  });
+
+  it("binds the owner also where the administrator gives what the key has already", async () => {
+    const key = await issue(ada, { rpmLimit: 5 });
+    expect(await change(ada, key, { rpmLimit: 6 })).toMatchObject({ rpmLimit: 6 });
+    await change(here.admin, key, { rpmLimit: 6, state: "inactive" });
+    await expect(change(ada, key, { rpmLimit: 7 })).rejects.toEqual(NOT_PERMITTED);
+    await expect(change(ada, key, { state: "active" })).rejects.toEqual(NOT_PERMITTED);
+    expect(await change(ada, key, { name: "another name" })).toMatchObject({ rpmLimit: 6 });
+  });
+
+  it("is needed for a level above read_only, when a user makes a key and later", async () => {
+    const key = await issue(ada, { passthrough: true, tokenLimit: 5 });
+    const refused = expect.objectContaining({
+      code: "insufficient_permission",
+      param: "max_level",
+    });
+    for (const maxLevel of ["write", "full_auto"] as const) {
+      await expect(issue(ada, { maxLevel })).rejects.toEqual(refused);
+      await expect(change(ada, key, { maxLevel })).rejects.toEqual(refused);
+    }
+    const own = { tokenLimit: null, passthrough: false, ipAllow: ["192.0.2.1"] };
+    expect(await change(ada, key, own)).toMatchObject(own);
+    expect(await change(ada, key, { ipAllow: [], passthrough: true })).toMatchObject({
+      ipAllow: [],
+    });
   });
 });
 

@@ -48,7 +48,13 @@ async function start(at = folder): Promise<EffectiveTime> {
   const log = createLog("warn", { write: (line) => void world.log.push(line) });
   const { installedAt } = await openInstallation(database, secret, clock);
   const seal = createSeenTimeSeal(secret);
-  const store = createSeenTimeStore({ database, seal, folder: at, log });
+  const store = createSeenTimeStore({
+    database,
+    seal,
+    folder: at,
+    journals: join(at, "journal"),
+    log,
+  });
   return openEffectiveTime({ clock, monotonic: () => world.now, store, installedAt, log: LOG });
 }
 
@@ -371,6 +377,7 @@ describe("what is kept of the time", () => {
       database: away,
       seal: createSeenTimeSeal(secret),
       folder,
+      journals: join(folder, "journal"),
       log,
     });
     const clock = { now: () => world.now + world.wrongMs };

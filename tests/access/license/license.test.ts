@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eq } from "drizzle-orm";
@@ -18,7 +18,9 @@ import type { Database } from "../../../src/db/database.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { installation } from "../../../src/db/tables/installation.ts";
 import { uploadedLicense } from "../../../src/db/tables/license.ts";
+import { usageRecords } from "../../../src/db/tables/usage.ts";
 import { sessions, users } from "../../../src/db/tables/users.ts";
+import { insertUsage } from "../../../src/gateway/journal/usage-store.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { StartRefusal } from "../../../src/lib/start-refusal.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
@@ -28,9 +30,11 @@ import {
   makeLicenseKeys,
   vendor,
 } from "../../support/test-license.ts";
+import { usageRecord } from "../../support/usage-journal.ts";
 
 const DAY = 86_400_000;
-const START = Date.UTC(2026, 10, 1);
+/** After the clock of every machine that runs this: what is written in the tests' own time is never the newest. */
+const START = Date.UTC(2034, 10, 1);
 const inDays = (days: number) => new Date(START + days * DAY).toISOString();
 const MACHINE_ID = "0123456789abcdef0123456789abcdef";
 const secret = await openSecret({ APP_SECRET: "the secret of the tests", DATA_DIR: "" });
@@ -65,6 +69,7 @@ beforeEach(async () => {
   world = { now: START, log: [] };
   await database.db.delete(installation);
   await database.db.delete(uploadedLicense);
+  await database.db.update(users).set({ createdAt: new Date(START) });
 });
 afterEach(async () => {
   for (const license of open) await license.close();
@@ -86,6 +91,7 @@ async function start({ settings, verificationKey, kind }: Start = {}): Promise<L
     database: { ...database, kind: kind ?? database.kind },
     settings: {
       DATA_DIR: join(root, "data"),
+      JOURNAL_DIR: undefined,
       LICENSE_FILE: undefined,
       LICENSE_GRACE_DAYS: 14,
       LICENSE_WARN_DAYS: undefined,
@@ -143,7 +149,7 @@ describe("without a license", () => {
     world.now = START + 30 * DAY;
     expect(license.state()).toMatchObject({ valid: true, in_grace: true, days_left: 14 });
     expect(license.graceWarning()).toBe(
-      "Evaluation expired on 2026-12-01; everything works until 2026-12-15.",
+      "Evaluation expired on 2034-12-01; everything works until 2034-12-15.",
     );
     expect(license.isInvalid()).toBe(false);
     world.now = START + 44 * DAY;
@@ -193,7 +199,7 @@ describe("a placed license", () => {
     const license = await start({ settings });
     expect(license.state().warning).toBeNull();
     world.now = START + 7 * DAY;
-    expect(license.state().warning).toBe("The license expires on 2026-11-11: 3 days are left.");
+    expect(license.state().warning).toBe("The license expires on 2034-11-11: 3 days are left.");
     world.now = START + 12 * DAY;
     expect(license.isInvalid()).toBe(true);
     place(licenseText({ expires_at: inDays(100) }));
@@ -232,9 +238,7 @@ describe("an uploaded license", () => {
       verificationKey: readVerificationKey(publicKey),
     });
     await upload(first, licenseText({ max_users: 123, expires_at: inDays(20) }));
-    const startedAt = performance.now();
-    await expect.poll(() => second.maxUsers(), { timeout: 10_000, interval: 20 }).toBe(123);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await expect.poll(() => second.maxUsers(), { timeout: 20_000, interval: 20 }).toBe(123);
     await expect.poll(() => world.log.join()).toContain("a license is not accepted");
     expect(stranger.maxUsers()).toBe(5);
   });
@@ -244,14 +248,14 @@ describe("an uploaded license", () => {
     await upload(license, licenseText({ max_users: 10, expires_at: inDays(10) }));
     await upload(license, licenseText({ max_users: 9, expires_at: inDays(9) }));
     expect(license.maxUsers()).toBe(9);
-    place(licenseText({ max_users: 8, issued_at: "2030-01-01", expires_at: "2031-01-01" }));
+    place(licenseText({ max_users: 8, issued_at: "2035-01-01", expires_at: "2035-06-01" }));
     expect((await start()).maxUsers()).toBe(8);
   });
 
   it.each([
     ["a damaged one", () => licenseText().slice(0, -3), /damaged|was changed/],
     ["one for another device", () => licenseText({ device_id: "dev_other" }), /another device/],
-    ["one that has expired", () => licenseText({ expires_at: inDays(0) }), /expired on 2026-11-01/],
+    ["one that has expired", () => licenseText({ expires_at: inDays(0) }), /expired on 2034-11-01/],
     ["one of a later version", () => licenseText({ version: 2 as 1 }), /update the gateway/],
   ])("is not %s: it is refused and the current one stays", async (_, text, reason) => {
     const license = await start();
@@ -277,19 +281,73 @@ describe("an uploaded license", () => {
   });
 });
 
+describe("an installation whose row and file of the time were removed", () => {
+  const removeBoth = async () => {
+    for (const license of open) await license.close();
+    open.clear();
+    await database.db.delete(installation);
+    rmSync(join(root, "data", "seen-time"), { force: true });
+  };
+
+  it("starts no new evaluation: it counts from the oldest user", async () => {
+    await start();
+    await removeBoth();
+    world.now = START + 29.5 * DAY;
+    expect((await start()).state()).toMatchObject({ valid: true, days_left: 1 });
+    await removeBoth();
+    world.now = START + 45 * DAY;
+    expect((await start()).state()).toMatchObject({ valid: false, days_left: 0 });
+  });
+
+  it("goes on from its newest call or journal, whatever the clock says", async () => {
+    const journal = join(root, "data", "journal", "one.journal");
+    mkdirSync(journal, { recursive: true });
+    writeFileSync(join(journal, "00000001.segment"), "");
+    const written = new Date(START + 20 * DAY);
+    utimesSync(join(journal, "00000001.segment"), written, written);
+    expect((await start()).state()).toMatchObject({ valid: true, days_left: 10 });
+    await removeBoth();
+    const record = usageRecord("call_of_the_future", { startedAt: START + 45 * DAY });
+    await insertUsage(database.db, [JSON.stringify(record)], {
+      journal: "x",
+      segment: 0,
+      byteOffset: 0,
+    });
+    expect((await start()).state()).toMatchObject({ valid: false });
+    await database.db.delete(usageRecords);
+  });
+});
+
 describe("the device id", () => {
-  it("comes from the machine's id, does not tell it, and stays when the machine changes", async () => {
+  it("comes from the machine's id, does not tell it, and is one for all replicas of one database", async () => {
     setMachine({ "etc/machine-id": `${MACHINE_ID}\n` });
-    const { deviceId } = await start();
+    const { deviceId } = await start({ kind: "postgres" });
     expect(deviceId).toMatch(/^dev_[0-9a-f]{32}$/);
     expect(deviceId).not.toContain(MACHINE_ID.slice(0, 8));
     setMachine({ "etc/machine-id": `${MACHINE_ID.replace("0", "f")}\n` });
-    expect((await start()).deviceId).toBe(deviceId);
+    expect((await start({ kind: "postgres" })).deviceId).toBe(deviceId);
     await database.db.delete(installation);
-    expect((await start()).deviceId).not.toBe(deviceId);
+    expect((await start({ kind: "postgres" })).deviceId).not.toBe(deviceId);
     setMachine({ "etc/machine-id": `${MACHINE_ID}\n` });
     await database.db.delete(installation);
     expect((await start()).deviceId).toBe(deviceId);
+  });
+
+  it("is another one for an embedded database that was copied to another machine", async () => {
+    setMachine({ "etc/machine-id": `${MACHINE_ID}\n` });
+    const license = await start({ kind: "embedded" });
+    const bound = { kind: "perpetual", expires_at: null, device_id: license.deviceId } as const;
+    await upload(license, licenseText(bound));
+    setMachine({ "etc/machine-id": `${MACHINE_ID.replace("0", "f")}\n` });
+    const copied = await start({ kind: "embedded" });
+    expect(copied.deviceId).not.toBe(license.deviceId);
+    expect(copied.inForce()).toBeUndefined();
+    await upload(copied, licenseText({ expires_at: inDays(90), device_id: null }));
+    setMachine({ "etc/machine-id": `${MACHINE_ID}\n` });
+    const back = await start({ kind: "embedded" });
+    expect([back.deviceId, back.state().days_left]).toEqual([license.deviceId, 90]);
+    rmSync(join(root, "etc"), { recursive: true });
+    expect((await start({ kind: "embedded" })).deviceId).toBe(license.deviceId);
   });
 
   it("is made by chance where the machine has none, one for all replicas that start at once", async () => {

@@ -374,16 +374,14 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
       (error) => error,
     );
     expect(refused).toMatchObject({ code: "storage_unavailable", retryAfterSeconds: 1 });
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
-    const again = performance.now();
-    expect(await codeOf(one.admit(key.call()))).toBe("storage_unavailable");
-    expect(performance.now() - again).toBeLessThan(200);
+    // Each that waited would wait for a second or more.
+    for (let again = 0; again < 20; again += 1)
+      expect(await codeOf(one.admit(key.call()))).toBe("storage_unavailable");
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     admission.settle(10);
     await sleep(300);
     redisServer.thaw();
-    const thawedAt = performance.now();
     await eventually(async () => (await codeOf(one.admit(key.call()))) === "admitted");
-    expect(performance.now() - thawedAt).toBeLessThan(5_000);
     // What hung was refused to its caller, so it holds nothing; what ended is booked.
     await eventually(async () => {
       const { tokens } = await one.read(key.keyId, key.limits, clock.now());

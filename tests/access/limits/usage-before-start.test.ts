@@ -68,6 +68,7 @@ async function openUnstarted(): Promise<Limits> {
   const limits = await openMemoryLimits({
     database,
     clock: { now: () => NOON },
+    monotonic: () => 0,
     log: silentLog,
     callTimeoutMs: 1_000,
     waitMs: 200,
@@ -144,7 +145,7 @@ describe("what keys have used before the start", () => {
       code: "rate_limit_exceeded",
       retryAfterSeconds: 1,
     });
-    stage.now = NOON + 1;
+    stage.pass(1);
     stage.admit(limit);
     expect(stage.refusal(limit).retryAfterSeconds).toBe(40);
   });

@@ -235,6 +235,20 @@ describe("the brake on logins", () => {
     expect(await tryOnce("ada", PASSWORD, address)).toBe(2);
   });
 
+  it("keeps nobody out of where they have logged in before, for wrong tries from elsewhere", async () => {
+    const home = "2001:db8:77::1";
+    expect(await tryOnce("ada", PASSWORD, home)).toBe("in");
+    await tryWrongly("ada", 9);
+    expect(await tryOnce("ada", PASSWORD)).toBe(1);
+    expect(await tryOnce("ada", PASSWORD, "2001:db8:77::2")).toBe("in");
+    // What is tried from there is braked by itself, and a login there lifts no wait elsewhere.
+    await tryWrongly("ada", 5, home);
+    expect(await tryOnce("ada", PASSWORD, home)).toBe(1);
+    expect(await tryOnce("ada", PASSWORD)).toBe(1);
+    wait(1);
+    expect(await tryOnce("ada", PASSWORD, home)).toBe("in");
+  });
+
   it("takes a /64 of IPv6, which one client has all of, for one address", async () => {
     for (let place = 0; place < 20; place += 1) {
       const address = `2001:db8:0:7:${place}::${place}`;

@@ -10,7 +10,7 @@ import { foldEvents } from "../../../src/core/fold-events.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 
 const CONTEXT = { requestId: "req_1", model: 'a"b', created: 1760000000 };
-const FORM = { includeUsage: false };
+const FORM: { includeUsage: boolean; isEmpty?: boolean } = { includeUsage: false };
 const HEAD = {
   id: "chatcmpl-req_1",
   object: "chat.completion.chunk",
@@ -135,6 +135,28 @@ describe("a stream", () => {
     expect(chunksOf(alone.encode([{ type: "error", error }]))).toHaveLength(1);
   });
 
+  it("has every member of logprobs, whatever the engine leaves out", () => {
+    const content = [{ token: "a" }];
+    const extra = { logprobs: { content } };
+    const [chunk] = chunksOf(
+      encode([
+        { type: "text-delta", block: 0, text: "a", extra },
+        { type: "finish", reason: "stop" },
+      ]),
+    );
+    expect(chunk).toEqual(choice({ content: "a" }, { logprobs: { content, refusal: null } }));
+  });
+
+  it("says nothing and ends by its limit when the client allows no token", () => {
+    const form = { includeUsage: true, isEmpty: true };
+    const chunks = chunksOf(chatCompletionsServer.streamEncoder(CONTEXT, form).encode(EVENTS));
+    expect(chunks.slice(1)).toMatchObject([
+      { choices: [{ delta: {}, finish_reason: "length" }], ext: { sources: [{ title: "S" }] } },
+      { choices: [], usage: WIRE_USAGE },
+    ]);
+    expect(JSON.stringify(chunks)).not.toMatch(/Hm|tool_calls|token_ids/);
+  });
+
   it("is kept alive by a comment", () => {
     expect(chatCompletionsServer.keepalive).toBe(": keepalive\n\n");
   });
@@ -153,14 +175,40 @@ describe("a stream", () => {
 });
 
 describe("a whole answer", () => {
-  const encodeWhole = async (events: readonly ChatEvent[]) => {
+  const encodeWhole = async (events: readonly ChatEvent[], form = FORM) => {
     const answer = await foldEvents(
       (async function* () {
         yield events;
       })(),
     );
-    return JSON.parse(chatCompletionsServer.encodeAnswer(answer, CONTEXT, FORM));
+    return JSON.parse(chatCompletionsServer.encodeAnswer(answer, CONTEXT, form));
   };
+
+  it("says nothing and ends by its limit when the client allows no token", async () => {
+    const body = await encodeWhole(EVENTS, { includeUsage: false, isEmpty: true });
+    expect(body.choices).toEqual([
+      {
+        index: 0,
+        message: { role: "assistant", content: "", refusal: null },
+        logprobs: null,
+        finish_reason: "length",
+      },
+    ]);
+    expect(body.usage).toEqual(WIRE_USAGE);
+  });
+
+  it("has every member of logprobs, whatever the engine leaves out", async () => {
+    const content = [{ token: "a" }];
+    const extra = { logprobs: { content } };
+    const body = await encodeWhole([
+      { type: "start" },
+      { type: "block-start", block: 0, kind: "text" },
+      { type: "text-delta", block: 0, text: "a", extra },
+      { type: "block-end", block: 0 },
+      { type: "finish", reason: "stop" },
+    ]);
+    expect(body.choices[0].logprobs).toEqual({ content, refusal: null });
+  });
 
   it("says the same as its stream", async () => {
     const body = await encodeWhole(EVENTS);

@@ -167,6 +167,56 @@ describe("messages", () => {
     ]);
   });
 
+  it("of the form before tools are calls and their results, paired by the function's name", () => {
+    const called = (name: string) => ({ name, arguments: `{"of":"${name}"}` });
+    const result = (name: string, content: string | null) => ({ role: "function", name, content });
+    const { messages } = parse({
+      messages: [
+        { role: "assistant", content: null, function_call: called("f") },
+        result("f", "1"),
+        { role: "assistant", content: "Again.", function_call: called("f") },
+        result("f", "2"),
+        result("g", null),
+      ],
+    });
+    const asked = (callId: string) => ({
+      type: "tool-call",
+      callId,
+      name: "f",
+      arguments: '{"of":"f"}',
+    });
+    const text = (said: string) => ({ type: "text", text: said });
+    expect(messages).toEqual([
+      { role: "assistant", content: [asked("call_function_0")] },
+      { role: "tool", callId: "call_function_0", content: [text("1")] },
+      { role: "assistant", content: [text("Again."), asked("call_function_2")] },
+      { role: "tool", callId: "call_function_2", content: [text("2")] },
+      { role: "tool", callId: "call_function_4", content: [] },
+    ]);
+  });
+
+  it("of the assistant may hold what it thought as parts, in their order", () => {
+    const thinking = [
+      { type: "text", text: "Let me " },
+      { type: "reference", reference_ids: [1] },
+      { type: "text", text: "see." },
+    ];
+    const content = [
+      { type: "thinking", thinking, closed: true },
+      { type: "text", text: "Yes." },
+      { type: "thinking", thinking: "More." },
+      { type: "thinking", thinking: [] },
+    ];
+    expect(withMessage({ role: "assistant", content })).toEqual({
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "Let me see." },
+        { type: "text", text: "Yes." },
+        { type: "reasoning", text: "More." },
+      ],
+    });
+  });
+
   it("of the assistant keep thought, text, refusal and calls", () => {
     const text = ' {"a" :1e2, "b":"\\u00fc"} ';
     expect(
@@ -300,6 +350,8 @@ describe("effort", () => {
     [{ metadata: { service: { thinking: true }, ext: { thinking: "low" } } }, "low"],
     [{ metadata: { ext: { thinking: null } }, reasoning_effort: "low" }, "low"],
     [{ metadata: { service: "billing" } }, undefined],
+    [{ reasoning_effort: "default" }, undefined],
+    [{ metadata: { ext: { thinking: "default" } }, reasoning_effort: "low" }, "low"],
   ])("of %j is %s", (fields, effort) => {
     expect(withField(fields).effort).toBe(effort);
   });
@@ -418,7 +470,7 @@ describe("each wrong field is a 400 that names it", () => {
     [{ messages: [3] }, "messages[0]"],
     [message({ content: "x" }), "messages[0].role"],
     [message({ role: "bot", content: "x" }), "messages[0].role"],
-    [message({ role: "function", name: "f", content: "x" }), "messages[0].role"],
+    [message({ role: "function", content: "x" }), "messages[0].name"],
     [message({ role: "user" }), "messages[0].content"],
     [message({ role: "user", content: null }), "messages[0].content"],
     [message({ role: "user", content: [] }), "messages[0].content"],
@@ -458,14 +510,17 @@ describe("each wrong field is a 400 that names it", () => {
       message({ role: "assistant", tool_calls: [call("c", 5)] }),
       "messages[0].tool_calls[0].function.arguments",
     ],
-    [message({ role: "assistant", function_call: { name: "f" } }), "messages[0].function_call"],
+    [
+      message({ role: "assistant", function_call: { name: "f" } }),
+      "messages[0].function_call.arguments",
+    ],
     ...Object.entries({
       model: 5,
       stream: "true",
       temperature: "hot",
       top_p: 2,
       top_k: 1.5,
-      max_tokens: 0,
+      max_tokens: -1,
       max_completion_tokens: "5",
       stop: [1],
       seed: 0.5,
@@ -566,7 +621,7 @@ describe("each wrong field is a 400 that names it", () => {
 
   it("and says what was expected and what came, but no more than the beginning of it", () => {
     expect(faultOf({ messages: [{ role: "bot" }] }).message).toBe(
-      `'messages[0].role' is invalid: expected one of "system", "developer", "user", "assistant", "tool", received the string "bot".`,
+      `'messages[0].role' is invalid: expected one of "system", "developer", "user", "assistant", "tool", "function", received the string "bot".`,
     );
     expect(faultOf({ messages: [USER], stop: 3 }).message).toContain(
       "expected a string or an array, received the number 3",
@@ -603,3 +658,24 @@ if (recorded.length > 0) {
 function call(id: string, text: unknown): object {
   return { id, type: "function", function: { name: "f", arguments: text } };
 }
+
+describe("what OpenAI takes beside it", () => {
+  it("is functions that may not be called", () => {
+    const functions = [{ name: "f", description: "D", parameters: { type: "object" } }];
+    const request = withField({ functions, function_call: "none" });
+    expect(request).toMatchObject({ tools: functions, toolChoice: { type: "none" } });
+    expect(request.parameters.extra).toBeUndefined();
+    expect(withField({ function_call: "none" }).tools).toEqual([]);
+    for (const fields of [{ functions }, { functions, function_call: "auto" }]) {
+      expect(() => withField(fields)).toThrow(
+        expect.objectContaining({ code: "unsupported_parameter" }),
+      );
+    }
+  });
+
+  it("is a limit of 0: the engine is asked for the least it can answer", () => {
+    for (const fields of [{ max_tokens: 0 }, { max_completion_tokens: 0, max_tokens: 9 }]) {
+      expect(withField(fields).parameters.maxOutputTokens).toBe(1);
+    }
+  });
+});

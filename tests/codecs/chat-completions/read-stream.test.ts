@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatEvent, FinishEvent } from "../../../src/core/chat-event.ts";
+import { trialSize } from "../../support/trial-size.ts";
 import {
   addUp,
   chunk,
@@ -47,7 +48,7 @@ describe("the text of a stream", () => {
       "\u0000",
       "</think>",
     ];
-    for (let seed = 0; seed < 1000; seed++) {
+    for (let seed = 0; seed < trialSize(200, 1_000); seed++) {
       const random = createRandom(seed);
       const pieces = Array.from({ length: 1 + random(12) }, () =>
         Array.from({ length: 1 + random(6) }, () => alphabet[random(alphabet.length)]).join(""),
@@ -64,7 +65,7 @@ describe("the text of a stream", () => {
   });
 
   it("is the same whether events are recognised or parsed, for any chunk", () => {
-    for (let seed = 0; seed < 3000; seed++) {
+    for (let seed = 0; seed < trialSize(500, 3_000); seed++) {
       const frames = randomFrames(createRandom(seed));
       const stream = `${frames.join("")}data: [DONE]\n\n`;
       const recognised = plain(readText(stream));
@@ -323,6 +324,20 @@ describe("usage in a stream", () => {
       const hits = { ...usage, [name]: 5 };
       expect(endOf(readChunks({ ...FINISH, usage: hits })).usage?.cachedTokens).toBe(5);
     }
+  });
+
+  it("never tells more of a part than of its whole", () => {
+    const odd = {
+      ...usage,
+      prompt_tokens_details: { cached_tokens: 7, cache_write_tokens: 7 },
+      completion_tokens_details: { reasoning_tokens: 5 },
+    };
+    expect(endOf(readChunks({ ...FINISH, usage: odd })).usage).toEqual({
+      ...figures,
+      cachedTokens: 7,
+      cacheWriteTokens: 2,
+      reasoningTokens: 3,
+    });
   });
 
   it("counts the reasoning that a vendor leaves out of the completion", () => {

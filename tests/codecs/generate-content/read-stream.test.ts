@@ -151,6 +151,7 @@ describe("the end of a stream", () => {
     ["PROHIBITED_CONTENT", "content-filter"],
     ["SPII", "content-filter"],
     ["IMAGE_SAFETY", "content-filter"],
+    ["MODEL_ARMOR", "content-filter"],
     ["OTHER", "stop"],
     ["MALFORMED_FUNCTION_CALL", "upstream_error"],
     ["UNEXPECTED_TOOL_CALL", "upstream_error"],
@@ -169,6 +170,16 @@ describe("the end of a stream", () => {
       "length",
       "content-filter",
     ]);
+  });
+
+  it("for a call that nobody asked for gives the call on, with the vendor's figures", () => {
+    const call = { functionCall: { name: "f", args: { n: 1 } } };
+    const usageMetadata = { promptTokenCount: 30, candidatesTokenCount: 12 };
+    const events = readChunks(part(call), ending("UNEXPECTED_TOOL_CALL", { usageMetadata }));
+    expect(addUp(events)).toMatchObject({ calls: [{ arguments: '{"n":1}' }], end: "tool-calls" });
+    expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 30, outputTokens: 12 } });
+    const broken = part({ functionCall: { name: "f", willContinue: true } });
+    expect(addUp(readChunks(broken, ending("UNEXPECTED_TOOL_CALL"))).end).toBe("upstream_error");
   });
 
   it("comes with the last figures, also those after the reason", () => {

@@ -74,6 +74,30 @@ describe("what the system says", () => {
     });
   });
 
+  it("later is told as such to a model that takes it, after all that the user says there", () => {
+    const messages = [
+      system("A"),
+      user(text("Hi")),
+      assistant(call("c1")),
+      result("c1", text("1")),
+      system("Be brief."),
+      user(text("Go on.")),
+      system("Be kind."),
+      assistant(text("Well.")),
+      system("Nobody asked."),
+    ];
+    const request = { model: "m", messages, tools: [], parameters: {}, stream: false };
+    const model = { name: "served", contextLength: undefined, midSystem: true };
+    const body = JSON.parse(messagesClient.build(request, model));
+    expect(body.system).toEqual([block("A")]);
+    expect(body.messages.slice(2)).toEqual([
+      { role: "user", content: [toolResult("c1", block("1")), block("Go on.")] },
+      { role: "system", content: [block("Be brief."), block("Be kind.")] },
+      { role: "assistant", content: [block("Well.")] },
+      { role: "user", content: [block("<system>\nNobody asked.\n</system>")] },
+    ]);
+  });
+
   it("alone is told by the user too", () => {
     const body = build(system("A"), system("B"));
     expect(body.system).toEqual([block("A")]);

@@ -421,6 +421,8 @@ describe("the effort", () => {
     ],
   ])("of %s", (_, fields, effort) => {
     expect(request(fields).effort).toBe(effort);
+    const isLeft = effort !== undefined && !("thinking" in fields) && !("metadata" in fields);
+    expect(request(fields).leavesThinking).toBe(isLeft || undefined);
   });
 
   it("is one thing, to show the thoughts another", () => {

@@ -247,13 +247,27 @@ describe("the end of a stream", () => {
   });
 });
 
+describe("a start that is told twice", () => {
+  it("is one start, with the figures of both", () => {
+    const usage = { cache_read_input_tokens: 4 };
+    const again = { ...START, message: { ...START.message, usage } };
+    const events = readEvents(START, again, text("Hi"), ending("end_turn"), STOP);
+    expect(addUp(events)).toMatchObject({ text: "Hi", end: "stop" });
+    expect(events.filter(({ type }) => type === "start")).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 13, cachedTokens: 4 } });
+  });
+});
+
 describe("what is no answer", () => {
   it.each([
     ["no JSON", ["{"]],
     ["no object", ["7"]],
     ["an object without a type", ["{}"]],
     ["content before the start", [text("Hi")]],
-    ["a second start", [START, START]],
+    [
+      "the start of a second answer",
+      [START, { ...START, message: { ...START.message, id: "msg_2" } }],
+    ],
     ["a delta without content", [START, { type: "content_block_delta", index: 0 }]],
     ["a call without a name", [START, blockStart(0, { type: "tool_use", id: "t", input: {} })]],
     ["an end before the start", [STOP]],

@@ -154,7 +154,7 @@ describe("the body", () => {
     expect(build({ parameters: { extra: { format: "json" } } }).format).toBe("json");
   });
 
-  it("offers tools unless the choice is none; the engine knows no other choice", () => {
+  it("offers the tools that the choice leaves: all, the one that is named, or none", () => {
     const parameters = { type: "object", properties: { city: { type: "string" } } };
     const tools = [{ name: "weather", description: "Tells it", parameters }, { name: "now" }];
     const offered = [
@@ -166,10 +166,40 @@ describe("the body", () => {
     ];
     expect(build({ tools }).tools).toEqual(offered);
     expect(build({ tools, toolChoice: { type: "required" } }).tools).toEqual(offered);
-    expect(build({ tools, toolChoice: { type: "tool", name: "now" } }).tools).toEqual(offered);
+    expect(build({ tools, toolChoice: { type: "tool", name: "now" } }).tools).toEqual([offered[1]]);
     expect(build({ tools, toolChoice: { type: "none" } })).not.toHaveProperty("tools");
     expect(build({ tools: [] })).not.toHaveProperty("tools");
   });
+
+  it.each([{ type: "required" }, { type: "tool", name: "now" }] as const)(
+    "has the system text say that a tool must be called when the choice is %j",
+    (toolChoice) => {
+      const tools = [{ name: "now" }];
+      const mustCall = /by calling at least one of the offered tools/;
+      const [first, second] = build({ tools, toolChoice }).messages;
+      expect(first).toEqual({ role: "system", content: expect.stringMatching(mustCall) });
+      expect(second).toEqual({ role: "user", content: "Hello" });
+      const system: ChatMessage = {
+        role: "system",
+        content: [{ type: "text", text: "Be brief." }],
+      };
+      const { messages } = build({ tools, toolChoice, messages: [system, HELLO] });
+      expect(messages).toHaveLength(2);
+      expect(messages[0].content).toMatch(/^Be brief\.\n/);
+      expect(messages[0].content).toMatch(mustCall);
+    },
+  );
+
+  it.each([
+    [{ type: "auto" }, [{ name: "now" }]],
+    [{ type: "none" }, [{ name: "now" }]],
+    [{ type: "required" }, []],
+  ] as const)(
+    "leaves the conversation as it is when the choice is %j of %j",
+    (toolChoice, tools) => {
+      expect(build({ tools, toolChoice }).messages).toEqual(build().messages);
+    },
+  );
 });
 
 describe("messages", () => {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { trialSize } from "../../support/trial-size.ts";
 import { MAX_EVENT_BYTES, plain, readPieces, readText, textOf } from "./read-answers.ts";
 
 const OWN = "tests/fixtures/ollama-chat";
@@ -94,7 +95,7 @@ describe("UTF-8", () => {
       "\\",
       '"',
     ];
-    for (let seed = 1; seed <= 1000; seed++) {
+    for (let seed = 1; seed <= trialSize(200, 1_000); seed++) {
       const random = seededRandom(seed);
       const said = Array.from({ length: 12 }, () => words[random(words.length)] ?? "");
       const text = said.map((content) => line({ content })).join("") + done();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CustomInput } from "../../../src/codecs/responses/custom-input.ts";
+import { trialSize } from "../../support/trial-size.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 
 /** The pieces of input that these pieces of arguments give, without the empty ones. */
@@ -21,7 +22,7 @@ describe("the input of a custom tool", () => {
     ["with every character escaped", `{"input":"${escapeAll(PATCH)}"}`],
   ])("is what was meant, however its arguments are cut: %s", (_, text) => {
     const random = createRandom(7);
-    for (let round = 0; round < 500; round++) {
+    for (let round = 0; round < trialSize(100, 500); round++) {
       const { pieces, text: whole } = read(cut(text, 1 + random(9)));
       expect(whole).toBe(PATCH);
       expect(pieces.join("")).toBe(PATCH);

@@ -131,9 +131,6 @@ describe("input", () => {
 
   it("leaves out items that only their vendor understands", () => {
     const others = [
-      { type: "item_reference", id: "rs_1" },
-      { type: null, id: "rs_2" },
-      { id: "rs_3" },
       { type: "web_search_call", id: "ws_1", status: "completed" },
       { type: "compaction", encrypted_content: "x" },
       { type: "local_shell_call_output", call_id: 5 },
@@ -445,6 +442,7 @@ describe("parameters", () => {
     [{ effort: "xhigh" }, undefined, "max", "xhigh"],
     [{ effort: "none" }, undefined, "none", "none"],
     [{ effort: null }, undefined, undefined, null],
+    [{ effort: "default" }, undefined, undefined, null],
     [{ effort: "low" }, { ext: { thinking: "high" } }, "high", "high"],
     [undefined, { service: { thinking: false } }, "none", "none"],
     [undefined, { ext: { thinking: true }, service: { thinking: false } }, "high", "high"],
@@ -489,6 +487,15 @@ describe("what the answer repeats", () => {
       safety_identifier: null,
       prompt_cache_key: null,
     });
+  });
+
+  it("has the description of a text format, also where there is none", () => {
+    const format = { type: "json_schema", name: "n", schema: {} };
+    const repeated = (more: object) => repeatedOf({ text: { format: { ...format, ...more } } });
+    expect(repeated({})["text"]).toEqual({
+      format: { ...format, strict: false, description: null },
+    });
+    expect(repeated({ description: "D" })["text"]).toMatchObject({ format: { description: "D" } });
   });
 
   it("is what was asked, but for what is not done here", () => {

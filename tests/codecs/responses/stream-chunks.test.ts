@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { trialSize } from "../../support/trial-size.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 import { readPublishedSchemas } from "./published-schemas.ts";
 import { readResponseEvents, textOf } from "./read-response-events.ts";
@@ -6,7 +7,7 @@ import { QUESTION, type Question, relay, relayPieces, relayWhole } from "./relay
 import { allStreams } from "./upstream-streams.ts";
 
 const SEED = 20261121;
-const CHUNKINGS = Math.ceil(10_000 / allStreams.length);
+const CHUNKINGS = Math.ceil(trialSize(1_000, 10_000) / allStreams.length);
 const schemas = readPublishedSchemas();
 /** Open Responses knows functions alone. */
 const FUNCTIONS_ONLY: Question = { ...QUESTION, tools: QUESTION.tools.slice(0, 1) };

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { type Cell, type Note, type Scenario, user } from "../scenario.ts";
 
 const POLL_MS = 10;
-const SEEN_BY_MS = 5_000;
+const SEEN_BY_MS = 30_000;
 
 /** What the library throws; fails when it does not. */
 async function faultOf(cell: Cell, signal?: AbortSignal): Promise<Error & { status?: number }> {

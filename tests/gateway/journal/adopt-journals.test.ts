@@ -13,6 +13,7 @@ import {
 import { insertUsage } from "../../../src/gateway/journal/usage-store.ts";
 import { HeartbeatWatch } from "../../../src/lib/heartbeat-watch.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
+import { trialSize } from "../../support/trial-size.ts";
 import {
   countRows,
   journalRoot,
@@ -256,7 +257,7 @@ describe("a torn or damaged journal", () => {
       seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
       return seed % below;
     };
-    for (let round = 0; round < 150; round += 1) {
+    for (let round = 0; round < trialSize(40, 150); round += 1) {
       const position = random(whole.length);
       const spoilt = Buffer.from(whole);
       spoilt.writeUInt8(spoilt.readUInt8(position) ^ (1 + random(255)), position);

@@ -303,4 +303,49 @@ describe("a record that the database refuses", () => {
       .split("\n");
     expect(kept.map((line) => JSON.parse(line).id)).toEqual(["call-17", "call-43"]);
   });
+
+  const rules: readonly [string, string, string][] = [
+    [
+      "a trigger",
+      `create function refuse() returns trigger language plpgsql as
+        $$ begin if new.model like 'refused%' then raise exception 'no'; end if; return new; end $$;
+       create trigger refuse before insert on usage_records for each row execute function refuse()`,
+      "drop trigger refuse on usage_records; drop function refuse()",
+    ],
+    [
+      "a check",
+      "alter table usage_records add constraint no_such check (model not like 'refused%')",
+      "alter table usage_records drop constraint no_such",
+    ],
+  ];
+  it.each(rules)("by %s is kept aside, and holds up no other", async (_, make, drop) => {
+    for (const text of make.split(/;\n\s+(?=create trigger)/))
+      await database.db.execute(sql.raw(text));
+    try {
+      for (let index = 0; index < 20; index += 1) {
+        const model = index === 0 || index === 19 ? "refused" : "model";
+        const id = `ruled-${index}`;
+        await (await journal.open(usageStart(id))).close(usageRecord(id, { model }));
+      }
+      await journal.flush();
+      expect(await countRows(database)).toBe(18);
+      expect(journal.unflushedRecords).toBe(0);
+    } finally {
+      for (const text of drop.split("; ")) await database.db.execute(sql.raw(text));
+    }
+  });
+
+  it("waits, as all others, while a rule refuses every one", async () => {
+    const [[, make = "", drop = ""] = []] = rules;
+    for (const text of make.split(/;\n\s+(?=create trigger)/))
+      await database.db.execute(sql.raw(text));
+    const write = async (id: string) =>
+      (await journal.open(usageStart(id))).close(usageRecord(id, { model: "refused for now" }));
+    await Promise.all(["one", "two", "three"].map(write));
+    await expect(journal.flush()).rejects.toThrow();
+    for (const text of drop.split("; ")) await database.db.execute(sql.raw(text));
+    await journal.flush();
+    expect(await countRows(database)).toBe(3);
+    expect(readdirSync(root).filter((name) => name.endsWith(".aside"))).toEqual([]);
+  });
 });

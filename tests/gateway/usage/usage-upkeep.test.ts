@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
-import { insertUsage, refusesValues } from "../../../src/gateway/journal/usage-store.ts";
+import { insertUsage, refusalOf } from "../../../src/gateway/journal/usage-store.ts";
 import { openUsageUpkeep, type UsageUpkeep } from "../../../src/gateway/usage/usage-upkeep.ts";
 import type { UsageRecord } from "../../../src/gateway/usage-record.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
@@ -342,7 +342,7 @@ describe("a purge while the usage is read", () => {
         const record = usageRecord(`${worker}-${round}`, { startedAt: now + round });
         // Its day may be made just then: it is given again, as the journal does with what is not refused for good.
         await insert(record).catch((thrown: unknown) => {
-          if (refusesValues(thrown)) throw thrown;
+          if (refusalOf(thrown) === "values") throw thrown;
           return insert(record);
         });
         await database.db.execute(sql`select count(*) from usage_records`);

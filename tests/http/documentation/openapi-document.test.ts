@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
+import { findSchemaFault } from "../../support/check-json-schema.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -215,6 +216,65 @@ describe("4.6 GET /v1/openapi.json", () => {
     expect(whole["required"]).toEqual(expect.arrayContaining(["id", "object", "model", "choices"]));
   });
 
+  it("has patterns that mean the same with and without the flag u, and that examples meet", () => {
+    const patterns = partsOf(document).flatMap(({ pattern }) =>
+      typeof pattern === "string" ? [pattern] : [],
+    );
+    expect(patterns.length).toBeGreaterThan(10);
+    for (const pattern of patterns) {
+      expect(pattern).not.toMatch(/\/[a-z]*$|\\p\{/);
+      for (const flags of ["", "u"]) expect(() => new RegExp(pattern, flags)).not.toThrow();
+    }
+    const name = partsOf(document.components.schemas).find(
+      ({ example }) => example === "monthly report",
+    );
+    for (const flags of ["", "u"]) {
+      const pattern = new RegExp(String(name?.["pattern"]), flags);
+      const isMet = ["monthly report", "Bücher 📚", "a\nb", "\u0085", ""].map((text) =>
+        pattern.test(text),
+      );
+      expect(isMet).toEqual([true, true, false, false, false]);
+    }
+  });
+
+  it("has examples that meet their schemas, of every error and of keys with their secret", () => {
+    const examples = partsOf(document).flatMap(examplesOf);
+    expect(examples.length).toBeGreaterThan(100);
+    for (const { schema, value } of examples) {
+      const fault = findSchemaFault(document as unknown as Json, schema, value);
+      expect({ value, fault }).toEqual({ value, fault: undefined });
+    }
+    for (const name of ["IssuedApiKey", "IssuedBiKey"]) {
+      const { example } = document.components.schemas[name] as { example: Json };
+      expect(example["key"]).toMatch(/^[sb]k-\w{43}$/);
+    }
+    for (const { where, status, answer } of answersOf(operations)) {
+      if (status < 400) continue;
+      const { example } = (answer["content"] as Json)["application/json"] as { example?: unknown };
+      expect(`${where} ${JSON.stringify(example)}`).toMatch(/"message":"[^"]{10,}/);
+    }
+  });
+
+  it("names the headers of every answer", () => {
+    const also = new Map([
+      [401, "www-authenticate"],
+      [429, "ratelimit-"],
+      [503, "retry-after"],
+    ]);
+    for (const { where, status, answer } of answersOf(operations)) {
+      const names = Object.keys((answer["headers"] ?? {}) as Json).join();
+      expect(names, where).toContain("x-request-id");
+      expect(names, where).toContain(also.get(status) ?? "");
+    }
+  });
+
+  it("lists the words that a field knows", () => {
+    const words = partsOf(document).flatMap((part) => part["enum"] ?? []);
+    for (const known of ["minimal", "xhigh", "concise", "rate_limit_error", "invalid_api_key"]) {
+      expect(words).toContain(known);
+    }
+  });
+
   it("offers examples of a chat completion that are right", () => {
     const body = document.paths["/v1/chat/completions"]?.["post"]?.requestBody;
     const content = body?.["content"] as Readonly<Record<string, { examples: Json }>>;
@@ -254,5 +314,33 @@ function resolve(document: unknown, reference: string | undefined): unknown {
   return names.reduce<unknown>(
     (place, name) => (place as Json | undefined)?.[name.replace("~1", "/").replace("~0", "~")],
     document,
+  );
+}
+
+/** Every object of the document, at any depth, but what stands in an example. */
+function partsOf(value: unknown): readonly Json[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(partsOf);
+  const members = Object.entries(value as Json).filter(([name]) => name !== "example");
+  return [value as Json, ...members.flatMap(([, member]) => partsOf(member))];
+}
+
+/** The examples of one object of the document, with what they are examples of. */
+function examplesOf(part: Json): { readonly schema: unknown; readonly value: unknown }[] {
+  const { schema, example, examples } = part;
+  const alone = example === undefined ? [] : [{ schema: schema ?? part, value: example }];
+  // Beside a schema stand named examples.
+  if (schema === undefined || examples === undefined) return alone;
+  const named = Object.values(examples as Json).map((one) => (one as Json)["value"]);
+  return [...alone, ...named.map((value) => ({ schema, value }))];
+}
+
+function answersOf(operations: readonly (readonly [string, string, Operation])[]) {
+  return operations.flatMap(([where, , { responses = {} }]) =>
+    Object.entries(responses).map(([status, answer]) => ({
+      where: `${where} ${status}`,
+      status: Number(status),
+      answer,
+    })),
   );
 }

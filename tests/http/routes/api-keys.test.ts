@@ -5,7 +5,7 @@ import { expectChatError } from "../../support/expect-chat-error.ts";
 import type { RawResponse } from "../../support/raw-client.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
-import { createDatabase } from "../../support/test-database.ts";
+import { createMigratedDatabase } from "../../support/test-database.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -38,7 +38,7 @@ const FIELDS = {
 
 let simulator: TestSimulator;
 let gateway: TestGateway;
-let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+let store: Awaited<ReturnType<typeof createMigratedDatabase>> | undefined;
 let adminToken: string;
 let userToken: string;
 let userId: string;
@@ -78,7 +78,8 @@ beforeAll(async () => {
   simulator = await startSimulator({
     models: [{ name: MODEL, contextLength: 8_192, capabilities: ["completion"] }],
   });
-  store = databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+  store =
+    databaseServerUrl === undefined ? undefined : await createMigratedDatabase(databaseServerUrl);
   gateway = await startGateway({
     ADMIN_PASSWORD,
     TRUST_PROXY: "1",

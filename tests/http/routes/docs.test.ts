@@ -23,6 +23,17 @@ describe("4.6 GET /v1/docs", () => {
     expect(await response.text()).toContain("/v1/openapi.json");
   });
 
+  it("is where a browser is sent that asks for the root; others are told that nothing is there", async () => {
+    const browser = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+    const sent = await fetch(shown.url, { headers: browser, redirect: "manual" });
+    expect([sent.status, sent.headers.get("location")]).toEqual([302, "/v1/docs"]);
+    const page = await fetch(shown.url, { headers: browser });
+    expect([page.status, page.url]).toEqual([200, `${shown.url}/v1/docs`]);
+    expect((await fetch(shown.url)).status).toBe(404);
+    expect((await fetch(shown.url, { method: "POST", headers: browser })).status).toBe(404);
+    expect((await fetch(hidden.url, { headers: browser })).status).toBe(404);
+  });
+
   it("takes every file it needs from this server and names no other host", async () => {
     const page = await (await fetch(`${shown.url}/v1/docs`)).text();
     const files = [...page.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(

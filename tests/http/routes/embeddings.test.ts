@@ -17,6 +17,8 @@ import type { StoredUsage } from "../../support/stored-usage.ts";
 const PATH = "/v1/embeddings";
 const ENGINE_PATHS = { vllm: "/v1/embeddings", ollama: "/api/embed" };
 const REFUSALS = [
+  // A part of an answer is none.
+  [206, 502],
   [400, 400],
   [401, 502],
   [403, 502],
@@ -26,7 +28,7 @@ const REFUSALS = [
   [422, 400],
   [429, 429],
   [500, 502],
-  [503, 502],
+  [503, 503],
   [529, 503],
 ] as const;
 

@@ -9,7 +9,7 @@ import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { buildDeps, type Deps } from "../../../src/deps.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { databaseServerUrl } from "../../support/database-server.ts";
-import { createDatabase } from "../../support/test-database.ts";
+import { createMigratedDatabase } from "../../support/test-database.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 
 const WAIT = { timeout: 30_000, interval: 20 };
@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 let root: string;
 let folder: string;
 let receiver: WebhookReceiver;
-let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+let store: Awaited<ReturnType<typeof createMigratedDatabase>> | undefined;
 let deps: Deps;
 let app: App;
 let admin: string;
@@ -32,7 +32,8 @@ beforeAll(async () => {
   folder = join(root, "inbox");
   await mkdir(folder);
   receiver = await startWebhookReceiver();
-  store = databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+  store =
+    databaseServerUrl === undefined ? undefined : await createMigratedDatabase(databaseServerUrl);
   const { settings } = loadConfig({
     DATA_DIR: join(root, "data"),
     ADMIN_PASSWORD,
@@ -346,6 +347,7 @@ describe("GET /api/admin/watched-folders", () => {
             since: expect.stringMatching(/Z$/),
             cause: "ENOENT",
             files: null,
+            checked_at: expect.stringMatching(/Z$/),
           },
           expect.objectContaining({
             folder,

@@ -29,6 +29,33 @@ describe("4.1 GET /v1/models and GET /v1/models/{model}", () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(gateway.url + path, { headers: { authorization: `Bearer ${TEST_KEY}`, ...headers } });
 
+  it("lists the embedding models for type=embedding alone, and refuses a type that there is not", async () => {
+    const idsOf = async (query: string) => {
+      const { data } = (await (await get(`/v1/models${query}`)).json()) as {
+        data: { id: string; object: string }[];
+      };
+      return data.map(({ id }) => id).sort();
+    };
+    expect(await idsOf("?type=embedding")).toEqual(["BAAI/bge-m3", "nomic-embed-text"]);
+    expect(await idsOf("?type=embedding&limit=1")).toHaveLength(1);
+    expect(await idsOf("?type=chat")).toEqual(await idsOf(""));
+    const noNumber = await get("/v1/models?limit=many");
+    expect([noNumber.status, await noNumber.json()]).toMatchObject([
+      400,
+      {
+        error: {
+          param: "limit",
+          message: expect.stringContaining("received a text that is no number"),
+        },
+      },
+    ]);
+    const refused = await get("/v1/models?type=image");
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { error: { param: "type" } },
+    ]);
+  });
+
   it("lists the chat models in one body that both families of clients read", async () => {
     const response = await get("/v1/models");
     expect(response.status).toBe(200);

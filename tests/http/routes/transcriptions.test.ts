@@ -423,7 +423,7 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
       [422, 400],
       [429, 429],
       [500, 502],
-      [503, 502],
+      [503, 503],
       [529, 503],
     ])("what the server refuses with %i as %i, without its key and address", async (from, to) => {
       const message = `no ${SPEECH_KEY} at ${speech.url}`;

@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ADVISORY_LOCK } from "../../../src/db/advisory-lock.ts";
+import { openSessionLocks } from "../../../src/db/session-locks.ts";
 import { makeUsageDays } from "../../../src/gateway/usage/make-usage-days.ts";
 import { databaseServerUrl } from "../../support/database-server.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/http-session.ts";
@@ -432,6 +434,31 @@ describe.each(stores)("GET /api/usage on %s", (_name, serverUrl) => {
       const repaired = await call({ method: "POST", path, body: range });
       expect(repaired.body).toMatchObject({ hours: 1, days: 0, repaired: body.mismatches });
       expect((await call({ path: `${path}?${query}` })).body.mismatches).toBe(0);
+    });
+
+    it("runs once at a time: others are refused, and other calls go on", async () => {
+      const repairs = Array.from({ length: 12 }, () => call({ method: "POST", path, body: range }));
+      const reports = Array.from({ length: 4 }, () => call({ path: `${PATH}?${RANGE}` }));
+      const statuses = (await Promise.all(repairs)).map(({ status }) => status);
+      expect(new Set(statuses)).toEqual(new Set([200, 409]));
+      for (const { status } of await Promise.all(reports)) expect(status).toBe(200);
+      expect((await call({ method: "POST", path, body: range })).status).toBe(200);
+    });
+
+    it.skipIf(serverUrl === undefined)("runs on one replica at a time", async () => {
+      const other = openSessionLocks({
+        url: served.databaseUrl,
+        space: ADVISORY_LOCK.reconciliation,
+      });
+      expect(await other.hold("reconciliation")).toBeDefined();
+      for (const request of [{ path }, { method: "POST", path, body: range }]) {
+        expect(await call(request)).toMatchObject({
+          status: 409,
+          body: { error: { type: "conflict_error", code: "run_active" } },
+        });
+      }
+      await other.close();
+      expect((await call({ method: "POST", path, body: range })).status).toBe(200);
     });
 
     it("is for administrators", async () => {

@@ -28,7 +28,7 @@ describe("a server that is told to stop", () => {
     const idle = await openRawClient(server.port);
     idle.send(rawRequest("GET", "/", {}));
     expect((await idle.readResponse()).text).toBe("ok");
-    const late = new Promise((resolve) => setTimeout(() => resolve("late"), 5_000));
+    const late = new Promise((resolve) => setTimeout(() => resolve("late"), 15_000));
     expect(await Promise.race([server.stop(), late])).toBeUndefined();
     unused.close();
     idle.close();
@@ -79,7 +79,7 @@ describe("a server that is told to stop", () => {
     const stopped = server.stop();
     answer();
     expect((await client.readResponse()).text).toBe("the last one");
-    const late = new Promise((resolve) => setTimeout(() => resolve("late"), 5_000));
+    const late = new Promise((resolve) => setTimeout(() => resolve("late"), 15_000));
     expect(await Promise.race([stopped, late])).toBeUndefined();
     client.close();
     server.close();
@@ -101,7 +101,7 @@ describe("a server that turns new connections away", () => {
     const say = (text: string) => answering[0]?.enqueue(new TextEncoder().encode(text));
     const reader = await openRawClient(server.port);
     reader.send(rawRequest("GET", "/stream", {}));
-    await expect.poll(() => answering.length).toBe(1);
+    await expect.poll(() => answering.length, { timeout: 10_000 }).toBe(1);
     say("one");
     await reader.readUntil((received) => received.includes("one"));
 
@@ -111,7 +111,7 @@ describe("a server that turns new connections away", () => {
       const late = new Promise((resolve) => setTimeout(() => resolve("late"), 1_000));
       return (await Promise.race([client.closed, late])) !== "late";
     };
-    await expect.poll(() => turnedAway().catch(() => true)).toBe(true);
+    await expect.poll(() => turnedAway().catch(() => true), { timeout: 20_000 }).toBe(true);
     say("two");
     await reader.readUntil((received) => received.includes("two"));
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
+import { hasPromtool, lintMetrics } from "../../support/promtool.ts";
 import { readScrape } from "../../support/scrape-metrics.ts";
 import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
 
@@ -33,6 +34,10 @@ const NOT_ZERO: Readonly<Record<string, number>> = {
   svc_scheduler_up: 1,
 };
 
+/** The specification's name: its unit is none that Prometheus would have. */
+const KNOWN_FINDING =
+  "svc_gateway_latency_ms_24h metric names should not contain abbreviated units";
+
 /** A histogram's buckets have one label more; a summary's sums have none. */
 function labelsOf(
   type: string,
@@ -54,6 +59,11 @@ beforeAll(async () => {
     METRICS_ENABLED: "1",
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: "http://127.0.0.1:1",
+    // Every kind of backend has its lines.
+    OPENAI_API_KEY: "no-key-of-anybody",
+    OPENAI_MODELS: "gpt-5",
+    EMBEDDING_BASE_URL: "http://127.0.0.1:1",
+    SPEECH_BASE_URL: "http://127.0.0.1:1",
   });
   text = await (await fetch(`${gateway.url}/metrics`)).text();
 });
@@ -117,4 +127,20 @@ describe("every metric", () => {
   it("takes no more than some hundred lines together", () => {
     expect(readScrape(text).size).toBeLessThan(500);
   });
+
+  it.runIf(hasPromtool)(
+    "is good in all that promtool knows, but for a name that the specification gives",
+    async () => {
+      expect(text).toContain('svc_upstream_up{backend="openai"} 1');
+      expect(text).toContain('svc_upstream_up{backend="embeddings"} 1');
+      expect(text).toContain('svc_upstream_up{backend="speech"} 1');
+      expect(await lintMetrics(text)).toEqual({ code: 3, said: KNOWN_FINDING });
+      expect(
+        await lintMetrics(text.replaceAll("svc_gateway_latency_ms_24h", "svc_gateway_latency_24h")),
+      ).toEqual({
+        code: 0,
+        said: "",
+      });
+    },
+  );
 });

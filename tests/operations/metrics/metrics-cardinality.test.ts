@@ -4,9 +4,10 @@ import { issueKey } from "../../support/issue-key.ts";
 import { scrapeMetrics, sumOf } from "../../support/scrape-metrics.ts";
 import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { trialSize } from "../../support/trial-size.ts";
 
-const MANY_MODELS = 10_000;
-const MANY_KEYS = 1_000;
+const MANY_MODELS = trialSize(300, 10_000);
+const MANY_KEYS = trialSize(30, 1_000);
 /** The database makes one key after the other. */
 const AT_ONCE = { keys: 4, calls: 40 };
 
@@ -26,7 +27,7 @@ describe("O03: whatever clients send", () => {
     await engine?.stop();
   });
 
-  it("10,000 names of models and 1,000 keys make no further line, and show in none", async () => {
+  it(`${MANY_MODELS} names of models and ${MANY_KEYS} keys make no further line, and show in none`, async () => {
     const before = await scrapeMetrics(server);
     const keys = await inTurns(
       MANY_KEYS,

@@ -10,7 +10,7 @@ import { type Scrape, scrapeMetrics, sumOf } from "../../support/scrape-metrics.
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
 import { readUsageRows, type StoredUsage } from "../../support/stored-usage.ts";
-import { createDatabase } from "../../support/test-database.ts";
+import { createMigratedDatabase } from "../../support/test-database.ts";
 
 const MODEL = "sim-chat";
 const PASSWORD = "the password of this test";
@@ -18,7 +18,7 @@ const SOON = { timeout: 60_000, interval: 100 };
 
 let dataDir: string;
 let simulator: TestSimulator;
-let store: Awaited<ReturnType<typeof createDatabase>> | undefined;
+let store: Awaited<ReturnType<typeof createMigratedDatabase>> | undefined;
 let gateway: TestGateway;
 let settings: { readonly DATA_DIR: string; readonly DATABASE_URL?: string };
 
@@ -35,7 +35,8 @@ const start = () =>
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "metrics-ledger-"));
-  store = databaseServerUrl === undefined ? undefined : await createDatabase(databaseServerUrl);
+  store =
+    databaseServerUrl === undefined ? undefined : await createMigratedDatabase(databaseServerUrl);
   settings = { DATA_DIR: dataDir, ...(store !== undefined && { DATABASE_URL: store.url }) };
   simulator = await startSimulator({ engine: "vllm" });
   gateway = await start();

@@ -1,9 +1,7 @@
-import { execFile, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+import { hasPromtool, lintMetrics, runPromtool } from "../../support/promtool.ts";
 
 const RULES = "docs/prometheus-alerts.yml";
 const RULES_TESTS = [
@@ -11,81 +9,23 @@ const RULES_TESTS = [
   "tests/operations/metrics/alert-rules-firing.yml",
 ];
 const DASHBOARD = "docs/grafana-dashboard.json";
-/** The specification's name: its unit is none that Prometheus would have. */
-const KNOWN_FINDING =
-  "svc_gateway_latency_ms_24h metric names should not contain abbreviated units";
+if (!hasPromtool) process.stderr.write("promtool is not on PATH: its checks are left out\n");
 
-const promtool = await promisify(execFile)("promtool", ["--version"]).then(
-  () => true,
-  () => false,
-);
-if (!promtool) process.stderr.write("promtool is not on PATH: its checks are left out\n");
-
-interface Finding {
-  readonly code: number | null;
-  readonly said: string;
-}
-
-/** Runs promtool with a text as its input. */
-function run(args: readonly string[], input = ""): Promise<Finding> {
-  return new Promise((resolve, reject) => {
-    const child = spawn("promtool", args);
-    let said = "";
-    child.stdout.on("data", (chunk) => (said += chunk));
-    child.stderr.on("data", (chunk) => (said += chunk));
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, said: said.trim() }));
-    child.stdin.end(input);
-  });
-}
-
-/** What promtool says of all the text. */
-const lint = (text: string) => run(["check", "metrics"], text);
-
-describe.runIf(promtool)("promtool", () => {
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    gateway = await startGateway({
-      METRICS_ENABLED: "1",
-      LLM_BACKEND: "vllm",
-      LLM_BASE_URL: "http://127.0.0.1:1",
-      // Every kind of backend has its lines.
-      OPENAI_API_KEY: "no-key-of-anybody",
-      OPENAI_MODELS: "gpt-5",
-      EMBEDDING_BASE_URL: "http://127.0.0.1:1",
-      SPEECH_BASE_URL: "http://127.0.0.1:1",
-    });
-  });
-  afterAll(() => gateway?.stop());
-
-  it("finds nothing in the metrics but the name that the specification gives", async () => {
-    const text = await (await fetch(`${gateway.url}/metrics`)).text();
-    expect(text).toContain('svc_upstream_up{backend="openai"} 1');
-    expect(text).toContain('svc_upstream_up{backend="embeddings"} 1');
-    expect(text).toContain('svc_upstream_up{backend="speech"} 1');
-    expect(await lint(text)).toEqual({ code: 3, said: KNOWN_FINDING });
-    expect(
-      await lint(text.replaceAll("svc_gateway_latency_ms_24h", "svc_gateway_latency_24h")),
-    ).toEqual({
-      code: 0,
-      said: "",
-    });
-  });
-
+describe.runIf(hasPromtool)("promtool", () => {
   it("finds what is wrong, where something is", async () => {
-    const { code, said } = await lint("# TYPE svc_tries counter\nsvc_tries 1\n");
+    const { code, said } = await lintMetrics("# TYPE svc_tries counter\nsvc_tries 1\n");
     expect(code).toBe(3);
     expect(said).toContain('counter metrics should have "_total" suffix');
   });
 
   it("takes the alert rules", async () => {
-    const { code, said } = await run(["check", "rules", RULES]);
+    const { code, said } = await runPromtool(["check", "rules", RULES]);
     expect(said).toMatch(/SUCCESS: \d+ rules found/);
     expect(code).toBe(0);
   });
 
   it.each(RULES_TESTS)("sees the rules fire as %s tells", async (file) => {
-    const { code, said } = await run(["test", "rules", file]);
+    const { code, said } = await runPromtool(["test", "rules", file]);
     expect([code, said]).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
 });

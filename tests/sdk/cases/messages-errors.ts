@@ -50,11 +50,32 @@ export function messageErrorCases(engine: Engine, opened: () => EngineGateway): 
           type: "error",
           error: {
             type: "invalid_request_error",
-            message: expect.stringContaining("not valid JSON"),
+            message: expect.stringMatching(/not valid JSON|The body is empty/),
           },
           request_id: response.headers.get("request-id"),
         });
       }
+    });
+
+    it("400 for a thread, with the code by which clients send the whole conversation themselves", async () => {
+      for (const path of ["/v1/messages?beta=true", "/v1/messages/count_tokens"]) {
+        for (const thread of [{ type: "create" }, { previous_message_id: "msg_1" }, "x"]) {
+          const response = await postMessages(world, { ...params(), thread }, { path });
+          expect(response.status).toBe(400);
+          expect(await response.json()).toEqual({
+            type: "error",
+            error: {
+              type: "invalid_request_error",
+              message: expect.stringMatching(/^'thread' cannot be used.*whole conversation/),
+              details: { error_code: "thread_unsupported_request" },
+            },
+            request_id: response.headers.get("request-id"),
+          });
+        }
+      }
+      expect(world.asked()).toEqual([]);
+      const response = await postMessages(world, { ...params(), thread: null });
+      expect(response.status).toBe(200);
     });
 
     it("404 NotFoundError for an assistant that does not exist", async () => {
@@ -109,7 +130,7 @@ export function messageErrorCases(engine: Engine, opened: () => EngineGateway): 
       [422, 400, "invalid_request_error"],
       [429, 429, "rate_limit_error"],
       [500, 502, "api_error"],
-      [503, 502, "api_error"],
+      [503, 503, "overloaded_error"],
       [529, 529, "overloaded_error"],
     ] as const)("turns an engine's %i into %i %s, streaming or not", async (told, status, type) => {
       world.simulator.script({
@@ -122,7 +143,7 @@ export function messageErrorCases(engine: Engine, opened: () => EngineGateway): 
       ]) {
         expect(error).toMatchObject({ status, type });
         expect(JSON.stringify(error.error)).not.toContain(world.simulator.url);
-        const waits = status === 429 || status === 529;
+        const waits = status === 429 || status === 503 || status === 529;
         expect(error.headers?.has("retry-after")).toBe(waits);
       }
     });

@@ -34,7 +34,6 @@ const wrongBodies: readonly Wrong[] = [
   ["input", { input: [] }],
   ["input", { input: 5 }],
   ["input", { input: { role: "user", content: "hello" } }],
-  ["input", item({ type: "item_reference", id: "x" })],
   ["input[0]", item("hello")],
   ["input[0]", item(null)],
   ["input[0].type", item({ type: 5 })],
@@ -130,7 +129,7 @@ const wrongBodies: readonly Wrong[] = [
   ["store", { store: "no" }],
   ["background", { background: true }],
   ["background", { background: "yes" }],
-  ["previous_response_id", { previous_response_id: "resp_1" }],
+  ["previous_response_id", { previous_response_id: 5 }],
   ["conversation", { conversation: "conv_1" }],
   ["conversation", { conversation: { id: "conv_1" } }],
   ["prompt", { prompt: { id: "pmpt_1" } }],
@@ -186,17 +185,17 @@ export function responseErrorCases(opened: () => EngineGateway): void {
 
     it.each(tolerated)("200 for %j", async (fields) => {
       const response = await post({ input: "Say: hi", ...fields });
-      expect(await response.json()).toMatchObject({ status: "completed", store: false });
+      expect(await response.json()).toMatchObject({ status: "completed", store: true });
     });
 
-    it("says what to do in place of what needs stored answers", async () => {
-      const error = await caught({ previous_response_id: "resp_1" });
+    it("says what to do in place of what needs a stored conversation", async () => {
+      const error = await caught({ conversation: "conv_1" });
       expect(error).toBeInstanceOf(OpenAI.BadRequestError);
       expect(error).toMatchObject({
         status: 400,
         code: "unsupported_parameter",
-        param: "previous_response_id",
-        message: expect.stringMatching(/not stored.*whole conversation/),
+        param: "conversation",
+        message: expect.stringMatching(/not stored.*whole conversation.*previous_response_id/),
       });
     });
 

@@ -37,7 +37,7 @@ export function responseCases(opened: () => EngineGateway): void {
         output_text: "Grüße, 世界 👋🏽",
         error: null,
         incomplete_details: null,
-        store: false,
+        store: true,
         metadata: { a: "b" },
         usage: {
           input_tokens: told?.inputTokens,

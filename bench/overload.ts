@@ -1,0 +1,112 @@
+// What the gateway answers under five times the load of its peak, and how long its health check takes meanwhile.
+// usage: bun bench/overload.ts [--embedded] [--seconds 6] [--check]
+import { parseArgs } from "node:util";
+import { buildTools, loadRequests, type RequestLoad } from "./load-tools.ts";
+import { startTargets, type Target } from "./targets.ts";
+
+const RESULTS = "bench/results";
+const PEAK_CONNECTIONS = [16, 32, 64, 128];
+const TIMES = 5;
+const OVERLOAD_CONNECTIONS = 1_000;
+const PROBE_EVERY_MS = 20;
+const GOODPUT_SHARE_MIN = 0.8;
+const HEALTH_P99_MAX_MS = 100;
+/** The gateway finds out in this time that it has too much to do; what follows is measured. */
+const SETTLE_SECONDS = 4;
+
+const { values: options } = parseArgs({
+  options: {
+    embedded: { type: "boolean", default: false },
+    seconds: { type: "string", default: "6" },
+    check: { type: "boolean", default: false },
+  },
+});
+const seconds = Number(options.seconds);
+const targets = await startTargets(buildTools(), {
+  embedded: options.embedded,
+  logFolder: RESULTS,
+});
+
+interface Row {
+  readonly name: string;
+  readonly load: RequestLoad;
+  readonly healthP99Ms: number;
+  readonly cpuSeconds: number;
+}
+
+try {
+  const { gateway } = targets.of;
+  await loadRequests(gateway, { connections: 32, seconds: 2, ratePerS: 0 });
+  const rows: Row[] = [];
+  for (const connections of PEAK_CONNECTIONS) {
+    const load = { connections, seconds, ratePerS: 0 };
+    rows.push(await measure(gateway, `${connections} connections`, load));
+  }
+  const peak = Math.max(...rows.map(({ load }) => load.requestsPerS));
+  const overloads = [
+    { connections: OVERLOAD_CONNECTIONS, ratePerS: 0, name: "sent again at once" },
+    {
+      connections: OVERLOAD_CONNECTIONS,
+      ratePerS: Math.round(TIMES * peak),
+      name: "at fixed times",
+    },
+  ];
+  let isHeld = true;
+  for (const { name, ...load } of overloads) {
+    await loadRequests(gateway, { ...load, seconds: SETTLE_SECONDS });
+    const row = await measure(gateway, `${load.connections}, ${name}`, { ...load, seconds });
+    rows.push(row);
+    const isEnough = row.load.requestsPerS >= GOODPUT_SHARE_MIN * peak;
+    isHeld = isHeld && isEnough && row.healthP99Ms <= HEALTH_P99_MAX_MS;
+  }
+  print(rows, peak);
+  if (options.check && !isHeld) process.exitCode = 1;
+} finally {
+  await targets.stop();
+}
+
+async function measure(
+  target: Target,
+  name: string,
+  load: Parameters<typeof loadRequests>[1],
+): Promise<Row> {
+  const health = watchHealth(target.port);
+  const { result, use } = await target.process.watch(() => loadRequests(target, load));
+  return { name, load: result, healthP99Ms: await health.stop(), cpuSeconds: use.cpuSeconds };
+}
+
+/** Asks for the server's health at fixed times; a late answer holds up no later question. */
+function watchHealth(port: number): { readonly stop: () => Promise<number> } {
+  const answers: Promise<number>[] = [];
+  const timer = setInterval(() => answers.push(askHealth(port)), PROBE_EVERY_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      const times = (await Promise.all(answers)).sort((one, other) => one - other);
+      return times[Math.ceil(times.length * 0.99) - 1] ?? Number.NaN;
+    },
+  };
+}
+
+async function askHealth(port: number): Promise<number> {
+  const startedAt = performance.now();
+  const answer = await fetch(`http://127.0.0.1:${port}/api/health`);
+  await answer.arrayBuffer();
+  return answer.status === 200 ? performance.now() - startedAt : Number.POSITIVE_INFINITY;
+}
+
+function print(rows: readonly Row[], peak: number): void {
+  const heads = ["answered/s", "of peak", "p99 ms", "refused/s", "health p99", "µs/answer"];
+  console.log(["".padEnd(26), ...heads.map((head) => head.padStart(12))].join(""));
+  for (const { name, load, healthP99Ms, cpuSeconds } of rows) {
+    const figures = [
+      load.requestsPerS.toFixed(0),
+      `${Math.round((100 * load.requestsPerS) / peak)}%`,
+      load.latencyMs.p99.toFixed(0),
+      (load.refused / seconds).toFixed(0),
+      healthP99Ms.toFixed(0),
+      ((1e6 * cpuSeconds) / load.answered).toFixed(0),
+    ];
+    console.log([name.padEnd(26), ...figures.map((figure) => figure.padStart(12))].join(""));
+  }
+}

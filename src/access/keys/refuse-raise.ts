@@ -1,0 +1,112 @@
+import type { Caller } from "../../core/caller.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { AdminSet } from "../../db/tables/api-keys.ts";
+import { IpRanges } from "../../lib/ip-ranges.ts";
+import type { ApiKeyPatch } from "./api-key-record.ts";
+import { isAbove, LEAST_RIGHTS } from "./refuse-more-rights.ts";
+
+interface Rule<Value> {
+  /** The field's name for clients. */
+  readonly param: string;
+  /** Whether the value gives more than the administrator's. */
+  readonly exceeds: (value: Value, most: Value) => boolean;
+}
+
+type Rules = { readonly [Name in keyof AdminSet]-?: Rule<NonNullable<AdminSet[Name]> | null> };
+
+const limit = (param: string): Rule<number | null> => ({
+  param,
+  exceeds: (value, most) => most !== null && (value === null || value > most),
+});
+
+/** What an owner may lower but not raise. A null that an administrator set is no bound. */
+const RULES: Rules = {
+  monthlyTokenLimit: limit("monthly_token_limit"),
+  requestLimit: limit("request_limit"),
+  rpmLimit: limit("rpm_limit"),
+  tokenLimit: limit("token_limit"),
+  state: { param: "state", exceeds: (value, most) => most === "inactive" && value !== most },
+  assistantId: { param: "assistant_id", exceeds: (value, most) => most !== null && value !== most },
+  passthrough: { param: "passthrough", exceeds: (value, most) => value === true && most === false },
+  maxLevel: {
+    param: "max_level",
+    exceeds: (value, most) => value !== null && most !== null && isAbove(value, most),
+  },
+  toolScope: {
+    param: "tool_scope",
+    exceeds: (value, most) =>
+      (["tools", "sql_connections"] as const).some((kind) =>
+        value?.[kind].some((name) => most?.[kind].includes(name) === false),
+      ),
+  },
+  ipAllow: {
+    param: "ip_allow",
+    exceeds(value, most) {
+      if (most === null || most.length === 0) return false;
+      const allowed = new IpRanges(most);
+      // Empty allows any address.
+      return !value?.length || value.some((range) => !allowed.covers(range));
+    },
+  },
+  expiresAt: {
+    param: "expires_at",
+    exceeds: (value, most) => most !== null && (value === null || value > most),
+  },
+};
+
+const FIELDS = Object.keys(RULES) as (keyof AdminSet)[];
+
+/**
+ * Refuses, with `insufficient_permission` that names the field, an owner who is no administrator and gives a key more
+ * than an administrator set on it, or more than `read_only` where none set a level. What a key may give to keys is
+ * `refuseMoreRights`'s decision.
+ *
+ * @param given what changes.
+ */
+export function refuseRaise(caller: Caller, given: ApiKeyPatch, adminSet: AdminSet = {}): void {
+  if (caller.role === "admin") return;
+  const bounds =
+    caller.kind === "session" ? { maxLevel: LEAST_RIGHTS.maxLevel, ...adminSet } : adminSet;
+  const values = boundedFields(given);
+  for (const field of FIELDS) {
+    if (isRaised(field, values, bounds)) throw raised(RULES[field].param);
+  }
+}
+
+/** What the key's owner is bound to from now on: what an administrator gives, over what was given before. */
+export function withAdminSet(caller: Caller, given: ApiKeyPatch, before: AdminSet = {}): AdminSet {
+  return caller.role === "admin" ? { ...before, ...boundedFields(given) } : before;
+}
+
+/** Of a new key an administrator decides the rights also by not giving them. */
+export function adminSetOfNewKey(caller: Caller, given: ApiKeyPatch): AdminSet {
+  return withAdminSet(caller, given, caller.role === "admin" ? LEAST_RIGHTS : {});
+}
+
+function isRaised(field: keyof AdminSet, values: AdminSet, bounds: AdminSet): boolean {
+  const value = values[field];
+  const most = bounds[field];
+  if (value === undefined || most === undefined) return false;
+  const { exceeds } = RULES[field] as Rule<typeof value>;
+  return exceeds(value, most);
+}
+
+/** The fields that are given and can be bounds, as they are stored. */
+function boundedFields(given: ApiKeyPatch): AdminSet {
+  const { expiresAt } = given;
+  const stored = {
+    ...given,
+    expiresAt: expiresAt === undefined ? undefined : (expiresAt?.toISOString() ?? null),
+  };
+  const fields = FIELDS.filter((field) => stored[field] !== undefined);
+  return Object.fromEntries(fields.map((field) => [field, stored[field]]));
+}
+
+function raised(param: string): ServiceError {
+  return new ServiceError(
+    "insufficient_permission",
+    `The owner of a key may lower its ${param}, and may not raise it above what an administrator set ` +
+      "(max_level: read_only unless one set more). Ask an administrator.",
+    { param },
+  );
+}

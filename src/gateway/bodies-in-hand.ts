@@ -1,0 +1,50 @@
+import { ServiceError } from "../core/service-error.ts";
+
+/** A longer body is a large one. Large bodies together leave an eighth of the room to all others. */
+const LARGE_BYTES = 1024 * 1024;
+const LARGE_SHARE = 7 / 8;
+const RETRY_AFTER_SECONDS = 2;
+
+/**
+ * The one budget of bytes for the bodies of all calls, from their first byte until the engine has them. Each costs the
+ * process several times its length: as bytes, as text, parsed, and as the request that is sent.
+ */
+export class BodiesInHand {
+  readonly #limitBytes: number;
+  #bytes = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  /** Of all bodies together. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Counts a body that has, or will have, so many bytes. Throws `overloaded` where they have no room; a body that has
+   * none of its own in an empty budget is let in alone, so that none is refused for ever.
+   *
+   * @param held what is counted of it already.
+   */
+  grow(held: number, bytes: number): void {
+    const others = this.#bytes - held;
+    const room = bytes > LARGE_BYTES ? this.#limitBytes * LARGE_SHARE : this.#limitBytes;
+    if (others > 0 && others + bytes > room) throw noRoom();
+    this.#bytes += bytes - held;
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+function noRoom(): ServiceError {
+  return new ServiceError(
+    "overloaded",
+    "The bodies of other requests fill the memory that the gateway has for them; send the request again. " +
+      "The operator sets BODIES_IN_HAND_MB.",
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+}

@@ -1,0 +1,152 @@
+import type { Settings } from "../config/settings.ts";
+import { ServiceError } from "../core/service-error.ts";
+import type { Log } from "../lib/log.ts";
+import { freeMemory, memoryLimitBytes } from "../lib/memory-limit.ts";
+import { watchLoop } from "../lib/watch-loop.ts";
+import { BodiesInHand } from "./bodies-in-hand.ts";
+import { CallLimit } from "./call-limit.ts";
+import { createOpenCalls, type OpenCalls } from "./open-calls.ts";
+import { RefusalPace } from "./refusal-pace.ts";
+
+/** Refuses model calls that the process cannot carry beside those it has. */
+export interface CallGate {
+  /** Why a call that comes now is refused; undefined when it may go on. */
+  readonly refusal: () => ServiceError | undefined;
+  /** When a refusal may be given; undefined: now. */
+  readonly turn: () => Promise<void> | undefined;
+  readonly close: () => void;
+}
+
+export interface CallGateOptions {
+  readonly openCalls: Pick<OpenCalls, "count">;
+  readonly log: Log;
+  /** Reads the process. */
+  readonly readings?: LoadReadings;
+}
+
+/** Where the readings come from. */
+export interface LoadReadings {
+  /** Calls back at every look, with the delay of the event loop in milliseconds; what it returns ends that. */
+  readonly watchLoop: (onLook: (loopDelayMs: number) => void) => () => void;
+  /** Memory of the process by what it may have. Throws when the process has no file descriptor left. */
+  readonly memoryShare: () => number;
+  /** Milliseconds of a clock that nobody can set. */
+  readonly now: () => number;
+  /** Asks the runtime to give memory back that nothing is in any more. */
+  readonly freeMemory: () => void;
+}
+
+const MEMORY_SHARE_MAX = 0.85;
+const MEMORY_LOOK_EVERY_MS = 500;
+const FREE_EVERY_MS = 5_000;
+const TELL_EVERY_MS = 10_000;
+const BYTES_PER_MB = 1024 * 1024;
+/** Spread, so that those refused together return one by one. */
+const RETRY_SECONDS_MAX = 3;
+
+/** The calls of this process, and who refuses what it cannot carry beside them. */
+export interface GatedCalls {
+  readonly openCalls: OpenCalls;
+  readonly callGate: CallGate;
+}
+
+/** The calls of this process, the budget of their bodies and the gate that is before them. */
+export function openGatedCalls({
+  settings,
+  log,
+  timeoutMs,
+}: {
+  readonly settings: Pick<Settings, "BODIES_IN_HAND_MB">;
+  readonly log: Log;
+  readonly timeoutMs: number;
+}): GatedCalls {
+  const bodies = new BodiesInHand(settings.BODIES_IN_HAND_MB * BYTES_PER_MB);
+  const openCalls = createOpenCalls(timeoutMs, bodies);
+  return { openCalls, callGate: openCallGate({ openCalls, log }) };
+}
+
+export function openCallGate({
+  openCalls,
+  log,
+  readings = processReadings(),
+}: CallGateOptions): CallGate {
+  const limit = new CallLimit();
+  const pace = new RefusalPace();
+  let memoryShare = readings.memoryShare();
+  let memoryReadAt = readings.now();
+  let freedAt = Number.NEGATIVE_INFINITY;
+  let delayMs = 0;
+  let refused = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  const isShortOfMemory = () => memoryShare >= MEMORY_SHARE_MAX;
+  const lookAtMemory = (now: number) => {
+    if (now - memoryReadAt < MEMORY_LOOK_EVERY_MS) return;
+    memoryReadAt = now;
+    try {
+      memoryShare = readings.memoryShare();
+    } catch {
+      // To read it takes a file descriptor; while none is left, the last reading holds.
+      return;
+    }
+    if (!isShortOfMemory() || now - freedAt < FREE_EVERY_MS) return;
+    freedAt = now;
+    readings.freeMemory();
+  };
+  const tell = (now: number) => {
+    if (refused === 0 || now - toldAt < TELL_EVERY_MS) return;
+    toldAt = now;
+    log.warn(
+      {
+        refused,
+        calls: openCalls.count(),
+        loop_delay_ms: Math.round(delayMs),
+        memory_percent: Math.round(memoryShare * 100),
+      },
+      "calls were refused with 503: the process has as many as it can carry. Start another replica, or call less often",
+    );
+    refused = 0;
+  };
+  const stopWatching = readings.watchLoop((loopDelayMs) => {
+    const now = readings.now();
+    delayMs = loopDelayMs;
+    limit.look({ loopDelayMs, calls: openCalls.count(), now });
+    lookAtMemory(now);
+    pace.look();
+    tell(now);
+  });
+
+  return {
+    refusal() {
+      const calls = openCalls.count();
+      // One call goes on however full the memory is: it is what makes the runtime clean up.
+      const isShort = calls > 0 && isShortOfMemory();
+      if (calls < limit.calls && !isShort) return undefined;
+      refused += 1;
+      return overloaded(1 + (refused % RETRY_SECONDS_MAX));
+    },
+    turn: () => pace.next(),
+    close() {
+      stopWatching();
+      pace.close();
+    },
+  };
+}
+
+function processReadings(): LoadReadings {
+  const limitBytes = memoryLimitBytes();
+  return {
+    watchLoop,
+    memoryShare: () => process.memoryUsage.rss() / limitBytes,
+    now: () => performance.now(),
+    freeMemory,
+  };
+}
+
+function overloaded(retryAfterSeconds: number): ServiceError {
+  return new ServiceError(
+    "overloaded",
+    "The gateway has as many calls as it can carry; send the request again.",
+    { retryAfterSeconds },
+  );
+}

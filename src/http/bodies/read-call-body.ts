@@ -1,0 +1,50 @@
+import type { Caller } from "../../core/caller.ts";
+import type { Deps } from "../../deps.ts";
+import { type EarlyJudgement, refuseExhausted } from "../../gateway/admit-call.ts";
+import type { OpenCall } from "../../gateway/open-calls.ts";
+import type { Channel } from "../../gateway/usage-record.ts";
+import type { RequestContext } from "../router.ts";
+import { hasLongBody } from "../serving/leaves-body-unread.ts";
+import { type JsonBody, readJsonBody } from "./read-json-body.ts";
+
+/** Whose body it is, before anything of it is known. */
+export interface EarlyCall extends Pick<EarlyJudgement, "countsInMinute"> {
+  readonly caller: Caller;
+  readonly channel: Channel;
+  readonly open: OpenCall;
+}
+
+/**
+ * Reads the JSON body of a model call, and counts it among the bodies in hand until the call lets go of it. It is read
+ * only when its key may call at all. Throws, or rejects with, a `ServiceError`.
+ */
+export function readCallBody(
+  deps: Pick<Deps, "gateway" | "settings">,
+  context: RequestContext,
+  early: EarlyCall,
+): Promise<JsonBody> {
+  const { settings } = deps;
+  const { signal, holdBody: hold } = early.open;
+  const read = () =>
+    readJsonBody(context.req.raw, {
+      maxBytes: settings.GATEWAY_MAX_BODY_BYTES,
+      maxDepth: settings.MAX_JSON_DEPTH,
+      signal,
+      hold,
+    });
+  // Most calls have nothing to wait for here, and each wait costs all of them.
+  const judged = judgeEarly(deps, context, early);
+  return judged === undefined ? read() : judged.then(read);
+}
+
+/** Refuses a call of a key of which a limit is 0 or used up, while nothing but its headers has been read. */
+export function judgeEarly(
+  { gateway }: Pick<Deps, "gateway">,
+  { env, req }: RequestContext,
+  { caller, channel, countsInMinute }: Omit<EarlyCall, "open">,
+): Promise<void> | undefined {
+  const { requestId, arrivedAt: startedAt } = env;
+  const isLarge = hasLongBody(req.raw.headers);
+  const call = { requestId, caller, channel, startedAt };
+  return refuseExhausted(gateway, call, { isLarge, countsInMinute });
+}

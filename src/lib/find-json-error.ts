@@ -1,0 +1,124 @@
+/** Where a text stops being JSON; lines and columns from 1, columns in UTF-16 units. */
+export interface JsonError {
+  readonly line: number;
+  readonly column: number;
+  /** The text is over before the value is. */
+  readonly isEnd: boolean;
+}
+
+/**
+ * Finds the first place at which a text that `JSON.parse` refused is wrong, because the runtimes' own messages name
+ * different places or none. Takes one pass and no recursion; undefined when the text is JSON.
+ */
+export function findJsonError(text: string): JsonError | undefined {
+  const wrongAt = new Scanner(text).findWrong();
+  if (wrongAt === undefined) return undefined;
+  const before = text.slice(0, wrongAt);
+  return {
+    line: before.split("\n").length,
+    column: wrongAt - before.lastIndexOf("\n"),
+    isEnd: wrongAt >= text.length,
+  };
+}
+
+type Expected = "value" | "value or ]" | "key" | "key or }" | "comma";
+
+/** Sticky, and each bounded by what it may hold: a text of megabytes is walked character by character. */
+const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+class Scanner {
+  readonly #text: string;
+  readonly #open: ("{" | "[")[] = [];
+  #expected: Expected = "value";
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Offset of the token that is wrong; the text's length when it ends too early. */
+  findWrong(): number | undefined {
+    for (;;) {
+      this.#skipSpace();
+      const isWhole = this.#expected === "comma" && this.#open.length === 0;
+      if (this.#at >= this.#text.length) return isWhole ? undefined : this.#text.length;
+      if (isWhole || !this.#take(this.#text[this.#at] ?? "")) return this.#at;
+    }
+  }
+
+  /** Goes behind one token; false, at the place that is wrong, when it may not stand here. */
+  #take(character: string): boolean {
+    if (this.#close(character)) return true;
+    switch (this.#expected) {
+      case "comma":
+        if (character !== ",") return false;
+        this.#expected = this.#open.at(-1) === "{" ? "key" : "value";
+        this.#at += 1;
+        return true;
+      case "key":
+      case "key or }":
+        return this.#takeKey();
+      case "value":
+      case "value or ]":
+        return this.#takeValue(character);
+    }
+  }
+
+  #close(character: string): boolean {
+    const [opened, empty] = character === "}" ? ["{", "key or }"] : ["[", "value or ]"];
+    const isEnd = character === "}" || character === "]";
+    const isComplete = this.#expected === "comma" || this.#expected === empty;
+    if (!isEnd || !isComplete || this.#open.at(-1) !== opened) return false;
+    this.#open.pop();
+    this.#expected = "comma";
+    this.#at += 1;
+    return true;
+  }
+
+  #takeKey(): boolean {
+    if (!this.#takeString()) return false;
+    this.#skipSpace();
+    if (this.#text[this.#at] !== ":") return false;
+    this.#at += 1;
+    this.#expected = "value";
+    return true;
+  }
+
+  #takeValue(character: string): boolean {
+    if (character === "{" || character === "[") {
+      this.#open.push(character);
+      this.#expected = character === "{" ? "key or }" : "value or ]";
+      this.#at += 1;
+      return true;
+    }
+    this.#expected = "comma";
+    return character === '"' ? this.#takeString() : this.#takeMatch(SCALAR);
+  }
+
+  #takeString(): boolean {
+    if (this.#text[this.#at] !== '"') return false;
+    this.#at += 1;
+    for (;;) {
+      const character = this.#text[this.#at];
+      if (character === undefined || character < " ") return false;
+      if (character === "\\") {
+        if (!this.#takeMatch(ESCAPE)) return false;
+      } else {
+        this.#at += 1;
+        if (character === '"') return true;
+      }
+    }
+  }
+
+  #takeMatch(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    if (!pattern.test(this.#text)) return false;
+    this.#at = pattern.lastIndex;
+    return true;
+  }
+
+  #skipSpace(): void {
+    while (" \t\n\r".includes(this.#text[this.#at] ?? "x")) this.#at += 1;
+  }
+}

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { PasteStage } from "./paste-stage.ts";
+import { type PastedLine, readPastedLines } from "./shell-lines.ts";
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const lines = readPastedLines();
+const cases = lines.map((line): [string, PastedLine] => [
+  `${line.file}:${line.line} ${line.text.split("\n")[0]?.slice(0, 70)}`,
+  line,
+]);
+
+let stage: PasteStage;
+beforeAll(async () => {
+  stage = await PasteStage.open();
+});
+afterAll(() => stage.close());
+
+/** What its lines show must have happened before. */
+const BEFORE: Readonly<Record<string, () => Promise<void>>> = {
+  "docs/operations.md": () => stage.leaveDeadEvent(),
+};
+const prepared = new Set<string>();
+
+describe("each line to paste of README and docs does what it says", () => {
+  it.each(cases)("%s", async (_name, line) => {
+    if (!prepared.has(line.file)) await BEFORE[line.file]?.();
+    prepared.add(line.file);
+    const { code, output } = await stage.run(line);
+    if (code === 0) return;
+    expect.fail(`${line.file}:${line.line}: the line ends with ${code}\n${line.text}\n${output}`);
+  });
+
+  it("is found in every document that has some", () => {
+    const files = new Set(lines.map(({ file }) => file));
+    expect([...files]).toEqual(["README.md", "docs/administration.md", "docs/operations.md"]);
+    expect(lines.some(({ by }) => by === "cron")).toBe(true);
+  });
+});
