@@ -114,8 +114,15 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
 
 async function deleteOldFigures(db: Db, today: number): Promise<void> {
   const before = new Date(today - FIGURES_MS).toISOString();
-  await db.execute(sql`delete from ${usageSlots} where slot < ${before}`);
-  await db.execute(sql`delete from ${latencyHours} where hour < ${before}`);
+  // A row that a late call is being added to is deleted the next time: waiting for it in any other order than the
+  // journal's could deadlock with it.
+  for (const [table, time] of [
+    [usageSlots, sql`slot`],
+    [latencyHours, sql`hour`],
+  ] as const)
+    await db.execute(sql`
+      with old as (select ctid from ${table} where ${time} < ${before} for update skip locked)
+      delete from ${table} using old where ${table}.ctid = old.ctid`);
   // Of processes that ended without a last word.
   await db.execute(sql`
     delete from ${journalCheckpoints}
