@@ -7,7 +7,7 @@ import { UsageError } from "./usage-error.ts";
 /** Shows what a file says and whether it verifies; returns the exit code. */
 export function inspect(args: string[]): number {
   const { values, positionals } = parseArgs({
-    args,
+    args: joinKey(args),
     allowPositionals: true,
     options: { "public-key": { type: "string" } },
   });
@@ -27,6 +27,13 @@ export function inspect(args: string[]): number {
   }
   console.log("verifies");
   return 0;
+}
+
+/** One key in 64 begins with "-", and would be read as the next option. */
+function joinKey(args: string[]): string[] {
+  const at = args.indexOf("--public-key");
+  const key = args[at + 1];
+  return at === -1 || key === undefined ? args : args.toSpliced(at, 2, `--public-key=${key}`);
 }
 
 /** Printable, whatever it is. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readLicenseFile } from "../../src/access/license/license-file.ts";
 import { readVerificationKey } from "../../src/access/license/verification-key.ts";
-import { commandOf } from "../support/compiled-source.ts";
+import { commandOf } from "../support/bundled-program.ts";
 import { licenseText } from "../support/test-license.ts";
 
 let folder: string;
@@ -157,6 +157,15 @@ describe("license inspect", () => {
         expect.stringMatching(/"max_users": 7[\s\S]*\nverifies\n$/),
       ]);
     }
+  });
+
+  it("takes a public key that begins with a hyphen", async () => {
+    await run(subscription("hyphen.lic"));
+    const args = ["inspect", join(folder, "hyphen.lic"), "--public-key", `-${"A".repeat(42)}`];
+    expect(await run(args)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("does not verify"),
+    });
   });
 
   it("says why one does not, under the key that is built in as under any other", async () => {
