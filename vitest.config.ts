@@ -33,6 +33,7 @@ const onBun = process.versions["bun"] !== undefined;
 
 const shared = {
   pool: "forks" as const,
+  execArgv: onBun ? [] : ["--liftoff-only"],
   // Limits against a test that never ends; nothing is judged by them, for the machine may be busy.
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -54,6 +55,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: "system",
+          isolate: false,
+          setupFiles: "./tests/support/schemas-first.ts",
           include: ["tests/**/*.test.ts"],
           exclude: PURE,
           globalSetup: "./tests/support/shared-postgres.ts",

@@ -42,8 +42,8 @@ const open = (dataFolder: string): Promise<Database> =>
     log,
   );
 
-function start(environment: Record<string, string> = {}): Program {
-  const program = spawnProgram("start-store", [], { DATA_DIR: folder, ...environment });
+async function start(environment: Record<string, string> = {}): Promise<Program> {
+  const program = await spawnProgram("start-store", [], { DATA_DIR: folder, ...environment });
   programs.push(program);
   return program;
 }
@@ -141,11 +141,11 @@ describe("the embedded database", () => {
   });
 
   it("loses no committed row to a kill, and the next start takes over at once", async () => {
-    const killed = start();
+    const killed = await start();
     await killed.says("ready");
     killed.child.kill("SIGKILL");
     await killed.ended;
-    const next = start();
+    const next = await start();
     await next.says("ready");
     // The key of the first start is there: none is issued again.
     expect(killed.output()).toContain("issued sk-");
@@ -153,7 +153,7 @@ describe("the embedded database", () => {
   });
 
   it("is left at once when another process has taken the folder", async () => {
-    const paused = start();
+    const paused = await start();
     await paused.says("ready");
     const lock = join(folder, "process.lock");
     rmSync(lock);
@@ -163,9 +163,9 @@ describe("the embedded database", () => {
   });
 
   it("refuses a second process with a text that says what to do", async () => {
-    const first = start();
+    const first = await start();
     await first.says("ready");
-    const second = start();
+    const second = await start();
     expect(await second.ended).toBe(1);
     expect(second.output()).toMatch(/already uses this folder.*DATA_DIR/);
     first.child.kill("SIGTERM");

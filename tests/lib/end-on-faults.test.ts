@@ -5,7 +5,7 @@ describe("a fault that nobody catches", () => {
   it.each(["exception", "rejection"])(
     "ends the process with 1 when it is an %s, after all lines of the log and one of its own",
     async (kind) => {
-      const { ended, output } = spawnProgram("fault", [kind]);
+      const { ended, output } = await spawnProgram("fault", [kind]);
       expect(await ended).toBe(1);
       const lines = output()
         .trimEnd()

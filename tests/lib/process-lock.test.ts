@@ -37,8 +37,8 @@ afterEach(async () => {
 const path = () => join(folder, "process.lock");
 const record = () => parseOwner(readlinkSync(path()));
 
-function start(): Program {
-  const program = spawnProgram("hold-lock", [folder]);
+async function start(): Promise<Program> {
+  const program = await spawnProgram("hold-lock", [folder]);
   programs.push(program);
   return program;
 }
@@ -72,16 +72,16 @@ describe("the lock of a folder", () => {
   });
 
   it("refuses a second process and says who holds it and what to do", async () => {
-    const owner = start();
+    const owner = await start();
     await owner.says("held");
-    const second = start();
+    const second = await start();
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain(`process ${owner.child.pid}`);
     expect(second.output()).toContain("DATA_DIR");
   });
 
   it("is taken over from an owner that was killed", async () => {
-    const owner = start();
+    const owner = await start();
     await owner.says("held");
     owner.child.kill("SIGKILL");
     await owner.ended;
@@ -176,7 +176,7 @@ describe("the lock of a folder", () => {
       rmSync(path(), { force: true });
       symlinkSync(textOf(dead), path());
       symlinkSync(textOf({ ...dead, token: "heir" }), join(folder, "process.lock.dead"));
-      const racers = Array.from({ length: 5 }, start);
+      const racers = await Promise.all(Array.from({ length: 5 }, start));
       await Promise.all(racers.map((racer) => Promise.race([racer.says("held"), racer.ended])));
       const winners = racers.filter((racer) => racer.output().includes("held"));
       expect(winners).toHaveLength(1);

@@ -52,9 +52,13 @@ async function connect(url: string): Promise<Database> {
   return database;
 }
 
-function spawnStore(name: string, store: Record<string, string>, args: string[] = []): Program {
+async function spawnStore(
+  name: string,
+  store: Record<string, string>,
+  args: string[] = [],
+): Promise<Program> {
   const secret = { APP_SECRET: "the secret of the replicas" };
-  const program = spawnProgram(name, args, { DATA_DIR: folder, ...secret, ...store });
+  const program = await spawnProgram(name, args, { DATA_DIR: folder, ...secret, ...store });
   programs.push(program);
   return program;
 }
@@ -96,7 +100,7 @@ async function killAndStart(store: Record<string, string>, name: string): Promis
   const slow = writeMigrations(known.map((list) => list.flatMap((one) => [pause, one])));
   const random = faultRandom(`migrations, ${name}`);
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const killed = spawnStore("migrate-store", store, [slow.folder]);
+    const killed = await spawnStore("migrate-store", store, [slow.folder]);
     await killed.says("begun");
     await sleep(random() * count * STEP_SECONDS * 1_000);
     killed.child.kill("SIGKILL");
@@ -104,7 +108,7 @@ async function killAndStart(store: Record<string, string>, name: string): Promis
     expect(killed.output()).not.toContain("done");
   }
   slow.remove();
-  const next = spawnStore("start-store", store);
+  const next = await spawnStore("start-store", store);
   await next.says("ready");
   expect(next.output()).toContain("issued sk-");
   next.child.kill("SIGTERM");
@@ -161,7 +165,7 @@ function onPostgres(server: PostgresCluster): void {
   shows("D05", "three replicas", "exactly one migrates, all become ready", async () => {
     const { url } = await createDatabase(server.url);
     const start = () => spawnStore("start-store", { DATABASE_URL: url });
-    const replicas = [start(), start(), start()];
+    const replicas = await Promise.all([start(), start(), start()]);
     await Promise.all(replicas.map((replica) => replica.says("ready")));
     const issued = replicas.filter((replica) => replica.output().includes("issued sk-"));
     expect(issued).toHaveLength(1);
@@ -182,7 +186,7 @@ function onPostgres(server: PostgresCluster): void {
       await migrate({ db });
       await db.execute(sql`
       insert into drizzle.__drizzle_migrations (hash, created_at) values ('of a later release', 9000000000000)`);
-      const refused = spawnStore("start-store", { DATABASE_URL: url });
+      const refused = await spawnStore("start-store", { DATABASE_URL: url });
       expect(await refused.ended).toBe(1);
       expect(refused.output()).toMatch(/newer release.*Start the newer release again, or restore/s);
       expect(refused.output()).not.toMatch(/\n\s+at /);

@@ -17,7 +17,7 @@ describe("a server without a network", () => {
   if (!mayUnshare) leavesOut("O06", where, "left out: no right to a network of its own here");
   else
     shows("O06", where, "does all it should, and tries to reach nothing else", async () => {
-      const tour = spawnProgram("offline-tour", [], {}, ALONE);
+      const tour = await spawnProgram("offline-tour", [], {}, ALONE);
       expect([await tour.ended, tour.output()]).toMatchObject([0, expect.any(String)]);
       const line = tour.output().trim().split("\n").at(-1) ?? "";
       // biome-ignore lint/suspicious/noConsole: the figures are what is asked for

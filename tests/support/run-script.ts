@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { commandOf } from "./compiled-source.ts";
+import { commandOf } from "./bundled-program.ts";
 
 export interface ScriptEnd {
   /** Null when a signal ended it. */

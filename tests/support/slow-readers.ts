@@ -29,7 +29,7 @@ export interface OfferingEngine {
 
 /** An engine in a process of its own that offers each stream so much. */
 export async function startOfferingEngine(offeredMb: number): Promise<OfferingEngine> {
-  const { child, output, says, ended }: Program = spawnProgram("offering-engine", [
+  const { child, output, says, ended }: Program = await spawnProgram("offering-engine", [
     String(offeredMb),
   ]);
   await says("\n");

@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
-
-const LOADER = new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url).href;
+import { commandOf } from "./bundled-program.ts";
 
 export interface Program {
   readonly child: ChildProcess;
@@ -18,15 +16,14 @@ export interface Program {
  *
  * @param through command that runs it in its own place, as `unshare` does.
  */
-export function spawnProgram(
+export async function spawnProgram(
   name: string,
   args: readonly string[] = [],
   environment: Record<string, string> = {},
   through: readonly string[] = [],
-): Program {
-  const file = fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
-  const loader = process.versions["bun"] === undefined ? ["--import", LOADER] : [];
-  const [command = "", ...rest] = [...through, process.execPath, ...loader, file, ...args];
+): Promise<Program> {
+  const program = await commandOf(`tests/support/programs/${name}.ts`);
+  const [command = "", ...rest] = [...through, ...program, ...args];
   const child = spawn(command, rest, {
     // biome-ignore lint/style/noProcessEnv: a child needs the path and the home
     env: { ...process.env, ...environment },

@@ -3,8 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
-import { commandOf } from "./compiled-source.ts";
+import { commandOf } from "./bundled-program.ts";
 import { placeMigratedDatabase } from "./prepared-database.ts";
+import { createOwnDatabase, type OwnDatabase } from "./test-database.ts";
 
 /** A key that every test gateway knows. */
 export const TEST_KEY = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz";
@@ -38,7 +39,8 @@ export async function startGateway(
   environment: Record<string, string>,
   through: readonly string[] = [],
 ): Promise<TestGateway> {
-  const dataDir = environment["DATA_DIR"] ?? (await makeDataDir(environment));
+  const place = await findPlace(environment);
+  const { dataDir } = place;
   const settings = {
     HOST: "127.0.0.1",
     PORT: "0",
@@ -46,6 +48,7 @@ export async function startGateway(
     DRAIN_TIMEOUT_MS: "2000",
     ...environment,
     DATA_DIR: dataDir,
+    ...(place.database !== undefined && { DATABASE_URL: place.database.url }),
   };
   const child = await spawnServer(settings, through);
   let output = "";
@@ -67,24 +70,37 @@ export async function startGateway(
       const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
       await exited;
       clearTimeout(timer);
-      if (environment["DATA_DIR"] === undefined)
-        await rm(dataDir, { recursive: true, force: true });
+      if (!place.isGiven) await rm(dataDir, { recursive: true, force: true });
+      await place.database?.drop();
     },
   };
 }
 
-/** Where the schema is made already: only tests that name a folder are about what a first start makes in it. */
-async function makeDataDir(environment: Record<string, string>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "gateway-test-"));
-  if (environment["DATABASE_URL"] === undefined) await placeMigratedDatabase(folder);
-  return folder;
+interface Place {
+  readonly dataDir: string;
+  readonly isGiven: boolean;
+  readonly database?: OwnDatabase | undefined;
+}
+
+/**
+ * Where the schema is made already: only tests that name a folder are about what a first start makes in it. The database
+ * is the one that the run is about; `DATABASE_URL: ""` asks for the embedded one, which takes twice the time to start.
+ */
+async function findPlace(environment: Record<string, string>): Promise<Place> {
+  const given = environment["DATA_DIR"];
+  if (given !== undefined) return { dataDir: given, isGiven: true };
+  const dataDir = await mkdtemp(join(tmpdir(), "gateway-test-"));
+  const database =
+    environment["DATABASE_URL"] === undefined ? await createOwnDatabase() : undefined;
+  if (database === undefined && !environment["DATABASE_URL"]) await placeMigratedDatabase(dataDir);
+  return { dataDir, isGiven: false, database };
 }
 
 /** Starts the server and waits for its end: for starts that are to be refused. */
 export async function startRefused(
   environment: Record<string, string>,
 ): Promise<{ code: number | null; output: string }> {
-  const child = await spawnServer(environment);
+  const child = await spawnServer({ HOST: "127.0.0.1", PORT: "0", ...environment });
   let output = "";
   child.stdout?.on("data", (chunk) => (output += chunk));
   child.stderr?.on("data", (chunk) => (output += chunk));

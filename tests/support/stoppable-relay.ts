@@ -22,7 +22,7 @@ export interface StoppableRelay {
 }
 
 export async function startStoppableRelay(targetPort: number): Promise<StoppableRelay> {
-  const { child, output, says, ended } = spawnProgram("tcp-relay", [String(targetPort)]);
+  const { child, output, says, ended } = await spawnProgram("tcp-relay", [String(targetPort)]);
   await says("\n");
   const port = Number(/port (\d+)/.exec(output())?.[1]);
   const filling: Socket[] = [];

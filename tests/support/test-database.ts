@@ -52,6 +52,11 @@ export function createMigratedDatabase(serverUrl: string): Promise<OwnDatabase> 
   return createDatabase(serverUrl, isShared ? TEST_DATABASE_TEMPLATE : undefined);
 }
 
+/** A migrated database of its own on the server that the run is about; undefined where that is the embedded one. */
+export async function createOwnDatabase(): Promise<OwnDatabase | undefined> {
+  return serverUrl === undefined ? undefined : createMigratedDatabase(serverUrl);
+}
+
 /** Creates a database of its own on the server at `serverUrl`, empty or as `template` is. */
 export async function createDatabase(serverUrl: string, template?: string): Promise<OwnDatabase> {
   const name = `test_${randomBase62(12).toLowerCase()}`;

@@ -52,7 +52,7 @@ describe("the usage journal of processes that are killed", () => {
     const acknowledgements = join(root, "acknowledgements");
     const folder = join(root, "journal");
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-      const program = spawnProgram(WRITE_UNTIL_KILLED, [url, folder, acknowledgements]);
+      const program = await spawnProgram(WRITE_UNTIL_KILLED, [url, folder, acknowledgements]);
       await program.says("ready");
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
       program.child.kill("SIGKILL");
@@ -83,12 +83,14 @@ describe("the usage journal of processes that are killed", () => {
     const acknowledgements = join(root, "acknowledgements");
     const folder = join(root, "journal");
     const args = [url, folder, acknowledgements];
-    const lost = spawnProgram(WRITE_UNTIL_KILLED, args);
+    const lost = await spawnProgram(WRITE_UNTIL_KILLED, args);
     await lost.says("ready");
     await new Promise((resolve) => setTimeout(resolve, 150));
     lost.child.kill("SIGKILL");
     await lost.ended;
-    const heirs = Array.from({ length: 3 }, () => spawnProgram(WRITE_UNTIL_KILLED, args));
+    const heirs = await Promise.all(
+      Array.from({ length: 3 }, () => spawnProgram(WRITE_UNTIL_KILLED, args)),
+    );
     await Promise.all(heirs.map((heir) => heir.says("ready")));
     await new Promise((resolve) => setTimeout(resolve, 300));
     for (const { child } of heirs) child.kill("SIGKILL");
@@ -132,7 +134,7 @@ function canMount(): boolean {
 if (canMount()) {
   describe("the usage journal on a disk that fills up", () => {
     it("goes around it, refuses calls when the database is gone too, and returns to it", async () => {
-      const program = spawnProgram("fill-disk", [root]);
+      const program = await spawnProgram("fill-disk", [root]);
       expect([await program.ended, program.output()]).toEqual([
         0,
         expect.stringMatching(/^{.*}$/m),

@@ -16,7 +16,12 @@ const PASSWORD = "password of the tour 7d20";
 
 const before = packetsForElsewhere();
 const simulator = await startSimulator({ port: ENGINE_PORT });
-const gateway = await startGateway({ HOST: "0.0.0.0", PORT: "8080", ADMIN_PASSWORD: PASSWORD });
+const gateway = await startGateway({
+  HOST: "0.0.0.0",
+  PORT: "8080",
+  ADMIN_PASSWORD: PASSWORD,
+  DATABASE_URL: "",
+});
 const get = (path: string) => callGateway(gateway.port, { method: "GET", path });
 
 const chat = await callGateway(gateway.port, { body: chatBody("sim-chat") });
