@@ -12,7 +12,8 @@ const BATCH_ROWS = 500;
 const LONGEST_MS = 30_000;
 
 /**
- * Deletes events that are done with, in batches that hold up nobody.
+ * Deletes events that are done with, in batches that hold up nobody. The batch is chosen once: as a subquery of the
+ * condition PostgreSQL may choose it anew for every row.
  *
  * @param now Unix milliseconds.
  */
@@ -21,14 +22,15 @@ export async function pruneEvents(db: Db, now: number): Promise<void> {
   const endsAt = performance.now() + LONGEST_MS;
   do {
     const deleted = await db.execute(sql`
-      delete from ${outboxEvents} where id in (
+      with old as materialized (
         select id from ${outboxEvents}
         where created_at < ${before(KEEP_DELIVERED_MS)}
           and (delivered_at < ${before(KEEP_DELIVERED_MS)} or dead_at < ${before(KEEP_DEAD_MS)})
         limit ${BATCH_ROWS}
         for update skip locked
       )
-      returning id`);
+      delete from ${outboxEvents} as done using old where done.id = old.id
+      returning done.id`);
     if (deleted.length < BATCH_ROWS) return;
   } while (performance.now() < endsAt);
 }
