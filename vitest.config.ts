@@ -30,9 +30,12 @@ const PURE = [
 ].map((path) => `tests/${path}.test.ts`);
 
 const onBun = process.versions["bun"] !== undefined;
+// Read when the processes of the tests start, which inherit it.
+if (onBun) process.env["BUN_JSC_useOMGJIT"] = "0";
 
 const shared = {
   pool: "forks" as const,
+  // The embedded database is WebAssembly, and optimising it takes longer than what a test does with it.
   execArgv: onBun ? [] : ["--liftoff-only"],
   // Limits against a test that never ends; nothing is judged by them, for the machine may be busy.
   testTimeout: 120_000,
@@ -45,7 +48,7 @@ const shared = {
 export default defineConfig({
   test: {
     // Half of a test's time is waiting; more at once would make servers wait for each other.
-    maxWorkers: 3,
+    maxWorkers: 4,
     reporters: ["default", "./tests/support/slowest-files.ts"],
     projects: [
       {

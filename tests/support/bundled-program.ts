@@ -11,10 +11,9 @@ const OLD_MS = 86_400_000;
 const WITH_BINARIES = ["@node-rs/argon2", "@electric-sql/*", "esbuild"];
 /** Packages in CommonJS call it, and a module has none. */
 const REQUIRE = `import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.filename);`;
-/**
- * The embedded database is WebAssembly, and V8 spends seconds of processor time on optimising what a server of a test
- * runs for a moment.
- */
+/** What a program is started with, so that nothing is spent on optimising WebAssembly that runs for a moment. */
+export const SHORT_LIVED = { BUN_JSC_useOMGJIT: "0" };
+/** For the same reason: V8 would spend seconds of processor time on the embedded database. */
 const NODE_OPTIONS = ["--liftoff-only", "--disable-warning=ExperimentalWarning"];
 
 /**

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { commandOf } from "./bundled-program.ts";
+import { commandOf, SHORT_LIVED } from "./bundled-program.ts";
 
 export interface ScriptEnd {
   /** Null when a signal ended it. */
@@ -27,7 +27,7 @@ export async function startScript(
   const program = [...(await commandOf(`scripts/${name}/main.ts`)), ...args];
   const [command = "", ...rest] = [...through, ...program];
   const child = spawn(command, rest, {
-    env: { PATH: "/usr/bin:/bin", ...environment },
+    env: { PATH: "/usr/bin:/bin", ...SHORT_LIVED, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = { stdout: "", stderr: "" };

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUN_SETTINGS } from "../../scripts/task/bun-settings.mjs";
-import { commandOf } from "./bundled-program.ts";
+import { commandOf, SHORT_LIVED } from "./bundled-program.ts";
 import { placeMigratedDatabase } from "./prepared-database.ts";
 import { createOwnDatabase, type OwnDatabase } from "./test-database.ts";
 
@@ -116,7 +116,7 @@ async function spawnServer(
 ): Promise<ChildProcess> {
   const [command = "", ...rest] = [...through, ...(await commandOf("src/main.ts"))];
   return spawn(command, rest, {
-    env: { PATH: "/usr/bin:/bin", ...BUN_SETTINGS, ...environment },
+    env: { PATH: "/usr/bin:/bin", ...BUN_SETTINGS, ...SHORT_LIVED, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }

@@ -137,6 +137,13 @@ describe.each(ENGINES)("%s: a replica that is killed in the middle of streams", 
   );
 });
 
+/** How many of a replica's calls were open in the same moment. */
+function mostAtOnce(entries: readonly LedgerEntry[]): number {
+  const openAt = (moment: number) =>
+    entries.filter(({ beganAt, endedAt = Infinity }) => beganAt <= moment && moment < endedAt);
+  return Math.max(0, ...entries.map(({ beganAt }) => openAt(beganAt).length));
+}
+
 describe.each(ENGINES)("%s: one beginning that all calls have", (engine) => {
   it(
     "keeps its replica busy and does not drown it",
@@ -148,7 +155,8 @@ describe.each(ENGINES)("%s: one beginning that all calls have", (engine) => {
         Array.from({ length: calls }, () => chat(opening(7), { max_tokens: 4 })),
       );
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      const counts = stage.calls().map(({ length }) => length);
+      // A call that comes after another has ended may go where that one was.
+      const counts = stage.calls().map(mostAtOnce);
       process.stdout.write(`${engine}: ${calls} calls of one beginning: ${counts.join(", ")}\n`);
       expect(Math.max(...counts)).toBeLessThanOrEqual(Math.ceil((1.5 * calls) / REPLICAS));
       expect(counts.filter((count) => count > 0).length).toBeGreaterThan(2);
