@@ -30,7 +30,7 @@ const PURE = [
 ].map((path) => `tests/${path}.test.ts`);
 
 const onBun = process.versions["bun"] !== undefined;
-// Read when the processes of the tests start, which inherit it.
+// biome-ignore lint/style/noProcessEnv: the processes of the tests inherit it, and Bun reads it when they start
 if (onBun) process.env["BUN_JSC_useOMGJIT"] = "0";
 
 const shared = {
