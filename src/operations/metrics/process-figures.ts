@@ -37,10 +37,19 @@ export function watchProcess(): ProcessWatch {
     loopLag.observe(Math.max(0, now - lookedAt - LOOK_EVERY_MS) / 1_000);
     lookedAt = now;
   }, LOOK_EVERY_MS).unref();
+  let memory = { rss: 0, heapUsed: 0 };
+  const readMemory = () => {
+    try {
+      memory = process.memoryUsage();
+    } catch {
+      // Node reads a file for it: while no descriptor is left, the last reading holds.
+    }
+    return memory;
+  };
   return {
     async read() {
       const { user, system } = process.cpuUsage();
-      const { rss, heapUsed } = process.memoryUsage();
+      const { rss, heapUsed } = readMemory();
       return {
         cpuSeconds: (user + system) / 1_000_000,
         residentBytes: rss,
