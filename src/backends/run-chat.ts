@@ -161,7 +161,8 @@ function reportIgnored(asked: ChatRequest, prepared: Prepared, how: Reporting): 
 
 /** The habits of a format may be given up for a model. */
 function codecFor({ codec }: ChatEngine, conceded: ReadonlySet<Concession>): ClientCodec {
-  return [...conceded].find((concession) => concession.codec)?.codec ?? codec;
+  for (const concession of conceded) if (concession.codec !== undefined) return concession.codec;
+  return codec;
 }
 
 interface TableOptions {
