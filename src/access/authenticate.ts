@@ -171,7 +171,7 @@ function missing(level: AccessLevel): ServiceError {
         "No well-formed API key came with the call. Send it as `Authorization: Bearer sk-…` or as `x-api-key`.",
       )
     : new ServiceError(
-        "session_expired",
+        "session_required",
         "No session came with the call. Log in with POST /api/auth/login and send its token as `Authorization: Bearer ses_…`.",
       );
 }

@@ -14,6 +14,7 @@ const ERROR_TABLE = {
   thread_unsupported_request: [400, "invalid_request_error", "invalid_request_error"],
   context_length_exceeded: [400, "invalid_request_error", "invalid_request_error"],
   invalid_api_key: [401, "authentication_error", "authentication_error"],
+  session_required: [401, "authentication_error", "authentication_error"],
   session_expired: [401, "authentication_error", "authentication_error"],
   invalid_credentials: [401, "authentication_error", "authentication_error"],
   license_expired: [403, "permission_error", "permission_error"],

@@ -58,6 +58,7 @@ const INVALID_KEY: Refusal = {
   type: "authentication_error",
   code: "invalid_api_key",
 };
+const SESSION_MISSING: Refusal = { ...INVALID_KEY, code: "session_required" };
 const SESSION_OVER: Refusal = { ...INVALID_KEY, code: "session_expired" };
 const NOT_PERMITTED: Refusal = {
   status: 403,
@@ -277,7 +278,7 @@ function expected(level: Level, credential: Credential): Refusal | undefined {
   const { name } = credential;
   if (level === "open") return undefined;
   const isForKeys = level === "caller";
-  if (NOBODY.includes(credential)) return isForKeys ? INVALID_KEY : SESSION_OVER;
+  if (NOBODY.includes(credential)) return isForKeys ? INVALID_KEY : SESSION_MISSING;
   if (name === "BI key") return isForKeys ? INVALID_KEY : undefined;
   if (KEYS_THAT_ARE_NONE.includes(credential)) return INVALID_KEY;
   if (SESSIONS_THAT_ARE_NONE.includes(credential)) return SESSION_OVER;
