@@ -6,7 +6,7 @@ import { type FirstSecrets, firstStart } from "./access/first-start.ts";
 import { hashCredentialUnder } from "./access/hash-credential.ts";
 import { type ApiKeys, openApiKeys } from "./access/keys/api-keys.ts";
 import { type License, openLicense } from "./access/license/license.ts";
-import { readVerificationKey } from "./access/license/verification-key.ts";
+import { openVerificationKey } from "./access/license/verification-key.ts";
 import type { Limits } from "./access/limits/limits.ts";
 import { openLimits } from "./access/limits/open-limits.ts";
 import { openInstallation } from "./access/open-installation.ts";
@@ -316,7 +316,7 @@ async function openStore(
   await migrate(database);
   const secret = await inFolderOf("DATA_DIR", () => openSecret(settings));
   const { installedAt } = await openInstallation(database, secret, clock);
-  const verificationKey = readVerificationKey(settings.LICENSE_PUBLIC_KEY);
+  const verificationKey = openVerificationKey(settings);
   const parts = { database, settings, secret, clock, log };
   const license = await openLicense({ ...parts, verificationKey, installedAt });
   const hashApiKey = hashCredentialUnder(secret, "api-keys");

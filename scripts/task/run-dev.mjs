@@ -52,6 +52,7 @@ function developmentSettings() {
   return {
     HOST: HOST || "127.0.0.1",
     DRAIN_TIMEOUT_MS: DRAIN_TIMEOUT_MS || "2000",
+    ALLOW_LICENSE_PUBLIC_KEY: "1",
     ...(BOOTSTRAP_API_KEY ? {} : { DEV_API_KEY: makeKey() }),
   };
 }

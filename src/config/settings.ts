@@ -197,7 +197,14 @@ export const settingsSchema = z.object({
     .describe("License file, read at start; defaults to DATA_DIR/license.lic."),
   LICENSE_PUBLIC_KEY: name
     .optional()
-    .describe("Key that licenses are verified with, instead of the one built in; base64url."),
+    .describe(
+      "Key that licenses are verified with instead of the built-in one, with ALLOW_LICENSE_PUBLIC_KEY only; base64url.",
+    ),
+  ALLOW_LICENSE_PUBLIC_KEY: flag
+    .prefault("0")
+    .describe(
+      "1 lets LICENSE_PUBLIC_KEY replace the built-in key, for development and tests; `dev` sets it.",
+    ),
   LICENSE_GRACE_DAYS: number
     .min(0)
     .max(14)

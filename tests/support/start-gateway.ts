@@ -46,6 +46,7 @@ export async function startGateway(
     PORT: "0",
     BOOTSTRAP_API_KEY: TEST_KEY,
     DRAIN_TIMEOUT_MS: "2000",
+    ALLOW_LICENSE_PUBLIC_KEY: "1",
     ...environment,
     DATA_DIR: dataDir,
     ...(place.database !== undefined && { DATABASE_URL: place.database.url }),

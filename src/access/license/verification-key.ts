@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
+import type { Settings } from "../../config/settings.ts";
 import { StartRefusal } from "../../lib/start-refusal.ts";
 
 /** The key that licenses are verified with. */
@@ -17,7 +18,22 @@ const KEY_BYTES = 32;
 /** What stands before the raw key in its standard form (RFC 8410): this is an Ed25519 key, and no other kind. */
 const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
 
-/** Reads LICENSE_PUBLIC_KEY; unset, takes the key that is built in. Throws a `StartRefusal` that names the setting. */
+/**
+ * The key of a server: LICENSE_PUBLIC_KEY where that is allowed, or whoever runs the server could sign licenses for it.
+ * Throws a `StartRefusal` that names the setting.
+ */
+export function openVerificationKey(
+  settings: Pick<Settings, "LICENSE_PUBLIC_KEY" | "ALLOW_LICENSE_PUBLIC_KEY">,
+): VerificationKey {
+  const { LICENSE_PUBLIC_KEY: setting, ALLOW_LICENSE_PUBLIC_KEY: isAllowed } = settings;
+  if (setting === undefined || isAllowed) return readVerificationKey(setting);
+  throw new StartRefusal(
+    "LICENSE_PUBLIC_KEY replaces the key that licenses are verified with in development and tests only. " +
+      "Unset it; a build for another vendor has that vendor's key in src/access/license/verification-key.ts.",
+  );
+}
+
+/** Reads a public key; undefined gives the built-in one. Throws a `StartRefusal` that names the setting. */
 export function readVerificationKey(setting: string | undefined): VerificationKey {
   const key = parsePublicKey(setting ?? BUILT_IN_KEY);
   if (key !== undefined) return { key, isBuiltIn: setting === undefined };

@@ -282,8 +282,15 @@ describe("4.6 the license", () => {
   });
 });
 
-describe("a start with a wrong LICENSE_PUBLIC_KEY", () => {
-  it("is refused by that name", async () => {
+describe("a start with LICENSE_PUBLIC_KEY", () => {
+  it("is refused outside of development and tests, and says where a build has its key", async () => {
+    const settings = { LICENSE_PUBLIC_KEY: vendor.publicKey, ALLOW_LICENSE_PUBLIC_KEY: "0" };
+    await expect(startGateway(settings)).rejects.toThrow(
+      /LICENSE_PUBLIC_KEY .* in development and tests only\. Unset it; .*verification-key\.ts/,
+    );
+  });
+
+  it("is refused by that name when it is no key", async () => {
     await expect(startGateway({ LICENSE_PUBLIC_KEY: "nonsense" })).rejects.toThrow(
       /LICENSE_PUBLIC_KEY must be an Ed25519 public key/,
     );
