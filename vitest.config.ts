@@ -35,8 +35,8 @@ if (onBun) process.env["BUN_JSC_useOMGJIT"] = "0";
 
 const shared = {
   pool: "forks" as const,
-  // The embedded database is WebAssembly, and optimising it takes longer than what a test does with it.
-  execArgv: onBun ? [] : ["--liftoff-only"],
+  // Optimising the embedded database's WebAssembly, or code that runs for a moment, takes longer than what a test does.
+  execArgv: onBun ? [] : ["--liftoff-only", "--interrupt-budget=2000000"],
   // Limits against a test that never ends; nothing is judged by them, for the machine may be busy.
   testTimeout: 120_000,
   hookTimeout: 120_000,

@@ -13,8 +13,12 @@ const WITH_BINARIES = ["@node-rs/argon2", "@electric-sql/*", "esbuild"];
 const REQUIRE = `import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.filename);`;
 /** What a program is started with, so that nothing is spent on optimising WebAssembly that runs for a moment. */
 export const SHORT_LIVED = { BUN_JSC_useOMGJIT: "0" };
-/** For the same reason: V8 would spend seconds of processor time on the embedded database. */
-const NODE_OPTIONS = ["--liftoff-only", "--disable-warning=ExperimentalWarning"];
+/** For the same reason: V8 would spend seconds of processor time on the embedded database, and optimise code too early. */
+const NODE_OPTIONS = [
+  "--liftoff-only",
+  "--interrupt-budget=2000000",
+  "--disable-warning=ExperimentalWarning",
+];
 
 /**
  * What runs a program of ours, on the runtime that runs the tests: command and arguments. Node is given one file of
