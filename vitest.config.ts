@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SHORT_LIVED, SHORT_LIVED_ON_NODE } from "./tests/support/bundled-program.ts";
 
 /**
  * Files whose result cannot depend on the runtime: they touch no socket, file, process or store. One runtime runs them in CI.
@@ -31,12 +32,11 @@ const PURE = [
 
 const onBun = process.versions["bun"] !== undefined;
 // biome-ignore lint/style/noProcessEnv: the processes of the tests inherit it, and Bun reads it when they start
-if (onBun) process.env["BUN_JSC_useOMGJIT"] = "0";
+if (onBun) Object.assign(process.env, SHORT_LIVED);
 
 const shared = {
   pool: "forks" as const,
-  // Optimising the embedded database's WebAssembly, or code that runs for a moment, takes longer than what a test does.
-  execArgv: onBun ? [] : ["--liftoff-only", "--interrupt-budget=2000000"],
+  execArgv: onBun ? [] : SHORT_LIVED_ON_NODE,
   // Limits against a test that never ends; nothing is judged by them, for the machine may be busy.
   testTimeout: 120_000,
   hookTimeout: 120_000,

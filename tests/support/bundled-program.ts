@@ -14,11 +14,7 @@ const REQUIRE = `import { createRequire as makeRequire } from "node:module"; con
 /** What a program is started with, so that nothing is spent on optimising WebAssembly that runs for a moment. */
 export const SHORT_LIVED = { BUN_JSC_useOMGJIT: "0" };
 /** For the same reason: V8 would spend seconds of processor time on the embedded database, and optimise code too early. */
-const NODE_OPTIONS = [
-  "--liftoff-only",
-  "--interrupt-budget=2000000",
-  "--disable-warning=ExperimentalWarning",
-];
+export const SHORT_LIVED_ON_NODE = ["--liftoff-only", "--interrupt-budget=2000000"];
 
 /**
  * What runs a program of ours, on the runtime that runs the tests: command and arguments. Node is given one file of
@@ -33,7 +29,8 @@ export async function commandOf(program: string): Promise<readonly string[]> {
     bundle = makeBundle(program);
     bundles.set(program, bundle);
   }
-  return [process.execPath, ...NODE_OPTIONS, await bundle];
+  const quiet = "--disable-warning=ExperimentalWarning";
+  return [process.execPath, ...SHORT_LIVED_ON_NODE, quiet, await bundle];
 }
 
 const bundles = new Map<string, Promise<string>>();
