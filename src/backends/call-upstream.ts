@@ -1,7 +1,7 @@
 import { ServiceError } from "../core/service-error.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
-import type { HttpChunk, HttpResponse, Route } from "../lib/http-client.ts";
-import { parseRetryAfter } from "../lib/parse-retry-after.ts";
+import type { HttpChunk, HttpResponse, Route } from "../lib/http/http-client.ts";
+import { parseRetryAfter } from "../lib/http/parse-retry-after.ts";
 import { connectionError, isRefused } from "./connection-error.ts";
 import type { Upstream } from "./upstream.ts";
 import {

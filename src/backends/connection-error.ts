@@ -1,5 +1,5 @@
 import { ServiceError } from "../core/service-error.ts";
-import { BodyTooLarge } from "../lib/read-body-text.ts";
+import { BodyTooLarge } from "../lib/http/read-body-text.ts";
 
 const REFUSED: ReadonlySet<string> = new Set(["ECONNREFUSED", "ConnectionRefused"]);
 const NEVER_CONNECTED: ReadonlySet<string> = new Set([

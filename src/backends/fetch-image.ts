@@ -1,6 +1,6 @@
-import type { Egress } from "../lib/egress.ts";
-import { EgressError } from "../lib/egress-error.ts";
-import { sniffImage } from "../lib/sniff-image.ts";
+import type { Egress } from "../lib/egress/egress.ts";
+import { EgressError } from "../lib/egress/egress-error.ts";
+import { sniffImage } from "./sniff-image.ts";
 
 export interface FetchedImage {
   /** By its first bytes. */

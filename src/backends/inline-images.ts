@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, ImagePart, UserPart } from "../core/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
-import { EgressError } from "../lib/egress-error.ts";
+import { EgressError } from "../lib/egress/egress-error.ts";
 import type { Backend } from "./backend.ts";
 import type { FetchImage } from "./fetch-image.ts";
 

@@ -1,6 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { HttpClient } from "../lib/http-client.ts";
+import type { HttpClient } from "../lib/http/http-client.ts";
 import type { Log } from "../lib/log.ts";
 import { REPLICA_CHECKS } from "./replicas/replica-checks.ts";
 import { createReplicaClient, type ReplicaClient } from "./replicas/replica-client.ts";

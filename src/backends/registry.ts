@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../lib/clock.ts";
-import { createHttpClient } from "../lib/create-http-client.ts";
-import { createEgress } from "../lib/egress.ts";
+import { createEgress } from "../lib/egress/egress.ts";
+import { createHttpClient } from "../lib/http/create-http-client.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
 import { createCloudBackends } from "./cloud-backends.ts";

@@ -1,6 +1,6 @@
 import type { ChatEvent } from "../core/chat-event.ts";
 import { ServiceError, toServiceError } from "../core/service-error.ts";
-import { SseReader, type SseShortcut } from "../lib/sse-reader.ts";
+import { SseReader, type SseShortcut } from "../lib/http/sse-reader.ts";
 import type { StreamReader } from "./codec.ts";
 import type { EventWriter } from "./event-writer.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isAllowEntry } from "../lib/egress-allow-list.ts";
-import { IpRanges, isIpRange } from "../lib/ip-ranges.ts";
+import { isAllowEntry } from "../lib/egress/egress-allow-list.ts";
+import { IpRanges, isIpRange } from "../lib/egress/ip-ranges.ts";
 
 // The types that settings have, as texts of the environment.
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../lib/log.ts";
 import { makeFolder, openModeOf } from "../lib/make-folder.ts";
-import { awaitProcessLock } from "../lib/process-lock.ts";
+import { awaitProcessLock } from "../lib/process-lock/process-lock.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
 import { embeddedArchive } from "./embedded-archive.ts";

@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type { Db } from "../db/context.ts";
 import type { Clock } from "../lib/clock.ts";
-import { createHttpClient } from "../lib/create-http-client.ts";
+import { createHttpClient } from "../lib/http/create-http-client.ts";
 import type { Log } from "../lib/log.ts";
 import { deliverEvents, type EventDelivery } from "./deliver-events.ts";
 import type { DeliveryFigures } from "./delivery-figures.ts";

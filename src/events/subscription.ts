@@ -1,5 +1,5 @@
-import { pathGlob } from "../lib/path-glob.ts";
 import type { InternalEvent, InternalEventKind } from "./internal-event.ts";
+import { pathGlob } from "./path-glob.ts";
 
 /** An event as a subscriber is given it. */
 export type DeliveredEvent<Kind extends InternalEventKind = InternalEventKind> = Extract<

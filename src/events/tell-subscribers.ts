@@ -1,6 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { isFromDatabase, toDatabaseError } from "../db/database-error.ts";
-import { limitSignal } from "../lib/limit-signal.ts";
+import { limitSignal } from "../lib/http/limit-signal.ts";
 import type { Log } from "../lib/log.ts";
 import type { ClaimedEvent } from "./claim-events.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";

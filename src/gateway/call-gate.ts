@@ -1,8 +1,8 @@
 import type { Settings } from "../config/settings.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Log } from "../lib/log.ts";
-import { freeMemory, memoryLimitBytes } from "../lib/memory-limit.ts";
-import { watchLoop } from "../lib/watch-loop.ts";
+import { freeMemory, memoryLimitBytes } from "../lib/process/memory-limit.ts";
+import { watchLoop } from "../lib/process/watch-loop.ts";
 import { BodiesInHand } from "./bodies-in-hand.ts";
 import { CallLimit } from "./call-limit.ts";
 import { createOpenCalls, type OpenCalls } from "./open-calls.ts";

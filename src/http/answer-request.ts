@@ -1,10 +1,10 @@
 import { ServiceError } from "../core/service-error.ts";
 import type { Deps } from "../deps.ts";
 import type { UsageRecord } from "../gateway/usage-record.ts";
-import { clientAddress } from "../lib/client-address.ts";
-import { isForwardedHttps } from "../lib/is-forwarded-https.ts";
 import { errorResponse } from "./answers/error-response.ts";
+import { clientAddress } from "./client-address.ts";
 import { createCors } from "./cors.ts";
+import { isForwardedHttps } from "./is-forwarded-https.ts";
 import { refuseUnlicensed } from "./license-gate.ts";
 import { errorFormAt, isMessagesPath } from "./messages-path.ts";
 import { isModelCall } from "./model-call-paths.ts";

@@ -8,7 +8,7 @@ import type { Upstream } from "../../src/backends/upstream.ts";
 import { settingsSchema } from "../../src/config/settings.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createHttpClient } from "../../src/lib/create-http-client.ts";
+import { createHttpClient } from "../../src/lib/http/create-http-client.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { startSimulator } from "../support/start-simulator.ts";
 import { never } from "./support.ts";

@@ -7,7 +7,7 @@ import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import type { ChatRequest, GenerationParameters } from "../../src/core/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createHttpClient } from "../../src/lib/create-http-client.ts";
+import { createHttpClient } from "../../src/lib/http/create-http-client.ts";
 
 /** A key that must never be seen by a client. */
 export const ENGINE_KEY = "sk-canary-of-the-engine-0123456789";

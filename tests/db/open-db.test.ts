@@ -17,9 +17,9 @@ import type { Database } from "../../src/db/database.ts";
 import { embeddedArchive } from "../../src/db/embedded-archive.ts";
 import { openDatabase } from "../../src/db/open-db.ts";
 import { openEmbedded } from "../../src/db/open-embedded.ts";
-import { ownerText } from "../../src/lib/lock-owner.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { thisProcess } from "../../src/lib/process-identity.ts";
+import { ownerText } from "../../src/lib/process-lock/lock-owner.ts";
+import { thisProcess } from "../../src/lib/process-lock/process-identity.ts";
 import { type Program, spawnProgram } from "../support/spawn-program.ts";
 
 const log = createLog("silent");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Db } from "../../src/db/context.ts";
-import { thisProcess } from "../../src/lib/process-identity.ts";
+import { thisProcess } from "../../src/lib/process-lock/process-identity.ts";
 import {
   backUp,
   createBackupStage,

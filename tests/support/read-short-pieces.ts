@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { HttpResponse } from "../../src/lib/http-client.ts";
+import type { HttpResponse } from "../../src/lib/http/http-client.ts";
 
 const PIECE_MAX_BYTES = 65_536;
 

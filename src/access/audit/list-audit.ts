@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, like, lt, type SQL, sql } from "drizzle-orm";
+import { escapeLike } from "../../db/escape-like.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";
-import { escapeLike } from "../../lib/escape-like.ts";
 import type { Access } from "../access.ts";
 
 export type AuditEntry = typeof auditLog.$inferSelect;

@@ -1,6 +1,6 @@
 import { count, desc, eq, ilike, or } from "drizzle-orm";
+import { escapeLike } from "../../db/escape-like.ts";
 import { biKeys } from "../../db/tables/bi-keys.ts";
-import { escapeLike } from "../../lib/escape-like.ts";
 import type { Access } from "../access.ts";
 import { BI_KEY_COLUMNS, type BiKey } from "./bi-key.ts";
 

@@ -1,8 +1,8 @@
 import { and, count, desc, eq, ilike, or, type SQL } from "drizzle-orm";
 import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
+import { escapeLike } from "../../db/escape-like.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
-import { escapeLike } from "../../lib/escape-like.ts";
 import type { Access } from "../access.ts";
 import { API_KEY_COLUMNS, type ApiKeyRecord } from "./api-key-record.ts";
 import { visibleKeys } from "./key-rights.ts";

@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { AdminSet } from "../../db/tables/api-keys.ts";
-import { IpRanges } from "../../lib/ip-ranges.ts";
+import { IpRanges } from "../../lib/egress/ip-ranges.ts";
 import type { ApiKeyPatch } from "./api-key-record.ts";
 import { isAbove, LEAST_RIGHTS } from "./refuse-more-rights.ts";
 

@@ -2,7 +2,7 @@ import { and, desc, eq } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";
 import { users } from "../../db/tables/users.ts";
-import { clientNetwork } from "../../lib/ip-address.ts";
+import { clientNetwork } from "../../lib/egress/ip-address.ts";
 
 /** More logins than this are not looked back. */
 const LOGINS_MAX = 1_000;

@@ -1,6 +1,6 @@
 import { asc, count, like } from "drizzle-orm";
+import { escapeLike } from "../../db/escape-like.ts";
 import { users } from "../../db/tables/users.ts";
-import { escapeLike } from "../../lib/escape-like.ts";
 import type { Access } from "../access.ts";
 import { selectUsers, type User } from "./user.ts";
 

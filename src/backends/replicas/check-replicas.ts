@@ -1,5 +1,5 @@
-import type { HttpClient, HttpResponse } from "../../lib/http-client.ts";
-import { limitSignal } from "../../lib/limit-signal.ts";
+import type { HttpClient, HttpResponse } from "../../lib/http/http-client.ts";
+import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { isUnconnected } from "../connection-error.ts";
 import type { Replica } from "./replica.ts";
 import type { ReplicaCheck } from "./replica-checks.ts";

@@ -1,5 +1,5 @@
-import type { HttpResponse } from "../../lib/http-client.ts";
-import { BodyTooLarge } from "../../lib/read-body-text.ts";
+import type { HttpResponse } from "../../lib/http/http-client.ts";
+import { BodyTooLarge } from "../../lib/http/read-body-text.ts";
 
 interface Watcher {
   /** Once: it was read to its end, given up, or broke. */

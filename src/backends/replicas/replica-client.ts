@@ -1,4 +1,4 @@
-import type { HttpClient, HttpRequest, HttpResponse } from "../../lib/http-client.ts";
+import type { HttpClient, HttpRequest, HttpResponse } from "../../lib/http/http-client.ts";
 import type { Log } from "../../lib/log.ts";
 import { isUnconnected } from "../connection-error.ts";
 import { startChecks } from "./check-replicas.ts";

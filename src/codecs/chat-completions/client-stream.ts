@@ -1,6 +1,6 @@
 import type { ChatEvent } from "../../core/chat-event.ts";
 import { ServiceError, toServiceError } from "../../core/service-error.ts";
-import { SseReader } from "../../lib/sse-reader.ts";
+import { SseReader } from "../../lib/http/sse-reader.ts";
 import type { StreamReader } from "../codec.ts";
 import { ChunkReader, garbage } from "./chunk-reader.ts";
 import { DeltaShortcut } from "./delta-shortcut.ts";

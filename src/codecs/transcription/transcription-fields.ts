@@ -4,7 +4,7 @@ import {
   type TranscriptFormat,
   type TranscriptionForm,
 } from "../../core/transcription.ts";
-import type { FormPart } from "../../lib/multipart-scanner.ts";
+import type { FormPart } from "../../lib/multipart/multipart-scanner.ts";
 import { invalidValue } from "../check-request.ts";
 
 const READ_FIELDS = ["model", "response_format", "stream"] as const;

@@ -6,7 +6,7 @@ import {
   acquireProcessLock,
   type ProcessLock,
   ProcessLockHeldError,
-} from "../../lib/process-lock.ts";
+} from "../../lib/process-lock/process-lock.ts";
 import { segmentNumber } from "./segment.ts";
 
 /** How journals' folders end. Folders of other names are not ours to touch. */

@@ -4,8 +4,8 @@ import {
 } from "../../codecs/transcription/transcription-fields.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { TranscriptionForm, TranscriptionUpload } from "../../core/transcription.ts";
-import { type FormWatcher, relayForm } from "../../lib/multipart-relay.ts";
-import { BrokenForm } from "../../lib/multipart-scanner.ts";
+import { type FormWatcher, relayForm } from "../../lib/multipart/multipart-relay.ts";
+import { BrokenForm } from "../../lib/multipart/multipart-scanner.ts";
 import { multipartType } from "./multipart-boundary.ts";
 
 export interface UploadOptions {

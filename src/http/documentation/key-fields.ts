@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../../codecs/check-request.ts";
-import { isIpRange } from "../../lib/ip-ranges.ts";
+import { isIpRange } from "../../lib/egress/ip-ranges.ts";
 import { timeText } from "../time-text.ts";
 
 /** Fields that keys of every kind have, as a client sends them. */

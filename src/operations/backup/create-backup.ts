@@ -4,7 +4,7 @@ import { BACKUPS_FOLDER, databaseFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import type { Log } from "../../lib/log.ts";
-import { ProcessLockHeldError } from "../../lib/process-lock.ts";
+import { ProcessLockHeldError } from "../../lib/process-lock/process-lock.ts";
 import { askServer } from "./ask-server.ts";
 import { BackupError } from "./backup-error.ts";
 import { compress } from "./compress.ts";

@@ -8,7 +8,7 @@ import { knownMigrations, migrate } from "../../db/migrate.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import { openReplicaLock } from "../../db/replica-lock.ts";
 import type { Log } from "../../lib/log.ts";
-import { awaitProcessLock } from "../../lib/process-lock.ts";
+import { awaitProcessLock } from "../../lib/process-lock/process-lock.ts";
 import { within } from "../../lib/within.ts";
 import { BackupError } from "./backup-error.ts";
 import { ENTRY, type Manifest } from "./backup-format.ts";

@@ -2,7 +2,7 @@ import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomBase62 } from "../../lib/id.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
-import { isRunning, thisProcess } from "../../lib/process-identity.ts";
+import { isRunning, thisProcess } from "../../lib/process-lock/process-identity.ts";
 import { BackupError } from "./backup-error.ts";
 import type { Manifest } from "./backup-format.ts";
 import { checkBackup } from "./check-backup.ts";

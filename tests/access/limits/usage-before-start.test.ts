@@ -17,8 +17,8 @@ import {
   type RecordKind,
 } from "../../../src/gateway/journal/record-format.ts";
 import { storeRecords } from "../../../src/gateway/journal/store-records.ts";
-import { HeartbeatWatch, SILENCE_MS } from "../../../src/lib/heartbeat-watch.ts";
-import { ownerText } from "../../../src/lib/lock-owner.ts";
+import { HeartbeatWatch, SILENCE_MS } from "../../../src/lib/process-lock/heartbeat-watch.ts";
+import { ownerText } from "../../../src/lib/process-lock/lock-owner.ts";
 import { type LimitsStage, NOON, openLimitsStage, UNLIMITED } from "../../support/limits-stage.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import { journalRoot, silentLog, usageRecord, usageStart } from "../../support/usage-journal.ts";

@@ -6,8 +6,8 @@ import {
   createReplicaClient,
   type ReplicaClient,
 } from "../../../src/backends/replicas/replica-client.ts";
-import { createHttpClient } from "../../../src/lib/create-http-client.ts";
-import type { HttpRequest } from "../../../src/lib/http-client.ts";
+import { createHttpClient } from "../../../src/lib/http/create-http-client.ts";
+import type { HttpRequest } from "../../../src/lib/http/http-client.ts";
 import { createLog, type Log } from "../../../src/lib/log.ts";
 import { ENGINE_KEY, never } from "../support.ts";
 

@@ -11,7 +11,7 @@ import {
   type RecordKind,
 } from "../../../src/gateway/journal/record-format.ts";
 import { insertUsage } from "../../../src/gateway/journal/usage-store.ts";
-import { HeartbeatWatch } from "../../../src/lib/heartbeat-watch.ts";
+import { HeartbeatWatch } from "../../../src/lib/process-lock/heartbeat-watch.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import { trialSize } from "../../support/trial-size.ts";
 import {

@@ -8,7 +8,7 @@ import { createAside } from "../../../src/gateway/journal/aside.ts";
 import type { OpenUsageJournal } from "../../../src/gateway/journal/open-usage-journal.ts";
 import { scanRecords } from "../../../src/gateway/journal/scan-records.ts";
 import { SEGMENT_BYTES } from "../../../src/gateway/journal/segment.ts";
-import { HeartbeatWatch } from "../../../src/lib/heartbeat-watch.ts";
+import { HeartbeatWatch } from "../../../src/lib/process-lock/heartbeat-watch.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 import {
   countRows,

@@ -1,6 +1,6 @@
-import { endOnFaults } from "../../../src/lib/end-on-faults.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { openLogOutput } from "../../../src/lib/log-output.ts";
+import { endOnFaults } from "../../../src/lib/process/end-on-faults.ts";
+import { openLogOutput } from "../../../src/lib/process/log-output.ts";
 
 const output = openLogOutput();
 const log = createLog("info", output);

@@ -1,6 +1,6 @@
 // Prints what the HTTP client gets from an address.
 // usage: get.ts URL
-import { createHttpClient } from "../../../src/lib/create-http-client.ts";
+import { createHttpClient } from "../../../src/lib/http/create-http-client.ts";
 
 const client = createHttpClient();
 const { signal } = new AbortController();

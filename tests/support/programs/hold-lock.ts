@@ -1,6 +1,6 @@
 // Takes the lock of the folder given and holds it until it is ended. Says "held", or why not.
 import { writeSync } from "node:fs";
-import { acquireProcessLock } from "../../../src/lib/process-lock.ts";
+import { acquireProcessLock } from "../../../src/lib/process-lock/process-lock.ts";
 
 const folder = process.argv[2] ?? "";
 try {

@@ -1,0 +1,223 @@
+import {
+  type HttpChunk,
+  type HttpRequest,
+  type HttpResponse,
+  PIECE_MAX_BYTES,
+} from "../http-client.ts";
+import { readBodyText } from "../read-body-text.ts";
+import type { ChunkedUpload } from "./chunked-upload.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import type { AnswerReceiver, HttpConnection } from "./http-connection.ts";
+import { HttpResponseReader } from "./http-response-reader.ts";
+
+/** Read and not asked for yet; with more than that the connection is read no further until somebody asks. */
+const WAITING_MAX_BYTES = 65_536;
+/** Longest that a connection is kept for the next call, whatever the server tells in `keep-alive`. */
+const KEPT_MAX_MS = 600_000;
+/** That much earlier than the server would close it, so that no call meets the end. */
+const KEPT_MARGIN_MS = 1_000;
+/**
+ * A connection that the server had closed already answers a request with its end within a round trip. One that ends
+ * later without a word may have been worked on.
+ */
+const STALE_WITHIN_MS = 100;
+
+const DONE: HttpChunk = { done: true, value: undefined };
+
+/** The server closed the connection before all was there. */
+export class ConnectionClosed extends Error {
+  override readonly name = "ConnectionClosed";
+  readonly code = "ECONNRESET";
+}
+
+/**
+ * A kept connection ended at once and without a word: the server had closed it already, and the call has not begun. (Or
+ * the server took the call and died of it within the same moment, which nobody can tell from that.)
+ */
+export class StaleConnection extends ConnectionClosed {}
+
+/** One call on a connection, and its answer's body as it comes: what waits to be read, and who waits for it. */
+export class HttpExchange implements AnswerReceiver {
+  readonly #pool: ConnectionPool;
+  readonly #connection: HttpConnection;
+  readonly #signal: AbortSignal;
+  /** The caller asked for a connection that is not kept. */
+  readonly #isLast: boolean;
+  readonly #answer = new HttpResponseReader();
+  /** The rest of the request, while it is under way. */
+  #upload: ChunkedUpload | undefined;
+  readonly #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #isOver = false;
+  #failure: { readonly reason: unknown } | undefined;
+  #isSilent = true;
+  #beganAt = 0;
+  #hasAnswer = false;
+  #caller: PromiseHandle<HttpResponse> | undefined;
+  #reader: PromiseHandle<HttpChunk> | undefined;
+
+  constructor(
+    pool: ConnectionPool,
+    connection: HttpConnection,
+    { signal, headers }: Pick<HttpRequest, "signal" | "headers">,
+  ) {
+    this.#pool = pool;
+    this.#connection = connection;
+    this.#signal = signal;
+    this.#isLast = headers["connection"] !== undefined;
+  }
+
+  /** Rejects with `StaleConnection` when the server had closed the connection already. */
+  begin(request: Uint8Array, upload?: ChunkedUpload): Promise<HttpResponse> {
+    this.#signal.addEventListener("abort", this.#leave, { once: true });
+    return new Promise((resolve, reject) => {
+      this.#caller = { resolve, reject };
+      if (this.#signal.aborted) {
+        this.#leave();
+        return;
+      }
+      this.#beganAt = performance.now();
+      this.#connection.start(request, this);
+      if (upload !== undefined) void this.#send(upload);
+    });
+  }
+
+  async #send(upload: ChunkedUpload): Promise<void> {
+    this.#upload = upload;
+    try {
+      await upload.send((bytes) => this.#connection.write(bytes));
+      this.#upload = undefined;
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  received(bytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#isSilent = false;
+    try {
+      const body = this.#answer.read(bytes);
+      if (this.#answer.isComplete) this.#end();
+      if (body !== undefined) this.#take(body);
+      else if (this.#isOver) this.#reader?.resolve(DONE);
+      this.#answerCaller();
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  closed(isInOrder: boolean): void {
+    if (this.#isOver) return;
+    if (isInOrder) this.#answer.end();
+    if (!this.#answer.isComplete) {
+      const isStale = this.#isSilent && performance.now() - this.#beganAt < STALE_WITHIN_MS;
+      this.#fail(isStale ? new StaleConnection() : new ConnectionClosed());
+      return;
+    }
+    this.#end();
+    this.#reader?.resolve(DONE);
+  }
+
+  readonly #leave = () => {
+    this.#forget();
+    this.#fail(this.#signal.reason);
+  };
+
+  /** All is there: the connection is the next call's, unless a rest of this one's request is still to be sent. */
+  #end(): void {
+    this.#finish();
+    const isSent = this.#upload === undefined && this.#connection.isSent;
+    if (isSent && !this.#isLast && this.#answer.leavesConnectionOpen) {
+      this.#pool.keep(this.#connection, keptMs(this.#answer.head?.headers.get("keep-alive")));
+    } else {
+      this.#pool.close(this.#connection);
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#failure = { reason: thrown };
+    this.#pool.close(this.#connection);
+    if (!this.#hasAnswer) this.#caller?.reject(thrown);
+    this.#reader?.reject(thrown);
+    this.#reader = undefined;
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#signal.removeEventListener("abort", this.#leave);
+    this.#upload?.stop();
+  }
+
+  #answerCaller(): void {
+    const { head } = this.#answer;
+    if (this.#hasAnswer || head === undefined) return;
+    this.#hasAnswer = true;
+    const next = () => this.#next();
+    this.#caller?.resolve({
+      status: head.status,
+      header: (name) => head.headers.get(name),
+      next,
+      text: (maxBytes) => readBodyText(next, maxBytes),
+      cancel: () => this.#cancel(),
+    });
+  }
+
+  #cancel(): void {
+    this.#forget();
+    this.#fail(new ConnectionClosed());
+  }
+
+  #forget(): void {
+    this.#waiting.length = 0;
+    this.#waitingBytes = 0;
+  }
+
+  #next(): Promise<HttpChunk> {
+    const value = this.#takePiece();
+    if (value !== undefined) return Promise.resolve({ done: false, value });
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.reason);
+    if (this.#isOver) return Promise.resolve(DONE);
+    // Not before somebody waits: the system's next read may be half a megabyte.
+    this.#connection.resume();
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject };
+    });
+  }
+
+  #take(body: Uint8Array): void {
+    this.#waiting.push(body);
+    this.#waitingBytes += body.length;
+    const reader = this.#reader;
+    if (reader !== undefined) {
+      this.#reader = undefined;
+      reader.resolve({ done: false, value: this.#takePiece() });
+    }
+    if (!this.#isOver && this.#waitingBytes > WAITING_MAX_BYTES) this.#connection.pause();
+  }
+
+  /** What came together is given together: a burst of small frames is translated at one go. */
+  #takePiece(): Uint8Array | undefined {
+    const [first] = this.#waiting;
+    if (first === undefined) return undefined;
+    const all = this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting);
+    this.#waiting.length = 0;
+    const piece = all.subarray(0, PIECE_MAX_BYTES);
+    if (piece.length < all.length) this.#waiting.push(all.subarray(PIECE_MAX_BYTES));
+    this.#waitingBytes -= piece.length;
+    return piece;
+  }
+}
+
+interface PromiseHandle<Value> {
+  readonly resolve: (value: Value) => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+/** Of a `keep-alive` header, as in `timeout=5, max=100`. */
+function keptMs(header: string | undefined): number | undefined {
+  const seconds = header === undefined ? undefined : /timeout=(\d{1,6})/.exec(header)?.[1];
+  if (seconds === undefined) return undefined;
+  return Math.min(Number(seconds) * 1_000 - KEPT_MARGIN_MS, KEPT_MAX_MS);
+}
