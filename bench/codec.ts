@@ -1,5 +1,5 @@
 // What reading and writing a stream costs, without sockets: bun bench/codec.ts [SECONDS]
-import { createStreamReader } from "../src/codecs/chat-completions/client-stream.ts";
+import { createStreamReader } from "../src/codecs/chat-completions/client/client-stream.ts";
 import { chatCompletionsServer } from "../src/codecs/chat-completions/server.ts";
 import type { ServerCodec, StreamEncoder } from "../src/codecs/codec.ts";
 import { messagesServer } from "../src/codecs/messages/server.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { readContextOverflow } from "../codecs/messages/client/read-overflow.ts";
 import { messagesClient } from "../codecs/messages/client.ts";
-import { readContextOverflow } from "../codecs/messages/read-overflow.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { askCount } from "./ask-count.ts";

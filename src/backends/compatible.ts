@@ -1,11 +1,11 @@
-import { createChatCompletionsClient } from "../codecs/chat-completions/client.ts";
 import {
   type Dialect,
   MISTRAL_DIALECT,
   PLAIN_DIALECT,
   STRICT_DIALECT,
-} from "../codecs/chat-completions/dialect.ts";
-import { readContextOverflow } from "../codecs/openai-overflow.ts";
+} from "../codecs/chat-completions/client/dialect.ts";
+import { createChatCompletionsClient } from "../codecs/chat-completions/client.ts";
+import { readContextOverflow } from "../codecs/shared/openai-overflow.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import { askStatus } from "./ask-upstream.ts";

@@ -5,8 +5,11 @@ import {
   readErrorMessage as readOllamaMessage,
   readContextOverflow as readOllamaOverflow,
 } from "../codecs/ollama-chat/engine-errors.ts";
-import { readChunkError, readErrorMessage as readOpenaiMessage } from "../codecs/openai-errors.ts";
-import { readContextOverflow as readOpenaiOverflow } from "../codecs/openai-overflow.ts";
+import {
+  readChunkError,
+  readErrorMessage as readOpenaiMessage,
+} from "../codecs/shared/openai-errors.ts";
+import { readContextOverflow as readOpenaiOverflow } from "../codecs/shared/openai-overflow.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import type { EmbeddingAnswer, EmbeddingRequest } from "../core/embedding.ts";
 import { ServiceError } from "../core/service-error.ts";

@@ -1,5 +1,5 @@
 import { readRetryDelay } from "../codecs/generate-content/retry-delay.ts";
-import { readVendorError } from "../codecs/vendor-message.ts";
+import { readVendorError } from "../codecs/shared/vendor-message.ts";
 import { isJsonObject } from "../lib/json.ts";
 import type { UpstreamRefusal } from "./upstream-refusal.ts";
 

@@ -1,5 +1,5 @@
-import { readOverflowFields } from "../codecs/openai-errors.ts";
-import { readVendorError } from "../codecs/vendor-message.ts";
+import { readOverflowFields } from "../codecs/shared/openai-errors.ts";
+import { readVendorError } from "../codecs/shared/vendor-message.ts";
 import type { UpstreamRefusal } from "./upstream-refusal.ts";
 
 /** Faults of a request that llama.cpp answers with the status of a fault of its own. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { formatPath } from "../codecs/check-request.ts";
+import { formatPath } from "../codecs/shared/check-request.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { type ModelTraits, VENDOR_EFFORTS } from "./backend.ts";
 

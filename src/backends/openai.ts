@@ -1,7 +1,7 @@
+import { OPENAI_DIALECT } from "../codecs/chat-completions/client/dialect.ts";
 import { createChatCompletionsClient } from "../codecs/chat-completions/client.ts";
-import { OPENAI_DIALECT } from "../codecs/chat-completions/dialect.ts";
-import { readContextOverflow } from "../codecs/openai-overflow.ts";
 import { responsesClient } from "../codecs/responses/client.ts";
+import { readContextOverflow } from "../codecs/shared/openai-overflow.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { askStatus } from "./ask-upstream.ts";

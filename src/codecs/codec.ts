@@ -4,7 +4,7 @@ import type { ChatEvent } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { ClientNames } from "./client-names.ts";
+import type { ClientNames } from "./shared/client-names.ts";
 
 /**
  * A wire format as clients speak it to us. Pure: no I/O, no clock, no randomness of its own.

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ApiKeyQuery } from "../access/keys/list-api-keys.ts";
-import { checkRequest } from "../codecs/check-request.ts";
+import { checkRequest } from "../codecs/shared/check-request.ts";
 import { keyState } from "./documentation/key-fields.ts";
 import { keyPageSchema } from "./documentation/key-page-schema.ts";
 import { readListQuery } from "./queries/read-list-query.ts";

@@ -1,5 +1,5 @@
-import { type ClientNames, nameIgnored } from "../codecs/client-names.ts";
 import type { AnswerContext, ParsedCall, ServerCodec } from "../codecs/codec.ts";
+import { type ClientNames, nameIgnored } from "../codecs/shared/client-names.ts";
 import type { Caller } from "../core/caller.ts";
 import { foldEvents } from "../core/fold-events.ts";
 import type { Deps } from "../deps.ts";

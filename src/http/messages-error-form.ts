@@ -1,4 +1,4 @@
-import { encodeError } from "../codecs/messages/encode-error.ts";
+import { encodeError } from "../codecs/messages/server/encode-error.ts";
 import type { ErrorForm } from "./answers/error-response.ts";
 import { messagesLimitHeaders } from "./messages-limit-headers.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createChatCompletionsClient } from "../../src/codecs/chat-completions/client.ts";
 import {
   MISTRAL_DIALECT,
   PLAIN_DIALECT,
   STRICT_DIALECT,
-} from "../../src/codecs/chat-completions/dialect.ts";
+} from "../../src/codecs/chat-completions/client/dialect.ts";
+import { createChatCompletionsClient } from "../../src/codecs/chat-completions/client.ts";
 import type { ClientCodec } from "../../src/codecs/codec.ts";
 import { generateContentClient } from "../../src/codecs/generate-content/client.ts";
 import { messagesClient } from "../../src/codecs/messages/client.ts";

@@ -1,10 +1,10 @@
 import type { ChatEvent } from "../../core/chat-event.ts";
 import type { ClientCodec } from "../codec.ts";
-import { readErrorMessage } from "../openai-errors.ts";
-import { buildRequest } from "./build-request.ts";
-import { ChunkReader, garbage } from "./chunk-reader.ts";
-import { createStreamReader } from "./client-stream.ts";
-import { type Dialect, PLAIN_DIALECT } from "./dialect.ts";
+import { readErrorMessage } from "../shared/openai-errors.ts";
+import { buildRequest } from "./client/build-request.ts";
+import { ChunkReader, garbage } from "./client/chunk-reader.ts";
+import { createStreamReader } from "./client/client-stream.ts";
+import { type Dialect, PLAIN_DIALECT } from "./client/dialect.ts";
 
 /** The chat-completion format as we speak it to servers of one dialect. What any of them answers is read alike. */
 export function createChatCompletionsClient(dialect: Dialect): ClientCodec {

@@ -1,9 +1,9 @@
 import type { ServerCodec } from "../codec.ts";
-import { encodeError } from "../openai-error-body.ts";
-import type { ChatForm } from "./chat-form.ts";
-import { encodeAnswer } from "./encode-answer.ts";
-import { parseRequest } from "./parse-request.ts";
-import { createStreamEncoder } from "./server-stream.ts";
+import { encodeError } from "../shared/openai-error-body.ts";
+import type { ChatForm } from "./server/chat-form.ts";
+import { encodeAnswer } from "./server/encode-answer.ts";
+import { parseRequest } from "./server/parse-request.ts";
+import { createStreamEncoder } from "./server/server-stream.ts";
 
 /** The chat-completion format as clients speak it to us. */
 export const chatCompletionsServer: ServerCodec<ChatForm> = {

@@ -1,6 +1,6 @@
 import type { EmbeddingInput, EmbeddingRequest } from "../../core/embedding.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { checkRequest, invalidValue } from "../check-request.ts";
+import { checkRequest, invalidValue } from "../shared/check-request.ts";
 import { embeddingRequestSchema, MAX_INPUTS } from "./wire.ts";
 
 const fieldsSchema = embeddingRequestSchema.omit({ input: true });

@@ -8,8 +8,8 @@ import type {
 } from "../../core/chat-request.ts";
 import { openSeal } from "../../core/seal.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { AssistantTurn, CallResult, Turn, UserTurn } from "../alternate-turns.ts";
-import { objectText } from "../object-text.ts";
+import type { AssistantTurn, CallResult, Turn, UserTurn } from "../shared/alternate-turns.ts";
+import { objectText } from "../shared/object-text.ts";
 
 /** The vendor's own word for a call of which it did not make the seal: it is not to look for one. */
 const NO_SEAL = "skip_thought_signature_validator";

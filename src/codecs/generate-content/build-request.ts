@@ -1,6 +1,6 @@
 import type { ChatRequest } from "../../core/chat-request.ts";
-import { alternateTurns } from "../alternate-turns.ts";
 import type { UpstreamModel } from "../codec.ts";
+import { alternateTurns } from "../shared/alternate-turns.ts";
 import { buildContents, buildText } from "./build-contents.ts";
 import { buildGenerationConfig } from "./build-generation-config.ts";
 import { buildTools } from "./build-tools.ts";

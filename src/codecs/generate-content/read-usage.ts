@@ -1,6 +1,6 @@
 import type { Usage } from "../../core/chat-event.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import { readCount } from "../answer-json.ts";
+import { readCount } from "../shared/answer-json.ts";
 
 /** The figures of `usageMetadata`; undefined when it counts nothing. */
 export function readUsage(metadata: unknown): Usage | undefined {

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../lib/json.ts";
-import { readVendorError } from "../vendor-message.ts";
+import { readVendorError } from "../shared/vendor-message.ts";
 
 const SECONDS = /^(\d+(?:\.\d+)?)s$/;
 

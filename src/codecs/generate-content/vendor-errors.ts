@@ -1,7 +1,7 @@
 import { describeOverflow } from "../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { vendorMessage } from "../vendor-message.ts";
+import { vendorMessage } from "../shared/vendor-message.ts";
 import { readContextOverflow } from "./context-overflow.ts";
 import { readRetryDelay } from "./retry-delay.ts";
 

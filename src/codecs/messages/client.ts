@@ -1,8 +1,8 @@
 import type { ClientCodec } from "../codec.ts";
-import { createSseStreamReader } from "../sse-stream-reader.ts";
-import { readVendorMessage } from "../vendor-message.ts";
-import { buildRequest, findUnsaid } from "./build-request.ts";
-import { AnswerReader } from "./read-answer.ts";
+import { createSseStreamReader } from "../shared/sse-stream-reader.ts";
+import { readVendorMessage } from "../shared/vendor-message.ts";
+import { buildRequest, findUnsaid } from "./client/build-request.ts";
+import { AnswerReader } from "./client/read-answer.ts";
 
 /** The messages format, `POST /v1/messages`, as we speak it to Anthropic. */
 export const messagesClient: ClientCodec = {

@@ -1,10 +1,10 @@
 import type { ServerCodec } from "../codec.ts";
-import { encodeAnswer } from "./encode-answer.ts";
-import { encodeError } from "./encode-error.ts";
-import { eventFrame } from "./event-frame.ts";
-import type { MessagesForm } from "./messages-form.ts";
-import { parseRequest } from "./parse-request.ts";
-import { createStreamEncoder } from "./server-stream.ts";
+import { encodeAnswer } from "./server/encode-answer.ts";
+import { encodeError } from "./server/encode-error.ts";
+import { eventFrame } from "./server/event-frame.ts";
+import type { MessagesForm } from "./server/messages-form.ts";
+import { parseRequest } from "./server/parse-request.ts";
+import { createStreamEncoder } from "./server/server-stream.ts";
 
 /** The messages format as clients speak it to us. */
 export const messagesServer: ServerCodec<MessagesForm> = {

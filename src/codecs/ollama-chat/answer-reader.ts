@@ -2,8 +2,8 @@ import type { FinishReason, Usage } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { rawElements, rawMember } from "../../lib/raw-json.ts";
-import { EventWriter } from "../event-writer.ts";
-import { ThinkTagSplitter } from "../think-tag-splitter.ts";
+import { EventWriter } from "../shared/event-writer.ts";
+import { ThinkTagSplitter } from "../shared/think-tag-splitter.ts";
 import { readErrorField, toEngineError } from "./engine-errors.ts";
 import { type AnswerLine, answerLine, type WireLogprob, type WireToolCall } from "./wire.ts";
 

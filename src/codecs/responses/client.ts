@@ -1,10 +1,10 @@
 import type { ChatEvent } from "../../core/chat-event.ts";
 import { namesOfAsked } from "../../core/parameter-names.ts";
 import type { ClientCodec } from "../codec.ts";
-import { readErrorMessage } from "../openai-errors.ts";
-import { buildRequest } from "./build-request.ts";
-import { createStreamReader } from "./client-stream.ts";
-import { garbage, ResponseReader } from "./response-reader.ts";
+import { readErrorMessage } from "../shared/openai-errors.ts";
+import { buildRequest } from "./client/build-request.ts";
+import { createStreamReader } from "./client/client-stream.ts";
+import { garbage, ResponseReader } from "./client/response-reader.ts";
 
 /** The responses format as we speak it to OpenAI, some of whose models know no other. */
 export const responsesClient: ClientCodec = {

@@ -5,7 +5,7 @@ import {
   type TranscriptionForm,
 } from "../../core/transcription.ts";
 import type { FormPart } from "../../lib/multipart/multipart-scanner.ts";
-import { invalidValue } from "../check-request.ts";
+import { invalidValue } from "../shared/check-request.ts";
 
 const READ_FIELDS = ["model", "response_format", "stream"] as const;
 type ReadField = (typeof READ_FIELDS)[number];

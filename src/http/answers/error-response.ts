@@ -1,4 +1,4 @@
-import { encodeError } from "../../codecs/openai-error-body.ts";
+import { encodeError } from "../../codecs/shared/openai-error-body.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { openaiLimitHeaders } from "../openai-limit-headers.ts";

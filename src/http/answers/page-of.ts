@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { checkRequest, invalidValue } from "../../codecs/check-request.ts";
+import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts";
 
 const MAX_LIMIT = 1_000;
 

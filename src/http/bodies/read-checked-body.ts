@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { checkRequest } from "../../codecs/check-request.ts";
+import { checkRequest } from "../../codecs/shared/check-request.ts";
 import type { RequestContext } from "../router.ts";
 import { readJsonBody } from "./read-json-body.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ApiKeyPatch, ApiKeyRecord } from "../../access/keys/api-key-record.ts";
-import { invalidValue } from "../../codecs/check-request.ts";
+import { invalidValue } from "../../codecs/shared/check-request.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { expiryOf, keyExpiry, keyIpAllow, keyName, keyState, printableName } from "./key-fields.ts";
 

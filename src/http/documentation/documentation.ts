@@ -1,4 +1,4 @@
-import { errorSchema } from "../../codecs/chat-completions/wire.ts";
+import { errorSchema } from "../../codecs/chat-completions/server/wire.ts";
 import type { RouteDefinition } from "../router.ts";
 
 /** Parts of the OpenAPI document that many routes share. */

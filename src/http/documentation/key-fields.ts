@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { invalidValue } from "../../codecs/check-request.ts";
+import { invalidValue } from "../../codecs/shared/check-request.ts";
 import { isIpRange } from "../../lib/egress/ip-ranges.ts";
 import { timeText } from "../time-text.ts";
 

@@ -1,4 +1,4 @@
-import { messagesErrorSchema } from "../../codecs/messages/wire-answer.ts";
+import { messagesErrorSchema } from "../../codecs/messages/server/wire-answer.ts";
 import type { RouteDefinition } from "../router.ts";
 import { CHAT_ERRORS } from "./documentation.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { invalidValue } from "../../codecs/check-request.ts";
+import { invalidValue } from "../../codecs/shared/check-request.ts";
 import { timeText } from "../time-text.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,4 +1,4 @@
-import { invalidValue } from "../../codecs/check-request.ts";
+import { invalidValue } from "../../codecs/shared/check-request.ts";
 import type { RequestContext } from "../router.ts";
 
 /**

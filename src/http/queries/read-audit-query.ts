@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AuditQuery } from "../../access/audit/list-audit.ts";
 import { AUDIT_TARGET_KINDS } from "../../access/audit/record-audit.ts";
-import { checkRequest, invalidValue } from "../../codecs/check-request.ts";
+import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts";
 import type { RequestContext } from "../router.ts";
 import { timeText } from "../time-text.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkRequest } from "../../codecs/check-request.ts";
+import { checkRequest } from "../../codecs/shared/check-request.ts";
 import { SINKS } from "../../events/enqueue-event.ts";
 import { EVENT_STATES } from "../../events/event-state.ts";
 import type { EventQuery } from "../../events/list-events.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkRequest } from "../../codecs/check-request.ts";
+import { checkRequest } from "../../codecs/shared/check-request.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import type { RequestContext } from "../router.ts";
 import { queryTime, readRange } from "./query-range.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkRequest, invalidValue } from "../../codecs/check-request.ts";
+import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts";
 import type { RequestPlace, RequestQuery } from "../../gateway/usage/list-requests.ts";
 import { decodeBase64Text, encodeBase64Text } from "../../lib/base64-text.ts";
 import { wantsCsv } from "../answers/table-response.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkRequest, invalidValue } from "../../codecs/check-request.ts";
+import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts";
 import {
   USAGE_GROUPS,
   type UsageGroup,

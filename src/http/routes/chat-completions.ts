@@ -1,9 +1,9 @@
-import { chatCompletionsServer } from "../../codecs/chat-completions/server.ts";
 import {
   chatCompletionChunkSchema,
   chatCompletionRequestSchema,
   chatCompletionSchema,
-} from "../../codecs/chat-completions/wire.ts";
+} from "../../codecs/chat-completions/server/wire.ts";
+import { chatCompletionsServer } from "../../codecs/chat-completions/server.ts";
 import type { Deps } from "../../deps.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { IGNORED_HEADER } from "../answers/ignored-headers.ts";

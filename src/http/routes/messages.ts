@@ -1,11 +1,11 @@
-import { parseCountRequest } from "../../codecs/messages/parse-request.ts";
-import { messagesServer } from "../../codecs/messages/server.ts";
-import { countRequestSchema, messagesRequestSchema } from "../../codecs/messages/wire.ts";
+import { parseCountRequest } from "../../codecs/messages/server/parse-request.ts";
+import { countRequestSchema, messagesRequestSchema } from "../../codecs/messages/server/wire.ts";
 import {
   messageEventSchema,
   messageSchema,
   tokenCountSchema,
-} from "../../codecs/messages/wire-answer.ts";
+} from "../../codecs/messages/server/wire-answer.ts";
+import { messagesServer } from "../../codecs/messages/server.ts";
 import type { Deps } from "../../deps.ts";
 import { countTokens } from "../../gateway/count-tokens.ts";
 import { IGNORED_HEADER } from "../answers/ignored-headers.ts";

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
 import { isNameOf } from "../../backends/list-names.ts";
-import { invalidValue } from "../../codecs/check-request.ts";
+import { invalidValue } from "../../codecs/shared/check-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";

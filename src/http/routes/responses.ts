@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
-import { findResponse, forgetResponse } from "../../codecs/responses/remembered-response.ts";
+import { findResponse, forgetResponse } from "../../codecs/responses/server/remembered-response.ts";
+import { documentedRequestSchema } from "../../codecs/responses/server/wire.ts";
+import { responseEventSchema } from "../../codecs/responses/server/wire-events.ts";
+import { responseSchema } from "../../codecs/responses/server/wire-response.ts";
 import { responsesServer } from "../../codecs/responses/server.ts";
-import { documentedRequestSchema } from "../../codecs/responses/wire.ts";
-import { responseEventSchema } from "../../codecs/responses/wire-events.ts";
-import { responseSchema } from "../../codecs/responses/wire-response.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { chatErrorForm } from "../answers/error-response.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createChatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
 import {
   type Dialect,
   MISTRAL_DIALECT,
   OPENAI_DIALECT,
   PLAIN_DIALECT,
   STRICT_DIALECT,
-} from "../../../src/codecs/chat-completions/dialect.ts";
+} from "../../../src/codecs/chat-completions/client/dialect.ts";
+import { createChatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
 import type {
   ChatMessage,
   ChatRequest,

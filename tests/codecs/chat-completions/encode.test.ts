@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
 import {
   chatCompletionChunkSchema,
   chatCompletionSchema,
   errorSchema,
-} from "../../../src/codecs/chat-completions/wire.ts";
+} from "../../../src/codecs/chat-completions/server/wire.ts";
+import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
 import type { ChatEvent } from "../../../src/core/chat-event.ts";
 import { foldEvents } from "../../../src/core/fold-events.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";

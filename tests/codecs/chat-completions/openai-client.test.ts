@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
+import { createStreamReader } from "../../../src/codecs/chat-completions/client/client-stream.ts";
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
-import { createStreamReader } from "../../../src/codecs/chat-completions/client-stream.ts";
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
 import { foldEvents } from "../../../src/core/fold-events.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";

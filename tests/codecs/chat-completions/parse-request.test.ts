@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
+import { chatCompletionRequestSchema } from "../../../src/codecs/chat-completions/server/wire.ts";
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
-import { chatCompletionRequestSchema } from "../../../src/codecs/chat-completions/wire.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 

@@ -1,4 +1,4 @@
-import { createStreamReader } from "../../../src/codecs/chat-completions/client-stream.ts";
+import { createStreamReader } from "../../../src/codecs/chat-completions/client/client-stream.ts";
 import type { ChatEvent } from "../../../src/core/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCountRequest } from "../../../src/codecs/messages/parse-request.ts";
+import { parseCountRequest } from "../../../src/codecs/messages/server/parse-request.ts";
 import { messagesServer } from "../../../src/codecs/messages/server.ts";
 import type { ChatRequest } from "../../../src/core/chat-request.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { readContextOverflow } from "../../../src/codecs/messages/client/read-overflow.ts";
 import { messagesClient } from "../../../src/codecs/messages/client.ts";
-import { readContextOverflow } from "../../../src/codecs/messages/read-overflow.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 import { addUp } from "../../support/client-streams.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";

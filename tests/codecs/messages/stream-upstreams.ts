@@ -1,5 +1,5 @@
 import { chatCompletionsClient } from "../../../src/codecs/chat-completions/client.ts";
-import type { MessagesForm } from "../../../src/codecs/messages/messages-form.ts";
+import type { MessagesForm } from "../../../src/codecs/messages/server/messages-form.ts";
 import { messagesServer } from "../../../src/codecs/messages/server.ts";
 
 const MAX_EVENT_BYTES = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CustomInput } from "../../../src/codecs/responses/custom-input.ts";
+import { CustomInput } from "../../../src/codecs/responses/server/items/custom-input.ts";
 import { trialSize } from "../../support/trial-size.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { sealThought } from "../../../src/codecs/responses/reasoning-seal.ts";
+import { sealThought } from "../../../src/codecs/responses/server/items/reasoning-seal.ts";
+import { responseSchema } from "../../../src/codecs/responses/server/wire-response.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
-import { responseSchema } from "../../../src/codecs/responses/wire-response.ts";
 import type { ChatEvent, FinishReason } from "../../../src/core/chat-event.ts";
 import { foldEvents } from "../../../src/core/fold-events.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sealThought } from "../../../src/codecs/responses/reasoning-seal.ts";
+import { sealThought } from "../../../src/codecs/responses/server/items/reasoning-seal.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
 import type { ChatRequest } from "../../../src/core/chat-request.ts";
 

@@ -1,5 +1,5 @@
-import type { ResponseEvent } from "../../../src/codecs/responses/wire-events.ts";
-import { responseEventSchema } from "../../../src/codecs/responses/wire-events.ts";
+import type { ResponseEvent } from "../../../src/codecs/responses/server/wire-events.ts";
+import { responseEventSchema } from "../../../src/codecs/responses/server/wire-events.ts";
 
 type OutputItem = Extract<ResponseEvent, { type: "response.output_item.done" }>["item"];
 

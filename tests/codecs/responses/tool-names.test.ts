@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ToolNames } from "../../../src/codecs/responses/tool-names.ts";
+import { ToolNames } from "../../../src/codecs/responses/server/tool-names.ts";
 
 test("names of many long tools that begin alike are found in no time", () => {
   const names = new ToolNames([]);

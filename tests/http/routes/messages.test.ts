@@ -2,8 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseCountRequest, parseRequest } from "../../../src/codecs/messages/parse-request.ts";
-import { messageEventSchema, messageSchema } from "../../../src/codecs/messages/wire-answer.ts";
+import {
+  parseCountRequest,
+  parseRequest,
+} from "../../../src/codecs/messages/server/parse-request.ts";
+import {
+  messageEventSchema,
+  messageSchema,
+} from "../../../src/codecs/messages/server/wire-answer.ts";
 import {
   MESSAGE_EXAMPLE,
   MESSAGE_EXAMPLES,

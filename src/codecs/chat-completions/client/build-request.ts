@@ -1,0 +1,82 @@
+import type {
+  ChatRequest,
+  ResponseFormat,
+  ToolChoice,
+  ToolDefinition,
+} from "../../../core/chat-request.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json.ts";
+import type { UpstreamModel } from "../../codec.ts";
+import { buildMessages } from "./build-messages.ts";
+import type { Dialect } from "./dialect.ts";
+
+const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
+
+/** The body of `POST /v1/chat/completions`, as text. The client's further fields never win over what the gateway writes. */
+export function buildRequest(request: ChatRequest, model: UpstreamModel, dialect: Dialect): string {
+  const { parameters } = request;
+  // What is undefined is left out by the serialiser.
+  const body: JsonObject = {
+    ...parameters.extra,
+    temperature: parameters.temperature,
+    top_p: parameters.topP,
+    top_k: parameters.topK,
+    max_tokens: parameters.maxOutputTokens,
+    stop: parameters.stop,
+    ...(parameters.seed !== undefined && { [dialect.seedField]: parameters.seed }),
+    presence_penalty: parameters.presencePenalty,
+    frequency_penalty: parameters.frequencyPenalty,
+    // A format that only some local engine knows is among the further fields.
+    response_format: parameters.responseFormat
+      ? buildResponseFormat(parameters.responseFormat)
+      : parameters.extra?.["response_format"],
+    logprobs: parameters.logprobs,
+    top_logprobs: parameters.topLogprobs,
+    model: model.name,
+    messages: buildMessages(request.messages, dialect),
+    ...buildTools(request, dialect),
+    stream: request.stream,
+    // Usage is measured whether the client wants to see it or not.
+    stream_options:
+      request.stream && dialect.takesStreamOptions ? { include_usage: true } : undefined,
+  };
+  return JSON.stringify(body);
+}
+
+/** Some engines refuse an empty list, and a choice without tools to choose from. */
+function buildTools(
+  { tools, toolChoice, parallelToolCalls }: ChatRequest,
+  dialect: Dialect,
+): JsonObject {
+  const areThere = tools.length > 0;
+  return {
+    tools: areThere ? tools.map((tool) => buildTool(tool, dialect)) : undefined,
+    tool_choice: areThere && toolChoice ? buildToolChoice(toolChoice, dialect) : undefined,
+    parallel_tool_calls: areThere && dialect.takesParallelToolCalls ? parallelToolCalls : undefined,
+  };
+}
+
+function buildTool(
+  { name, description, parameters, strict }: ToolDefinition,
+  { needsToolParameters }: Dialect,
+): JsonObject {
+  const schema = parameters ?? (needsToolParameters ? NO_ARGUMENTS : undefined);
+  return { type: "function", function: { name, description, parameters: schema, strict } };
+}
+
+function buildToolChoice(choice: ToolChoice, { anyTool }: Dialect): JsonValue {
+  switch (choice.type) {
+    case "tool":
+      return { type: "function", function: { name: choice.name } };
+    case "required":
+      return anyTool;
+    case "auto":
+    case "none":
+      return choice.type;
+  }
+}
+
+function buildResponseFormat(format: ResponseFormat): JsonObject {
+  if (format.type !== "json_schema") return { type: format.type };
+  const { name, schema, strict, description } = format;
+  return { type: "json_schema", json_schema: { name, schema, strict, description } };
+}

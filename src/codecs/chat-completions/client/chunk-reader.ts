@@ -1,0 +1,140 @@
+import type { FinishReason, Usage } from "../../../core/chat-event.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import { EventWriter } from "../../shared/event-writer.ts";
+import { readChunkError, toEngineError } from "../../shared/openai-errors.ts";
+import { joinExtras, pickExtras, readExtras } from "../extras.ts";
+import { readFinishReason } from "../finish-reasons.ts";
+import { DeltaReader } from "./delta-reader.ts";
+import { readUsage } from "./read-usage.ts";
+import {
+  findChoice,
+  KNOWN_CHOICE_FIELDS,
+  KNOWN_CHUNK_FIELDS,
+  KNOWN_MESSAGE_FIELDS,
+  TOKEN_FIELDS,
+  type WireChoice,
+  type WireChunk,
+} from "./wire-chunk.ts";
+
+/**
+ * Reads the chunks of one answer. A whole answer is a single chunk whose delta is its message.
+ * Throws a `ServiceError` for an error that the engine reports and for anything that is not an answer.
+ */
+export class ChunkReader {
+  readonly writer = new EventWriter();
+  readonly #deltas = new DeltaReader(this.writer);
+  #seed = "";
+  #finishExtras: JsonObject | undefined;
+  #stopSequence: string | undefined;
+  #reason: FinishReason | undefined;
+  #usage: Usage | undefined;
+
+  /** The engine has said why it stopped. */
+  get isComplete(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  /**
+   * Reads one chunk of a stream. True when all it brought is a piece of the open text or reasoning block, so that a
+   * chunk with another piece in its place would bring that piece and nothing else.
+   */
+  read(json: unknown): boolean {
+    const chunk = this.#open(json);
+    const { choices, usage, x_groq } = chunk;
+    const wasPastThinking = this.#deltas.isPastThinking;
+    const written = this.writer.length;
+    const choice = findChoice(choices);
+    const isBare = choice === undefined || this.#readChoice(choice);
+    const counted = readUsage(usage) ?? readUsageOfGroq(x_groq);
+    this.#usage = counted ?? this.#usage;
+    return isBare && counted === undefined && wasPastThinking && this.writer.length === written + 1;
+  }
+
+  /** Reads a non-streaming answer to its end. */
+  readWhole(json: unknown): void {
+    const { choices, usage, x_groq } = this.#open(json);
+    const { message, ...choice } = findChoice(choices) ?? {};
+    if (!isJsonObject(message)) throw garbage();
+    this.#deltas.read(message, this.#seed);
+    const messageExtras = readExtras(message, KNOWN_MESSAGE_FIELDS);
+    this.#finishExtras = joinExtras([
+      readExtras(choice, KNOWN_CHOICE_FIELDS),
+      messageExtras && { message: messageExtras },
+    ]);
+    this.#readEnd(choice);
+    this.#usage = readUsage(usage) ?? readUsageOfGroq(x_groq) ?? this.#usage;
+    this.finish();
+  }
+
+  /** Writes the end: no chunk comes any more. */
+  finish(): void {
+    const lateExtras = this.#deltas.end();
+    const reason = this.#reason ?? "stop";
+    this.writer.end({
+      type: "finish",
+      // Arguments that the limit cut off may be broken: the client must know.
+      reason: this.#deltas.hasCalls && reason !== "length" ? "tool-calls" : reason,
+      stopSequence: this.#stopSequence,
+      usage: this.#usage,
+      extra: joinExtras([lateExtras, this.#finishExtras]),
+    });
+  }
+
+  #open(json: unknown): WireChunk {
+    if (!isJsonObject(json)) throw garbage();
+    const error = readChunkError(json);
+    if (error !== undefined) throw error;
+    const { id, choices }: WireChunk = json;
+    if (choices != null && !Array.isArray(choices)) throw garbage();
+    if (!this.writer.started) {
+      if (typeof id === "string") this.#seed = id;
+      this.writer.start(readExtras(json, KNOWN_CHUNK_FIELDS));
+    }
+    return json;
+  }
+
+  /** True when the choice brought nothing but its delta. */
+  #readChoice(choice: JsonObject): boolean {
+    const { delta, message, finish_reason }: WireChoice = choice;
+    const isLast = typeof finish_reason === "string" && finish_reason !== "";
+    const extras = readExtras(choice, KNOWN_CHOICE_FIELDS);
+    if (extras !== undefined) this.#keepExtras(extras, isLast);
+    const content = delta ?? message;
+    if (isJsonObject(content)) this.#deltas.read(content, this.#seed);
+    this.#readEnd(choice);
+    return extras === undefined && !isLast;
+  }
+
+  #keepExtras(extras: JsonObject, isLast: boolean): void {
+    const ofTokens = isLast ? pickExtras(extras, (name) => TOKEN_FIELDS.has(name)) : extras;
+    if (ofTokens !== undefined) this.#deltas.keepExtras(ofTokens);
+    if (isLast) this.#finishExtras = pickExtras(extras, (name) => !TOKEN_FIELDS.has(name));
+  }
+
+  #readEnd({ finish_reason: word, stop_reason: stop, error, usage }: WireChoice): void {
+    if (error) throw toEngineError(error);
+    if (typeof word !== "string" || word === "") return;
+    this.#usage = readUsage(usage) ?? this.#usage;
+    const reason = readFinishReason(word);
+    if (reason === "failure") {
+      throw new ServiceError("upstream_error", "The engine gave up this answer.");
+    }
+    const metStopSequence = reason === "stop" && typeof stop === "string";
+    this.#reason = metStopSequence ? "stop-sequence" : reason;
+    this.#stopSequence = metStopSequence ? stop : undefined;
+  }
+}
+
+/** The error for something that is not an answer. */
+export function garbage(cause?: unknown): ServiceError {
+  return new ServiceError("upstream_error", "The engine sent something that is not an answer.", {
+    cause,
+  });
+}
+
+function readUsageOfGroq(groq: unknown): Usage | undefined {
+  if (!isJsonObject(groq)) return undefined;
+  const { usage } = groq;
+  return readUsage(usage);
+}

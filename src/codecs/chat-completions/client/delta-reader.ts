@@ -1,0 +1,103 @@
+import type { JsonObject } from "../../../lib/json.ts";
+import type { EventWriter } from "../../shared/event-writer.ts";
+import { type ThinkPiece, ThinkTagSplitter } from "../../shared/think-tag-splitter.ts";
+import { joinExtras } from "../extras.ts";
+import { readContent } from "../read-content.ts";
+import { ToolCallReader } from "./tool-call-reader.ts";
+import type { WireDelta } from "./wire-chunk.ts";
+
+const NO_EXTRAS: readonly JsonObject[] = [];
+
+/** Reads the deltas of one answer: thoughts, text, refusals, tool calls, and the extras of their tokens. */
+export class DeltaReader {
+  readonly #writer: EventWriter;
+  readonly #calls: ToolCallReader;
+  readonly #thinkTags = new ThinkTagSplitter();
+  #isPastThinking = false;
+  /** Extras of tokens whose text has not come yet. */
+  #extras = NO_EXTRAS;
+
+  constructor(writer: EventWriter) {
+    this.#writer = writer;
+    this.#calls = new ToolCallReader(writer);
+  }
+
+  /** Content is text for good: no tag is looked for any more. */
+  get isPastThinking(): boolean {
+    return this.#isPastThinking;
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.any;
+  }
+
+  /** @param seed tells this answer from others: the vendor's id of it. */
+  read(delta: WireDelta, seed: string): void {
+    const { content, refusal, tool_calls } = delta;
+    const thought = readThought(delta);
+    if (thought !== "") this.#writeThought(thought);
+    for (const { kind, text } of readContent(content)) {
+      if (kind === "reasoning") this.#writeThought(text);
+      else this.#writeContent(text);
+    }
+    if (typeof refusal === "string" && refusal !== "") this.#write("refusal", refusal);
+    if (Array.isArray(tool_calls) && tool_calls.length > 0) {
+      this.#flushThinking();
+      this.#calls.read(tool_calls, seed);
+      // The events of a call have no place for them.
+      this.#extras = NO_EXTRAS;
+    } else this.#flushExtras();
+  }
+
+  /** Extras of the tokens whose text this or a later delta brings. */
+  keepExtras(extras: JsonObject): void {
+    this.#extras = [...this.#extras, extras];
+  }
+
+  /** No delta comes any more. Returns the extras that found no text to go with. */
+  end(): JsonObject | undefined {
+    this.#calls.end();
+    this.#flushThinking();
+    this.#flushExtras();
+    return joinExtras(this.#extras);
+  }
+
+  /** An engine that tells its thoughts apart does not write tags as well. */
+  #writeThought(text: string): void {
+    this.#flushThinking();
+    this.#isPastThinking = true;
+    this.#write("reasoning", text);
+  }
+
+  #writeContent(text: string): void {
+    if (this.#isPastThinking) this.#write("text", text);
+    else for (const piece of this.#thinkTags.push(text)) this.#writePiece(piece);
+  }
+
+  #flushThinking(): void {
+    if (this.#isPastThinking) return;
+    for (const piece of this.#thinkTags.flush()) this.#writePiece(piece);
+  }
+
+  #writePiece({ kind, text }: ThinkPiece): void {
+    if (kind === "text") this.#isPastThinking = true;
+    this.#write(kind, text);
+  }
+
+  #write(kind: "text" | "reasoning" | "refusal", text: string): void {
+    this.#writer.delta(kind, text, joinExtras(this.#extras));
+    this.#extras = NO_EXTRAS;
+  }
+
+  /** For tokens that have no text of their own, such as half a character. */
+  #flushExtras(): void {
+    const { textKind } = this.#writer;
+    if (this.#extras.length > 0 && textKind !== undefined) this.#write(textKind, "");
+  }
+}
+
+/** The thought of a delta, under the newer or the older name. */
+export function readThought({ reasoning_content, reasoning }: WireDelta): string {
+  const thought = reasoning_content || reasoning;
+  return typeof thought === "string" ? thought : "";
+}

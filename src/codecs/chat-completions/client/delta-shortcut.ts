@@ -1,0 +1,79 @@
+import type { SseShortcut } from "../../../lib/http/sse-reader.ts";
+import { isJsonObject } from "../../../lib/json.ts";
+import type { EventWriter } from "../../shared/event-writer.ts";
+import { readThought } from "./delta-reader.ts";
+import { DeltaTemplate } from "./delta-template.ts";
+import { findChoice, type WireChoice, type WireDelta } from "./wire-chunk.ts";
+
+/** A vendor whose events differ in more than their text is not tried for ever. */
+const MAX_ATTEMPTS = 8;
+
+/** Reads the events of a stream that carry a piece of the open block and are otherwise like one that was read before. */
+export class DeltaShortcut implements SseShortcut {
+  readonly #writer: EventWriter;
+  readonly #maxEventLength: number;
+  #template: DeltaTemplate | undefined;
+  /** The block that the template's pieces belong to. */
+  #block: number | undefined;
+  #attemptsLeft = MAX_ATTEMPTS;
+
+  constructor(writer: EventWriter, maxEventLength: number) {
+    this.#writer = writer;
+    this.#maxEventLength = maxEventLength;
+  }
+
+  get isActive(): boolean {
+    return this.#attemptsLeft > 0 || this.#template !== undefined;
+  }
+
+  take(text: string, start: number): number {
+    const template = this.#usableTemplate();
+    const kind = this.#writer.textKind;
+    if (template === undefined || kind === undefined) return start;
+    let position = start;
+    for (;;) {
+      const piece = template.read(text, position);
+      // An empty piece brings nothing at all, or a thought under another name.
+      if (piece === undefined || piece === "") return position;
+      if (template.eventEnd - position > this.#maxEventLength) return position;
+      this.#writer.delta(kind, piece, undefined);
+      position = template.eventEnd;
+    }
+  }
+
+  /** Learns from an event that brought a piece of the open block and nothing else. */
+  learn(data: string, json: unknown): void {
+    const kind = this.#writer.textKind;
+    const find = kind === "reasoning" ? findThought : findText;
+    const piece = find(json);
+    if (kind === "refusal" || typeof piece !== "string") return;
+    const known = this.#usableTemplate();
+    // Known events come here when a read ends within them.
+    if (known !== undefined && known.read(`data: ${data}\n\n`, 0) !== undefined) return;
+    this.#template = undefined;
+    if (this.#attemptsLeft === 0) return;
+    this.#attemptsLeft--;
+    this.#template = DeltaTemplate.learn(data, piece, find);
+    this.#block = this.#writer.textBlock;
+  }
+
+  #usableTemplate(): DeltaTemplate | undefined {
+    return this.#block === this.#writer.textBlock ? this.#template : undefined;
+  }
+}
+
+function findDelta(json: unknown): WireDelta {
+  if (!isJsonObject(json)) return {};
+  const { choices } = json;
+  const { delta, message }: WireChoice = findChoice(choices) ?? {};
+  const content = delta ?? message;
+  return isJsonObject(content) ? content : {};
+}
+
+function findText(json: unknown): unknown {
+  return findDelta(json).content;
+}
+
+function findThought(json: unknown): unknown {
+  return readThought(findDelta(json));
+}

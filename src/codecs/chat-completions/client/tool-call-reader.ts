@@ -1,0 +1,131 @@
+import { ServiceError } from "../../../core/service-error.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import type { EventWriter } from "../../shared/event-writer.ts";
+
+/** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
+const MAX_SEED_LENGTH = 40;
+
+interface Call {
+  /** The vendor's id, empty when it gave none. */
+  readonly id: string;
+  /** Undefined until the name is known. */
+  block: number | undefined;
+  /** Arguments that came before the name. */
+  pending: string;
+  hasArguments: boolean;
+}
+
+interface Fragment {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/**
+ * Puts the fragments of tool calls together. Calls may come whole or in pieces, side by side, without index, without
+ * id, with id and name in every piece, or all under the same index.
+ */
+export class ToolCallReader {
+  readonly #writer: EventWriter;
+  readonly #calls: Call[] = [];
+  readonly #byIndex = new Map<number, Call>();
+  readonly #callIds = new Set<string>();
+
+  constructor(writer: EventWriter) {
+    this.#writer = writer;
+  }
+
+  /** True when a call was written. */
+  get any(): boolean {
+    return this.#callIds.size > 0;
+  }
+
+  /**
+   * Writes what these fragments bring.
+   * @param seed tells this answer from others; call ids are made of it where the vendor gives none.
+   */
+  read(fragments: readonly unknown[], seed: string): void {
+    for (const [position, value] of fragments.entries()) {
+      if (!isJsonObject(value)) continue;
+      const fragment = readFragment(value);
+      const place = fragments.length === 1 ? this.#calls.length - 1 : position;
+      const call = this.#find(fragment, place) ?? this.#add(fragment);
+      this.#write(call, fragment, seed);
+    }
+  }
+
+  /** The answer is over. A call without a name is an error, unless nothing at all is known of it. */
+  end(): void {
+    if (this.#calls.some((call) => call.pending !== "")) {
+      throw new ServiceError("upstream_error", "The engine sent a tool call without a name.");
+    }
+  }
+
+  #find({ index, id, name }: Fragment, place: number): Call | undefined {
+    if (index !== undefined) {
+      const call = this.#byIndex.get(index);
+      if (call === undefined || isAnother(call, id, name)) return undefined;
+      return call;
+    }
+    if (id !== "") return this.#calls.find((call) => call.id === id);
+    return name === "" ? this.#calls[place] : undefined;
+  }
+
+  #add({ index, id }: Fragment): Call {
+    const call: Call = { id, block: undefined, pending: "", hasArguments: false };
+    this.#calls.push(call);
+    if (index !== undefined) this.#byIndex.set(index, call);
+    return call;
+  }
+
+  #write(call: Call, fragment: Fragment, seed: string): void {
+    const { name } = fragment;
+    if (call.block === undefined && name !== "") {
+      call.block = this.#writer.startCall(this.#callId(call, seed), name);
+    }
+    const text = call.pending + fragment.arguments;
+    if (call.block === undefined) {
+      call.pending = text;
+      return;
+    }
+    call.pending = "";
+    if (text === "") return;
+    if (!this.#writer.isCallOpen(call.block)) {
+      throw new ServiceError("upstream_error", "The engine went on with a tool call it had ended.");
+    }
+    call.hasArguments = true;
+    this.#writer.callDelta(call.block, text);
+  }
+
+  #callId({ id }: Call, seed: string): string {
+    const stamp = seed.replace(/[^\w-]/g, "").slice(0, MAX_SEED_LENGTH);
+    const made = `call_${stamp}_${this.#calls.length - 1}`;
+    const callId = id === "" || this.#callIds.has(id) ? made : id;
+    this.#callIds.add(callId);
+    return callId;
+  }
+}
+
+/** Vendors that number every call 0 send each of them whole. */
+function isAnother(call: Call, id: string, name: string): boolean {
+  if (id !== "" && call.id !== "") return id !== call.id;
+  return id === "" && name !== "" && call.hasArguments;
+}
+
+function readFragment(value: JsonObject): Fragment {
+  const { index, id, function: named } = value;
+  const { name, arguments: text } = isJsonObject(named) ? named : {};
+  return {
+    index: typeof index === "number" ? index : undefined,
+    id: typeof id === "string" ? id : "",
+    name: typeof name === "string" ? name : "",
+    arguments: readArguments(text),
+  };
+}
+
+/** Some engines send the arguments as an object. */
+function readArguments(value: unknown): string {
+  if (typeof value === "string") return value;
+  return isJsonObject(value) ? JSON.stringify(value) : "";
+}

@@ -1,0 +1,114 @@
+import type {
+  AssistantPart,
+  ChatMessage,
+  ReasoningPart,
+  RefusalPart,
+  TextPart,
+  ToolCallPart,
+  ToolMessage,
+  UserPart,
+} from "../../../core/chat-request.ts";
+import { type ContentPart, parseContent } from "./parse-content.ts";
+import type { WireMessage } from "./wire.ts";
+
+type AssistantWire = Extract<WireMessage, { role: "assistant" }>;
+type FunctionWire = Extract<WireMessage, { role: "function" }>;
+
+export function parseMessages(messages: readonly WireMessage[]): ChatMessage[] {
+  return messages.map((message, index) =>
+    message.role === "function"
+      ? parseFunctionResult(message, messages, index)
+      : parseMessage(message, index),
+  );
+}
+
+/** The form before tools has no ids: a result belongs to the last call of its function. */
+function parseFunctionResult(
+  { name, content }: FunctionWire,
+  messages: readonly WireMessage[],
+  index: number,
+): ToolMessage {
+  const call = messages.findLastIndex(
+    (one, at) => at < index && one.role === "assistant" && one.function_call?.name === name,
+  );
+  const callId = functionCallId(call < 0 ? index : call);
+  return { role: "tool", callId, content: content ? [{ type: "text", text: content }] : [] };
+}
+
+function functionCallId(index: number): string {
+  return `call_function_${index}`;
+}
+
+function parseMessage(message: Exclude<WireMessage, FunctionWire>, index: number): ChatMessage {
+  const path = ["messages", index];
+  switch (message.role) {
+    case "system":
+    case "developer": {
+      const content = parseContent(message.content, path).filter(isText);
+      return { role: "system", content, ...named(message.name) };
+    }
+    case "user": {
+      const content = parseContent(message.content, [...path, "content"]).filter(isUserPart);
+      return { role: "user", content, ...named(message.name) };
+    }
+    case "assistant":
+      return { role: "assistant", content: parseAssistant(message, index), ...named(message.name) };
+    case "tool": {
+      const content = parseContent(message.content, [...path, "content"]).filter(isToolPart);
+      return { role: "tool", callId: message.tool_call_id, content };
+    }
+  }
+}
+
+/** Thought first, then what was said, then the calls: the order in which a model writes them. */
+function parseAssistant(message: AssistantWire, index: number): AssistantPart[] {
+  const path = ["messages", index];
+  const { reasoning_content, reasoning, refusal, tool_calls, function_call } = message;
+  const thought = reasoning_content || reasoning;
+  const parts: AssistantPart[] = [];
+  if (typeof thought === "string" && thought !== "")
+    parts.push({ type: "reasoning", text: thought });
+  parts.push(...parseContent(message.content, [...path, "content"]).filter(isAssistantPart));
+  if (refusal) parts.push({ type: "refusal", text: refusal });
+  parts.push(...(tool_calls ?? []).map(parseCall));
+  if (function_call != null) {
+    parts.push(parseCall({ id: functionCallId(index), function: function_call }));
+  }
+  return parts;
+}
+
+type WireCall = NonNullable<AssistantWire["tool_calls"]>[number];
+
+function parseCall({ id, function: called }: WireCall): ToolCallPart {
+  const { name, arguments: text } = called;
+  return {
+    type: "tool-call",
+    callId: id,
+    name,
+    arguments: typeof text === "object" && text !== null ? JSON.stringify(text) : (text ?? ""),
+  };
+}
+
+function named(name: string | null | undefined): { readonly name?: string } {
+  return name == null ? {} : { name };
+}
+
+function isThought(part: ContentPart): part is ReasoningPart {
+  return part.type === "reasoning" && part.text !== "";
+}
+
+function isText(part: ContentPart): part is TextPart {
+  return part.type === "text";
+}
+
+function isUserPart(part: ContentPart): part is UserPart {
+  return part.type !== "refusal" && part.type !== "reasoning";
+}
+
+function isToolPart(part: ContentPart): part is ToolMessage["content"][number] {
+  return part.type === "text" || part.type === "image" || part.type === "document";
+}
+
+function isAssistantPart(part: ContentPart): part is TextPart | RefusalPart | ReasoningPart {
+  return part.type === "text" || part.type === "refusal" || isThought(part);
+}

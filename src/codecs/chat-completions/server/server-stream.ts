@@ -1,0 +1,161 @@
+import type { ChatEvent, FinishEvent } from "../../../core/chat-event.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
+import type { AnswerContext, StreamEncoder } from "../../codec.ts";
+import { encodeExtension } from "../../shared/answer-extension.ts";
+import { encodeError } from "../../shared/openai-error-body.ts";
+import { withWholeLogprobs } from "../extras.ts";
+import { writeFinishReason } from "../finish-reasons.ts";
+import type { ChatForm } from "./chat-form.ts";
+import { encodeUsage } from "./encode-usage.ts";
+
+const DONE = "data: [DONE]\n\n";
+
+/** A fresh encoder for one stream. */
+export function createStreamEncoder(context: AnswerContext, form: ChatForm): StreamEncoder {
+  const chunks = new ChunkEncoder(context, form);
+  return {
+    encode(events) {
+      let text = "";
+      for (const event of events) {
+        if (form.isEmpty !== true || !isContent(event)) text += chunks.encode(event);
+      }
+      return text;
+    },
+  };
+}
+
+function isContent({ type }: ChatEvent): boolean {
+  return type !== "start" && type !== "source" && type !== "finish" && type !== "error";
+}
+
+/**
+ * The chunks of a stream are alike but for their delta. What stands around it is written once a stream, and of a piece
+ * of text only the text itself is turned into JSON.
+ */
+class ChunkEncoder {
+  readonly #context: AnswerContext;
+  readonly #includeUsage: boolean;
+  readonly #isEmpty: boolean;
+  /** Everything before and after the delta of a chunk that brings nothing else. */
+  readonly #head: string;
+  readonly #tail: string;
+  readonly #textHead: string;
+  readonly #reasoningHead: string;
+  readonly #textTail: string;
+  /** The client's numbers of the tool calls, by block. */
+  readonly #callIndexes = new Map<number, number>();
+  readonly #sources: JsonObject[] = [];
+  #ended = false;
+
+  constructor(context: AnswerContext, { includeUsage, isEmpty = false }: ChatForm) {
+    const { requestId, created, model } = context;
+    this.#context = context;
+    this.#includeUsage = includeUsage;
+    this.#isEmpty = isEmpty;
+    const id = JSON.stringify(`chatcmpl-${requestId}`);
+    this.#head =
+      `data: {"id":${id},"object":"chat.completion.chunk","created":${created},` +
+      `"model":${JSON.stringify(model)},"choices":[{"index":0,"delta":`;
+    const usage = includeUsage ? ',"usage":null' : "";
+    this.#tail = `,"logprobs":null,"finish_reason":null}]${usage}}\n\n`;
+    this.#textHead = `${this.#head}{"content":`;
+    this.#reasoningHead = `${this.#head}{"reasoning_content":`;
+    this.#textTail = `}${this.#tail}`;
+  }
+
+  encode(event: ChatEvent): string {
+    switch (event.type) {
+      case "text-delta":
+        if (event.extra !== undefined) return this.#chunk({ content: event.text }, event.extra);
+        return this.#textHead + JSON.stringify(event.text) + this.#textTail;
+      case "reasoning-delta":
+        if (event.extra !== undefined) {
+          return this.#chunk({ reasoning_content: event.text }, event.extra);
+        }
+        if (event.text === "") return "";
+        return this.#reasoningHead + JSON.stringify(event.text) + this.#textTail;
+      case "refusal-delta":
+        return this.#chunk({ refusal: event.text }, event.extra);
+      case "tool-call-start":
+        return this.#callStart(event.block, event.callId, event.name);
+      case "tool-call-delta":
+        return this.#callDelta(event.block, event.arguments);
+      case "start":
+        return this.#start(event.extra);
+      case "source":
+        this.#sources.push(event.source);
+        return "";
+      case "finish":
+        return this.#end(this.#finish(event));
+      case "error":
+        return this.#end(frame(encodeError(event.error)));
+      // This format knows no blocks and no seals.
+      case "block-start":
+      case "block-end":
+      case "signature":
+        return "";
+    }
+  }
+
+  #start(extra: JsonObject | undefined): string {
+    const { ignored } = this.#context;
+    const extension = encodeExtension({ ignored });
+    return this.#chunk({ role: "assistant", content: "" }, undefined, { ...extra, ...extension });
+  }
+
+  #callStart(block: number, id: string, name: string): string {
+    const index = this.#callIndexes.size;
+    this.#callIndexes.set(block, index);
+    const call = { index, id, type: "function", function: { name, arguments: "" } };
+    return this.#chunk({ tool_calls: [call] });
+  }
+
+  #callDelta(block: number, text: string): string {
+    const call = `{"index":${this.#callIndexes.get(block)},"function":{"arguments":${JSON.stringify(text)}}}`;
+    return `${this.#head}{"tool_calls":[${call}]}${this.#tail}`;
+  }
+
+  #finish({ reason, usage, extra = {} }: FinishEvent): string {
+    const { message, ...choiceExtra } = this.#isEmpty ? {} : extra;
+    const delta = isJsonObject(message) ? message : {};
+    const finishReason = this.#isEmpty ? "length" : writeFinishReason(reason);
+    const choice = { ...choiceExtra, finish_reason: finishReason };
+    const last = this.#chunk(delta, choice, encodeExtension({ sources: this.#sources }));
+    // Only clients that asked can read a chunk without a choice.
+    if (!this.#includeUsage || usage === undefined) return last;
+    return last + this.#frame({ choices: [], usage: encodeUsage(usage) });
+  }
+
+  #end(frames: string): string {
+    if (this.#ended) return "";
+    this.#ended = true;
+    return frames + DONE;
+  }
+
+  /** A chunk that is not only a piece of text. */
+  #chunk(delta: JsonObject, choice?: JsonObject, extra?: JsonObject): string {
+    return this.#frame({
+      ...extra,
+      choices: [
+        {
+          index: 0,
+          logprobs: null,
+          finish_reason: null,
+          ...(choice && withWholeLogprobs(choice)),
+          delta,
+        },
+      ],
+      ...(this.#includeUsage && { usage: null }),
+    });
+  }
+
+  #frame(members: JsonObject): string {
+    const { requestId, created, model } = this.#context;
+    const id = `chatcmpl-${requestId}`;
+    return frame({ ...members, id, object: "chat.completion.chunk", created, model });
+  }
+}
+
+function frame(body: JsonObject): string {
+  return `data: ${JSON.stringify(body)}\n\n`;
+}

@@ -1,0 +1,61 @@
+import type { AudioPart, DocumentPart, ImagePart } from "../../../core/chat-request.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { decodeBase64Text } from "../../../lib/base64-text.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { invalidValue } from "../../shared/check-request.ts";
+import type { Block } from "./build-blocks.ts";
+
+const MAX_TITLE_LENGTH = 500;
+
+/** A picture, a document, or an error that names the sound, which the vendor does not hear. */
+export function buildMedia(part: ImagePart | DocumentPart | AudioPart): Block {
+  switch (part.type) {
+    case "image":
+      return {
+        fields: { type: "image", source: imageSource(part) },
+        cacheControl: part.cacheControl,
+      };
+    case "document":
+      return {
+        fields: {
+          type: "document",
+          source: documentSource(part),
+          title: part.title?.slice(0, MAX_TITLE_LENGTH) || undefined,
+        },
+        cacheControl: part.cacheControl,
+      };
+    case "audio":
+      throw audioRefused(part);
+  }
+}
+
+function imageSource({ source }: ImagePart): JsonObject {
+  if (source.kind === "url") return { type: "url", url: source.url };
+  // A name that is often used and that the vendor does not know.
+  const mediaType = source.mediaType === "image/jpg" ? "image/jpeg" : source.mediaType;
+  return { type: "base64", media_type: mediaType, data: source.data };
+}
+
+function documentSource({ source, at }: DocumentPart): JsonObject {
+  if (source.kind === "url") return { type: "url", url: source.url };
+  const { mediaType, data } = source;
+  // The vendor takes the bytes of PDFs alone; the text of a text file it takes as text.
+  if (mediaType.startsWith("text/")) {
+    return { type: "text", media_type: "text/plain", data: decodeText(data, at) };
+  }
+  return { type: "base64", media_type: mediaType, data };
+}
+
+function decodeText(base64: string, at = "messages"): string {
+  const text = decodeBase64Text(base64);
+  if (text === undefined) throw invalidValue([at], "base64 of UTF-8 text", base64);
+  return text;
+}
+
+function audioRefused({ at = "messages" }: AudioPart): ServiceError {
+  return new ServiceError(
+    "invalid_value",
+    `'${at}' is invalid: this model takes no audio. Send it as text, or ask a model that does.`,
+    { param: at },
+  );
+}

@@ -1,0 +1,102 @@
+import type { ToolChoice, ToolDefinition } from "../../../core/chat-request.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { checkRequest, invalidValue } from "../../shared/check-request.ts";
+import { readCacheControl } from "./parse-blocks.ts";
+import { customTool, type MessagesRequest, type ToolChange } from "./wire.ts";
+
+interface ParsedTools {
+  readonly tools: readonly ToolDefinition[];
+  readonly toolChoice: ToolChoice | undefined;
+  readonly parallelToolCalls: boolean | undefined;
+}
+
+type WireChoice = NonNullable<MessagesRequest["tool_choice"]>;
+type Path = readonly PropertyKey[];
+
+/** A choice without tools to choose from says nothing and is left out. */
+export function parseTools(request: MessagesRequest): ParsedTools {
+  const { tool_choice: choice } = request;
+  const tools = applyChanges(
+    (request.tools ?? []).flatMap((tool, index) => parseTool(tool, ["tools", index])),
+    request,
+  );
+  if (tools.length === 0 || choice == null) {
+    return { tools, toolChoice: undefined, parallelToolCalls: undefined };
+  }
+  return {
+    tools,
+    toolChoice: parseChoice(choice, tools, request),
+    parallelToolCalls: choice.disable_parallel_tool_use === true ? false : undefined,
+  };
+}
+
+/** Tools that a vendor's servers run are there for nobody else; the call goes on without them. */
+function parseTool(tool: { readonly type?: unknown }, path: Path): ToolDefinition[] {
+  // Another format's tool: to leave it out in silence would make the model mute where it is to act.
+  if (tool.type === "function") {
+    throw invalidValue([...path, "type"], 'a tool as {"name", "input_schema"}', tool.type);
+  }
+  if (tool.type != null && tool.type !== "custom") return [];
+  const given: unknown = tool;
+  checkRequest(customTool, given, path);
+  const { name, description, input_schema, strict } = given;
+  return [
+    {
+      name,
+      ...(description != null && { description }),
+      parameters: input_schema as JsonObject,
+      ...(strict != null && { strict }),
+      ...readCacheControl(given),
+    },
+  ];
+}
+
+/** System messages may bring and take away tools as the conversation goes on: what holds at its end counts. */
+function applyChanges(
+  declared: readonly ToolDefinition[],
+  { messages }: MessagesRequest,
+): readonly ToolDefinition[] {
+  const tools = new Map(declared.map((tool) => [tool.name, tool]));
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== "system" || !Array.isArray(message.content)) continue;
+    for (const [at, block] of message.content.entries()) {
+      if (block.type === "text") continue;
+      applyChange(tools, block, ["messages", index, "content", at, "tool", "definition"]);
+    }
+  }
+  return [...tools.values()];
+}
+
+function applyChange(
+  tools: Map<string, ToolDefinition>,
+  { type, tool }: ToolChange,
+  path: Path,
+): void {
+  if (tool.type === "tool_definition") {
+    for (const added of parseTool(tool.definition, path)) tools.set(added.name, added);
+  } else if (tool.type === "tool_reference" && type === "tool_removal") {
+    tools.delete(tool.name);
+  }
+}
+
+function parseChoice(
+  choice: WireChoice,
+  tools: readonly ToolDefinition[],
+  request: MessagesRequest,
+): ToolChoice | undefined {
+  switch (choice.type) {
+    case "auto":
+      return { type: "auto" };
+    case "any":
+      return { type: "required" };
+    case "none":
+      return { type: "none" };
+    case "tool": {
+      const { name } = choice;
+      if (tools.some((tool) => tool.name === name)) return { type: "tool", name };
+      // It was dropped, and the choice with it.
+      if (request.tools?.some((tool) => tool["name"] === name)) return undefined;
+      throw invalidValue(["tool_choice", "name"], "the name of one of `tools`", name);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import type {
+  AssistantMessage,
+  AssistantPart,
+  ChatMessage,
+  ReasoningPart,
+  RefusalPart,
+  TextPart,
+} from "../../../core/chat-request.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { fitCallIds } from "../../shared/fit-call-ids.ts";
+import { buildContent } from "./build-content.ts";
+import { openReasoning } from "./openai-seal.ts";
+
+const CALL_IDS = { pattern: /^.{1,64}$/s, length: 32 };
+
+/** The conversation as input items, in its order. */
+export function buildInput(messages: readonly ChatMessage[]): JsonObject[] {
+  return fitCallIds(messages, CALL_IDS).flatMap(buildItems);
+}
+
+function buildItems(message: ChatMessage): JsonObject[] {
+  switch (message.role) {
+    case "system":
+      return [{ role: "developer", content: buildContent(message.content) }];
+    case "user":
+      return [{ role: "user", content: buildContent(message.content) }];
+    case "assistant":
+      return buildTurn(message);
+    case "tool": {
+      const output = buildContent(message.content);
+      return [{ type: "function_call_output", call_id: message.callId, output }];
+    }
+  }
+}
+
+/** What the model thought, said and called, in its order. A thought that nothing came of is refused and left out. */
+function buildTurn({ content }: AssistantMessage): JsonObject[] {
+  const items: JsonObject[] = [];
+  let thoughts: JsonObject[] = [];
+  let said: JsonObject[] | undefined;
+  const add = (item: JsonObject) => {
+    items.push(...thoughts, item);
+    thoughts = [];
+  };
+  for (const part of content) {
+    if (part.type === "text" || part.type === "refusal") {
+      if (said === undefined) {
+        said = [];
+        add({ type: "message", role: "assistant", content: said });
+      }
+      said.push(buildSaid(part));
+      continue;
+    }
+    said = undefined;
+    if (part.type === "reasoning") thoughts.push(...buildThought(part));
+    else add(buildCall(part));
+  }
+  return items;
+}
+
+function buildSaid(part: TextPart | RefusalPart): JsonObject {
+  return part.type === "text"
+    ? { type: "output_text", text: part.text }
+    : { type: "refusal", refusal: part.text };
+}
+
+/** Thoughts that are not sealed, or sealed by another vendor, are refused. */
+function buildThought({ text, signature, redacted }: ReasoningPart): JsonObject[] {
+  const sealed = openReasoning(signature) ?? openReasoning(redacted);
+  if (sealed === undefined) return [];
+  return [
+    {
+      type: "reasoning",
+      id: sealed.id,
+      summary: text === "" ? [] : [{ type: "summary_text", text }],
+      encrypted_content: sealed.encryptedContent,
+    },
+  ];
+}
+
+function buildCall(call: Extract<AssistantPart, { type: "tool-call" }>): JsonObject {
+  return {
+    type: "function_call",
+    call_id: call.callId,
+    name: call.name,
+    // An empty text is no JSON.
+    arguments: call.arguments === "" ? "{}" : call.arguments,
+  };
+}

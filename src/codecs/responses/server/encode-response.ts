@@ -1,0 +1,68 @@
+import type { Usage } from "../../../core/chat-event.ts";
+import type { ServiceError } from "../../../core/service-error.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import type { AnswerContext } from "../../codec.ts";
+import { encodeExtension } from "../../shared/answer-extension.ts";
+import { encodeUsage } from "./encode-usage.ts";
+import { failureCodeOf, type Outcome } from "./finish-outcome.ts";
+import { withoutIgnored } from "./repeat-request.ts";
+import type { ResponsesForm, ResponseText } from "./responses-form.ts";
+
+/** What changes about a response while it is made. */
+export interface ResponseState {
+  readonly output: readonly JsonObject[];
+  /** Undefined while it is not over. */
+  readonly outcome?: Outcome | { readonly status: "failed"; readonly error: ServiceError };
+  readonly usage?: Usage | undefined;
+  readonly sources?: readonly JsonObject[];
+}
+
+/** Writes the response objects of one call. What they repeat of the question may be long, and is serialised once. */
+export class ResponseEncoder {
+  readonly #context: AnswerContext;
+  readonly #repeated: string;
+  readonly #remember: ResponsesForm["remember"];
+
+  constructor(context: AnswerContext, { repeated, remember }: ResponsesForm) {
+    this.#context = context;
+    this.#repeated = JSON.stringify(withoutIgnored(repeated, context.ignored));
+    this.#remember = remember;
+  }
+
+  /** The JSON text of the response. One that is over and did not fail is remembered, if that was asked. */
+  encode(state: ResponseState): string {
+    const text = this.#encode(state);
+    const { status } = state.outcome ?? { status: "in_progress" };
+    if (status === "completed" || status === "incomplete") {
+      this.#remember?.(this.#context.requestId, text);
+    }
+    return text.before + text.output + text.after;
+  }
+
+  #encode({ output, outcome, usage, sources = [] }: ResponseState): ResponseText {
+    const { requestId, created, model, now, ignored } = this.#context;
+    const head: JsonObject = {
+      id: `resp_${requestId}`,
+      object: "response",
+      created_at: created,
+      completed_at: outcome?.status === "completed" ? (now?.() ?? created) : null,
+      status: outcome?.status ?? "in_progress",
+      incomplete_details: outcome?.status === "incomplete" ? { reason: outcome.reason } : null,
+      error: outcome?.status === "failed" ? encodeFailure(outcome.error) : null,
+      model,
+    };
+    const tail: JsonObject = {
+      usage: usage === undefined ? null : encodeUsage(usage),
+      ...encodeExtension({ sources, ignored }),
+    };
+    return {
+      before: `${JSON.stringify(head).slice(0, -1)},"output":`,
+      output: JSON.stringify(output),
+      after: `,${JSON.stringify(tail).slice(1, -1)},${this.#repeated.slice(1)}`,
+    };
+  }
+}
+
+function encodeFailure(error: ServiceError): JsonObject {
+  return { code: failureCodeOf(error), message: error.message };
+}

@@ -1,0 +1,117 @@
+import { isJsonObject } from "../../../../lib/json.ts";
+
+/** Arguments that begin as the model was told to write them. */
+const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ["b", "\b"],
+  ["f", "\f"],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+]);
+const LAST_IS_HIGH_SURROGATE = /[\ud800-\udbff]$/;
+
+/**
+ * Reads the input of a custom tool out of the arguments of the function that stands in for it, as they come. What a
+ * model writes otherwise than it was told is given whole at the end.
+ */
+export class CustomInput {
+  /** Arguments of which nothing was read yet. */
+  #held = "";
+  #state: "before" | "inside" | "after" = "before";
+  #text = "";
+  /** The first half of a character: alone it is no text. */
+  #half = "";
+
+  /** The input so far. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** What these arguments add to the input; may be empty. */
+  push(fragment: string): string {
+    if (this.#state === "after") return "";
+    this.#held += fragment;
+    if (this.#state === "before") {
+      const opening = OPENING.exec(this.#held);
+      if (opening === null) return "";
+      this.#held = this.#held.slice(opening[0].length);
+      this.#state = "inside";
+    }
+    return this.#add(this.#readString());
+  }
+
+  /** The arguments are over: what they add that was not read before. */
+  end(): string {
+    if (this.#state === "before") return this.#add(inputIn(this.#held));
+    const half = this.#half;
+    this.#half = "";
+    this.#text += half;
+    return half;
+  }
+
+  #add(piece: string): string {
+    let text = this.#half + piece;
+    this.#half = "";
+    if (this.#state === "inside" && LAST_IS_HIGH_SURROGATE.test(text)) {
+      this.#half = text.slice(-1);
+      text = text.slice(0, -1);
+    }
+    this.#text += text;
+    return text;
+  }
+
+  /** The text up to the closing quote, or to an escape whose rest is still to come. */
+  #readString(): string {
+    const held = this.#held;
+    let text = "";
+    let at = 0;
+    while (at < held.length) {
+      const special = nextSpecial(held, at);
+      text += held.slice(at, special);
+      at = special;
+      if (held[at] === '"') this.#state = "after";
+      if (held[at] !== "\\") break;
+      const length = held[at + 1] === "u" ? 6 : 2;
+      if (at + length > held.length) break;
+      text += unescaped(held.slice(at, at + length));
+      at += length;
+    }
+    this.#held = this.#state === "after" ? "" : held.slice(at);
+    return text;
+  }
+}
+
+function nextSpecial(text: string, start: number): number {
+  let index = start;
+  while (index < text.length && text[index] !== '"' && text[index] !== "\\") index++;
+  return index;
+}
+
+/** Of an escape that JSON does not know the backslash is meant. */
+function unescaped(escaped: string): string {
+  const letter = escaped.charAt(1);
+  if (letter === "u") {
+    const digits = escaped.slice(2);
+    return /^[0-9a-f]{4}$/i.test(digits)
+      ? String.fromCharCode(Number.parseInt(digits, 16))
+      : escaped;
+  }
+  return ESCAPES.get(letter) ?? (/["\\/]/.test(letter) ? letter : escaped);
+}
+
+function inputIn(text: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  if (typeof value === "string") return value;
+  if (!isJsonObject(value)) return text;
+  const { input, ...others } = value;
+  if (typeof input === "string") return input;
+  const [only, ...rest] = Object.values(others);
+  if (input === undefined && only === undefined) return "";
+  return typeof only === "string" && rest.length === 0 && input === undefined ? only : text;
+}

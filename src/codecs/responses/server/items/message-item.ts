@@ -1,0 +1,89 @@
+import type { JsonObject } from "../../../../lib/json.ts";
+import { encodeMessage, encodeRefusalPart, encodeTextPart, itemId } from "./encode-items.ts";
+import { encodeLogprobs } from "./encode-logprobs.ts";
+import { DeltaFrames } from "./event-frames.ts";
+import { type ItemPlace, itemAdded, type StreamItem } from "./stream-item.ts";
+
+type PartKind = "text" | "refusal";
+
+interface OpenPart {
+  readonly kind: PartKind;
+  readonly place: JsonObject;
+  readonly deltas: DeltaFrames;
+  readonly logprobs: JsonObject[];
+  text: string;
+}
+
+/** A message under way: its parts come one after the other. */
+export class MessageItem implements StreamItem {
+  readonly outputIndex: number;
+  readonly #place: ItemPlace;
+  readonly #id: string;
+  readonly #content: JsonObject[] = [];
+  #part: OpenPart | undefined;
+
+  constructor(place: ItemPlace) {
+    this.#place = place;
+    this.outputIndex = place.outputIndex;
+    this.#id = itemId("message", place.requestId, place.outputIndex);
+  }
+
+  get hasOpenPart(): boolean {
+    return this.#part !== undefined;
+  }
+
+  begin(): string {
+    return itemAdded(this.#place, encodeMessage(this.#id, "in_progress", []));
+  }
+
+  beginPart(kind: PartKind): string {
+    const { frames, outputIndex } = this.#place;
+    const place = {
+      item_id: this.#id,
+      output_index: outputIndex,
+      content_index: this.#content.length,
+    };
+    const deltas =
+      kind === "text"
+        ? new DeltaFrames(frames, "response.output_text.delta", place, { logprobs: [] })
+        : new DeltaFrames(frames, "response.refusal.delta", place);
+    this.#part = { kind, place, deltas, logprobs: [], text: "" };
+    const part = encodePart(this.#part);
+    return frames.event("response.content_part.added", { ...place, part });
+  }
+
+  delta(text: string, extra: JsonObject | undefined): string {
+    const part = this.#part;
+    if (part === undefined) return "";
+    part.text += text;
+    if (extra === undefined) return part.deltas.write(text);
+    const logprobs = part.kind === "text" ? encodeLogprobs(extra) : [];
+    if (logprobs.length === 0) return part.deltas.write(text);
+    part.logprobs.push(...logprobs);
+    const members = { ...part.place, delta: text, logprobs };
+    return this.#place.frames.event("response.output_text.delta", members);
+  }
+
+  end(): string {
+    const part = this.#part;
+    if (part === undefined) return "";
+    const { frames } = this.#place;
+    const encoded = encodePart(part);
+    this.#content.push(encoded);
+    this.#part = undefined;
+    const { kind, place, text, logprobs } = part;
+    const done =
+      kind === "text"
+        ? frames.event("response.output_text.done", { ...place, text, logprobs })
+        : frames.event("response.refusal.done", { ...place, refusal: text });
+    return done + frames.event("response.content_part.done", { ...place, part: encoded });
+  }
+
+  encode(status: Parameters<StreamItem["encode"]>[0]): JsonObject {
+    return encodeMessage(this.#id, status, this.#content);
+  }
+}
+
+function encodePart({ kind, text, logprobs }: OpenPart): JsonObject {
+  return kind === "text" ? encodeTextPart(text, logprobs) : encodeRefusalPart(text);
+}

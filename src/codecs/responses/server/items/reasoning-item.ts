@@ -1,0 +1,64 @@
+import type { SignatureEvent } from "../../../../core/chat-event.ts";
+import type { JsonObject } from "../../../../lib/json.ts";
+import type { ResponsesForm } from "../responses-form.ts";
+import { encodeReasoning, encodeSummary, itemId } from "./encode-items.ts";
+import { DeltaFrames } from "./event-frames.ts";
+import { type ItemPlace, itemAdded, type StreamItem } from "./stream-item.ts";
+
+/** A thought under way, told as a summary: that is what all clients of this format show. */
+export class ReasoningItem implements StreamItem {
+  readonly outputIndex: number;
+  readonly #place: ItemPlace;
+  readonly #form: ResponsesForm;
+  readonly #id: string;
+  readonly #part: JsonObject;
+  #deltas: DeltaFrames | undefined;
+  #text = "";
+  #signature: string | undefined;
+  #redacted: string | undefined;
+
+  constructor(place: ItemPlace, form: ResponsesForm) {
+    const { requestId, outputIndex } = place;
+    this.#place = place;
+    this.#form = form;
+    this.outputIndex = outputIndex;
+    this.#id = itemId("reasoning", requestId, outputIndex);
+    this.#part = { item_id: this.#id, output_index: outputIndex, summary_index: 0 };
+  }
+
+  begin(): string {
+    return itemAdded(this.#place, encodeReasoning(this.#id, { text: "" }, undefined));
+  }
+
+  delta(text: string): string {
+    if (text === "") return "";
+    this.#text += text;
+    if (this.#deltas !== undefined) return this.#deltas.write(text);
+    const { frames } = this.#place;
+    this.#deltas = new DeltaFrames(frames, "response.reasoning_summary_text.delta", this.#part);
+    const added = { ...this.#part, part: encodeSummary("") };
+    return frames.event("response.reasoning_summary_part.added", added) + this.#deltas.write(text);
+  }
+
+  seal({ signature, redacted }: Pick<SignatureEvent, "signature" | "redacted">): void {
+    this.#signature = signature ?? this.#signature;
+    this.#redacted = redacted ?? this.#redacted;
+  }
+
+  end(): string {
+    // A thought that is sealed as a whole has no words.
+    if (this.#deltas === undefined) return "";
+    const { frames } = this.#place;
+    const text = this.#text;
+    const done = { ...this.#part, part: encodeSummary(text) };
+    return (
+      frames.event("response.reasoning_summary_text.done", { ...this.#part, text }) +
+      frames.event("response.reasoning_summary_part.done", done)
+    );
+  }
+
+  encode(): JsonObject {
+    const thought = { text: this.#text, signature: this.#signature, redacted: this.#redacted };
+    return encodeReasoning(this.#id, thought, this.#form);
+  }
+}

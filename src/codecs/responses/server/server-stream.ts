@@ -1,0 +1,187 @@
+import type { ChatEvent, FinishEvent, ToolCallStartEvent } from "../../../core/chat-event.ts";
+import type { ServiceError } from "../../../core/service-error.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import type { AnswerContext, StreamEncoder } from "../../codec.ts";
+import { ResponseEncoder } from "./encode-response.ts";
+import { outcomeOf } from "./finish-outcome.ts";
+import { type CallItem, CustomCallItem, FunctionCallItem } from "./items/call-item.ts";
+import type { ItemStatus } from "./items/encode-items.ts";
+import { EventFrames } from "./items/event-frames.ts";
+import { MessageItem } from "./items/message-item.ts";
+import { ReasoningItem } from "./items/reasoning-item.ts";
+import type { ItemPlace, StreamItem } from "./items/stream-item.ts";
+import type { ResponsesForm } from "./responses-form.ts";
+
+/** A fresh encoder for one stream. */
+export function createStreamEncoder(context: AnswerContext, form: ResponsesForm): StreamEncoder {
+  const answer = new AnswerEncoder(context, form);
+  return {
+    encode(events) {
+      let text = "";
+      for (const event of events) text += answer.encode(event);
+      return text;
+    },
+  };
+}
+
+/**
+ * The events of a stream. An item's last event says whether it is whole, which shows only by what comes after it: so an
+ * item that has ended waits for the next event. What was said in a row is one message.
+ */
+class AnswerEncoder {
+  readonly #requestId: string;
+  readonly #form: ResponsesForm;
+  readonly #frames = new EventFrames();
+  readonly #responses: ResponseEncoder;
+  /** Finished items, by output index. */
+  readonly #output: JsonObject[] = [];
+  readonly #sources: JsonObject[] = [];
+  readonly #calls = new Map<number, CallItem>();
+  #message: MessageItem | undefined;
+  #reasoning: ReasoningItem | undefined;
+  /** Items that wait for the next event. */
+  #waiting: StreamItem[] = [];
+  #nextIndex = 0;
+  #begun = false;
+  #over = false;
+
+  constructor(context: AnswerContext, form: ResponsesForm) {
+    this.#requestId = context.requestId;
+    this.#form = form;
+    this.#responses = new ResponseEncoder(context, form);
+  }
+
+  encode(event: ChatEvent): string {
+    switch (event.type) {
+      case "text-delta":
+      case "refusal-delta":
+        return this.#message?.delta(event.text, event.extra) ?? "";
+      case "reasoning-delta":
+        return this.#reasoning?.delta(event.text) ?? "";
+      case "tool-call-delta":
+        return (
+          this.#release("completed") + (this.#calls.get(event.block)?.delta(event.arguments) ?? "")
+        );
+      case "start":
+        return this.#begin();
+      case "block-start":
+        return event.kind === "reasoning" ? this.#startReasoning() : this.#startPart(event.kind);
+      case "tool-call-start":
+        return this.#startCall(event);
+      case "signature":
+        this.#reasoning?.seal(event);
+        return "";
+      case "block-end":
+        return this.#endBlock(event.block);
+      case "source":
+        this.#sources.push(event.source);
+        return "";
+      case "finish":
+        return this.#finish(event);
+      case "error":
+        return this.#fail(event.error);
+    }
+  }
+
+  #begin(): string {
+    if (this.#begun) return "";
+    this.#begun = true;
+    const response = this.#responses.encode({ output: [] });
+    return (
+      this.#frames.response("response.created", response) +
+      this.#frames.response("response.in_progress", response)
+    );
+  }
+
+  #startPart(kind: "text" | "refusal"): string {
+    if (this.#message !== undefined) return this.#message.beginPart(kind);
+    const released = this.#release("completed");
+    this.#message = new MessageItem(this.#nextPlace());
+    return released + this.#message.begin() + this.#message.beginPart(kind);
+  }
+
+  #startReasoning(): string {
+    const released = this.#release("completed");
+    this.#reasoning = new ReasoningItem(this.#nextPlace(), this.#form);
+    return released + this.#reasoning.begin();
+  }
+
+  #startCall({ block, callId, name }: ToolCallStartEvent): string {
+    const released = this.#release("completed");
+    const tool = this.#form.toolNames.find(name);
+    const call = { callId, name: tool?.name ?? name, namespace: tool?.namespace };
+    const place = this.#nextPlace();
+    const item = tool?.isCustom
+      ? new CustomCallItem(place, call)
+      : new FunctionCallItem(place, call);
+    this.#calls.set(block, item);
+    return released + item.begin();
+  }
+
+  #endBlock(block: number): string {
+    const call = this.#calls.get(block);
+    if (call !== undefined) {
+      this.#calls.delete(block);
+      this.#waiting.push(call);
+      return call.end();
+    }
+    if (this.#reasoning !== undefined) {
+      const reasoning = this.#reasoning;
+      this.#reasoning = undefined;
+      this.#waiting.push(reasoning);
+      return reasoning.end();
+    }
+    return this.#message?.end() ?? "";
+  }
+
+  /** Finishes the items that have ended. Of an answer that was cut the last one is as incomplete as the answer. */
+  #release(lastStatus: ItemStatus): string {
+    if (this.#message !== undefined && !this.#message.hasOpenPart) {
+      this.#waiting.push(this.#message);
+      this.#message = undefined;
+    }
+    if (this.#waiting.length === 0) return "";
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    let text = "";
+    for (const item of waiting) {
+      const isLast = item.outputIndex === this.#nextIndex - 1;
+      text += this.#done(item, isLast ? lastStatus : "completed");
+    }
+    return text;
+  }
+
+  #done(item: StreamItem, status: ItemStatus): string {
+    const { outputIndex } = item;
+    const encoded = item.encode(status);
+    this.#output[outputIndex] = encoded;
+    const members = { output_index: outputIndex, item: encoded };
+    return this.#frames.event("response.output_item.done", members);
+  }
+
+  #finish({ reason, usage }: FinishEvent): string {
+    if (this.#over) return "";
+    const outcome = outcomeOf(reason);
+    const released = this.#begin() + this.#release(outcome.status);
+    this.#over = true;
+    const state = { output: this.#output, outcome, usage, sources: this.#sources };
+    const last = this.#frames.response(`response.${outcome.status}`, this.#responses.encode(state));
+    return released + last;
+  }
+
+  /** What was not finished stays so: a client must not act on half a call. */
+  #fail(error: ServiceError): string {
+    if (this.#over) return "";
+    const released = this.#begin() + this.#release("completed");
+    this.#over = true;
+    const output = this.#output.filter((item) => item !== undefined);
+    const outcome = { status: "failed", error } as const;
+    const response = this.#responses.encode({ output, outcome });
+    return released + this.#frames.response("response.failed", response);
+  }
+
+  #nextPlace(): ItemPlace {
+    const outputIndex = this.#nextIndex++;
+    return { frames: this.#frames, requestId: this.#requestId, outputIndex };
+  }
+}

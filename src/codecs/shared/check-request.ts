@@ -1,0 +1,169 @@
+import * as z from "zod";
+import { ServiceError } from "../../core/service-error.ts";
+import { isJsonObject } from "../../lib/json.ts";
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+const MAX_SHOWN_LENGTH = 40;
+/** Fields of which not even the beginning is repeated. */
+const SECRET_FIELD = /password|secret/i;
+
+/** Checks a value of the request. Throws `invalid_value` that names the first field at fault, what was expected and what came. */
+export function checkRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  at: Path = [],
+): asserts value is z.infer<Schema> {
+  if (hasSoundFields(schema, value)) return;
+  const { error } = schema.safeParse(value);
+  const issue = error?.issues[0];
+  if (issue === undefined) return;
+  if (issue.code === "unrecognized_keys") throw unknownField([...at, ...issue.path], issue.keys);
+  const { path, expected } = findFault(issue);
+  throw invalidValue([...at, ...path], expected, valueAt(value, path));
+}
+
+/** The fields of an object schema, one by one. */
+interface Fields {
+  readonly schemas: ReadonlyMap<string, z.core.$ZodType>;
+  readonly required: readonly string[];
+}
+
+const fieldsOfSchemas = new WeakMap<z.ZodType, Fields | undefined>();
+
+/**
+ * True when the fields that came are each sound and none is missing. An object schema looks at every field that there
+ * could be, though most requests have few of them; it is asked only where there is something to find.
+ */
+function hasSoundFields(schema: z.ZodType, value: unknown): boolean {
+  if (!fieldsOfSchemas.has(schema)) fieldsOfSchemas.set(schema, fieldsOf(schema));
+  const fields = fieldsOfSchemas.get(schema);
+  if (fields === undefined || !isJsonObject(value)) return false;
+  for (const name of fields.required) {
+    if (!Object.hasOwn(value, name)) return false;
+  }
+  for (const name of Object.keys(value)) {
+    const field = fields.schemas.get(name);
+    if (field !== undefined && !z.core.safeParse(field, value[name]).success) return false;
+  }
+  return true;
+}
+
+/** Undefined when more than the fields alone decides: their sum, or names that may not be there. */
+function fieldsOf(schema: z.ZodType): Fields | undefined {
+  if (!(schema instanceof z.ZodObject)) return undefined;
+  const { shape, catchall, checks = [] } = schema.def;
+  if (checks.length > 0 || (catchall !== undefined && !(catchall instanceof z.ZodUnknown))) {
+    return undefined;
+  }
+  const schemas = new Map(Object.entries(shape));
+  // What takes `undefined` may still have to be there.
+  const required = [...schemas].filter(
+    ([, field]) => field._zod.optin === undefined || !z.core.safeParse(field, undefined).success,
+  );
+  return { schemas, required: required.map(([name]) => name) };
+}
+
+/** The error for a field that is not what was expected. */
+export function invalidValue(path: Path, expected: string, received: unknown): ServiceError {
+  const param = formatPath(path);
+  const subject = param === "" ? "The body" : `'${param}'`;
+  return new ServiceError(
+    "invalid_value",
+    `${subject} is invalid: expected ${expected}, received ${describe(path, received)}.`,
+    param === "" ? {} : { param },
+  );
+}
+
+/** What the field holds is not repeated: a misspelt name may stand before a secret. */
+function unknownField(path: Path, [key = ""]: readonly string[]): ServiceError {
+  const param = formatPath([...path, key.slice(0, MAX_SHOWN_LENGTH)]);
+  return new ServiceError("unsupported_parameter", `'${param}' cannot be set here.`, { param });
+}
+
+interface Fault {
+  readonly path: Path;
+  readonly expected: string;
+}
+
+/** Of a union the alternative that the value came furthest with: it is the one that the client meant. */
+function findFault(issue: Issue): Fault {
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) {
+    return { path: issue.path, expected: expectedBy(issue) };
+  }
+  const faults = issue.errors.flatMap((issues) => issues.slice(0, 1)).map(findFault);
+  const depth = Math.max(...faults.map(({ path }) => path.length));
+  const deepest = faults.filter(({ path }) => path.length === depth);
+  const [first] = deepest;
+  const expected = deepest.map((fault) => fault.expected).join(" or ");
+  return { path: [...issue.path, ...(first?.path ?? [])], expected };
+}
+
+function expectedBy(issue: Issue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.expected === "nonoptional" ? "a value" : withArticle(issue.expected);
+    case "invalid_value":
+      return oneOf(issue.values);
+    case "invalid_union":
+      return oneOf("options" in issue && Array.isArray(issue.options) ? issue.options : []);
+    case "too_small":
+      return issue.origin === "number"
+        ? `at least ${issue.minimum}`
+        : `a non-empty ${issue.origin}`;
+    case "too_big":
+      return `at most ${issue.maximum}`;
+    default:
+      return issue.message.replace(/^expected /, "");
+  }
+}
+
+function withArticle(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const words = values.map((value) => JSON.stringify(value));
+  return words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`;
+}
+
+/** Never more than the beginning of a value: it may be long, and nobody but its sender is to learn it. */
+function describe(path: Path, value: unknown): string {
+  // What a query holds is made a number before it is checked.
+  if (Number.isNaN(value)) return "a text that is no number";
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (SECRET_FIELD.test(String(path.at(-1) ?? ""))) return withArticle(typeof value);
+  if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
+  switch (typeof value) {
+    case "string":
+      return value.length > MAX_SHOWN_LENGTH
+        ? `the string ${JSON.stringify(`${value.slice(0, MAX_SHOWN_LENGTH)}…`)}`
+        : `the string ${JSON.stringify(value)}`;
+    case "number":
+    case "boolean":
+      return `the ${typeof value} ${value}`;
+    default:
+      return withArticle(typeof value);
+  }
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) {
+      return undefined;
+    }
+    current = Reflect.get(current, key);
+  }
+  return current;
+}
+
+/** `messages[0].content`. */
+export function formatPath(path: Path): string {
+  return path
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
+    .join("")
+    .replace(/^\./, "");
+}

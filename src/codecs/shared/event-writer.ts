@@ -1,0 +1,161 @@
+import type { ChatEvent, DeltaEvent, SignatureEvent, Usage } from "../../core/chat-event.ts";
+import type { JsonObject } from "../../lib/json.ts";
+
+type TextKind = "text" | "reasoning" | "refusal";
+
+const DELTA_TYPES = {
+  text: "text-delta",
+  reasoning: "reasoning-delta",
+  refusal: "refusal-delta",
+} as const satisfies Record<TextKind, DeltaEvent["type"]>;
+
+/** Writes the events of one answer in the order that `ChatEvent` asks for: numbers blocks, opens and closes them. */
+export class EventWriter {
+  #events: ChatEvent[] = [];
+  #started = false;
+  #ended = false;
+  #nextBlock = 0;
+  #text: { readonly kind: TextKind; readonly block: number } | undefined;
+  readonly #calls = new Set<number>();
+
+  /** True once `finish` or `error` was written. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** The number of the block that comes next. */
+  get nextBlock(): number {
+    return this.#nextBlock;
+  }
+
+  /** Number of the open text, reasoning or refusal block. */
+  get textBlock(): number | undefined {
+    return this.#text?.block;
+  }
+
+  get textKind(): TextKind | undefined {
+    return this.#text?.kind;
+  }
+
+  /** Events written since the last `take`. */
+  get length(): number {
+    return this.#events.length;
+  }
+
+  /** What was written since the last call. */
+  take(): readonly ChatEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  /** @param inputTokens of the prompt, where the vendor tells before it answers. */
+  start(extra?: JsonObject | undefined, inputTokens?: number): void {
+    this.#started = true;
+    this.#events.push({
+      type: "start",
+      ...(extra !== undefined && { extra }),
+      ...(inputTokens !== undefined && { inputTokens }),
+    });
+  }
+
+  delta(kind: TextKind, text: string, extra: JsonObject | undefined): void {
+    if (this.#text?.kind !== kind) this.#openText(kind);
+    const type = DELTA_TYPES[kind];
+    const block = this.#nextBlock - 1;
+    this.#events.push(extra === undefined ? { type, block, text } : { type, block, text, extra });
+  }
+
+  /** Returns the number of the call's block. */
+  startCall(callId: string, name: string, signature?: string): number {
+    this.#closeText();
+    const block = this.#nextBlock++;
+    this.#calls.add(block);
+    const call = { type: "tool-call-start", block, callId, name } as const;
+    this.#events.push(signature === undefined ? call : { ...call, signature });
+    return block;
+  }
+
+  /** Of a call that is known to be whole. Calls left open are closed by whatever comes after them. */
+  endCall(block: number): void {
+    if (this.#calls.delete(block)) this.#events.push({ type: "block-end", block });
+  }
+
+  /** Seals a reasoning block: the open one, or a new one without words. */
+  sign(seal: Pick<SignatureEvent, "signature" | "redacted">): void {
+    if (this.#text?.kind !== "reasoning") this.#openText("reasoning");
+    this.#events.push({ type: "signature", block: this.#nextBlock - 1, ...seal });
+  }
+
+  /** Opens a block that may stay empty, closing what is open. */
+  openText(kind: TextKind): void {
+    this.#openText(kind);
+  }
+
+  /**
+   * Closes the open text, reasoning or refusal block: what comes next is a block of its own.
+   * @param signature the vendor's seal over the text.
+   */
+  closeText(signature?: string): void {
+    this.#closeText(signature);
+  }
+
+  isCallOpen(block: number): boolean {
+    return this.#calls.has(block);
+  }
+
+  callDelta(block: number, text: string): void {
+    this.#events.push({ type: "tool-call-delta", block, arguments: text });
+  }
+
+  /** Writes the event that ends the answer. An `error` leaves open blocks without an end of their own. */
+  end(event: Extract<ChatEvent, { type: "finish" | "error" }>): void {
+    if (event.type === "finish") {
+      this.#closeText();
+      this.#closeCalls();
+    }
+    this.#text = undefined;
+    this.#ended = true;
+    const hasUsage = event.type === "finish" && event.usage !== undefined;
+    this.#events.push(hasUsage ? { ...event, usage: withinTotals(event.usage) } : event);
+  }
+
+  #openText(kind: TextKind): void {
+    this.#closeText();
+    this.#closeCalls();
+    const block = this.#nextBlock++;
+    this.#text = { kind, block };
+    this.#events.push({ type: "block-start", block, kind });
+  }
+
+  #closeText(signature?: string): void {
+    if (this.#text === undefined) return;
+    const { block } = this.#text;
+    this.#events.push({ type: "block-end", block, ...(signature !== undefined && { signature }) });
+    this.#text = undefined;
+  }
+
+  #closeCalls(): void {
+    for (const block of this.#calls) this.#events.push({ type: "block-end", block });
+    this.#calls.clear();
+  }
+}
+
+/** Some vendors report more cached or hidden tokens than the prompt or the answer has: a part is at most its whole. */
+function withinTotals(usage: Usage): Usage {
+  const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    ...usage,
+    cachedTokens: atMost(cachedTokens, inputTokens),
+    cacheWriteTokens: atMost(cacheWriteTokens, Math.max(0, inputTokens - (cachedTokens ?? 0))),
+    reasoningTokens: atMost(reasoningTokens, outputTokens),
+  };
+}
+
+function atMost(count: number | undefined, limit: number): number | undefined {
+  return count === undefined ? undefined : Math.min(count, limit);
+}

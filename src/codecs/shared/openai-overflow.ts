@@ -1,0 +1,49 @@
+import type { ContextOverflow } from "../../core/context-overflow.ts";
+
+/** What engines of this format call the length of the context when something does not fit into it. */
+const CONTEXT_LENGTHS: readonly RegExp[] = [
+  /maximum context length (?:is|of) (?:only )?(\d+)/i,
+  /context length is (?:only )?(\d+)/i,
+  /max_model_len\D{0,40}?(\d+)/i,
+  /maximum model length of (\d+)/i,
+  /maximum prompt length is (\d+)/i,
+  /with (\d+) maximum context length/i,
+  /available context size \((\d+) tokens\)/i,
+  /too large to process.*\(current batch size: (\d+)\)/i,
+];
+
+const PROMPT_TOKENS: readonly RegExp[] = [
+  /you passed (\d+) input tokens/i,
+  /\((\d+) in the messages/i,
+  /prompt contains (?:at least )?(\d+) input tokens/i,
+  /your request has (\d+) input tokens/i,
+  /your messages resulted in (\d+) tokens/i,
+  /prompt \(length (\d+)\)/i,
+  /prompt contains (\d+) tokens/i,
+  /request contains (\d+) tokens/i,
+  /request \((\d+) tokens\) exceeds/i,
+  /input \((\d+) tokens\) is too large to process/i,
+];
+
+/** Complaints that tell no numbers. */
+const WITHOUT_NUMBERS =
+  /exceeds the (?:context window|available context size)|context size has been exceeded/i;
+
+/** Reads an engine's complaint that a call does not fit into the context; undefined when the text is about something else. */
+export function readContextOverflow(message: string): ContextOverflow | undefined {
+  const contextLength = firstNumber(CONTEXT_LENGTHS, message);
+  if (contextLength === undefined) {
+    return WITHOUT_NUMBERS.test(message)
+      ? { promptTokens: undefined, contextLength: undefined }
+      : undefined;
+  }
+  return { promptTokens: firstNumber(PROMPT_TOKENS, message), contextLength };
+}
+
+function firstNumber(patterns: readonly RegExp[], text: string): number | undefined {
+  for (const pattern of patterns) {
+    const digits = pattern.exec(text)?.[1];
+    if (digits !== undefined) return Number(digits);
+  }
+  return undefined;
+}
