@@ -18,9 +18,9 @@ import { loadModelsFile, type ModelOverrides } from "./backends/models-file.ts";
 import { createRegistry, type Registry } from "./backends/registry.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Database } from "./db/database.ts";
+import { openReplicaGuard, type ReplicaGuard } from "./db/locks/replica-guard.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open-db.ts";
-import { openReplicaGuard, type ReplicaGuard } from "./db/replica-guard.ts";
 import { createInternalEvents, type InternalEvents } from "./events/internal-events.ts";
 import { pruneEvents } from "./events/prune-events.ts";
 import {

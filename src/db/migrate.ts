@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import { StartRefusal } from "../lib/start-refusal.ts";
-import { ADVISORY_LOCK } from "./advisory-lock.ts";
 import { type Db, withTransaction } from "./context.ts";
 import type { Database } from "./database.ts";
 import { toDatabaseError } from "./database-error.ts";
+import { ADVISORY_LOCK } from "./locks/advisory-lock.ts";
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 /** Longest a statement of a migration, or the wait for another replica's, may take. */

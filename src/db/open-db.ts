@@ -5,8 +5,8 @@ import { makeFolder, openModeOf } from "../lib/make-folder.ts";
 import { awaitProcessLock } from "../lib/process-lock/process-lock.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
-import { embeddedArchive } from "./embedded-archive.ts";
-import { openEmbedded } from "./open-embedded.ts";
+import { embeddedArchive } from "./embedded/embedded-archive.ts";
+import { openEmbedded } from "./embedded/open-embedded.ts";
 import { openPostgres } from "./open-postgres.ts";
 
 /** Longest a statement may keep the embedded database from answering. */

@@ -1,6 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
-import type { ReplicaGuard } from "../../db/replica-guard.ts";
+import type { ReplicaGuard } from "../../db/locks/replica-guard.ts";
 import type { Log } from "../../lib/log.ts";
 import type { TestClock } from "../../lib/test-clock.ts";
 import { type GuardedLimits, guardLimits } from "./guard-limits.ts";

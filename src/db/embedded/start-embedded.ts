@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { StartRefusal } from "../lib/start-refusal.ts";
+import { StartRefusal } from "../../lib/start-refusal.ts";
 import { openRefusal } from "./check-embedded-folder.ts";
 
 /** How long the first start, which may have to make the database, can take. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { openReplicaGuard, type ReplicaGuard } from "../../src/db/replica-guard.ts";
-import { createLog } from "../../src/lib/log.ts";
-import { databaseServerUrl } from "../support/database-server.ts";
-import { openSeverableDatabase, type SeverableDatabase } from "../support/severable-database.ts";
+import { openReplicaGuard, type ReplicaGuard } from "../../../src/db/locks/replica-guard.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { databaseServerUrl } from "../../support/database-server.ts";
+import { openSeverableDatabase, type SeverableDatabase } from "../../support/severable-database.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 

@@ -1,7 +1,7 @@
 import postgres from "postgres";
-import { within } from "../lib/within.ts";
+import { within } from "../../lib/within.ts";
+import { toDatabaseError } from "../database-error.ts";
 import { ADVISORY_LOCK } from "./advisory-lock.ts";
-import { toDatabaseError } from "./database-error.ts";
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const CHECK_INTERVAL_MS = 2_000;

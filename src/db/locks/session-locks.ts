@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import postgres from "postgres";
-import { within } from "../lib/within.ts";
-import { toDatabaseError } from "./database-error.ts";
+import { within } from "../../lib/within.ts";
+import { toDatabaseError } from "../database-error.ts";
 
 const ANSWER_TIMEOUT_MS = 5_000;
 /** The server notices a host that vanished without a word after so many seconds, three times over. */

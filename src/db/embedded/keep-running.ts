@@ -1,4 +1,4 @@
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../../lib/log.ts";
 import type { EmbeddedServer } from "./start-embedded.ts";
 
 const RESTART_PAUSE_MS = 500;

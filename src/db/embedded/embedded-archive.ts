@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const MODULES = new URL("../../node_modules/", import.meta.url);
+const MODULES = new URL("../../../node_modules/", import.meta.url);
 
 /**
  * Path of the prepared empty database, which spares the first start the making of one. It is made after the

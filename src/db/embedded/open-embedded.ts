@@ -1,15 +1,15 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { databaseFolder } from "../config/folders.ts";
-import type { Log } from "../lib/log.ts";
-import { makeFolder } from "../lib/make-folder.ts";
-import { StartRefusal } from "../lib/start-refusal.ts";
-import { within } from "../lib/within.ts";
+import { databaseFolder } from "../../config/folders.ts";
+import type { Log } from "../../lib/log.ts";
+import { makeFolder } from "../../lib/make-folder.ts";
+import { StartRefusal } from "../../lib/start-refusal.ts";
+import { within } from "../../lib/within.ts";
+import { connect } from "../connect.ts";
+import type { Db } from "../context.ts";
+import type { Database } from "../database.ts";
 import { hasDatabase } from "./check-embedded-folder.ts";
-import { connect } from "./connect.ts";
-import type { Db } from "./context.ts";
-import type { Database } from "./database.ts";
 import { keepRunning } from "./keep-running.ts";
 import { startEmbedded } from "./start-embedded.ts";
 
