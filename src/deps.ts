@@ -21,12 +21,6 @@ import type { Database } from "./db/database.ts";
 import { openReplicaGuard, type ReplicaGuard } from "./db/locks/replica-guard.ts";
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open-db.ts";
-import { createInternalEvents, type InternalEvents } from "./events/internal-events.ts";
-import { pruneEvents } from "./events/prune-events.ts";
-import {
-  openWatchedFolders,
-  type WatchedFolders,
-} from "./events/watched-folders/open-watched-folders.ts";
 import { type AnswerGateway, openAnswerMemory } from "./gateway/answer-memory.ts";
 import { type GatedCalls, openGatedCalls } from "./gateway/call-gate.ts";
 import type { EmbeddingGateway } from "./gateway/embed.ts";
@@ -56,6 +50,12 @@ import { type Metrics, openMetrics } from "./operations/metrics/open-metrics.ts"
 import { openClock } from "./operations/open-clock.ts";
 import { openTracing } from "./operations/tracing/open-tracing.ts";
 import type { Tracing } from "./operations/tracing/tracing.ts";
+import { createInternalEvents, type InternalEvents } from "./queue/internal-events.ts";
+import { pruneEvents } from "./queue/prune-events.ts";
+import {
+  openWatchedFolders,
+  type WatchedFolders,
+} from "./queue/watched-folders/open-watched-folders.ts";
 
 /** What the edge stands on. */
 export interface Deps extends GatedCalls {

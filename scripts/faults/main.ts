@@ -11,7 +11,7 @@ const PAGE = "docs/reliability.md";
 const TESTS = [
   ...["tests/reliability", "tests/db/open-postgres", "tests/operations/metrics"],
   // These have no case of the page, but larger trials here than elsewhere.
-  ...["tests/events/watched-folders", "tests/scripts/backup", "tests/codecs"],
+  ...["tests/queue/watched-folders/watched-folders", "tests/scripts/backup", "tests/codecs"],
   ...["journal/adopt-journals", "usage/reconcile-usage", "limits/redis-as-memory"],
 ];
 

@@ -6,9 +6,9 @@ import { confirmActor } from "../access/confirm-actor.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
-import type { Sink } from "../events/enqueue-event.ts";
-import { isInState, type StoredEvent, stateOfEvent } from "../events/event-state.ts";
-import { unknownEvent } from "../events/find-event.ts";
+import type { Sink } from "../queue/enqueue-event.ts";
+import { isInState, type StoredEvent, stateOfEvent } from "../queue/event-state.ts";
+import { unknownEvent } from "../queue/find-event.ts";
 
 /** Of one call; whoever has more calls again. */
 const REDRIVEN_MAX = 10_000;

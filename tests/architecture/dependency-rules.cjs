@@ -8,7 +8,7 @@ const order = [
   "codecs",
   "db",
   "backends",
-  "events",
+  "queue",
   "access",
   "knowledge",
   "tools",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
-import { WEBHOOK_PAUSES_MS } from "../../src/events/webhook-pauses.ts";
+import { WEBHOOK_PAUSES_MS } from "../../src/queue/webhooks/webhook-pauses.ts";
 import { callGateway, chatBody } from "../support/call-gateway.ts";
 import { createCaseTable } from "../support/case-table.ts";
 import { expectCleanOutput, type Stage, startStage } from "../support/engine-stage.ts";

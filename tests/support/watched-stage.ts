@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import type { Database } from "../../src/db/database.ts";
-import type { WatchedFolder } from "../../src/events/watched-folders/folder-watch.ts";
+import type { WatchedFolder } from "../../src/queue/watched-folders/folder-watch.ts";
 
 /** Looks follow each other closely; how long a file stays the same is told by the test's own clock. */
 export const WATCH_TIMES = {

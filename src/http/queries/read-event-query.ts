@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { checkRequest } from "../../codecs/shared/check-request.ts";
-import { SINKS } from "../../events/enqueue-event.ts";
-import { EVENT_STATES } from "../../events/event-state.ts";
-import type { EventQuery } from "../../events/list-events.ts";
+import { SINKS } from "../../queue/enqueue-event.ts";
+import { EVENT_STATES } from "../../queue/event-state.ts";
+import type { EventQuery } from "../../queue/list-events.ts";
 import type { RequestContext } from "../router.ts";
 
 const MAX_LIMIT = 1_000;

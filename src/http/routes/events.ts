@@ -1,10 +1,10 @@
 import type { Deps } from "../../deps.ts";
-import { type StoredEvent, stateOfEvent } from "../../events/event-state.ts";
-import { findEvent } from "../../events/find-event.ts";
-import { listEvents } from "../../events/list-events.ts";
-import type { WatchedFolder } from "../../events/watched-folders/folder-watch.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { redriveEvent, redriveEvents } from "../../operations/redrive-events.ts";
+import { type StoredEvent, stateOfEvent } from "../../queue/event-state.ts";
+import { findEvent } from "../../queue/find-event.ts";
+import { listEvents } from "../../queue/list-events.ts";
+import type { WatchedFolder } from "../../queue/watched-folders/folder-watch.ts";
 import { actorOf } from "../actor-of.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";

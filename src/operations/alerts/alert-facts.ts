@@ -1,4 +1,4 @@
-import type { OverdueEvents } from "../../events/overdue-events.ts";
+import type { OverdueEvents } from "../../queue/overdue-events.ts";
 
 /** A tool server in the state `error`. */
 export interface FailedToolServer {

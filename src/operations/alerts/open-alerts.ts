@@ -1,5 +1,8 @@
 import type { MonthlyUseObserver } from "../../access/limits/monthly-use-observer.ts";
-import { type OpenAlertWebhookOptions, openAlertWebhook } from "../../events/open-alert-webhook.ts";
+import {
+  type OpenAlertWebhookOptions,
+  openAlertWebhook,
+} from "../../queue/webhooks/open-alert-webhook.ts";
 import { type AlertCheckOptions, createAlertCheck } from "./alert-check.ts";
 import { openBudgetAlerts } from "./budget-alerts.ts";
 

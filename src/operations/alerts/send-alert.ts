@@ -1,8 +1,8 @@
 import { and, between, eq, isNull, not, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { alertSuppressions, outboxEvents } from "../../db/tables/outbox.ts";
-import { enqueueEvent } from "../../events/enqueue-event.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { enqueueEvent } from "../../queue/enqueue-event.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -2,11 +2,11 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { alertSuppressions, outboxEvents } from "../../../src/db/tables/outbox.ts";
-import { enqueueEvent } from "../../../src/events/enqueue-event.ts";
-import { overdueEvents } from "../../../src/events/overdue-events.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { type AlertCheck, createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
 import type { AlertFacts } from "../../../src/operations/alerts/alert-facts.ts";
+import { enqueueEvent } from "../../../src/queue/enqueue-event.ts";
+import { overdueEvents } from "../../../src/queue/overdue-events.ts";
 import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/alert-facts.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 

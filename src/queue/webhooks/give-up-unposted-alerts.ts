@@ -1,10 +1,10 @@
-import type { Settings } from "../config/settings.ts";
-import type { Db } from "../db/context.ts";
-import { toDatabaseError } from "../db/database-error.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import { repeat } from "../lib/repeat.ts";
-import { giveUpEvents } from "./give-up-events.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Db } from "../../db/context.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { repeat } from "../../lib/repeat.ts";
+import { giveUpEvents } from "../give-up-events.ts";
 
 /** What a replica with an address has not tried for so long is nobody's; it is also the pause between two looks. */
 const OVERDUE_MS = 600_000;

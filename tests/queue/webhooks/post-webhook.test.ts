@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { postWebhook } from "../../src/events/post-webhook.ts";
-import { createHttpClient } from "../../src/lib/http/create-http-client.ts";
+import { createHttpClient } from "../../../src/lib/http/create-http-client.ts";
+import { postWebhook } from "../../../src/queue/webhooks/post-webhook.ts";
 
 /** Every try is over by then, and a test's own slack. */
 const BOUND_MS = 25_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pathGlob } from "../../src/events/path-glob.ts";
+import { pathGlob } from "../../src/queue/path-glob.ts";
 
 describe("a path filter without a wildcard", () => {
   test.each([

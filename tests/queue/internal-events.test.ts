@@ -3,12 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
-import { enqueueEvent } from "../../src/events/enqueue-event.ts";
-import type { InternalEvent } from "../../src/events/internal-event.ts";
-import { createInternalEvents, type InternalEvents } from "../../src/events/internal-events.ts";
-import { outboxFigures } from "../../src/events/outbox-figures.ts";
-import type { DeliveredEvent } from "../../src/events/subscription.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { enqueueEvent } from "../../src/queue/enqueue-event.ts";
+import type { InternalEvent } from "../../src/queue/internal-event.ts";
+import { createInternalEvents, type InternalEvents } from "../../src/queue/internal-events.ts";
+import { outboxFigures } from "../../src/queue/outbox-figures.ts";
+import type { DeliveredEvent } from "../../src/queue/subscription.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 
 const WAIT = { timeout: 30_000, interval: 10 };

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
-import { deliverEvents, type EventDelivery } from "../../src/events/deliver-events.ts";
-import { createDeliveryFigures } from "../../src/events/delivery-figures.ts";
-import type { DeliveryOutcome } from "../../src/events/delivery-outcome.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { deliverEvents, type EventDelivery } from "../../src/queue/deliver-events.ts";
+import { createDeliveryFigures } from "../../src/queue/delivery-figures.ts";
+import type { DeliveryOutcome } from "../../src/queue/delivery-outcome.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };

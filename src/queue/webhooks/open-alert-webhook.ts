@@ -1,10 +1,10 @@
-import type { Settings } from "../config/settings.ts";
-import type { Db } from "../db/context.ts";
-import type { Clock } from "../lib/clock.ts";
-import { createHttpClient } from "../lib/http/create-http-client.ts";
-import type { Log } from "../lib/log.ts";
-import { deliverEvents, type EventDelivery } from "./deliver-events.ts";
-import type { DeliveryFigures } from "./delivery-figures.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Db } from "../../db/context.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { createHttpClient } from "../../lib/http/create-http-client.ts";
+import type { Log } from "../../lib/log.ts";
+import { deliverEvents, type EventDelivery } from "../deliver-events.ts";
+import type { DeliveryFigures } from "../delivery-figures.ts";
 import { giveUpUnpostedAlerts } from "./give-up-unposted-alerts.ts";
 import { postWebhook, type Webhook } from "./post-webhook.ts";
 import { WEBHOOK_PAUSES_MS } from "./webhook-pauses.ts";

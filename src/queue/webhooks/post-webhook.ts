@@ -1,10 +1,10 @@
 import { unescape as decodePercent } from "node:querystring";
-import type { Clock } from "../lib/clock.ts";
-import type { HttpClient, HttpResponse } from "../lib/http/http-client.ts";
-import { limitSignal } from "../lib/http/limit-signal.ts";
-import { parseRetryAfter } from "../lib/http/parse-retry-after.ts";
-import type { ClaimedEvent } from "./claim-events.ts";
-import type { DeliveryOutcome } from "./delivery-outcome.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { HttpClient, HttpResponse } from "../../lib/http/http-client.ts";
+import { limitSignal } from "../../lib/http/limit-signal.ts";
+import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
+import type { ClaimedEvent } from "../claim-events.ts";
+import type { DeliveryOutcome } from "../delivery-outcome.ts";
 import { signWebhook } from "./sign-webhook.ts";
 
 export interface Webhook {

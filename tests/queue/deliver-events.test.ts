@@ -3,12 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
-import { claimEvents } from "../../src/events/claim-events.ts";
-import type { EventDelivery } from "../../src/events/deliver-events.ts";
-import { enqueueEvent } from "../../src/events/enqueue-event.ts";
-import { openAlertWebhook } from "../../src/events/open-alert-webhook.ts";
-import { pruneEvents } from "../../src/events/prune-events.ts";
 import { createLog } from "../../src/lib/log.ts";
+import { claimEvents } from "../../src/queue/claim-events.ts";
+import type { EventDelivery } from "../../src/queue/deliver-events.ts";
+import { enqueueEvent } from "../../src/queue/enqueue-event.ts";
+import { pruneEvents } from "../../src/queue/prune-events.ts";
+import { openAlertWebhook } from "../../src/queue/webhooks/open-alert-webhook.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 import {
   answer,

@@ -12,21 +12,21 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Database } from "../../src/db/database.ts";
-import { outboxEvents } from "../../src/db/tables/outbox.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { outboxEvents } from "../../../src/db/tables/outbox.ts";
+import { createLog } from "../../../src/lib/log.ts";
 import {
   openWatchedFolders,
   type WatchedFolders,
-} from "../../src/events/watched-folders/open-watched-folders.ts";
-import { createLog } from "../../src/lib/log.ts";
-import { openTestDatabase } from "../support/test-database.ts";
-import { firedIn } from "../support/watched-events.ts";
+} from "../../../src/queue/watched-folders/open-watched-folders.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
+import { firedIn } from "../../support/watched-events.ts";
 import {
   createSteadyClock,
   passLook,
   passSettling,
   WATCH_TIMES,
-} from "../support/watched-stage.ts";
+} from "../../support/watched-stage.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Database } from "../../src/db/database.ts";
-import { outboxEvents } from "../../src/db/tables/outbox.ts";
-import { giveUpEvents } from "../../src/events/give-up-events.ts";
-import { openAlertWebhook } from "../../src/events/open-alert-webhook.ts";
-import { createLog } from "../../src/lib/log.ts";
-import { openTestDatabase } from "../support/test-database.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { outboxEvents } from "../../../src/db/tables/outbox.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { giveUpEvents } from "../../../src/queue/give-up-events.ts";
+import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
 
 const WAIT = { timeout: 20_000, interval: 10 };
 const MINUTE_MS = 60_000;

@@ -4,28 +4,28 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Database } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate.ts";
-import { openPostgres } from "../../src/db/open-postgres.ts";
-import { watchedFiles } from "../../src/db/tables/watched-files.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { migrate } from "../../../src/db/migrate.ts";
+import { openPostgres } from "../../../src/db/open-postgres.ts";
+import { watchedFiles } from "../../../src/db/tables/watched-files.ts";
+import { createLog } from "../../../src/lib/log.ts";
 import {
   openWatchedFolders,
   type WatchedFolders,
-} from "../../src/events/watched-folders/open-watched-folders.ts";
-import { createLog } from "../../src/lib/log.ts";
-import { databaseServerUrl } from "../support/database-server.ts";
-import { folderReaders } from "../support/folder-readers.ts";
-import { openSeverableDatabase, type SeverableDatabase } from "../support/severable-database.ts";
-import { openTestDatabase } from "../support/test-database.ts";
-import { trialSize } from "../support/trial-size.ts";
-import { firedIn } from "../support/watched-events.ts";
+} from "../../../src/queue/watched-folders/open-watched-folders.ts";
+import { databaseServerUrl } from "../../support/database-server.ts";
+import { folderReaders } from "../../support/folder-readers.ts";
+import { openSeverableDatabase, type SeverableDatabase } from "../../support/severable-database.ts";
+import { openTestDatabase } from "../../support/test-database.ts";
+import { trialSize } from "../../support/trial-size.ts";
+import { firedIn } from "../../support/watched-events.ts";
 import {
   createSteadyClock,
   forgetWatched,
   passLook,
   passSettling,
   WATCH_TIMES,
-} from "../support/watched-stage.ts";
+} from "../../support/watched-stage.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
