@@ -14,7 +14,7 @@ import { openSecret } from "./access/secret.ts";
 import { createLoginTurns } from "./access/sessions/login-turns.ts";
 import { createPasswords } from "./access/sessions/passwords.ts";
 import { openSessions } from "./access/sessions/sessions.ts";
-import { loadModelsFile, type ModelOverrides } from "./backends/models-file.ts";
+import { loadModelsFile, type ModelOverrides } from "./backends/models/models-file.ts";
 import { createRegistry, type Registry } from "./backends/registry.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Database } from "./db/database.ts";

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import packageJson from "../package.json" with { type: "json" };
 import type { FirstSecrets } from "./access/first-start.ts";
 import { type App, createApp } from "./app.ts";
-import { engineAddresses } from "./backends/local-upstream.ts";
+import { engineAddresses } from "./backends/upstream/local-upstream.ts";
 import { loadConfig } from "./config/load-config.ts";
 import type { Settings } from "./config/settings.ts";
 import { buildDeps, type Deps } from "./deps.ts";

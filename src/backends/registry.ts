@@ -4,19 +4,23 @@ import { createEgress } from "../lib/egress/egress.ts";
 import { createHttpClient } from "../lib/http/create-http-client.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
-import { createCloudBackends } from "./cloud-backends.ts";
-import { dedicatedUpstream } from "./dedicated-upstream.ts";
-import { createEmbeddings, type Embeddings } from "./embeddings.ts";
-import { createFetchImage } from "./fetch-image.ts";
-import { withInlineImages } from "./inline-images.ts";
-import { localUpstream } from "./local-upstream.ts";
-import { createModelCatalog, type ModelCatalog } from "./model-catalog.ts";
-import type { ModelOverrides } from "./models-file.ts";
-import { createOllama } from "./ollama.ts";
-import { createSpeech, type Speech } from "./speech.ts";
-import type { Upstream } from "./upstream.ts";
-import { createUpstreamBook, type UpstreamBook, type UpstreamFigures } from "./upstream-figures.ts";
-import { createVllm } from "./vllm.ts";
+import { createFetchImage } from "./images/fetch-image.ts";
+import { withInlineImages } from "./images/inline-images.ts";
+import { createModelCatalog, type ModelCatalog } from "./models/model-catalog.ts";
+import type { ModelOverrides } from "./models/models-file.ts";
+import { dedicatedUpstream } from "./upstream/dedicated-upstream.ts";
+import { localUpstream } from "./upstream/local-upstream.ts";
+import type { Upstream } from "./upstream/upstream.ts";
+import {
+  createUpstreamBook,
+  type UpstreamBook,
+  type UpstreamFigures,
+} from "./upstream/upstream-figures.ts";
+import { createCloudBackends } from "./vendors/cloud-backends.ts";
+import { createEmbeddings, type Embeddings } from "./vendors/embeddings.ts";
+import { createOllama } from "./vendors/ollama.ts";
+import { createSpeech, type Speech } from "./vendors/speech.ts";
+import { createVllm } from "./vendors/vllm.ts";
 
 export interface Registry {
   /** The configured backends; the local engine comes first. */

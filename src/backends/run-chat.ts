@@ -4,21 +4,25 @@ import type { ChatRequest } from "../core/chat-request.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Backend, CallContext, CallOptions, Model } from "./backend.ts";
-import { callUpstream, type UpstreamResponse } from "./call-upstream.ts";
-import { concealError } from "./conceal.ts";
-import type { Concession } from "./concessions.ts";
-import { decideEffort, type EffortRule, followsEffort, sayEffort } from "./effort-rule.ts";
-import { fitAfterOverflow } from "./fit-after-overflow.ts";
-import { withMaxOutputTokens } from "./fit-output.ts";
-import { holdReservation } from "./hold-reservation.ts";
-import { findIgnored } from "./ignored-parameters.ts";
-import { applyParameterRules, applyToolRule, type ParameterTable } from "./parameter-rules.ts";
-import { isWholeAnswer, type RefusalReader, readRefusal } from "./read-refusal.ts";
-import type { ReplayMemory } from "./replay-memory.ts";
+import type { ReplayMemory } from "./replay/replay-memory.ts";
 import { routeKey } from "./replicas/route-key.ts";
-import type { Upstream } from "./upstream.ts";
-import { UpstreamEvents } from "./upstream-events.ts";
-import { refusalError, type UpstreamRefusal } from "./upstream-refusal.ts";
+import type { Concession } from "./rules/concessions.ts";
+import { decideEffort, type EffortRule, followsEffort, sayEffort } from "./rules/effort-rule.ts";
+import { fitAfterOverflow } from "./rules/fit-after-overflow.ts";
+import { withMaxOutputTokens } from "./rules/fit-output.ts";
+import { holdReservation } from "./rules/hold-reservation.ts";
+import { findIgnored } from "./rules/ignored-parameters.ts";
+import {
+  applyParameterRules,
+  applyToolRule,
+  type ParameterTable,
+} from "./rules/parameter-rules.ts";
+import { callUpstream, type UpstreamResponse } from "./upstream/call-upstream.ts";
+import { concealError } from "./upstream/conceal.ts";
+import { isWholeAnswer, type RefusalReader, readRefusal } from "./upstream/read-refusal.ts";
+import type { Upstream } from "./upstream/upstream.ts";
+import { UpstreamEvents } from "./upstream/upstream-events.ts";
+import { refusalError, type UpstreamRefusal } from "./upstream/upstream-refusal.ts";
 
 /** A kind of server, as data. */
 export interface ChatEngine {

@@ -1,11 +1,11 @@
-import { boundInputTokens, type InputBound } from "../backends/bound-input-tokens.ts";
-import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
-import { wantedOutputTokens } from "../backends/fit-output.ts";
+import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
+import { wantedOutputTokens } from "../backends/rules/fit-output.ts";
 import type { KeyLimits } from "../core/caller.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { admitCall, TOKEN_REFUSALS } from "./admit-call.ts";
 import { type ChatRun, targetOptions } from "./chat-run.ts";
+import { boundInputTokens, type InputBound } from "./fit/bound-input-tokens.ts";
 import { furtherTargets } from "./further-targets.ts";
 import type { Grant } from "./grant.ts";
 

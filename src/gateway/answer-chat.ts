@@ -1,12 +1,12 @@
-import { checkContent } from "../backends/check-content.ts";
-import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
-import { fitOutput } from "../backends/fit-output.ts";
+import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
+import { fitOutput } from "../backends/rules/fit-output.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import { admitChat } from "./admit-chat.ts";
 import { type ChatRun, runOptions } from "./chat-run.ts";
 import { fallBack } from "./fall-back.ts";
+import { checkContent } from "./fit/check-content.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import type { Grant } from "./grant.ts";
 import { type MeteredCall, meter } from "./meter.ts";

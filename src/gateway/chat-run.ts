@@ -1,5 +1,5 @@
-import type { FitOptions } from "../backends/fit-output.ts";
-import type { Target } from "../backends/model-catalog.ts";
+import type { Target } from "../backends/models/model-catalog.ts";
+import type { FitOptions } from "../backends/rules/fit-output.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import type { Grant } from "./grant.ts";

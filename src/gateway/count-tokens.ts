@@ -1,4 +1,4 @@
-import { estimateInputTokens } from "../backends/estimate-input-tokens.ts";
+import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import { refuseBoundKey } from "./refuse-bound-key.ts";

@@ -1,4 +1,4 @@
-import type { Embeddings } from "../backends/embeddings.ts";
+import type { Embeddings } from "../backends/vendors/embeddings.ts";
 import type { EmbeddingAnswer, EmbeddingInput, EmbeddingRequest } from "../core/embedding.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";

@@ -1,4 +1,4 @@
-import type { Target } from "../backends/model-catalog.ts";
+import type { Target } from "../backends/models/model-catalog.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";

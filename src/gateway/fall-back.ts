@@ -1,9 +1,9 @@
-import { checkContent } from "../backends/check-content.ts";
-import { type FittedRequest, fitOutput } from "../backends/fit-output.ts";
-import type { Target } from "../backends/model-catalog.ts";
+import type { Target } from "../backends/models/model-catalog.ts";
+import { type FittedRequest, fitOutput } from "../backends/rules/fit-output.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { type ChatRun, runOptions, targetOptions } from "./chat-run.ts";
+import { checkContent } from "./fit/check-content.ts";
 import { furtherTargets } from "./further-targets.ts";
 import { covers } from "./grant.ts";
 import { type MeteredCall, meter } from "./meter.ts";

@@ -1,4 +1,4 @@
-import type { Target } from "../backends/model-catalog.ts";
+import type { Target } from "../backends/models/model-catalog.ts";
 import type { ChatRun } from "./chat-run.ts";
 
 /** A client may name any number of models, and each of them costs a call. */

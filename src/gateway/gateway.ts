@@ -1,5 +1,5 @@
 import type { Limits } from "../access/limits/limits.ts";
-import type { ModelCatalog } from "../backends/model-catalog.ts";
+import type { ModelCatalog } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { Clock } from "../lib/clock.ts";

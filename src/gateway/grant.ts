@@ -1,7 +1,7 @@
 import type { Admission } from "../access/limits/limits.ts";
-import { boundInputTokens } from "../backends/bound-input-tokens.ts";
-import type { Target } from "../backends/model-catalog.ts";
+import type { Target } from "../backends/models/model-catalog.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
+import { boundInputTokens } from "./fit/bound-input-tokens.ts";
 
 /** The admission of a call of a key with limits. */
 export interface Grant {

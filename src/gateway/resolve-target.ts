@@ -1,4 +1,4 @@
-import type { ModelCatalog, Target } from "../backends/model-catalog.ts";
+import type { ModelCatalog, Target } from "../backends/models/model-catalog.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 

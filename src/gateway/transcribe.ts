@@ -1,4 +1,4 @@
-import type { Speech, SpeechAnswer } from "../backends/speech.ts";
+import type { Speech, SpeechAnswer } from "../backends/vendors/speech.ts";
 import type { ChatEvents, Usage } from "../core/chat-event.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";

@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Backend, Model } from "../../src/backends/backend.ts";
-import { createOllama } from "../../src/backends/ollama.ts";
-import type { Upstream, UpstreamLimits } from "../../src/backends/upstream.ts";
-import { createVllm } from "../../src/backends/vllm.ts";
+import type { Upstream, UpstreamLimits } from "../../src/backends/upstream/upstream.ts";
+import { createOllama } from "../../src/backends/vendors/ollama.ts";
+import { createVllm } from "../../src/backends/vendors/vllm.ts";
 import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import type { ChatRequest, GenerationParameters } from "../../src/core/chat-request.ts";
 import { ServiceError } from "../../src/core/service-error.ts";

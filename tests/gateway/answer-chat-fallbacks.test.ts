@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Backend, Model } from "../../src/backends/backend.ts";
-import { createModelCatalog } from "../../src/backends/model-catalog.ts";
+import { createModelCatalog } from "../../src/backends/models/model-catalog.ts";
 import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import type { ChatRequest, UserPart } from "../../src/core/chat-request.ts";
 import { type ErrorCode, ServiceError } from "../../src/core/service-error.ts";

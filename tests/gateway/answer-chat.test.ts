@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createModelCatalog, type ModelCatalog } from "../../src/backends/model-catalog.ts";
-import { createVllm } from "../../src/backends/vllm.ts";
+import { createModelCatalog, type ModelCatalog } from "../../src/backends/models/model-catalog.ts";
+import { createVllm } from "../../src/backends/vendors/vllm.ts";
 import type { Caller } from "../../src/core/caller.ts";
 import type { ChatRequest } from "../../src/core/chat-request.ts";
 import { answerChat } from "../../src/gateway/answer-chat.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Target } from "../../src/backends/model-catalog.ts";
+import type { Target } from "../../src/backends/models/model-catalog.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { resolveTarget } from "../../src/gateway/resolve-target.ts";
 

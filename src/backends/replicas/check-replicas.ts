@@ -1,6 +1,6 @@
 import type { HttpClient, HttpResponse } from "../../lib/http/http-client.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
-import { isUnconnected } from "../connection-error.ts";
+import { isUnconnected } from "../upstream/connection-error.ts";
 import type { Replica } from "./replica.ts";
 import type { ReplicaCheck } from "./replica-checks.ts";
 import type { ReplicaState } from "./replica-state.ts";

@@ -1,6 +1,6 @@
 import type { HttpClient, HttpRequest, HttpResponse } from "../../lib/http/http-client.ts";
 import type { Log } from "../../lib/log.ts";
-import { isUnconnected } from "../connection-error.ts";
+import { isUnconnected } from "../upstream/connection-error.ts";
 import { startChecks } from "./check-replicas.ts";
 import { chooseByKey, chooseByLoad, findCandidates } from "./choose-replica.ts";
 import { countResponse } from "./count-response.ts";

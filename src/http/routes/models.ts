@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
-import { isNameOf } from "../../backends/list-names.ts";
+import { isNameOf } from "../../backends/models/list-names.ts";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";

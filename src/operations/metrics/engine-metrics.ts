@@ -1,4 +1,4 @@
-import type { UpstreamFigures } from "../../backends/upstream-figures.ts";
+import type { UpstreamFigures } from "../../backends/upstream/upstream-figures.ts";
 import { byLabel, eachWith, type Metric, single } from "./metric.ts";
 
 /** The servers of models. A label `backend` is one of those that the settings name. */

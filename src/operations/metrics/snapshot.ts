@@ -1,6 +1,6 @@
 import type { License } from "../../access/license/license.ts";
 import type { GuardedLimits } from "../../access/limits/guard-limits.ts";
-import type { UpstreamFigures } from "../../backends/upstream-figures.ts";
+import type { UpstreamFigures } from "../../backends/upstream/upstream-figures.ts";
 import type { Database } from "../../db/database.ts";
 import type { OpenUsageJournal } from "../../gateway/journal/open-usage-journal.ts";
 import type { OpenCalls } from "../../gateway/open-calls.ts";

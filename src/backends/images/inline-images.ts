@@ -1,0 +1,135 @@
+import type { ChatMessage, ChatRequest, ImagePart, UserPart } from "../../core/chat-request.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import { EgressError } from "../../lib/egress/egress-error.ts";
+import type { Backend } from "../backend.ts";
+import type { FetchImage } from "./fetch-image.ts";
+
+/** Different images of one request. */
+const MOST_IMAGES = 16;
+/** What is on its way is not counted yet: more at once could hold many times the total in memory. */
+const FETCHES_AT_ONCE = 3;
+/** Of all images of one request: as much again as the largest body brings along by itself. */
+const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
+
+type MediaMessage = Extract<ChatMessage, { role: "user" | "tool" }>;
+
+/** The content of each address. */
+type Sources = ReadonlyMap<string, ImagePart["source"]>;
+
+/**
+ * The backend for an engine that cannot fetch images, or must not because it stands inside the network: the gateway
+ * fetches them, on its guarded way out, and the engine gets the images themselves.
+ */
+export function withInlineImages(backend: Backend, fetchImage: FetchImage): Backend {
+  const { countTokens } = backend;
+  return {
+    ...backend,
+    chat(request, model, options) {
+      // A model that sees nothing refuses the image, and nothing need be fetched for that.
+      if (!model.vision || !hasImageUrls(request)) return backend.chat(request, model, options);
+      return inlineImages(request, fetchImage, options.signal).then((inlined) =>
+        backend.chat(inlined, model, options),
+      );
+    },
+    // A tokenizer would fetch them too; the estimate must do.
+    ...(countTokens !== undefined && {
+      countTokens: async (request, model, options) =>
+        hasImageUrls(request) ? undefined : countTokens(request, model, options),
+    }),
+  };
+}
+
+function hasImageUrls({ messages }: ChatRequest): boolean {
+  return messages.some((message) => hasMedia(message) && message.content.some(isImageUrl));
+}
+
+/**
+ * The request with every image that is given by its address fetched, a few side by side. Rejects with `invalid_value` naming
+ * the image's place when one cannot be had, or with the reason of the signal.
+ */
+export async function inlineImages(
+  request: ChatRequest,
+  fetchImage: FetchImage,
+  signal: AbortSignal,
+): Promise<ChatRequest> {
+  const sources = await fetchAll(imageUrls(request), fetchImage, signal);
+  const messages = request.messages.map((message) =>
+    hasMedia(message) && message.content.some(isImageUrl) ? inlineParts(message, sources) : message,
+  );
+  return { ...request, messages };
+}
+
+function inlineParts(message: MediaMessage, sources: Sources): ChatMessage {
+  const inline = <Part extends UserPart>(part: Part): Part => {
+    if (!isImageUrl(part)) return part;
+    return { ...part, source: sources.get(part.source.url) ?? part.source };
+  };
+  // Two branches, because each kind of message has parts of its own.
+  return message.role === "user"
+    ? { ...message, content: message.content.map(inline) }
+    : { ...message, content: message.content.map(inline) };
+}
+
+/** The images by their addresses: one that stands in several places is fetched once. */
+function imageUrls({ messages }: ChatRequest): ReadonlyMap<string, UrlImage> {
+  const images = new Map<string, UrlImage>();
+  for (const message of messages) {
+    for (const part of hasMedia(message) ? message.content : []) {
+      if (isImageUrl(part) && !images.has(part.source.url)) images.set(part.source.url, part);
+    }
+  }
+  return images;
+}
+
+async function fetchAll(
+  images: ReadonlyMap<string, UrlImage>,
+  fetchImage: FetchImage,
+  signal: AbortSignal,
+): Promise<Sources> {
+  const [...parts] = images.values();
+  const surplus = parts[MOST_IMAGES];
+  if (surplus !== undefined) throw refusal(surplus, `a request may hold ${MOST_IMAGES} of them`);
+  // The first that fails ends the others.
+  const failing = new AbortController();
+  const both = AbortSignal.any([signal, failing.signal]);
+  let bytesLeft = MAX_TOTAL_BYTES;
+
+  const fetchOne = async (part: UrlImage): Promise<[string, ImagePart["source"]]> => {
+    try {
+      const { mediaType, bytes } = await fetchImage(part.source.url, both);
+      bytesLeft -= bytes.length;
+      if (bytesLeft < 0) throw new EgressError("too_large", "the request's images are over 64 MiB");
+      const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
+      return [part.source.url, { kind: "base64", mediaType, data }];
+    } catch (thrown) {
+      const error = thrown instanceof EgressError ? refusal(part, thrown.message) : thrown;
+      failing.abort(error);
+      throw error;
+    }
+  };
+  const sources = new Map<string, ImagePart["source"]>();
+  const left = parts.values();
+  const fetchNext = async (): Promise<void> => {
+    for (const part of left) sources.set(...(await fetchOne(part)));
+  };
+  await Promise.all(Array.from({ length: FETCHES_AT_ONCE }, fetchNext));
+  return sources;
+}
+
+type UrlImage = ImagePart & { readonly source: { readonly kind: "url" } };
+
+function hasMedia(message: ChatMessage): message is MediaMessage {
+  return message.role === "user" || message.role === "tool";
+}
+
+function isImageUrl(part: UserPart): part is UrlImage {
+  return part.type === "image" && part.source.kind === "url";
+}
+
+function refusal({ at }: ImagePart, what: string): ServiceError {
+  return new ServiceError(
+    "invalid_value",
+    `The image${at === undefined ? "" : ` of ${at}`} could not be fetched: ${what}. Send the image itself, as base64, or another address.`,
+    { param: at },
+  );
+}

@@ -1,0 +1,215 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Backend, Model } from "../backend.ts";
+import type { ModelOverrides } from "./models-file.ts";
+
+/** A model and the backend that answers for it. */
+export interface Target {
+  readonly backend: Backend;
+  readonly model: Model;
+}
+
+/** The chat models of all backends, held in memory. */
+export interface ModelCatalog {
+  /**
+   * The model that answers for a client's word: the one of this name, else the default. Without waiting while the list
+   * is there. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
+   */
+  readonly resolve: (name: string | undefined) => Target | Promise<Target>;
+  /** The model of this very name, as it was last heard of; undefined when none is listed under it. */
+  readonly find: (name: string) => Target | undefined;
+  /** All models, as they were last heard of; asks the backends first when none is known. */
+  readonly list: () => Promise<readonly Model[]>;
+  /** Whether the local engine answers, as of a moment ago; within two seconds, whatever the engine does. Never throws. */
+  readonly reachable: () => Promise<boolean>;
+  /** Asks the backends for their models. One round at a time. Never throws. */
+  readonly refresh: () => Promise<void>;
+  /** Refreshes from now on in the background, until `stop`. */
+  readonly start: () => void;
+  readonly stop: () => void;
+}
+
+export interface CatalogOptions {
+  /** The local engine comes first: the default model is its, and so is the reachability. */
+  readonly backends: readonly [Backend, ...Backend[]];
+  readonly defaultModel: string | undefined;
+  /** What the operator says of single models, by their ids. */
+  readonly overrides?: ModelOverrides | undefined;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+const REFRESH_EVERY_MS = 15_000;
+const REFRESH_TIMEOUT_MS = 30_000;
+const REACHABLE_TTL_MS = 1_000;
+const REACHABLE_TIMEOUT_MS = 2_000;
+/** Who asks for reachability waits this long for a fresh word, then takes the last one while that is young. */
+const REACHABLE_PATIENCE_MS = 50;
+/** As long as the usual pause of who watches: an engine that is merely slow to answer under load stays reachable. */
+const REACHABLE_YOUNG_MS = 10_000;
+const ASSISTANT_PREFIX = "asst_";
+/** Ollama's tag that may be left out. */
+const DEFAULT_TAG = ":latest";
+
+interface BackendState {
+  readonly backend: Backend;
+  models: readonly Model[];
+  /** Why the last round brought nothing; undefined when it did. */
+  failure: unknown;
+}
+
+export function createModelCatalog(options: CatalogOptions): ModelCatalog {
+  const { backends, defaultModel, overrides, log } = options;
+  const states: readonly BackendState[] = backends.map((backend) => ({
+    backend,
+    models: [],
+    failure: undefined,
+  }));
+  let targets = new Map<string, Target>();
+  let fallback: Target | undefined;
+  let refreshing: Promise<void> | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  const refreshBackend = async (state: BackendState): Promise<void> => {
+    try {
+      const models = await state.backend.listModels(AbortSignal.timeout(REFRESH_TIMEOUT_MS));
+      state.models = models.map((model) => ({ ...model, ...overridesOf(overrides, model) }));
+      state.failure = undefined;
+      index();
+    } catch (thrown) {
+      // What it had is kept: it may be back in a moment, and a call finds out by itself.
+      if (state.failure === undefined) logFailure(log, state.backend, thrown);
+      state.failure = thrown;
+    }
+  };
+  // After each backend: the models of one must not wait for another that is slow or away.
+  const index = () => {
+    targets = indexTargets(states);
+    const firstLocal = states[0]?.models[0]?.id;
+    fallback = targets.get(defaultModel ?? "") ?? targets.get(firstLocal ?? "");
+  };
+  const refreshAll = async (): Promise<void> => {
+    await Promise.all(states.map(refreshBackend));
+  };
+  const refresh = (): Promise<void> => {
+    refreshing ??= refreshAll().finally(() => {
+      refreshing = undefined;
+    });
+    return refreshing;
+  };
+  const resolveAfterRefresh = async (name: string | undefined): Promise<Target> => {
+    await refresh();
+    const target = (name === undefined ? undefined : targets.get(name)) ?? fallback;
+    if (target === undefined) throw noModel(states, targets.size > 0);
+    return target;
+  };
+
+  return {
+    resolve(name) {
+      const target = name === undefined ? undefined : targets.get(name);
+      if (target !== undefined) return target;
+      if (name?.startsWith(ASSISTANT_PREFIX) === true) throw noAssistant(name);
+      return fallback ?? resolveAfterRefresh(name);
+    },
+    find: (name) => targets.get(name),
+    async list() {
+      if (targets.size === 0) await refresh();
+      return states.flatMap(({ backend, models }) =>
+        models.filter(({ id }) => targets.get(id)?.backend === backend),
+      );
+    },
+    reachable: createReachability(backends[0], options.clock),
+    refresh,
+    start() {
+      timer ??= setInterval(refresh, REFRESH_EVERY_MS);
+      timer.unref();
+      void refresh();
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
+
+/** By every name a model goes by. Of equal names the earlier backend's counts. */
+function indexTargets(states: readonly BackendState[]): Map<string, Target> {
+  const targets = new Map<string, Target>();
+  const shortNames = new Map<string, Target>();
+  for (const { backend, models } of states) {
+    for (const model of models) {
+      const target = { backend, model };
+      if (!targets.has(model.id)) targets.set(model.id, target);
+      if (!model.id.endsWith(DEFAULT_TAG)) continue;
+      shortNames.set(model.id.slice(0, -DEFAULT_TAG.length), target);
+    }
+  }
+  for (const [name, target] of shortNames) if (!targets.has(name)) targets.set(name, target);
+  return targets;
+}
+
+function overridesOf(overrides: ModelOverrides | undefined, { id }: Model) {
+  if (overrides === undefined) return undefined;
+  const shortName = id.endsWith(DEFAULT_TAG) ? id.slice(0, -DEFAULT_TAG.length) : id;
+  return overrides.get(id) ?? overrides.get(shortName);
+}
+
+function createReachability(backend: Backend, clock: Clock): () => Promise<boolean> {
+  let last: { readonly value: boolean; readonly at: number } | undefined;
+  let asking: Promise<boolean> | undefined;
+
+  const ask = async (): Promise<boolean> => {
+    const value = await backend.isReachable(AbortSignal.timeout(REACHABLE_TIMEOUT_MS));
+    last = { value, at: clock.now() };
+    asking = undefined;
+    return value;
+  };
+
+  return () => {
+    const ageMs = last === undefined ? Number.POSITIVE_INFINITY : Math.abs(clock.now() - last.at);
+    if (last !== undefined && ageMs < REACHABLE_TTL_MS) return Promise.resolve(last.value);
+    asking ??= ask();
+    if (last === undefined || ageMs >= REACHABLE_YOUNG_MS) return asking;
+    return orAfter(REACHABLE_PATIENCE_MS, asking, last.value);
+  };
+}
+
+/** What `promise` brings, or `otherwise` when that takes too long. */
+function orAfter<Value>(
+  timeoutMs: number,
+  promise: Promise<Value>,
+  otherwise: Value,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(otherwise), timeoutMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function logFailure(log: Log, { name }: Backend, thrown: unknown): void {
+  const text = thrown instanceof ServiceError ? thrown.message : "The list of models failed.";
+  log.warn({ backend: name, error: thrown instanceof ServiceError ? undefined : thrown }, text);
+}
+
+function noAssistant(name: string): ServiceError {
+  return new ServiceError("model_not_found", `The assistant '${name}' does not exist.`, {
+    param: "model",
+  });
+}
+
+/** Nobody is there to answer for a name that is not listed. */
+function noModel(states: readonly BackendState[], areOthersListed: boolean): ServiceError {
+  if (areOthersListed) {
+    return new ServiceError(
+      "upstream_error",
+      "No such model is listed, and there is no default one: the local engine lists none. Take a model of GET /v1/models, or have DEFAULT_CHAT_MODEL name one.",
+    );
+  }
+  const failure = states.find((state) => state.failure !== undefined)?.failure;
+  if (failure instanceof ServiceError) return failure;
+  return new ServiceError(
+    "upstream_error",
+    "There is no chat model to answer: the model server lists none. Load one into it, then call again.",
+  );
+}

@@ -1,0 +1,49 @@
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+
+type Member = JsonObject[string];
+
+/** A pattern is compiled by the engine on the thread that serves everybody: a long one holds them all up. */
+const PATTERN_MAX_BYTES = 4 * 1024;
+const PATTERNS: ReadonlySet<string> = new Set([
+  "ebnf",
+  "grammar",
+  "guided_grammar",
+  "guided_regex",
+  "regex",
+]);
+/** Objects of which single members harm others: a template runs in the engine; a pattern may be long. */
+const HARMFUL_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
+  chat_template_kwargs: new Set(["chat_template", "tokenize"]),
+  structured_outputs: new Set(),
+};
+
+/**
+ * The further parameters of a call to a local engine without those that harm its other users by their value: patterns
+ * that take long to compile, templates within the template's arguments, and an answer that may not end before its limit.
+ */
+export function dropHarmful(extra: JsonObject): JsonObject {
+  const isEndless = (extra["min_tokens"] ?? 0) !== 0 && extra["ignore_eos"] === true;
+  const isHarmless = ([name, value]: [string, Member]) => {
+    if (isEndless && (name === "min_tokens" || name === "ignore_eos")) return false;
+    return !isLongPattern(name, value);
+  };
+  return Object.fromEntries(
+    Object.entries(extra)
+      .filter(isHarmless)
+      .map(([name, value]) => [name, withoutHarmfulMembers(name, value)]),
+  );
+}
+
+function withoutHarmfulMembers(name: string, value: Member): Member {
+  const harmful = Object.hasOwn(HARMFUL_MEMBERS, name) ? HARMFUL_MEMBERS[name] : undefined;
+  if (harmful === undefined || !isJsonObject(value)) return value;
+  const members = Object.entries(value);
+  const kept = members.filter(([member, of]) => !harmful.has(member) && !isLongPattern(member, of));
+  return kept.length === members.length ? value : Object.fromEntries(kept);
+}
+
+function isLongPattern(name: string, value: Member): boolean {
+  return (
+    PATTERNS.has(name) && typeof value === "string" && Buffer.byteLength(value) > PATTERN_MAX_BYTES
+  );
+}

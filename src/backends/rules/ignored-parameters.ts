@@ -1,0 +1,66 @@
+import type { ChatRequest } from "../../core/chat-request.ts";
+import { isAsked, PARAMETER_NAMES, type ParameterField } from "../../core/parameter-names.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import type { ParameterTable } from "./parameter-rules.ts";
+
+const FIELDS = Object.keys(PARAMETER_NAMES) as ParameterField[];
+
+/**
+ * What of a call's parameters the tables of an engine leave out, by their names in the chat-completions format. It is
+ * found by comparison, so that whatever takes a parameter out of a request is reported without more ado: a rule of the
+ * table, a list of what harms others, a concession to a model. Of an object in the further fields single members may be
+ * left out: `options.num_ctx`. Effort is not compared: see `followsEffort`.
+ */
+export function findIgnored(
+  asked: ChatRequest,
+  sent: ChatRequest,
+  table: ParameterTable,
+): string[] {
+  const ignored: string[] = [];
+  for (const field of FIELDS) {
+    if (sent.parameters[field] === undefined && isAsked(asked.parameters, field)) {
+      if (!isRenamed(field, sent, table)) ignored.push(PARAMETER_NAMES[field]);
+    }
+  }
+  addIgnoredMembers(ignored, asked.parameters.extra, sent.parameters.extra);
+  addIgnoredTools(ignored, asked, sent);
+  return ignored;
+}
+
+function isRenamed(field: ParameterField, sent: ChatRequest, { max_tokens }: ParameterTable) {
+  return (
+    field === "maxOutputTokens" &&
+    max_tokens.rule === "rename" &&
+    sent.parameters.extra?.[max_tokens.to] !== undefined
+  );
+}
+
+function addIgnoredMembers(
+  ignored: string[],
+  asked: JsonObject | undefined,
+  sent: JsonObject = {},
+  prefix = "",
+): void {
+  if (asked === undefined || asked === sent) return;
+  for (const [name, value] of Object.entries(asked)) {
+    const kept = Object.hasOwn(sent, name) ? sent[name] : undefined;
+    if (kept === value) continue;
+    if (kept === undefined) ignored.push(prefix + name);
+    else if (prefix === "" && isJsonObject(value) && isJsonObject(kept)) {
+      addIgnoredMembers(ignored, value, kept, `${name}.`);
+    }
+  }
+}
+
+function addIgnoredTools(ignored: string[], asked: ChatRequest, sent: ChatRequest): void {
+  if (asked.tools.length === 0) return;
+  if (sent.tools.length === 0) ignored.push("tools");
+  const { toolChoice } = asked;
+  if (toolChoice !== undefined && toolChoice.type !== sent.toolChoice?.type) {
+    ignored.push("tool_choice");
+  }
+  // Several calls an answer are what every model may do unless it is told otherwise.
+  if (asked.parallelToolCalls === false && sent.parallelToolCalls === undefined) {
+    ignored.push("parallel_tool_calls");
+  }
+}

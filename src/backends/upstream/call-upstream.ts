@@ -1,0 +1,239 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { CallTrace } from "../../lib/call-trace.ts";
+import type { HttpChunk, HttpResponse, Route } from "../../lib/http/http-client.ts";
+import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
+import { connectionError, isRefused } from "./connection-error.ts";
+import type { Upstream } from "./upstream.ts";
+import {
+  noteOutcome,
+  outcomeOfFailure,
+  outcomeOfStatus,
+  type UpstreamOutcome,
+} from "./upstream-figures.ts";
+import { type CallWatch, watchCall } from "./watch-call.ts";
+
+export interface UpstreamCall {
+  /** From the address on, with its leading slash. */
+  readonly path: string;
+  /** JSON text makes it a POST; a GET has none. */
+  readonly body?: string | undefined;
+  /** A body that is passed on while it arrives, instead of a text. Such a call cannot be made twice. */
+  readonly upload?: Upload | undefined;
+  /** A stream ends after a silence; another answer only when its whole time is up. */
+  readonly stream: boolean;
+  readonly signal: AbortSignal;
+  /** Passed on to a server that joins traces, where requests are traced. */
+  readonly trace?: CallTrace | undefined;
+  /** Shorter than the upstream's own limit: what has one is a question on the side, and no client's call. */
+  readonly timeoutMs?: number | undefined;
+  /** Where the call belongs when the upstream has replicas; without it the least busy one takes it. */
+  readonly route?: Route | undefined;
+}
+
+/** A body on its way to an engine: pulled as fast as the engine takes it. */
+export interface Upload {
+  readonly contentType: string;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * An engine's answer, whatever its status. `next` and `text` reject with a `ServiceError`, or with the client's reason
+ * for leaving. It must be read to its end or cancelled.
+ */
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly retryAfterSeconds: number | undefined;
+  readonly contentType: string | undefined;
+  /** What the next network read brings. */
+  readonly next: () => Promise<HttpChunk>;
+  readonly text: (maxBytes: number) => Promise<string>;
+  /** Closes the connection at once, a pending read included. */
+  readonly cancel: () => void;
+}
+
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503]);
+const RETRY_PAUSE_MS = { least: 100, most: 300 };
+/** An engine that asks for a longer wait is not asked again: the client is told to wait instead. */
+const LONGEST_RETRY_AFTER_SECONDS = 2;
+const USER_AGENT = "inference-gateway";
+
+/**
+ * Calls an engine; resolves with its headers. A refused connection and the statuses 429, 502 and 503 are tried again.
+ * Rejects with a `ServiceError` when there is no answer, or with the client's reason for leaving.
+ */
+export async function callUpstream(
+  upstream: Upstream,
+  call: UpstreamCall,
+): Promise<UpstreamResponse> {
+  const { limits } = upstream;
+  const ended = countOnce(upstream, call);
+  const watch = watchCall({
+    signal: call.signal,
+    timeoutMs: Math.min(call.timeoutMs ?? limits.timeoutMs, limits.timeoutMs),
+    idleTimeoutMs: call.stream ? limits.idleTimeoutMs : undefined,
+  });
+  try {
+    watch.waiting();
+    const response = await sendWithRetries(upstream, call, watch);
+    return watchedResponse(upstream, response, { watch, ended });
+  } catch (thrown) {
+    watch.close();
+    const error = callError(upstream, thrown, watch);
+    ended(outcomeOfFailure(thrown, error, watch.signal.aborted));
+    throw error;
+  }
+}
+
+/** Counts how a call ended, the first time that it is told. */
+function countOnce({ figures }: Upstream, call: UpstreamCall): (outcome: UpstreamOutcome) => void {
+  if (figures === undefined) return () => undefined;
+  let isCounted = false;
+  return (outcome) => {
+    if (!isCounted) noteOutcome(figures, outcome, isQuestion(call));
+    isCounted = true;
+  };
+}
+
+function isQuestion({ timeoutMs }: UpstreamCall): boolean {
+  return timeoutMs !== undefined;
+}
+
+async function sendWithRetries(
+  upstream: Upstream,
+  call: UpstreamCall,
+  watch: CallWatch,
+): Promise<HttpResponse> {
+  const retries = call.upload === undefined ? upstream.limits.retries : 0;
+  for (let retriesLeft = retries; ; retriesLeft--) {
+    // The runtimes notice an abort only from the next turn on.
+    watch.signal.throwIfAborted();
+    let pauseMs: number | undefined;
+    try {
+      const response = await send(upstream, call, watch.signal);
+      pauseMs = retriesLeft > 0 ? retryPauseMs(upstream, response) : undefined;
+      if (pauseMs === undefined) return response;
+      response.cancel();
+    } catch (thrown) {
+      if (retriesLeft <= 0 || !isRefused(thrown)) throw thrown;
+      pauseMs = randomPauseMs();
+    }
+    if (upstream.figures !== undefined && !isQuestion(call)) upstream.figures.retries += 1;
+    await pause(pauseMs, watch.signal);
+  }
+}
+
+function send(
+  { client, replicas, address, headers, joinsTraces }: Upstream,
+  call: UpstreamCall,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const body = call.upload?.bytes ?? call.body;
+  return (replicas ?? client).send({
+    url: address + call.path,
+    method: body === undefined ? "GET" : "POST",
+    headers: {
+      ...headers,
+      accept: accepted(call),
+      "accept-encoding": "identity",
+      "user-agent": USER_AGENT,
+      ...(joinsTraces && call.trace),
+      ...(body !== undefined && { "content-type": call.upload?.contentType ?? "application/json" }),
+    },
+    body,
+    signal,
+    route: call.route,
+  });
+}
+
+function accepted({ stream, upload }: UpstreamCall): string {
+  if (upload !== undefined) return "application/json, text/plain, text/event-stream";
+  return stream ? "text/event-stream, application/x-ndjson" : "application/json";
+}
+
+/** How long to wait before another try; undefined when this answer is to be taken as it is. */
+function retryPauseMs({ clock }: Upstream, response: HttpResponse): number | undefined {
+  if (!RETRIED_STATUSES.has(response.status)) return undefined;
+  const asked = parseRetryAfter(response.header("retry-after"), clock.now());
+  if (asked === undefined) return randomPauseMs();
+  return asked <= LONGEST_RETRY_AFTER_SECONDS ? asked * 1000 : undefined;
+}
+
+/** Random, so that calls that were refused together do not come back together. */
+function randomPauseMs(): number {
+  const { least, most } = RETRY_PAUSE_MS;
+  return least + Math.random() * (most - least);
+}
+
+function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, pauseMs);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+interface Watching {
+  readonly watch: CallWatch;
+  /** The call is over. */
+  readonly ended: (outcome: UpstreamOutcome) => void;
+}
+
+function watchedResponse(
+  upstream: Upstream,
+  response: HttpResponse,
+  { watch, ended }: Watching,
+): UpstreamResponse {
+  const answered = outcomeOfStatus(response.status);
+  const fail = (thrown: unknown) => {
+    watch.close();
+    response.cancel();
+    const error = callError(upstream, thrown, watch);
+    ended(outcomeOfFailure(thrown, error, watch.signal.aborted));
+    return error;
+  };
+  return {
+    status: response.status,
+    retryAfterSeconds: parseRetryAfter(response.header("retry-after"), upstream.clock.now()),
+    contentType: response.header("content-type"),
+    async next() {
+      watch.waiting();
+      try {
+        const chunk = await response.next();
+        watch.heard();
+        if (chunk.done === true) {
+          watch.close();
+          ended(answered);
+        }
+        return chunk;
+      } catch (thrown) {
+        throw fail(thrown);
+      }
+    },
+    async text(maxBytes) {
+      watch.waiting();
+      try {
+        const text = await response.text(maxBytes);
+        watch.close();
+        ended(answered);
+        return text;
+      } catch (thrown) {
+        throw fail(thrown);
+      }
+    },
+    cancel() {
+      ended(watch.signal.aborted ? "aborted" : answered);
+      watch.close();
+      watch.abort(undefined);
+      response.cancel();
+    },
+  };
+}
+
+function callError(upstream: Upstream, thrown: unknown, watch: CallWatch): unknown {
+  if (watch.signal.aborted) return watch.signal.reason;
+  return thrown instanceof ServiceError ? thrown : connectionError(thrown, upstream.addressSetting);
+}

@@ -1,0 +1,30 @@
+import { ServiceError } from "../../core/service-error.ts";
+import { watchTime } from "../../lib/watch-time.ts";
+import type { UpstreamResponse } from "./call-upstream.ts";
+
+/** The answer, ended with `upstream_timeout` when the engine is silent for too long while we wait for it. */
+export function limitIdle(response: UpstreamResponse, idleTimeoutMs: number): UpstreamResponse {
+  return {
+    ...response,
+    next() {
+      const endsAt = performance.now() + idleTimeoutMs;
+      return new Promise((resolve, reject) => {
+        const stopWatching = watchTime((now) => {
+          if (now < endsAt) return;
+          stopWatching();
+          response.cancel();
+          reject(silentFor(idleTimeoutMs));
+        });
+        response.next().then(resolve, reject).finally(stopWatching);
+      });
+    },
+  };
+}
+
+function silentFor(idleTimeoutMs: number): ServiceError {
+  const seconds = Math.round(idleTimeoutMs / 100) / 10;
+  return new ServiceError(
+    "upstream_timeout",
+    `The model server was silent for ${seconds} seconds.`,
+  );
+}

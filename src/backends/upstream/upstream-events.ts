@@ -1,0 +1,123 @@
+import type { StreamReader } from "../../codecs/codec.ts";
+import type { ChatEvent } from "../../core/chat-event.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { UpstreamResponse } from "./call-upstream.ts";
+import { concealError } from "./conceal.ts";
+import type { Upstream } from "./upstream.ts";
+
+type Batch = readonly ChatEvent[];
+type Step = IteratorResult<Batch, undefined>;
+
+const DONE: Step = { done: true, value: undefined };
+
+/** What may come after the event that ended the answer, before the connection is closed instead of kept. */
+const REST = { reads: 16, timeoutMs: 1_000 };
+
+/**
+ * The events of a streaming answer, a batch a network read. What goes wrong comes as one `error` event; only when the
+ * client left, `next` rejects with its reason. `return` closes the connection at once.
+ */
+// A class and not a generator: a generator's `return` would wait for the read that is pending.
+export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
+  readonly #response: UpstreamResponse;
+  readonly #reader: StreamReader;
+  readonly #upstream: Upstream;
+  #ended = false;
+  #peeked: Step | undefined;
+
+  constructor(
+    response: UpstreamResponse,
+    { reader, upstream }: { readonly reader: StreamReader; readonly upstream: Upstream },
+  ) {
+    this.#response = response;
+    this.#reader = reader;
+    this.#upstream = upstream;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** The first batch, which `next` will give again. */
+  async peek(): Promise<Batch> {
+    this.#peeked = await this.#read();
+    return this.#peeked.value ?? [];
+  }
+
+  next(): Promise<Step> {
+    const peeked = this.#peeked;
+    if (peeked !== undefined) {
+      this.#peeked = undefined;
+      return Promise.resolve(peeked);
+    }
+    return this.#ended ? Promise.resolve(DONE) : this.#read();
+  }
+
+  async return(): Promise<Step> {
+    this.#peeked = undefined;
+    if (!this.#ended) this.#cut();
+    return DONE;
+  }
+
+  // All of it in one function: a token passes here, and each function that waits costs it a promise.
+  async #read(): Promise<Step> {
+    try {
+      for (;;) {
+        const { done, value } = await this.#response.next();
+        const batch = done === true ? this.#readEnd() : this.#readBytes(value);
+        if (batch.length > 0) return { done: false, value: batch };
+      }
+    } catch (thrown) {
+      this.#cut();
+      // Anything else is the client's reason for leaving.
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      return { done: false, value: [this.#errorEvent(thrown)] };
+    }
+  }
+
+  #readBytes(bytes: Uint8Array | undefined): Batch {
+    if (bytes === undefined) return [];
+    const batch = this.#reader.read(bytes);
+    const last = batch.at(-1);
+    if (last?.type === "finish") this.#finish();
+    if (last?.type !== "error") return batch;
+    this.#cut();
+    return [...batch.slice(0, -1), this.#errorEvent(last.error)];
+  }
+
+  #readEnd(): Batch {
+    this.#ended = true;
+    const batch = this.#reader.end();
+    if (batch.length > 0) return batch;
+    return [this.#errorEvent(new ServiceError("upstream_error", "The answer broke off."))];
+  }
+
+  #errorEvent(error: ServiceError): ChatEvent {
+    return { type: "error", error: concealError(error, this.#upstream) };
+  }
+
+  #cut(): void {
+    this.#ended = true;
+    this.#response.cancel();
+  }
+
+  #finish(): void {
+    this.#ended = true;
+    void readRest(this.#response);
+  }
+}
+
+/** A connection is used again only when its answer was read to the very end. Nobody waits for this. */
+async function readRest(response: UpstreamResponse): Promise<void> {
+  const timer = setTimeout(response.cancel, REST.timeoutMs);
+  try {
+    for (let reads = 0; reads < REST.reads; reads++) {
+      if ((await response.next()).done === true) return;
+    }
+    response.cancel();
+  } catch {
+    // The answer is complete; how its connection ended does not matter any more.
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,26 @@
+import type { Model } from "../backend.ts";
+import { isChatModelName } from "../models/model-traits.ts";
+import { type Cloud, traitsOf } from "../models/trait-table.ts";
+import type { ReplayMemory } from "../replay/replay-memory.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+
+/** A vendor's service as the operator has set it up. */
+export interface CloudSetup {
+  readonly upstream: Upstream;
+  /** The models to offer, by the vendor's names. */
+  readonly models: readonly string[];
+  /** Parameters without a row in the table that are sent all the same, by their chat-completions names. */
+  readonly forward: readonly string[];
+  readonly memory: ReplayMemory;
+}
+
+/** The chat models of a cloud, as the settings name them. */
+export function cloudModels(cloud: Cloud, names: readonly string[]): readonly Model[] {
+  return [...new Set(names)].filter(isChatModelName).map((id) => ({
+    id,
+    backend: cloud,
+    created: 0,
+    ownedBy: cloud,
+    ...traitsOf(cloud, id),
+  }));
+}

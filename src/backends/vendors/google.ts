@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { generateContentClient } from "../../codecs/generate-content/client.ts";
+import { readContextOverflow } from "../../codecs/generate-content/context-overflow.ts";
+import type { Backend, Model } from "../backend.ts";
+import type { EffortRule } from "../rules/effort-rule.ts";
+import type { ParameterTable } from "../rules/parameter-rules.ts";
+import { createChat } from "../run-chat.ts";
+import { askCount } from "../upstream/ask-count.ts";
+import { askStatus } from "../upstream/ask-upstream.ts";
+import { type CloudSetup, cloudModels } from "./cloud.ts";
+import { readGoogleRefusal } from "./google-refusal.ts";
+
+const NAME = "google";
+
+/** The column "Cloud vendor 3". */
+export const GOOGLE_PARAMETERS: ParameterTable = {
+  temperature: { rule: "apply" },
+  top_p: { rule: "apply" },
+  top_k: { rule: "apply" },
+  max_tokens: { rule: "ignore" },
+  reasoning_effort: { rule: "effort" },
+  tools: { rule: "apply" },
+  stream: { rule: "apply" },
+  others: { rule: "ignore", forward: [] },
+};
+
+/** Of the older generation: what every such model takes at most, and what one takes at least that cannot be kept from thinking. */
+const BUDGETS = { most: 24_576, least: 128, off: 0 };
+
+/** The row "Cloud vendor 3". The older generation takes a budget, the newer one a level, none of them both. */
+export const GOOGLE_EFFORT: EffortRule = {
+  table: { none: "off", low: "default", medium: "default", high: "on", max: "on" },
+  unless: ["not-reasoning"],
+  fields(setting, { generation, efforts = [] }) {
+    const thinks = setting !== "off";
+    const lowest = efforts[0] ?? "low";
+    if (generation === "older") {
+      const least = lowest === "none" ? BUDGETS.off : BUDGETS.least;
+      return {
+        thinkingConfig: thinks
+          ? shown({ thinkingBudget: BUDGETS.most })
+          : { thinkingBudget: least },
+      };
+    }
+    const thinkingLevel = (thinks ? "high" : lowest).toUpperCase();
+    return { thinkingConfig: thinks ? shown({ thinkingLevel }) : { thinkingLevel } };
+  },
+};
+
+/** Thoughts are told only to who asks for them; who wants none does not. */
+function shown<Config>(config: Config): Config & { readonly includeThoughts: true } {
+  return { ...config, includeThoughts: true };
+}
+
+const tokenCount = z
+  .object({ totalTokens: z.number().int().nonnegative() })
+  .transform(({ totalTokens }) => totalTokens);
+
+/** Cloud vendor 3. */
+export function createGoogle({ upstream, models, forward, memory }: CloudSetup): Backend {
+  const chat = createChat({
+    upstream,
+    path: (model, stream) =>
+      pathOf(model) + (stream ? ":streamGenerateContent?alt=sse" : ":generateContent"),
+    codec: generateContentClient,
+    parameters: { ...GOOGLE_PARAMETERS, others: { rule: "ignore", forward } },
+    effort: () => GOOGLE_EFFORT,
+    concessions: [],
+    memory,
+    sealsTexts: true,
+    readOverflow: readContextOverflow,
+    readRefusalBody: readGoogleRefusal,
+  });
+  return {
+    name: NAME,
+    chat: chat.run,
+    listModels: async () => cloudModels(NAME, models),
+    isReachable: async (signal) =>
+      (await askStatus(upstream, { path: "/models?pageSize=1", signal })) !== undefined,
+    countsMedia: true,
+    countTokens(request, model, options) {
+      const { id: name, contextLength } = model;
+      const call = generateContentClient.build(chat.prepare(request, model, options), {
+        name,
+        contextLength,
+      });
+      // The call stands in the question as it is, with the name of its model put before it.
+      const named = `{"model":${JSON.stringify(resourceOf(model))},${call.slice(1)}`;
+      const question = {
+        path: `${pathOf(model)}:countTokens`,
+        body: `{"generateContentRequest":${named}}`,
+        signal: options.signal,
+      };
+      return askCount(upstream, question, tokenCount);
+    },
+  };
+}
+
+/** `models/gemini-…`; a name with a kind of its own (`tunedModels/…`) is taken as it is. */
+function resourceOf({ id }: Model): string {
+  return id.includes("/") ? id : `models/${id}`;
+}
+
+function pathOf(model: Model): string {
+  return `/${resourceOf(model).split("/").map(encodeURIComponent).join("/")}`;
+}

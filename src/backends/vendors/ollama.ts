@@ -1,0 +1,61 @@
+import { ollamaChatClient } from "../../codecs/ollama-chat/client.ts";
+import {
+  isThinkingUnsupported,
+  isToolsUnsupported,
+  readContextOverflow,
+} from "../../codecs/ollama-chat/engine-errors.ts";
+import type { ChatRequest } from "../../core/chat-request.ts";
+import type { Backend } from "../backend.ts";
+import { createOllamaModels } from "../models/ollama-models.ts";
+import type { EffortRule } from "../rules/effort-rule.ts";
+import { LOCAL_PARAMETERS, withoutTools } from "../rules/parameter-rules.ts";
+import { type ChatEngine, createChat } from "../run-chat.ts";
+import { askStatus } from "../upstream/ask-upstream.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+
+const NAME = "ollama";
+
+/** Models that take a level where others take a switch, and cannot be switched off. */
+const THINKS_IN_LEVELS = /gpt-?oss/i;
+
+export const OLLAMA_EFFORT: EffortRule = {
+  table: { none: "off", low: "default", medium: "default", high: "on", max: "on" },
+  fields(setting, model) {
+    const thinks = setting !== "off";
+    return { think: thinks && THINKS_IN_LEVELS.test(model.id) ? "high" : thinks };
+  },
+};
+
+/** The single-machine engine. `contextLength`: tokens it is asked to hold, at most what a model has. */
+export function createOllama(upstream: Upstream, contextLength: number): Backend {
+  const engine: ChatEngine = {
+    upstream,
+    path: () => "/api/chat",
+    codec: ollamaChatClient,
+    parameters: LOCAL_PARAMETERS,
+    effort: () => OLLAMA_EFFORT,
+    concessions: [
+      { isCause: isThinkingUnsupported, concede: withoutThinking },
+      { isCause: isToolsUnsupported, concede: withoutTools },
+    ],
+    readOverflow: readContextOverflow,
+  };
+  const chat = createChat(engine);
+  const listModels = createOllamaModels(upstream, { name: NAME, contextLength });
+  return {
+    name: NAME,
+    chat: chat.run,
+    async listModels(signal) {
+      const models = await listModels(signal);
+      chat.noteModels(models);
+      return models;
+    },
+    isReachable: async (signal) =>
+      (await askStatus(upstream, { path: "/api/version", signal })) === 200,
+  };
+}
+
+function withoutThinking({ effort: _effort, ...request }: ChatRequest): ChatRequest {
+  const { think: _think, ...extra } = request.parameters.extra ?? {};
+  return { ...request, parameters: { ...request.parameters, extra } };
+}

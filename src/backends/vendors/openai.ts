@@ -1,0 +1,91 @@
+import { OPENAI_DIALECT } from "../../codecs/chat-completions/client/dialect.ts";
+import { createChatCompletionsClient } from "../../codecs/chat-completions/client.ts";
+import { responsesClient } from "../../codecs/responses/client.ts";
+import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
+import type { ChatRequest } from "../../core/chat-request.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Backend, VendorEffort } from "../backend.ts";
+import { withoutEffort } from "../rules/concessions.ts";
+import { type EffortRule, nearestEffort } from "../rules/effort-rule.ts";
+import { withMaxOutputTokens } from "../rules/fit-output.ts";
+import type { ParameterTable } from "../rules/parameter-rules.ts";
+import { readOutputLimit } from "../rules/read-output-limit.ts";
+import { type ChatEngine, createChat } from "../run-chat.ts";
+import { askStatus } from "../upstream/ask-upstream.ts";
+import { type CloudSetup, cloudModels } from "./cloud.ts";
+
+const NAME = "openai";
+/** The newer interface refuses smaller limits. */
+const LEAST_OUTPUT_TOKENS = 16;
+
+/** The column "Cloud vendor 1". */
+export const OPENAI_PARAMETERS: ParameterTable = {
+  temperature: { rule: "only-when", all: ["not-reasoning"] },
+  top_p: { rule: "only-when", all: ["not-reasoning"] },
+  top_k: { rule: "ignore" },
+  max_tokens: { rule: "rename", to: "max_completion_tokens", when: "reasoning" },
+  reasoning_effort: { rule: "effort" },
+  tools: { rule: "ignore" },
+  stream: { rule: "apply" },
+  others: { rule: "ignore", forward: [] },
+};
+
+/** The row "Cloud vendor 1 reasoning models": as given, or as near to it as the model goes. */
+export const OPENAI_EFFORT: EffortRule = openaiEffort((effort) => ({ reasoning_effort: effort }));
+
+/** The same in the words of the responses interface, which shows thoughts to those who ask. */
+const OPENAI_RESPONSES_EFFORT: EffortRule = openaiEffort((effort) => ({
+  reasoning: { effort, summary: "auto" },
+}));
+
+function openaiEffort(say: (effort: VendorEffort) => JsonObject): EffortRule {
+  return {
+    table: { none: "off", low: "low", medium: "medium", high: "high", max: "max" },
+    unless: ["not-reasoning", "uses-tools"],
+    fields(setting, model) {
+      if (setting === "off") return model.efforts?.includes("none") === true ? say("none") : {};
+      const effort = nearestEffort(setting === "on" ? "high" : setting, model);
+      return effort === undefined ? {} : say(effort);
+    },
+  };
+}
+
+/** Cloud vendor 1. Some of its models answer on its newer interface alone. */
+export function createOpenai({ upstream, models, forward, memory }: CloudSetup): Backend {
+  const completions: ChatEngine = {
+    upstream,
+    path: () => "/chat/completions",
+    codec: createChatCompletionsClient(OPENAI_DIALECT),
+    parameters: { ...OPENAI_PARAMETERS, others: { rule: "ignore", forward } },
+    effort: () => OPENAI_EFFORT,
+    concessions: [withoutEffort((message) => /reasoning[_. ](effort|summar)/i.test(message))],
+    memory,
+    readOverflow: readContextOverflow,
+    readOutputLimit,
+  };
+  const responses: ChatEngine = {
+    ...completions,
+    path: () => "/responses",
+    codec: responsesClient,
+    // There the limit has one name for all models.
+    parameters: { ...completions.parameters, max_tokens: { rule: "apply" } },
+    effort: () => OPENAI_RESPONSES_EFFORT,
+    adapt: withLeastOutput,
+  };
+  const chats = { chat: createChat(completions), responses: createChat(responses) };
+  return {
+    name: NAME,
+    chat: (request, model, options) => chats[model.api ?? "chat"].run(request, model, options),
+    listModels: async () => cloudModels(NAME, models),
+    leastOutputTokens: ({ api }) => (api === "responses" ? LEAST_OUTPUT_TOKENS : 1),
+    isReachable: async (signal) =>
+      (await askStatus(upstream, { path: "/models", signal })) !== undefined,
+  };
+}
+
+function withLeastOutput(request: ChatRequest): ChatRequest {
+  const { maxOutputTokens = LEAST_OUTPUT_TOKENS } = request.parameters;
+  return maxOutputTokens < LEAST_OUTPUT_TOKENS
+    ? withMaxOutputTokens(request, LEAST_OUTPUT_TOKENS)
+    : request;
+}

@@ -1,0 +1,135 @@
+import { readChunkError, readErrorMessage } from "../../codecs/shared/openai-errors.ts";
+import {
+  readTranscript,
+  type Transcript,
+  transcriptEvents,
+} from "../../codecs/transcription/read-transcript.ts";
+import { createTranscriptReader } from "../../codecs/transcription/transcript-reader.ts";
+import type { ChatEvents } from "../../core/chat-event.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { TranscriptFormat, TranscriptionUpload } from "../../core/transcription.ts";
+import type { CallContext } from "../backend.ts";
+import { listCards, listTags } from "../models/list-names.ts";
+import { createSpeechModels, type SpeechModels } from "../models/speech-models.ts";
+import { callUpstream, type UpstreamResponse } from "../upstream/call-upstream.ts";
+import { concealError } from "../upstream/conceal.ts";
+import { withVersion } from "../upstream/dedicated-upstream.ts";
+import { limitIdle } from "../upstream/limit-idle.ts";
+import { isWholeAnswer, readRefusal } from "../upstream/read-refusal.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { UpstreamEvents } from "../upstream/upstream-events.ts";
+import { refusalError } from "../upstream/upstream-refusal.ts";
+
+/** What transcribes. */
+export interface Speech extends SpeechModels {
+  /**
+   * Hands the form on and resolves when the server has accepted it. Rejects with a `ServiceError`, with what broke the
+   * upload, or with the reason of the signal, which ends the call at once.
+   */
+  readonly transcribe: (upload: TranscriptionUpload, context: CallContext) => Promise<SpeechAnswer>;
+}
+
+/** An answer that is still to be read, in one of the two ways. Both reject with a `ServiceError`. */
+export interface SpeechAnswer {
+  readonly whole: (format: TranscriptFormat) => Promise<Transcript>;
+  /** Resolves when the first event is there. */
+  readonly events: (format: TranscriptFormat) => Promise<ChatEvents>;
+}
+
+export interface SpeechOptions {
+  readonly upstream: Upstream;
+  /** How it lists its models; all transcribe in the same format. */
+  readonly kind: "vllm" | "ollama";
+  /** The server is there to transcribe and for nothing else. */
+  readonly isDedicated: boolean;
+}
+
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** What a local engine without the interface, or without a model for it, answers. */
+const KNOWS_NO_SPEECH: ReadonlySet<number> = new Set([404, 405, 501]);
+
+export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Speech {
+  const versioned = withVersion(upstream);
+  const models =
+    kind === "ollama"
+      ? { upstream, listNames: listTags }
+      : { upstream: versioned, listNames: listCards };
+  return {
+    ...createSpeechModels({ ...models, isDedicated }),
+    async transcribe(upload, context) {
+      const response = await send(versioned, upload, context);
+      if (isWholeAnswer(response)) return openAnswer(versioned, response);
+      const refusal = await readRefusal(response, { readErrorMessage });
+      context.signal.throwIfAborted();
+      if (!isDedicated && KNOWS_NO_SPEECH.has(refusal.status)) throw noSpeechServer();
+      throw concealError(refusalError(refusal), versioned);
+    },
+  };
+}
+
+function send(
+  upstream: Upstream,
+  upload: TranscriptionUpload,
+  { signal, trace }: CallContext,
+): Promise<UpstreamResponse> {
+  return callUpstream(upstream, {
+    path: "/audio/transcriptions",
+    upload,
+    stream: false,
+    signal,
+    trace,
+  });
+}
+
+/** Not a fault of the engine's, and the same however often it is asked. */
+function noSpeechServer(): ServiceError {
+  return new ServiceError(
+    "not_found",
+    "No speech server is configured, and the local engine does not transcribe. The operator sets the address of one in SPEECH_BASE_URL.",
+    { shouldRetry: false },
+  );
+}
+
+function openAnswer(upstream: Upstream, response: UpstreamResponse): SpeechAnswer {
+  const concealed = <Result>(reading: Promise<Result>) => reading.catch(concealing(upstream));
+  return {
+    whole: (format) => concealed(readWhole(response, format)),
+    events: (format) => concealed(readEvents(upstream, response, format)),
+  };
+}
+
+function concealing(upstream: Upstream): (thrown: unknown) => never {
+  return (thrown) => {
+    throw thrown instanceof ServiceError ? concealError(thrown, upstream) : thrown;
+  };
+}
+
+async function readWhole(
+  response: UpstreamResponse,
+  format: TranscriptFormat,
+): Promise<Transcript> {
+  const { contentType } = response;
+  const body = await response.text(MAX_ANSWER_BYTES);
+  return readTranscript({ contentType, body, readError: readChunkError }, format);
+}
+
+async function readEvents(
+  upstream: Upstream,
+  response: UpstreamResponse,
+  format: TranscriptFormat,
+): Promise<ChatEvents> {
+  if (!/^text\/event-stream/i.test(response.contentType ?? "")) {
+    return onlyBatch(await readWhole(response, format));
+  }
+  const { maxEventBytes, idleTimeoutMs } = upstream.limits;
+  const reader = createTranscriptReader(maxEventBytes, readChunkError);
+  const events = new UpstreamEvents(limitIdle(response, idleTimeoutMs), { reader, upstream });
+  // A stream that fails before it has said anything is no answer: the status is still free to say so.
+  const first = (await events.peek()).find((event) => event.type !== "start");
+  if (first?.type === "error") throw first.error;
+  return events;
+}
+
+async function* onlyBatch(transcript: Transcript): ChatEvents {
+  yield transcriptEvents(transcript);
+}
