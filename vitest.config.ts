@@ -12,7 +12,7 @@ const PURE = [
   "access/license/choose-license",
   "access/license/license-file",
   "access/license/license-state",
-  "access/limits/call-window",
+  "limits/call-window",
   "backends/replay/replay-memory",
   "backends/models/trait-table",
   "backends/replicas/breaker",

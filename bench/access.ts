@@ -10,8 +10,6 @@ import { openApiKeys } from "../src/access/keys/api-keys.ts";
 import { newApiKeyText } from "../src/access/keys/create-api-key.ts";
 import { type License, openLicense } from "../src/access/license/license.ts";
 import { readVerificationKey } from "../src/access/license/verification-key.ts";
-import type { Admission, Limits } from "../src/access/limits/limits.ts";
-import { openLimits } from "../src/access/limits/open-limits.ts";
 import { openInstallation } from "../src/access/open-installation.ts";
 import { openSecret } from "../src/access/secret.ts";
 import { loadConfig } from "../src/config/load-config.ts";
@@ -23,6 +21,8 @@ import { migrate } from "../src/db/migrate.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/lib/log.ts";
 import { createRequestIds } from "../src/lib/request-id.ts";
+import type { Admission, Limits } from "../src/limits/limits.ts";
+import { openLimits } from "../src/limits/open-limits.ts";
 import { openBudgetAlerts } from "../src/operations/alerts/budget-alerts.ts";
 import { startRedisServer } from "../tests/support/redis-server.ts";
 

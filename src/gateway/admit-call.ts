@@ -1,5 +1,5 @@
-import type { Admission, LimitedCall } from "../access/limits/limits.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
+import type { Admission, LimitedCall } from "../limits/limits.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 
 /** What a call may spend at most, prompt and answer. */

@@ -1,8 +1,8 @@
-import type { Limits } from "../access/limits/limits.ts";
 import type { ModelCatalog } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
 import type { LimitRefusals } from "./usage/limit-refusals.ts";

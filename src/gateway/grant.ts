@@ -1,6 +1,6 @@
-import type { Admission } from "../access/limits/limits.ts";
 import type { Target } from "../backends/models/model-catalog.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
+import type { Admission } from "../limits/limits.ts";
 import { boundInputTokens } from "./fit/bound-input-tokens.ts";
 
 /** The admission of a call of a key with limits. */

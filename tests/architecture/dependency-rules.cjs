@@ -9,6 +9,7 @@ const order = [
   "db",
   "backends",
   "queue",
+  "limits",
   "access",
   "knowledge",
   "tools",

@@ -1,6 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Limits } from "../../src/access/limits/limits.ts";
-import { openMemoryLimits } from "../../src/access/limits/memory-limits.ts";
 import type { Backend } from "../../src/backends/backend.ts";
 import { createModelCatalog, type ModelCatalog } from "../../src/backends/models/model-catalog.ts";
 import { createEmbeddings } from "../../src/backends/vendors/embeddings.ts";
@@ -15,6 +13,8 @@ import { answerChat } from "../../src/gateway/answer-chat.ts";
 import { embed } from "../../src/gateway/embed.ts";
 import type { UsageJournal, UsageRecord } from "../../src/gateway/usage-record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import type { Limits } from "../../src/limits/limits.ts";
+import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import { chatRequest, collect, upstreamAt } from "../backends/support.ts";
 import { cloudAt } from "../backends/vendors/cloud-calls.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";

@@ -1,9 +1,9 @@
-import type { Admission, LimitedCall, Limits } from "../../src/access/limits/limits.ts";
-import { openMemoryLimits } from "../../src/access/limits/memory-limits.ts";
 import type { KeyLimits } from "../../src/core/caller.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
+import type { Admission, LimitedCall, Limits } from "../../src/limits/limits.ts";
+import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 
 export const UNLIMITED: KeyLimits = {
   monthlyTokens: null,

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import type { Limits } from "../../src/access/limits/limits.ts";
 import { connect } from "../../src/db/connect.ts";
 import type { Database } from "../../src/db/database.ts";
 import {
@@ -12,6 +11,7 @@ import {
 import type { UsageRecord, UsageStart } from "../../src/gateway/usage-record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
+import type { Limits } from "../../src/limits/limits.ts";
 
 export const silentLog = createLog("silent");
 

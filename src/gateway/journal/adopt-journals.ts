@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Limits } from "../../access/limits/limits.ts";
 import type { Db } from "../../db/context.ts";
 import { isQueryFailure, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
 import type { Log } from "../../lib/log.ts";
 import type { HeartbeatWatch } from "../../lib/process-lock/heartbeat-watch.ts";
 import { acquireProcessLock, ProcessLockHeldError } from "../../lib/process-lock/process-lock.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { Aside } from "./aside.ts";
 import { listJournals, listSegments, removeJournalFolder } from "./journal-folder.ts";
 import { replayJournal } from "./replay-journal.ts";

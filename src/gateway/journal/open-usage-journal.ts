@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Limits } from "../../access/limits/limits.ts";
 import { journalsFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
@@ -7,6 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { HeartbeatWatch } from "../../lib/process-lock/heartbeat-watch.ts";
 import { within } from "../../lib/within.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { UsageJournal } from "../usage-record.ts";
 import type { Adoption } from "./adopt-journals.ts";
 import { createAside } from "./aside.ts";

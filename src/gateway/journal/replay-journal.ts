@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Limits } from "../../access/limits/limits.ts";
 import type { Db } from "../../db/context.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { UsageRecord, UsageStart } from "../usage-record.ts";
 import type { Aside } from "./aside.ts";
 import { listSegments } from "./journal-folder.ts";

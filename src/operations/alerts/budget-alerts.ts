@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { MonthlyUseObserver } from "../../access/limits/monthly-use-observer.ts";
 import type { Db } from "../../db/context.ts";
 import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
+import type { MonthlyUseObserver } from "../../limits/monthly-use-observer.ts";
 import type { BudgetAlertType, BudgetUse } from "./budget-alert.ts";
 import { raiseBudgetAlert } from "./raise-budget-alert.ts";
 

@@ -1,5 +1,4 @@
 import type { License } from "../../access/license/license.ts";
-import type { GuardedLimits } from "../../access/limits/guard-limits.ts";
 import type { Registry } from "../../backends/registry.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
@@ -9,6 +8,7 @@ import type { DailyReconciliation } from "../../gateway/usage/daily-reconciliati
 import type { UsageUpkeep } from "../../gateway/usage/usage-upkeep.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { within } from "../../lib/within.ts";
+import type { GuardedLimits } from "../../limits/guard-limits.ts";
 import type { Figures } from "./figures.ts";
 import { METRICS } from "./metric-table.ts";
 import type { ReadPartFigures } from "./part-figures.ts";

@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Admission, LimitedCall } from "../../../src/access/limits/limits.ts";
-import type { KeyLimits } from "../../../src/core/caller.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { deletedApiKeys } from "../../../src/db/tables/api-keys.ts";
-import { createLog } from "../../../src/lib/log.ts";
+import type { KeyLimits } from "../../src/core/caller.ts";
+import type { Database } from "../../src/db/database.ts";
+import { deletedApiKeys } from "../../src/db/tables/api-keys.ts";
+import { createLog } from "../../src/lib/log.ts";
+import type { Admission, LimitedCall } from "../../src/limits/limits.ts";
 import {
   CALL_TIMEOUT_MS,
   type LimitsStage,
   NOON,
   openLimitsStage,
   UNLIMITED,
-} from "../../support/limits-stage.ts";
-import { createRandom } from "../../support/random.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
+} from "../support/limits-stage.ts";
+import { createRandom } from "../support/random.ts";
+import { openTestDatabase } from "../support/test-database.ts";
 
 const DAY_SECONDS = 86_400;
 const NOVEMBER = Date.UTC(2026, 10, 1);

@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type {
-  Admission,
-  LimitedCall,
-  Limits,
-  LimitUse,
-} from "../../../src/access/limits/limits.ts";
-import { openMemoryLimits } from "../../../src/access/limits/memory-limits.ts";
-import { openRedisLimits } from "../../../src/access/limits/redis-limits.ts";
 import type { KeyLimits } from "../../../src/core/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import type { Admission, LimitedCall, Limits, LimitUse } from "../../../src/limits/limits.ts";
+import { openMemoryLimits } from "../../../src/limits/memory-limits.ts";
+import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
 import { createRandom } from "../../support/random.ts";
 import { startRedisServer } from "../../support/redis-server.ts";
 import { openTestDatabase } from "../../support/test-database.ts";

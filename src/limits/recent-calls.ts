@@ -1,7 +1,7 @@
 import { and, eq, gt, isNotNull } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
-import { usageRecords } from "../../db/tables/usage.ts";
+import type { Db } from "../db/context.ts";
+import { apiKeys } from "../db/tables/api-keys.ts";
+import { usageRecords } from "../db/tables/usage.ts";
 import { WINDOW_MS } from "./call-window.ts";
 import type { LostCall } from "./limits.ts";
 import type { UsageCounters } from "./usage-counters.ts";

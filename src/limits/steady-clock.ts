@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
 /**
  * A clock in whole milliseconds that begins at the system's time and goes on by the monotonic clock: when the system's

@@ -1,5 +1,5 @@
-import { ServiceError } from "../../core/service-error.ts";
-import type { ReplicaGuard } from "../../db/locks/replica-guard.ts";
+import { ServiceError } from "../core/service-error.ts";
+import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
 import type { Limits } from "./limits.ts";
 
 /** Limits that may be out of reach for a while; calls of keys that have any are then refused. */

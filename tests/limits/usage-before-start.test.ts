@@ -2,26 +2,26 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Limits, LostCall } from "../../../src/access/limits/limits.ts";
-import { openMemoryLimits } from "../../../src/access/limits/memory-limits.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { DatabaseError } from "../../../src/db/database-error.ts";
-import { apiKeys } from "../../../src/db/tables/api-keys.ts";
-import { usageMonths } from "../../../src/db/tables/usage.ts";
-import { users } from "../../../src/db/tables/users.ts";
-import { createAside } from "../../../src/gateway/journal/aside.ts";
-import { keepAdopting } from "../../../src/gateway/journal/keep-adopting.ts";
+import type { Database } from "../../src/db/database.ts";
+import { DatabaseError } from "../../src/db/database-error.ts";
+import { apiKeys } from "../../src/db/tables/api-keys.ts";
+import { usageMonths } from "../../src/db/tables/usage.ts";
+import { users } from "../../src/db/tables/users.ts";
+import { createAside } from "../../src/gateway/journal/aside.ts";
+import { keepAdopting } from "../../src/gateway/journal/keep-adopting.ts";
 import {
   encodeRecord,
   MAX_RECORD_BYTES,
   type RecordKind,
-} from "../../../src/gateway/journal/record-format.ts";
-import { storeRecords } from "../../../src/gateway/journal/store-records.ts";
-import { HeartbeatWatch, SILENCE_MS } from "../../../src/lib/process-lock/heartbeat-watch.ts";
-import { ownerText } from "../../../src/lib/process-lock/lock-owner.ts";
-import { type LimitsStage, NOON, openLimitsStage, UNLIMITED } from "../../support/limits-stage.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { journalRoot, silentLog, usageRecord, usageStart } from "../../support/usage-journal.ts";
+} from "../../src/gateway/journal/record-format.ts";
+import { storeRecords } from "../../src/gateway/journal/store-records.ts";
+import { HeartbeatWatch, SILENCE_MS } from "../../src/lib/process-lock/heartbeat-watch.ts";
+import { ownerText } from "../../src/lib/process-lock/lock-owner.ts";
+import type { Limits, LostCall } from "../../src/limits/limits.ts";
+import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
+import { type LimitsStage, NOON, openLimitsStage, UNLIMITED } from "../support/limits-stage.ts";
+import { openTestDatabase } from "../support/test-database.ts";
+import { journalRoot, silentLog, usageRecord, usageStart } from "../support/usage-journal.ts";
 
 const BOUNDS = { requests: 1_000, tokens: 100_000, monthlyTokens: 10_000 };
 const open: Limits[] = [];

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { usageRecords } from "../../db/tables/usage.ts";
+import type { Db } from "../db/context.ts";
+import { usageRecords } from "../db/tables/usage.ts";
 import type { LostCall } from "./limits.ts";
 import type { RecentCalls } from "./recent-calls.ts";
 import type { UsageCounters } from "./usage-counters.ts";

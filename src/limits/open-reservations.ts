@@ -1,4 +1,4 @@
-import type { LimitStatus } from "../../core/limit-status.ts";
+import type { LimitStatus } from "../core/limit-status.ts";
 import type { KeyCounters, MonthCounters } from "./key-counters.ts";
 import type { Admission } from "./limits.ts";
 

@@ -1,12 +1,12 @@
-import type { Settings } from "../../config/settings.ts";
-import type { Database } from "../../db/database.ts";
-import type { ReplicaGuard } from "../../db/locks/replica-guard.ts";
-import type { Log } from "../../lib/log.ts";
-import type { TestClock } from "../../lib/test-clock.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Database } from "../db/database.ts";
+import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
+import type { Log } from "../lib/log.ts";
+import type { TestClock } from "../lib/test-clock.ts";
 import { type GuardedLimits, guardLimits } from "./guard-limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
 import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
-import { openRedisLimits } from "./redis-limits.ts";
+import { openRedisLimits } from "./redis/redis-limits.ts";
 
 export interface OpenLimitsOptions {
   readonly settings: Pick<

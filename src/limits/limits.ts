@@ -1,5 +1,5 @@
-import type { KeyLimits } from "../../core/caller.ts";
-import type { LimitStatus } from "../../core/limit-status.ts";
+import type { KeyLimits } from "../core/caller.ts";
+import type { LimitStatus } from "../core/limit-status.ts";
 
 /** The limits of all keys, exact: what is spent never exceeds them, however many calls run at once. */
 export interface Limits {

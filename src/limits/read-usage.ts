@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
-import { usageMonths } from "../../db/tables/usage.ts";
+import type { Db } from "../db/context.ts";
+import { apiKeys } from "../db/tables/api-keys.ts";
+import { usageMonths } from "../db/tables/usage.ts";
 
 /** What a key has used in one month, or in all months before those that are told one by one. */
 export interface KeyUsage {

@@ -1,4 +1,4 @@
-import type { LimitMeter, LimitStatus } from "../../core/limit-status.ts";
+import type { LimitMeter, LimitStatus } from "../core/limit-status.ts";
 import type { LimitReport } from "./limits.ts";
 
 /** Of a key's limits the ones with the least left, which is what a client can act upon. */

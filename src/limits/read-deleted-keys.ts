@@ -1,6 +1,6 @@
 import { gt, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { deletedApiKeys } from "../../db/tables/api-keys.ts";
+import type { Db } from "../db/context.ts";
+import { deletedApiKeys } from "../db/tables/api-keys.ts";
 
 /** The ids of the keys that were deleted in the last two hours. */
 export async function readDeletedKeys(db: Db): Promise<string[]> {

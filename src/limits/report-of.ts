@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../../core/caller.ts";
+import type { KeyLimits } from "../core/caller.ts";
 import type { KeyUse } from "./key-use.ts";
 import type { LimitReport, LimitUse } from "./limits.ts";
 

@@ -1,5 +1,5 @@
-import type { KeyLimits } from "../../core/caller.ts";
-import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
+import type { KeyLimits } from "../core/caller.ts";
+import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import type { Refusal } from "./find-refusal.ts";
 import type { KeyUse } from "./key-use.ts";
 import type { LimitedCall } from "./limits.ts";

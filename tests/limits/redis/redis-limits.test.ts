@@ -2,14 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Admission, LimitedCall, Limits } from "../../../src/access/limits/limits.ts";
-import { openRedisLimits } from "../../../src/access/limits/redis-limits.ts";
 import type { KeyLimits } from "../../../src/core/caller.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { usageMonths, usageRecords } from "../../../src/db/tables/usage.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import type { Admission, LimitedCall, Limits } from "../../../src/limits/limits.ts";
+import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
 import { startRedisServer } from "../../support/redis-server.ts";
 import { openTestDatabase } from "../../support/test-database.ts";
 

@@ -1,4 +1,4 @@
-import type { Db } from "../../db/context.ts";
+import type { Db } from "../db/context.ts";
 import { KeyCounters } from "./key-counters.ts";
 import { readUsage } from "./read-usage.ts";
 import { type UtcMonth, utcMonth } from "./utc-month.ts";

@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../../core/caller.ts";
+import type { KeyLimits } from "../core/caller.ts";
 import { CallWindow } from "./call-window.ts";
 import type { KeyUse } from "./key-use.ts";
 import type { UtcMonth } from "./utc-month.ts";
