@@ -8,8 +8,6 @@ import { type Authenticate, createAuthenticate } from "../src/access/authenticat
 import { hashCredentialUnder } from "../src/access/hash-credential.ts";
 import { openApiKeys } from "../src/access/keys/api-keys.ts";
 import { newApiKeyText } from "../src/access/keys/create-api-key.ts";
-import { type License, openLicense } from "../src/access/license/license.ts";
-import { readVerificationKey } from "../src/access/license/verification-key.ts";
 import { openInstallation } from "../src/access/open-installation.ts";
 import { openSecret } from "../src/access/secret.ts";
 import { loadConfig } from "../src/config/load-config.ts";
@@ -21,6 +19,8 @@ import { migrate } from "../src/db/migrate.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/lib/log.ts";
 import { createRequestIds } from "../src/lib/request-id.ts";
+import { type License, openLicense } from "../src/license/license.ts";
+import { readVerificationKey } from "../src/license/verification-key.ts";
 import type { Admission, Limits } from "../src/limits/limits.ts";
 import { openLimits } from "../src/limits/open-limits.ts";
 import { openBudgetAlerts } from "../src/operations/alerts/budget-alerts.ts";

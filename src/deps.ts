@@ -5,8 +5,6 @@ import { type Authenticate, createAuthenticate } from "./access/authenticate.ts"
 import { type FirstSecrets, firstStart } from "./access/first-start.ts";
 import { hashCredentialUnder } from "./access/hash-credential.ts";
 import { type ApiKeys, openApiKeys } from "./access/keys/api-keys.ts";
-import { type License, openLicense } from "./access/license/license.ts";
-import { openVerificationKey } from "./access/license/verification-key.ts";
 import { openInstallation } from "./access/open-installation.ts";
 import { openSecret } from "./access/secret.ts";
 import { createLoginTurns } from "./access/sessions/login-turns.ts";
@@ -38,6 +36,8 @@ import { inFolderOf } from "./lib/in-folder-of.ts";
 import type { Log } from "./lib/log.ts";
 import { createRequestIds } from "./lib/request-id.ts";
 import type { TestClock } from "./lib/test-clock.ts";
+import { type License, openLicense } from "./license/license.ts";
+import { openVerificationKey } from "./license/verification-key.ts";
 import type { Limits } from "./limits/limits.ts";
 import { openLimits } from "./limits/open-limits.ts";
 import { collectAlertFacts } from "./operations/alerts/collect-alert-facts.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readLicenseFile } from "../../src/access/license/license-file.ts";
-import { readVerificationKey } from "../../src/access/license/verification-key.ts";
+import { readLicenseFile } from "../../src/license/license-file.ts";
+import { readVerificationKey } from "../../src/license/verification-key.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Shows what a file says and whether it verifies; returns the exit code. */

@@ -7,7 +7,7 @@ import { UsageError } from "./usage-error.ts";
 const USAGE = `Usage:
   license keygen [--out license-private-key.pem]
       Makes a pair of keys. The private one goes into a new file, the public one is printed: gateways read it from
-      LICENSE_PUBLIC_KEY, or from src/access/license/verification-key.ts.
+      LICENSE_PUBLIC_KEY, or from src/license/verification-key.ts.
   license issue --key license-private-key.pem --customer NAME --kind subscription --expires 2027-11-01
                 --max-users 50 --out customer.lic [--max-gpus 4] [--device dev_…] [--id ID]
   license issue --key license-private-key.pem --customer NAME --kind perpetual --max-users 50 --out customer.lic

@@ -1,5 +1,5 @@
-import type { License } from "../access/license/license.ts";
 import { ServiceError } from "../core/service-error.ts";
+import type { License } from "../license/license.ts";
 import { type ErrorForm, errorResponse } from "./answers/error-response.ts";
 import { messagesErrorForm } from "./messages-error-form.ts";
 import { errorFormAt } from "./messages-path.ts";

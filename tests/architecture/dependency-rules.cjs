@@ -11,6 +11,7 @@ const order = [
   "queue",
   "limits",
   "access",
+  "license",
   "knowledge",
   "tools",
   "gateway",

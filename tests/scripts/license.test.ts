@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readLicenseFile } from "../../src/access/license/license-file.ts";
-import { readVerificationKey } from "../../src/access/license/verification-key.ts";
+import { readLicenseFile } from "../../src/license/license-file.ts";
+import { readVerificationKey } from "../../src/license/verification-key.ts";
 import { commandOf } from "../support/bundled-program.ts";
 import { licenseText } from "../support/test-license.ts";
 

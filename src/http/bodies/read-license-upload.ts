@@ -1,10 +1,10 @@
-import { LICENSE_MAX_BYTES } from "../../access/license/license-file.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import {
   BrokenForm,
   type FormPart,
   MultipartScanner,
 } from "../../lib/multipart/multipart-scanner.ts";
+import { LICENSE_MAX_BYTES } from "../../license/license-file.ts";
 import { multipartBoundary } from "./multipart-boundary.ts";
 import { readBodyStream } from "./read-body-stream.ts";
 

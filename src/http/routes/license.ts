@@ -1,8 +1,8 @@
-import { describeLicense } from "../../access/license/describe-license.ts";
-import { recordRefusedUpload } from "../../access/license/record-refused-upload.ts";
-import { uploadLicense } from "../../access/license/upload-license.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
+import { describeLicense } from "../../license/describe-license.ts";
+import { recordRefusedUpload } from "../../license/record-refused-upload.ts";
+import { uploadLicense } from "../../license/upload-license.ts";
 import { actorOf } from "../actor-of.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";

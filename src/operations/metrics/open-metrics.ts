@@ -1,4 +1,3 @@
-import type { License } from "../../access/license/license.ts";
 import type { Registry } from "../../backends/registry.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
@@ -8,6 +7,7 @@ import type { DailyReconciliation } from "../../gateway/usage/daily-reconciliati
 import type { UsageUpkeep } from "../../gateway/usage/usage-upkeep.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { within } from "../../lib/within.ts";
+import type { License } from "../../license/license.ts";
 import type { GuardedLimits } from "../../limits/guard-limits.ts";
 import type { Figures } from "./figures.ts";
 import { METRICS } from "./metric-table.ts";

@@ -1,4 +1,4 @@
-import type { License } from "../../access/license/license.ts";
+import type { License } from "../../license/license.ts";
 import { byLabel, eachWith, type Metric, single } from "./metric.ts";
 
 const DAY_SECONDS = 86_400;

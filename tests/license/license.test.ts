@@ -3,34 +3,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { signLicense } from "../../../scripts/license/sign-license.ts";
-import { describeLicense } from "../../../src/access/license/describe-license.ts";
-import { type License, openLicense } from "../../../src/access/license/license.ts";
-import { uploadLicense } from "../../../src/access/license/upload-license.ts";
-import {
-  readVerificationKey,
-  type VerificationKey,
-} from "../../../src/access/license/verification-key.ts";
-import { openInstallation } from "../../../src/access/open-installation.ts";
-import { openSecret } from "../../../src/access/secret.ts";
-import { ServiceError } from "../../../src/core/service-error.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { auditLog } from "../../../src/db/tables/audit-log.ts";
-import { installation } from "../../../src/db/tables/installation.ts";
-import { uploadedLicense } from "../../../src/db/tables/license.ts";
-import { usageRecords } from "../../../src/db/tables/usage.ts";
-import { sessions, users } from "../../../src/db/tables/users.ts";
-import { insertUsage } from "../../../src/gateway/journal/usage-store.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { StartRefusal } from "../../../src/lib/start-refusal.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import {
-  licensePayload,
-  licenseText,
-  makeLicenseKeys,
-  vendor,
-} from "../../support/test-license.ts";
-import { usageRecord } from "../../support/usage-journal.ts";
+import { signLicense } from "../../scripts/license/sign-license.ts";
+import { openInstallation } from "../../src/access/open-installation.ts";
+import { openSecret } from "../../src/access/secret.ts";
+import { ServiceError } from "../../src/core/service-error.ts";
+import type { Database } from "../../src/db/database.ts";
+import { auditLog } from "../../src/db/tables/audit-log.ts";
+import { installation } from "../../src/db/tables/installation.ts";
+import { uploadedLicense } from "../../src/db/tables/license.ts";
+import { usageRecords } from "../../src/db/tables/usage.ts";
+import { sessions, users } from "../../src/db/tables/users.ts";
+import { insertUsage } from "../../src/gateway/journal/usage-store.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { StartRefusal } from "../../src/lib/start-refusal.ts";
+import { describeLicense } from "../../src/license/describe-license.ts";
+import { type License, openLicense } from "../../src/license/license.ts";
+import { uploadLicense } from "../../src/license/upload-license.ts";
+import { readVerificationKey, type VerificationKey } from "../../src/license/verification-key.ts";
+import { openTestDatabase } from "../support/test-database.ts";
+import { licensePayload, licenseText, makeLicenseKeys, vendor } from "../support/test-license.ts";
+import { usageRecord } from "../support/usage-journal.ts";
 
 const DAY = 86_400_000;
 /** After the clock of every machine that runs this: what is written in the tests' own time is never the newest. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 /** The license as the health endpoints show it. */
 export interface LicenseState {

@@ -1,4 +1,4 @@
-import type { Settings } from "../../config/settings.ts";
+import type { Settings } from "../config/settings.ts";
 import { chooseLicense, type HeldLicense } from "./choose-license.ts";
 import type { EffectiveTime } from "./effective-time.ts";
 import type { HeldLicenses } from "./held-licenses.ts";

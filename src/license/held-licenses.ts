@@ -1,9 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { gt } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
-import { uploadedLicense } from "../../db/tables/license.ts";
-import type { Log } from "../../lib/log.ts";
+import type { Db } from "../db/context.ts";
+import type { Database } from "../db/database.ts";
+import { uploadedLicense } from "../db/tables/license.ts";
+import type { Log } from "../lib/log.ts";
 import type { HeldLicense } from "./choose-license.ts";
 import { LICENSE_MAX_BYTES, LicenseRefusal, type LicenseTerms } from "./license-file.ts";
 

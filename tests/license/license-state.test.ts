@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LicenseBasis, licenseStanding } from "../../../src/access/license/license-state.ts";
+import { type LicenseBasis, licenseStanding } from "../../src/license/license-state.ts";
 
 const DAY = 86_400_000;
 const SECOND = 1_000;

@@ -1,4 +1,4 @@
-import type { Log } from "../../lib/log.ts";
+import type { Log } from "../lib/log.ts";
 import type { LicenseState } from "./license-state.ts";
 
 /** Makes what writes the license into the log, at first and then whenever more than the days left has changed. */

@@ -1,10 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { desc, max, min } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { auditLog } from "../../db/tables/audit-log.ts";
-import { usageRecords } from "../../db/tables/usage.ts";
-import { users } from "../../db/tables/users.ts";
+import type { Db } from "../db/context.ts";
+import { auditLog } from "../db/tables/audit-log.ts";
+import { usageRecords } from "../db/tables/usage.ts";
+import { users } from "../db/tables/users.ts";
 import type { StoredTime } from "./seen-time-seal.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Secret } from "../secret.ts";
+import type { Secret } from "../access/secret.ts";
 import type { SeenTime } from "./raise-seen-time.ts";
 
 /** What is kept of the time. Unix milliseconds. */

@@ -1,12 +1,12 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { between, max } from "drizzle-orm";
-import { type Db, withTransaction } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
-import { installation } from "../../db/tables/installation.ts";
-import { usageRecords } from "../../db/tables/usage.ts";
-import type { Log } from "../../lib/log.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
+import { type Db, withTransaction } from "../db/context.ts";
+import type { Database } from "../db/database.ts";
+import { installation } from "../db/tables/installation.ts";
+import { usageRecords } from "../db/tables/usage.ts";
+import type { Log } from "../lib/log.ts";
+import { makeFolder } from "../lib/make-folder.ts";
 import { readEvidence } from "./installed-evidence.ts";
 import type { SeenTimeSeal, StoredTime } from "./seen-time-seal.ts";
 

@@ -1,15 +1,10 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { signLicense } from "../../../scripts/license/sign-license.ts";
-import { LicenseRefusal, readLicenseFile } from "../../../src/access/license/license-file.ts";
-import { readVerificationKey } from "../../../src/access/license/verification-key.ts";
-import { StartRefusal } from "../../../src/lib/start-refusal.ts";
-import {
-  licensePayload,
-  licenseText,
-  makeLicenseKeys,
-  vendor,
-} from "../../support/test-license.ts";
+import { signLicense } from "../../scripts/license/sign-license.ts";
+import { StartRefusal } from "../../src/lib/start-refusal.ts";
+import { LicenseRefusal, readLicenseFile } from "../../src/license/license-file.ts";
+import { readVerificationKey } from "../../src/license/verification-key.ts";
+import { licensePayload, licenseText, makeLicenseKeys, vendor } from "../support/test-license.ts";
 
 const { key } = readVerificationKey(vendor.publicKey);
 const read = (file: string) => readLicenseFile(file, key);

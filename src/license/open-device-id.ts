@@ -2,8 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isNull } from "drizzle-orm";
-import type { Database } from "../../db/database.ts";
-import { installation } from "../../db/tables/installation.ts";
+import type { Database } from "../db/database.ts";
+import { installation } from "../db/tables/installation.ts";
 
 /** Where systems keep the number that was made for them at their installation. */
 const MACHINE_ID_FILES = ["etc/machine-id", "var/lib/dbus/machine-id"];

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import type { Settings } from "../../config/settings.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
+import type { Settings } from "../config/settings.ts";
+import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** The key that licenses are verified with. */
 export interface VerificationKey {
@@ -29,7 +29,7 @@ export function openVerificationKey(
   if (setting === undefined || isAllowed) return readVerificationKey(setting);
   throw new StartRefusal(
     "LICENSE_PUBLIC_KEY replaces the key that licenses are verified with in development and tests only. " +
-      "Unset it; a build for another vendor has that vendor's key in src/access/license/verification-key.ts.",
+      "Unset it; a build for another vendor has that vendor's key in src/license/verification-key.ts.",
   );
 }
 

@@ -1,7 +1,7 @@
-import type { ServiceError } from "../../core/service-error.ts";
-import type { Database } from "../../db/database.ts";
-import type { Actor } from "../actor.ts";
-import { recordAudit } from "../audit/record-audit.ts";
+import type { Actor } from "../access/actor.ts";
+import { recordAudit } from "../access/audit/record-audit.ts";
+import type { ServiceError } from "../core/service-error.ts";
+import type { Database } from "../db/database.ts";
 
 /** Notes in the audit log that somebody's upload was no license to be taken, and why. */
 export async function recordRefusedUpload(

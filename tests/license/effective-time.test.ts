@@ -2,19 +2,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  type EffectiveTime,
-  openEffectiveTime,
-} from "../../../src/access/license/effective-time.ts";
-import { createSeenTimeSeal } from "../../../src/access/license/seen-time-seal.ts";
-import { createSeenTimeStore } from "../../../src/access/license/seen-time-store.ts";
-import { openInstallation } from "../../../src/access/open-installation.ts";
-import { openSecret } from "../../../src/access/secret.ts";
-import type { Database } from "../../../src/db/database.ts";
-import { installation } from "../../../src/db/tables/installation.ts";
-import { usageRecords } from "../../../src/db/tables/usage.ts";
-import { createLog } from "../../../src/lib/log.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
+import { openInstallation } from "../../src/access/open-installation.ts";
+import { openSecret } from "../../src/access/secret.ts";
+import type { Database } from "../../src/db/database.ts";
+import { installation } from "../../src/db/tables/installation.ts";
+import { usageRecords } from "../../src/db/tables/usage.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { type EffectiveTime, openEffectiveTime } from "../../src/license/effective-time.ts";
+import { createSeenTimeSeal } from "../../src/license/seen-time-seal.ts";
+import { createSeenTimeStore } from "../../src/license/seen-time-store.ts";
+import { openTestDatabase } from "../support/test-database.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,12 +1,12 @@
-import { ServiceError } from "../../core/service-error.ts";
-import { withTransaction } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
-import { nextChange } from "../../db/next-change.ts";
-import { uploadedLicense } from "../../db/tables/license.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { Actor } from "../actor.ts";
-import { recordAudit } from "../audit/record-audit.ts";
-import { confirmActor } from "../confirm-actor.ts";
+import type { Actor } from "../access/actor.ts";
+import { recordAudit } from "../access/audit/record-audit.ts";
+import { confirmActor } from "../access/confirm-actor.ts";
+import { ServiceError } from "../core/service-error.ts";
+import { withTransaction } from "../db/context.ts";
+import type { Database } from "../db/database.ts";
+import { nextChange } from "../db/next-change.ts";
+import { uploadedLicense } from "../db/tables/license.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { License } from "./license.ts";
 import { LicenseRefusal, type LicenseTerms } from "./license-file.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chooseLicense, type HeldLicense } from "../../../src/access/license/choose-license.ts";
-import type { LicenseTerms } from "../../../src/access/license/license-file.ts";
+import { chooseLicense, type HeldLicense } from "../../src/license/choose-license.ts";
+import type { LicenseTerms } from "../../src/license/license-file.ts";
 
 const NOW = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;
