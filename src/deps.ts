@@ -4,7 +4,7 @@ import { auditSettings } from "./access/audit/audit-settings.ts";
 import { type Authenticate, createAuthenticate } from "./access/authenticate.ts";
 import { type FirstSecrets, firstStart } from "./access/first-start.ts";
 import { hashCredentialUnder } from "./access/hash-credential.ts";
-import { type ApiKeys, openApiKeys } from "./access/keys/api-keys.ts";
+import { type ApiKeys, openApiKeys } from "./access/keys/known/api-keys.ts";
 import { openInstallation } from "./access/open-installation.ts";
 import { openSecret } from "./access/secret.ts";
 import { createLoginTurns } from "./access/sessions/login-turns.ts";

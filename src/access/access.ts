@@ -2,7 +2,7 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { License } from "../license/license.ts";
 import type { HashCredential } from "./hash-credential.ts";
-import type { ApiKeys } from "./keys/api-keys.ts";
+import type { ApiKeys } from "./keys/known/api-keys.ts";
 import type { InLoginTurn } from "./sessions/login-turns.ts";
 import type { Passwords } from "./sessions/passwords.ts";
 

@@ -1,8 +1,8 @@
 import type { Caller, KeyCaller, SessionCaller } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
-import type { ApiKey } from "./keys/api-key.ts";
-import type { ApiKeys } from "./keys/api-keys.ts";
-import { unusableApiKey } from "./keys/unusable-api-key.ts";
+import type { ApiKey } from "./keys/known/api-key.ts";
+import type { ApiKeys } from "./keys/known/api-keys.ts";
+import { unusableApiKey } from "./keys/known/unusable-api-key.ts";
 import { refuseOtherSites } from "./sessions/refuse-other-sites.ts";
 import { sessionOver } from "./sessions/session-over.ts";
 import type { Sessions } from "./sessions/sessions.ts";

@@ -6,8 +6,8 @@ import { apiKeys } from "../db/tables/api-keys.ts";
 import { sessions, users } from "../db/tables/users.ts";
 import type { Access } from "./access.ts";
 import type { Actor } from "./actor.ts";
-import { toApiKey } from "./keys/api-key.ts";
-import { unusableApiKey } from "./keys/unusable-api-key.ts";
+import { toApiKey } from "./keys/known/api-key.ts";
+import { unusableApiKey } from "./keys/known/unusable-api-key.ts";
 import { sessionOver } from "./sessions/session-over.ts";
 
 /**

@@ -4,8 +4,8 @@ import type { Db } from "../../db/context.ts";
 import { usageHours } from "../../db/tables/usage.ts";
 import type { LimitReport, Limits } from "../../limits/limits.ts";
 import type { Access } from "../access.ts";
-import { keyLimitsOf } from "./key-limits.ts";
 import { ownKeys } from "./key-rights.ts";
+import { keyLimitsOf } from "./known/key-limits.ts";
 import { readApiKey } from "./read-api-key.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,5 +1,5 @@
-import type { KeyLimits } from "../../core/caller.ts";
-import type { ApiKeyFields } from "./api-key-record.ts";
+import type { KeyLimits } from "../../../core/caller.ts";
+import type { ApiKeyFields } from "../api-key-record.ts";
 
 type LimitColumns = Pick<
   ApiKeyFields,

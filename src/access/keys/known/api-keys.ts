@@ -1,8 +1,8 @@
-import type { Database } from "../../db/database.ts";
-import { causeOf } from "../../lib/cause-of.ts";
-import type { Log } from "../../lib/log.ts";
-import { repeat } from "../../lib/repeat.ts";
-import type { HashCredential } from "../hash-credential.ts";
+import type { Database } from "../../../db/database.ts";
+import { causeOf } from "../../../lib/cause-of.ts";
+import type { Log } from "../../../lib/log.ts";
+import { repeat } from "../../../lib/repeat.ts";
+import type { HashCredential } from "../../hash-credential.ts";
 import type { ApiKey } from "./api-key.ts";
 import { followKeys } from "./follow-keys.ts";
 import { KeyUses } from "./key-uses.ts";

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../core/service-error.ts";
+import { ServiceError } from "../../../core/service-error.ts";
 
 /** Of every key that opens nothing: nobody learns which of these it is. */
 export function unusableApiKey(): ServiceError {

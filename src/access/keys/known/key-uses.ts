@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { Ask } from "../../db/database.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
+import type { Ask } from "../../../db/database.ts";
+import { apiKeys } from "../../../db/tables/api-keys.ts";
 
 /** Keys whose use is written in one statement. */
 const BATCH_KEYS = 2_000;

@@ -1,8 +1,8 @@
 import { and, asc, eq, gt } from "drizzle-orm";
-import type { Ask } from "../../db/database.ts";
-import { apiKeys, deletedApiKeys } from "../../db/tables/api-keys.ts";
-import { changeCounters } from "../../db/tables/change-counters.ts";
-import { users } from "../../db/tables/users.ts";
+import type { Ask } from "../../../db/database.ts";
+import { apiKeys, deletedApiKeys } from "../../../db/tables/api-keys.ts";
+import { changeCounters } from "../../../db/tables/change-counters.ts";
+import { users } from "../../../db/tables/users.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { PRUNED_COUNTER } from "./prune-deleted-keys.ts";
 

@@ -1,6 +1,6 @@
-import type { KeyCaller, Role } from "../../core/caller.ts";
-import type { apiKeys, ToolScope } from "../../db/tables/api-keys.ts";
-import { IpRanges } from "../../lib/egress/ip-ranges.ts";
+import type { KeyCaller, Role } from "../../../core/caller.ts";
+import type { apiKeys, ToolScope } from "../../../db/tables/api-keys.ts";
+import { IpRanges } from "../../../lib/egress/ip-ranges.ts";
 import { keyLimitsOf } from "./key-limits.ts";
 
 /** A row of `api_keys` with what its use needs of the owner. */

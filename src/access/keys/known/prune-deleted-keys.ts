@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { deletedApiKeys } from "../../db/tables/api-keys.ts";
-import { changeCounters } from "../../db/tables/change-counters.ts";
+import type { Db } from "../../../db/context.ts";
+import { deletedApiKeys } from "../../../db/tables/api-keys.ts";
+import { changeCounters } from "../../../db/tables/change-counters.ts";
 
 /** The change up to which deleted keys have been forgotten: who was last up to date before it reads everything anew. */
 export const PRUNED_COUNTER = "deleted_api_keys";
