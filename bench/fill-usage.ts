@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../src/db/context.ts";
-import { DAY_MS, dayTable } from "../src/gateway/usage/usage-days.ts";
+import { DAY_MS, dayTable } from "../src/usage/sums/usage-days.ts";
 
 export const DAYS = 90;
 /** Of these, counted back from today: nobody called, between two times in which many did. */

@@ -8,15 +8,15 @@ import type { Database } from "../src/db/database.ts";
 import { embeddedArchive } from "../src/db/embedded/embedded-archive.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";
-import {
-  type OpenUsageJournal,
-  openUsageJournal,
-} from "../src/gateway/journal/open-usage-journal.ts";
-import { makeUsageDays } from "../src/gateway/usage/make-usage-days.ts";
-import type { UsageRecord } from "../src/gateway/usage-record.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/lib/log.ts";
 import { createRequestIds } from "../src/lib/request-id.ts";
+import {
+  type OpenUsageJournal,
+  openUsageJournal,
+} from "../src/usage/journal/open-usage-journal.ts";
+import { makeUsageDays } from "../src/usage/sums/make-usage-days.ts";
+import type { UsageRecord } from "../src/usage/usage-record.ts";
 
 const CALLS = 40_000;
 const CALLS_A_TURN = 50;

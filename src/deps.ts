@@ -22,15 +22,7 @@ import { type GatedCalls, openGatedCalls } from "./gateway/call-gate.ts";
 import type { EmbeddingGateway } from "./gateway/embed.ts";
 import { createFailureLog } from "./gateway/failure-log.ts";
 import type { Gateway } from "./gateway/gateway.ts";
-import { type OpenUsageJournal, openUsageJournal } from "./gateway/journal/open-usage-journal.ts";
 import type { TranscriptionGateway } from "./gateway/transcribe.ts";
-import {
-  createDailyReconciliation,
-  type DailyReconciliation,
-} from "./gateway/usage/daily-reconciliation.ts";
-import { type LimitRefusals, openLimitRefusals } from "./gateway/usage/limit-refusals.ts";
-import { openUsageUpkeep, type UsageUpkeep } from "./gateway/usage/usage-upkeep.ts";
-import type { UsageJournal } from "./gateway/usage-record.ts";
 import type { Clock } from "./lib/clock.ts";
 import { inFolderOf } from "./lib/in-folder-of.ts";
 import type { Log } from "./lib/log.ts";
@@ -56,6 +48,14 @@ import {
   openWatchedFolders,
   type WatchedFolders,
 } from "./queue/watched-folders/open-watched-folders.ts";
+import { type OpenUsageJournal, openUsageJournal } from "./usage/journal/open-usage-journal.ts";
+import {
+  createDailyReconciliation,
+  type DailyReconciliation,
+} from "./usage/sums/daily-reconciliation.ts";
+import { type LimitRefusals, openLimitRefusals } from "./usage/sums/limit-refusals.ts";
+import { openUsageUpkeep, type UsageUpkeep } from "./usage/sums/usage-upkeep.ts";
+import type { UsageJournal } from "./usage/usage-record.ts";
 
 /** What the edge stands on. */
 export interface Deps extends GatedCalls {

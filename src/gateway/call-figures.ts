@@ -6,7 +6,7 @@ import {
   OUTCOMES,
   type Outcome,
   type UsageRecord,
-} from "./usage-record.ts";
+} from "../usage/usage-record.ts";
 
 /** The metered calls of one channel that this process has ended. */
 export interface ChannelFigures {

@@ -3,10 +3,10 @@ import type { Caller } from "../core/caller.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Limits } from "../limits/limits.ts";
+import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
+import type { Channel, UsageJournal, UsageRecord } from "../usage/usage-record.ts";
 import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
-import type { LimitRefusals } from "./usage/limit-refusals.ts";
-import type { Channel, UsageJournal, UsageRecord } from "./usage-record.ts";
 
 /** What the pipeline stands on. */
 export interface Gateway {

@@ -1,10 +1,10 @@
 import type { ChatEvent, ChatEvents, FinishEvent, Usage } from "../core/chat-event.ts";
 import { type ErrorCode, ServiceError, toServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Outcome, UsageEntry, UsageRecord, UsageStart } from "../usage/usage-record.ts";
 import type { CallObserver } from "./gateway.ts";
 import type { Reserved } from "./grant.ts";
 import { createTally } from "./tally.ts";
-import type { Outcome, UsageEntry, UsageRecord, UsageStart } from "./usage-record.ts";
 
 export interface MeteredCall {
   readonly start: UsageStart;

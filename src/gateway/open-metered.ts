@@ -1,7 +1,7 @@
+import type { UsageEntry } from "../usage/usage-record.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import type { Grant } from "./grant.ts";
 import type { MeteredCall } from "./meter.ts";
-import type { UsageEntry } from "./usage-record.ts";
 
 /** What metering stands on. */
 export type MeteringGateway = Pick<Gateway, "journal" | "clock" | "limits" | "figures">;

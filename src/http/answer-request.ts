@@ -1,6 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import type { Deps } from "../deps.ts";
-import type { UsageRecord } from "../gateway/usage-record.ts";
+import type { UsageRecord } from "../usage/usage-record.ts";
 import { errorResponse } from "./answers/error-response.ts";
 import { clientAddress } from "./client-address.ts";
 import { createCors } from "./cors.ts";

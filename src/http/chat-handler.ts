@@ -6,7 +6,7 @@ import type { Deps } from "../deps.ts";
 import { answerChat, type ChatReply } from "../gateway/answer-chat.ts";
 import type { AnswerMemory } from "../gateway/answer-memory.ts";
 import type { OpenCall } from "../gateway/open-calls.ts";
-import type { Channel } from "../gateway/usage-record.ts";
+import type { Channel } from "../usage/usage-record.ts";
 import { ignoredHeaders } from "./answers/ignored-headers.ts";
 import { EVENT_STREAM_HEADERS, writeEventStream } from "./answers/write-event-stream.ts";
 import { readCallBody } from "./bodies/read-call-body.ts";

@@ -1,7 +1,7 @@
 import type { Caller } from "../core/caller.ts";
 import type { ServiceError } from "../core/service-error.ts";
-import type { UsageRecord } from "../gateway/usage-record.ts";
 import { type Log, writePlainLine } from "../lib/log.ts";
+import type { UsageRecord } from "../usage/usage-record.ts";
 import { printablePath } from "./printable-path.ts";
 import { isProbe } from "./probe-paths.ts";
 

@@ -12,6 +12,7 @@ const order = [
   "limits",
   "access",
   "license",
+  "usage",
   "knowledge",
   "tools",
   "gateway",

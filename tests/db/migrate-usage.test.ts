@@ -5,7 +5,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { insertUsage } from "../../src/gateway/journal/usage-store.ts";
+import { insertUsage } from "../../src/usage/journal/usage-store.ts";
 import { openEmptyDatabase } from "../support/test-database.ts";
 import { usageRecord } from "../support/usage-journal.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { type MeteredCall, meter, meterFailure } from "../../src/gateway/meter.ts";
-import type { UsageRecord } from "../../src/gateway/usage-record.ts";
+import type { UsageRecord } from "../../src/usage/usage-record.ts";
 
 const delta = (text: string): ChatEvent => ({ type: "text-delta", block: 0, text });
 const start: ChatEvent = { type: "start" };

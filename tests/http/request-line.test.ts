@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Caller } from "../../src/core/caller.ts";
 import { type ErrorCode, ServiceError } from "../../src/core/service-error.ts";
-import type { UsageRecord } from "../../src/gateway/usage-record.ts";
 import { RequestLine } from "../../src/http/request-line.ts";
 import { createLog } from "../../src/lib/log.ts";
+import type { UsageRecord } from "../../src/usage/usage-record.ts";
 
 const key = { kind: "key", keyId: "key_1", ownerId: "user_1" } as Caller;
 const user = { kind: "session", ownerId: "user_1" } as Caller;

@@ -7,18 +7,18 @@ import { DatabaseError } from "../../src/db/database-error.ts";
 import { apiKeys } from "../../src/db/tables/api-keys.ts";
 import { usageMonths } from "../../src/db/tables/usage.ts";
 import { users } from "../../src/db/tables/users.ts";
-import { createAside } from "../../src/gateway/journal/aside.ts";
-import { keepAdopting } from "../../src/gateway/journal/keep-adopting.ts";
-import {
-  encodeRecord,
-  MAX_RECORD_BYTES,
-  type RecordKind,
-} from "../../src/gateway/journal/record-format.ts";
-import { storeRecords } from "../../src/gateway/journal/store-records.ts";
 import { HeartbeatWatch, SILENCE_MS } from "../../src/lib/process-lock/heartbeat-watch.ts";
 import { ownerText } from "../../src/lib/process-lock/lock-owner.ts";
 import type { Limits, LostCall } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
+import { createAside } from "../../src/usage/journal/aside.ts";
+import { keepAdopting } from "../../src/usage/journal/keep-adopting.ts";
+import {
+  encodeRecord,
+  MAX_RECORD_BYTES,
+  type RecordKind,
+} from "../../src/usage/journal/record-format.ts";
+import { storeRecords } from "../../src/usage/journal/store-records.ts";
 import { type LimitsStage, NOON, openLimitsStage, UNLIMITED } from "../support/limits-stage.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 import { journalRoot, silentLog, usageRecord, usageStart } from "../support/usage-journal.ts";

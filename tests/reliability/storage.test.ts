@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
-import { recordJson, scanRecords } from "../../src/gateway/journal/scan-records.ts";
+import { recordJson, scanRecords } from "../../src/usage/journal/scan-records.ts";
 import { callGateway, chatBody } from "../support/call-gateway.ts";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
 import { readChatStream } from "../support/chat-stream.ts";

@@ -11,11 +11,11 @@ import type { Db } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { openDatabase } from "../../src/db/open-db.ts";
-import { encodeRecord } from "../../src/gateway/journal/record-format.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createBackup } from "../../src/operations/backup/create-backup.ts";
 import { restoreBackup } from "../../src/operations/backup/restore-backup.ts";
+import { encodeRecord } from "../../src/usage/journal/record-format.ts";
 import { databaseServerUrl } from "./database-server.ts";
 import { createDatabase } from "./test-database.ts";
 

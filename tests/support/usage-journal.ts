@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { connect } from "../../src/db/connect.ts";
 import type { Database } from "../../src/db/database.ts";
-import {
-  type OpenUsageJournal,
-  openUsageJournal,
-} from "../../src/gateway/journal/open-usage-journal.ts";
-import type { UsageRecord, UsageStart } from "../../src/gateway/usage-record.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
 import type { Limits } from "../../src/limits/limits.ts";
+import {
+  type OpenUsageJournal,
+  openUsageJournal,
+} from "../../src/usage/journal/open-usage-journal.ts";
+import type { UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
 
 export const silentLog = createLog("silent");
 

@@ -1,7 +1,7 @@
 import type { Database } from "../../src/db/database.ts";
-import { insertUsage } from "../../src/gateway/journal/usage-store.ts";
-import type { Channel, Outcome, UsageRecord } from "../../src/gateway/usage-record.ts";
 import { createRequestIds } from "../../src/lib/request-id.ts";
+import { insertUsage } from "../../src/usage/journal/usage-store.ts";
+import type { Channel, Outcome, UsageRecord } from "../../src/usage/usage-record.ts";
 import { createRandom } from "./random.ts";
 
 const OUTCOMES: readonly Outcome[] = ["ok", "ok", "ok", "error", "aborted", "rate_limited"];

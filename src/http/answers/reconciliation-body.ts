@@ -1,7 +1,7 @@
-import type { UsageDifference } from "../../gateway/usage/compare-usage.ts";
-import type { Reconciliation } from "../../gateway/usage/reconcile-usage.ts";
-import type { UsageRepair } from "../../gateway/usage/repair-usage.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { UsageDifference } from "../../usage/sums/compare-usage.ts";
+import type { Reconciliation } from "../../usage/sums/reconcile-usage.ts";
+import type { UsageRepair } from "../../usage/sums/repair-usage.ts";
 
 /** How sums stand to their rows, as JSON. */
 export function reconciliationJson(reconciliation: Reconciliation): JsonObject {

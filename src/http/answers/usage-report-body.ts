@@ -1,11 +1,11 @@
+import type { JsonObject } from "../../lib/json.ts";
 import {
   NO_USAGE,
   type UsageFigures,
   type UsageGroup,
   type UsageReport,
   type UsageRow,
-} from "../../gateway/usage/usage-report.ts";
-import type { JsonObject } from "../../lib/json.ts";
+} from "../../usage/reports/usage-report.ts";
 import type { CsvCell } from "./csv.ts";
 
 type Fields = Readonly<Record<string, CsvCell>>;

@@ -1,6 +1,6 @@
-import type { RequestPage } from "../../gateway/usage/list-requests.ts";
-import type { MeteredRequest } from "../../gateway/usage/metered-request.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { RequestPage } from "../../usage/reports/list-requests.ts";
+import type { MeteredRequest } from "../../usage/reports/metered-request.ts";
 import type { CsvCell } from "../answers/csv.ts";
 import { placeText } from "../queries/requests-query.ts";
 

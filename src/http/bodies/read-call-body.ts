@@ -2,7 +2,7 @@ import type { Caller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { type EarlyJudgement, refuseExhausted } from "../../gateway/admit-call.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { Channel } from "../../gateway/usage-record.ts";
+import type { Channel } from "../../usage/usage-record.ts";
 import type { RequestContext } from "../router.ts";
 import { hasLongBody } from "../serving/leaves-body-unread.ts";
 import { type JsonBody, readJsonBody } from "./read-json-body.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts";
-import type { RequestPlace, RequestQuery } from "../../gateway/usage/list-requests.ts";
 import { decodeBase64Text, encodeBase64Text } from "../../lib/base64-text.ts";
+import type { RequestPlace, RequestQuery } from "../../usage/reports/list-requests.ts";
 import { wantsCsv } from "../answers/table-response.ts";
 import type { RequestContext } from "../router.ts";
 import { queryChannel, queryFormat, queryId, queryModel } from "./query-fields.ts";

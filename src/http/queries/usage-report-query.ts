@@ -4,7 +4,7 @@ import {
   USAGE_GROUPS,
   type UsageGroup,
   type UsageReportQuery,
-} from "../../gateway/usage/usage-report.ts";
+} from "../../usage/reports/usage-report.ts";
 import { wantsCsv } from "../answers/table-response.ts";
 import type { RequestContext } from "../router.ts";
 import { queryChannel, queryFormat, queryId, queryModel } from "./query-fields.ts";

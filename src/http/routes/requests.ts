@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
-import { readRequest } from "../../gateway/usage/find-request.ts";
-import { listRequests } from "../../gateway/usage/list-requests.ts";
+import { readRequest } from "../../usage/reports/find-request.ts";
+import { listRequests } from "../../usage/reports/list-requests.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { tableResponse } from "../answers/table-response.ts";

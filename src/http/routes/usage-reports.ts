@@ -1,8 +1,8 @@
 import type { Deps } from "../../deps.ts";
-import { readUsageReport } from "../../gateway/usage/read-usage-report.ts";
-import { reconcileUsage } from "../../gateway/usage/reconcile-usage.ts";
-import { createReconciliationTurn } from "../../gateway/usage/reconciliation-turn.ts";
-import { repairUsage } from "../../gateway/usage/repair-usage.ts";
+import { readUsageReport } from "../../usage/reports/read-usage-report.ts";
+import { reconcileUsage } from "../../usage/sums/reconcile-usage.ts";
+import { createReconciliationTurn } from "../../usage/sums/reconciliation-turn.ts";
+import { repairUsage } from "../../usage/sums/repair-usage.ts";
 import { actorOf } from "../actor-of.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";

@@ -1,8 +1,8 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { listJournals, listSegments } from "../../gateway/journal/journal-folder.ts";
-import { scanRecords } from "../../gateway/journal/scan-records.ts";
-import { segmentName } from "../../gateway/journal/segment.ts";
+import { listJournals, listSegments } from "../../usage/journal/journal-folder.ts";
+import { scanRecords } from "../../usage/journal/scan-records.ts";
+import { segmentName } from "../../usage/journal/segment.ts";
 
 /** A file of the journals' folder. */
 export interface JournalFile {

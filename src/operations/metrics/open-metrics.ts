@@ -1,14 +1,14 @@
 import type { Registry } from "../../backends/registry.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
-import type { OpenUsageJournal } from "../../gateway/journal/open-usage-journal.ts";
 import type { OpenCalls } from "../../gateway/open-calls.ts";
-import type { DailyReconciliation } from "../../gateway/usage/daily-reconciliation.ts";
-import type { UsageUpkeep } from "../../gateway/usage/usage-upkeep.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { within } from "../../lib/within.ts";
 import type { License } from "../../license/license.ts";
 import type { GuardedLimits } from "../../limits/guard-limits.ts";
+import type { OpenUsageJournal } from "../../usage/journal/open-usage-journal.ts";
+import type { DailyReconciliation } from "../../usage/sums/daily-reconciliation.ts";
+import type { UsageUpkeep } from "../../usage/sums/usage-upkeep.ts";
 import type { Figures } from "./figures.ts";
 import { METRICS } from "./metric-table.ts";
 import type { ReadPartFigures } from "./part-figures.ts";

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../core/service-error.ts";
-import type { LimitRefusal } from "../../gateway/usage/limit-refusals.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
+import type { LimitRefusal } from "../../usage/sums/limit-refusals.ts";
 
 const LIMIT_CODES = [
   "rate_limit_exceeded",

@@ -1,11 +1,11 @@
 import type { UpstreamFigures } from "../../backends/upstream/upstream-figures.ts";
 import type { Database } from "../../db/database.ts";
-import type { OpenUsageJournal } from "../../gateway/journal/open-usage-journal.ts";
 import type { OpenCalls } from "../../gateway/open-calls.ts";
-import type { DailyReconciliation } from "../../gateway/usage/daily-reconciliation.ts";
-import type { UsageUpkeep } from "../../gateway/usage/usage-upkeep.ts";
 import type { License } from "../../license/license.ts";
 import type { GuardedLimits } from "../../limits/guard-limits.ts";
+import type { OpenUsageJournal } from "../../usage/journal/open-usage-journal.ts";
+import type { DailyReconciliation } from "../../usage/sums/daily-reconciliation.ts";
+import type { UsageUpkeep } from "../../usage/sums/usage-upkeep.ts";
 import type { Figures } from "./figures.ts";
 import type { ProcessFigures } from "./process-figures.ts";
 import type { StoredFigures } from "./stored-figures.ts";

@@ -1,5 +1,5 @@
-import type { UsageRecord } from "../../gateway/usage-record.ts";
 import type { CallTrace } from "../../lib/call-trace.ts";
+import type { UsageRecord } from "../../usage/usage-record.ts";
 
 /** Tells a collector how requests went, as OpenTelemetry spans. Bodies are never part of them. */
 export interface Tracing {

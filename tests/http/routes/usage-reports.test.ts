@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ADVISORY_LOCK } from "../../../src/db/locks/advisory-lock.ts";
 import { openSessionLocks } from "../../../src/db/locks/session-locks.ts";
-import { makeUsageDays } from "../../../src/gateway/usage/make-usage-days.ts";
+import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
 import { databaseServerUrl } from "../../support/database-server.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/http-session.ts";
 import { readCsvTable } from "../../support/read-csv.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { CHANNELS, OUTCOMES } from "../../../src/gateway/usage-record.ts";
+import { CHANNELS, OUTCOMES } from "../../../src/usage/usage-record.ts";
 import { callGateway, chatBody, openCall } from "../../support/call-gateway.ts";
 import { databaseServerUrl } from "../../support/database-server.ts";
 import { issueKey } from "../../support/issue-key.ts";

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../../src/core/service-error.ts";
-import { scanRecords } from "../../../src/gateway/journal/scan-records.ts";
+import { scanRecords } from "../../../src/usage/journal/scan-records.ts";
 import { openTestDatabase } from "../test-database.ts";
 import {
   countRows,

@@ -1,0 +1,113 @@
+import type { SessionCaller } from "../../core/caller.ts";
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { firstKeptDay } from "../sums/first-kept-day.ts";
+import { DAY_MS } from "../sums/usage-days.ts";
+import type { Channel } from "../usage-record.ts";
+import { fillTimes } from "./fill-times.ts";
+import { firstHourlyDay } from "./first-hourly-day.ts";
+import type {
+  UsageFigures,
+  UsageKey,
+  UsageReport,
+  UsageReportQuery,
+  UsageRow,
+  UsageUser,
+} from "./usage-report.ts";
+import { type ReportRow, usageReportStatement } from "./usage-report-statement.ts";
+
+export interface UsageReading {
+  readonly database: Pick<Database, "ask">;
+  readonly clock: Clock;
+  /** USAGE_RETENTION_DAYS. */
+  readonly retentionDays: number;
+}
+
+const HOUR_MS = DAY_MS / 24;
+/** The last millisecond of a year of four digits: the database reads no others from a text. */
+const LAST_TIME = Date.UTC(10_000, 0) - 1;
+
+/**
+ * What was used, from the sums by hour: however many calls there were, few rows are read. Grouped by a time alone, every
+ * hour, day or month of the range has a row. Rejects with `insufficient_permission` when a user asks for another.
+ */
+export async function readUsageReport(
+  { database, clock, retentionDays }: UsageReading,
+  caller: SessionCaller,
+  asked: UsageReportQuery,
+): Promise<UsageReport> {
+  const kept = firstKeptDay(clock.now(), retentionDays);
+  const hourlyFrom = await database.ask((db) => firstHourlyDay(db, kept));
+  const stepAt = (time: number) => (time < hourlyFrom ? DAY_MS : HOUR_MS);
+  const from = Math.floor(asked.from / stepAt(asked.from)) * stepAt(asked.from);
+  const to = Math.min(Math.ceil(asked.to / stepAt(asked.to)) * stepAt(asked.to), LAST_TIME);
+  const [group, ...others] = asked.groups;
+  const isSeries =
+    others.length === 0 && (group === "hour" || group === "day" || group === "month");
+  // A series is short, and is paged once it is filled up.
+  const statement = usageReportStatement(
+    caller,
+    { ...asked, from, to, hourlyFrom },
+    isSeries ? undefined : asked,
+  );
+  const [total, ...found] = await database.ask((db) => db.execute<ReportRow & Row>(statement));
+  if (total === undefined) throw new Error("a report has no totals");
+  // What a limit refuses is counted by key and channel alone.
+  const knowsRefusals = asked.model === undefined;
+  const all = found.map((row) => rowOf(row, asked));
+  const rows = isSeries
+    ? fillTimes(all, { from, to, hourlyFrom, unit: group, knowsRefusals }).slice(asked.offset)
+    : all;
+  return {
+    from,
+    to,
+    hourlyFrom,
+    rows: rows.slice(0, asked.limit),
+    hasMore: rows.length > asked.limit,
+    totals: figuresOf(total, knowsRefusals),
+  };
+}
+
+type Row = Record<string, unknown>;
+
+function rowOf(row: ReportRow, { groups, model }: UsageReportQuery): UsageRow {
+  const knowsRefusals = model === undefined && !groups.includes("model");
+  return {
+    time: row.time,
+    key: keyOf(row),
+    model: row.model,
+    channel: row.channel as Channel | null,
+    user: groups.includes("user") ? userOf(row) : null,
+    ...figuresOf(row, knowsRefusals),
+  };
+}
+
+function keyOf(row: ReportRow): UsageKey | null {
+  if (row.key_id === null) return null;
+  return {
+    id: row.key_id,
+    name: row.key_name,
+    state: row.key_state ?? "deleted",
+    ownerId: row.owner_id,
+    ownerName: row.owner_name,
+  };
+}
+
+function userOf(row: ReportRow): UsageUser {
+  return { id: row.owner_id, name: row.owner_name, state: row.owner_state ?? "deleted" };
+}
+
+function figuresOf(row: ReportRow, knowsRefusals: boolean): UsageFigures {
+  return {
+    requests: row.requests,
+    failures: row.failures,
+    rateLimited: row.rate_limited,
+    aborted: row.aborted,
+    latencyMs: row.latency_ms,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cachedTokens: row.cached_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    refused: knowsRefusals ? row.refused : null,
+  };
+}

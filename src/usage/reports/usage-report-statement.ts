@@ -1,0 +1,120 @@
+import { and, type SQL, sql } from "drizzle-orm";
+import type { SessionCaller } from "../../core/caller.ts";
+import { apiKeys } from "../../db/tables/api-keys.ts";
+import { modelHours } from "../../db/tables/usage.ts";
+import { users } from "../../db/tables/users.ts";
+import { eachFigure, HOUR_FIGURES } from "../sums/usage-figures.ts";
+import type { UsageGroup, UsageReportQuery } from "./usage-report.ts";
+import { reachOfPage } from "./usage-report-reach.ts";
+import { NO_COLUMNS, sumsOf, timeOf, type UsedColumns, usedBy } from "./usage-report-sums.ts";
+import { usageScope } from "./usage-scope.ts";
+
+const FIGURES = [...HOUR_FIGURES, "refused"] as const;
+
+/** A row as the database gives it; that of the totals has place 0 and no group. */
+export type ReportRow = Readonly<Record<(typeof FIGURES)[number], number>> & {
+  readonly place: number;
+  readonly time: number | null;
+  readonly key_id: string | null;
+  readonly model: string | null;
+  readonly channel: string | null;
+  readonly user_id: string | null;
+  readonly key_name: string | null;
+  readonly key_state: "active" | "inactive" | null;
+  readonly owner_id: string | null;
+  readonly owner_name: string | null;
+  readonly owner_state: "active" | "disabled" | null;
+};
+
+interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+type Query = UsageReportQuery & { readonly hourlyFrom: number };
+
+/**
+ * The totals and one page of groups in one statement, so that they are of one moment. Times come first, the earliest
+ * first; within them, what was called most.
+ */
+export function usageReportStatement(
+  caller: SessionCaller,
+  query: Query,
+  page: Page | undefined,
+): SQL {
+  const has = (group: UsageGroup) => query.groups.includes(group);
+  const { reach, used, totals, offset } = partsOf(usageScope(caller, query), query, page);
+  const window = page === undefined ? sql`` : sql`limit ${page.limit + 1} offset ${offset}`;
+  // A refusal is no call of a model: it counts in the totals, and makes no group of its own.
+  const isShown = has("model") ? sql`where model is not null` : sql``;
+  const order = sql`time, requests desc, key_id, model, channel, user_id`;
+  return sql`
+    with recursive ${reach}
+    used as (${used}),
+    grouped as (
+      select
+        ${has("month") ? sql`date_trunc('month', used.time, 'UTC') as time` : sql`used.time`},
+        key_id, model, channel, user_id, ${eachFigure(FIGURES, (column) => sql`sum(${column}) as ${column}`)}
+      from used group by 1, 2, 3, 4, 5
+    ),
+    page as (
+      select row_number() over (order by ${order}) as place, shown.*
+      from (select * from grouped ${isShown} order by ${order} ${window}) as shown
+    )
+    select
+      0::float8 as place, null::float8 as time, null as key_id, null as model, null as channel, null as user_id,
+      ${eachFigure(FIGURES, (column) => sql`coalesce(sum(${column}), 0) as ${column}`)},
+      null as key_name, null as key_state, null as owner_id, null as owner_name,
+      null as owner_state
+    from ${totals}
+    union all
+    select
+      place::float8, extract(epoch from time)::float8 * 1000, page.key_id, page.model, page.channel, page.user_id,
+      ${eachFigure(FIGURES, (column) => column)},
+      api_keys.name, api_keys.state, users.id, users.username, users.state
+    from page
+    left join ${apiKeys} on api_keys.id = page.key_id
+    left join ${users} on users.id = coalesce(page.user_id, api_keys.owner_id)
+    order by place`;
+}
+
+/** Where the groups of the page and the totals come from. */
+function partsOf(scope: SQL | undefined, query: Query, page: Page | undefined) {
+  const has = (group: UsageGroup) => query.groups.includes(group);
+  const inChannel = query.channel === undefined ? undefined : sql`channel = ${query.channel}`;
+  const inModel = query.model === undefined ? undefined : sql`model = ${query.model}`;
+  const inRange = and(
+    sql`hour >= ${new Date(query.from).toISOString()}::timestamptz`,
+    sql`hour < ${new Date(query.to).toISOString()}::timestamptz`,
+    scope,
+    inChannel,
+  );
+  const columns: UsedColumns = {
+    ...NO_COLUMNS,
+    time: timeOf(query),
+    ...(has("key") && { key: sql`key_id` }),
+    ...(has("user") && { user: sql`owner_id` }),
+    ...(has("model") && { model: sql`model` }),
+    ...(has("channel") && { channel: sql`channel` }),
+  };
+  const hasKeys = has("key") || has("user");
+  const sums = sumsOf(query, hasKeys || scope !== undefined);
+  const isOfHours = has("hour") && query.from >= query.hourlyFrom;
+  if (page === undefined || !isOfHours || !hasKeys || scope !== undefined) {
+    const whole = usedBy({ columns, sums, inRange, inModel });
+    return { reach: sql``, used: whole, totals: sql`grouped`, offset: page?.offset };
+  }
+  // Each key has a group in each hour: the page's are summed up alone, and the totals are those over all keys.
+  const reach = reachOfPage({ ...query, ...page, inChannel, inModel, isByOwner: has("user") });
+  const inReach = and(
+    sql`hour between (select first from reach) and (select last from reach)`,
+    inRange,
+  );
+  const overKeys = { columns: NO_COLUMNS, sums: sql`${modelHours}`, inRange, inModel };
+  return {
+    reach: sql`${reach},`,
+    used: usedBy({ columns, sums, inRange: inReach, inModel }),
+    totals: sql`(${usedBy(overKeys)}) as used`,
+    offset: sql`${page.offset} - (select before from reach)`,
+  };
+}

@@ -1,0 +1,130 @@
+import { sql } from "drizzle-orm";
+import type { Settings } from "../../config/settings.ts";
+import type { Db } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
+import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { journalCheckpoints, latencyHours, usageSlots } from "../../db/tables/usage.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { STATEMENT_CUT_SHORT } from "../reports/within-statement-time.ts";
+import { dropUsageDays } from "./drop-usage-days.ts";
+import { firstKeptDay } from "./first-kept-day.ts";
+import { foldModelHours, foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
+import { REFUSAL_WRITER } from "./limit-refusals.ts";
+import { makeUsageDays } from "./make-usage-days.ts";
+import { DAY_MS, dayOf } from "./usage-days.ts";
+
+/** What the purges of this process have done. Replicas take turns, so that each tells a part. */
+export interface PurgeFigures {
+  /** When the last purge ended that left nothing, in Unix milliseconds; undefined before the first. */
+  readonly lastPurgeAt: number | undefined;
+  readonly droppedDays: number;
+  /** Those of dropped days included. */
+  readonly droppedRows: number;
+}
+
+export interface UsageUpkeep {
+  readonly figures: () => PurgeFigures;
+  /**
+   * Does what is due: makes the days to come, and takes away what is older than USAGE_RETENTION_DAYS, once an hour and
+   * soon after midnight UTC. Costs nothing in between. Rejects when the database refuses, or cuts a statement short;
+   * while it is away, later is soon enough.
+   */
+  readonly run: () => Promise<void>;
+}
+
+export interface UsageUpkeepOptions {
+  readonly settings: Pick<Settings, "USAGE_RETENTION_DAYS">;
+  readonly database: Pick<Database, "db">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const INTERVAL_MS = 60 * 60_000;
+/** The figures of a day need the hours and the slots of the last one. */
+const FIGURES_MS = 2 * DAY_MS;
+/** Long after any batch of refusals could be given again. */
+const WRITERS_KEPT = "7 days";
+
+/**
+ * Keeps the tables of usage bounded, however long the service runs. Makes the partitions of the days to come at once;
+ * where that fails it is tried again, and rows whose day has none are kept with those of other days.
+ */
+export async function openUsageUpkeep(options: UsageUpkeepOptions): Promise<UsageUpkeep> {
+  const { database, clock, log } = options;
+  await makeUsageDays(database.db, clock.now()).catch((thrown: unknown) => {
+    const cause = toDatabaseError(thrown).message;
+    log.warn({ cause }, "the days of usage to come could not be made; it is tried again");
+  });
+  return createUsageUpkeep(options);
+}
+
+function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOptions): UsageUpkeep {
+  const { db } = database;
+  let figures: PurgeFigures = { lastPurgeAt: undefined, droppedDays: 0, droppedRows: 0 };
+  /** The UTC day for which everything is done until `dueAt`, by the process' own clock. */
+  let doneFor: number | undefined;
+  let dueAt = 0;
+
+  const purge = async (today: number): Promise<boolean> => {
+    const cutoff = firstKeptDay(today, settings.USAGE_RETENTION_DAYS);
+    const { days, rows, isDone } = await dropUsageDays(db, cutoff);
+    figures = {
+      ...figures,
+      droppedDays: figures.droppedDays + days,
+      droppedRows: figures.droppedRows + rows,
+    };
+    if (days > 0 || rows > 0) log.info({ days, rows }, "dropped usage that is past its retention");
+    await deleteOldFigures(db, today);
+    const isFolded =
+      (await foldUsageHours(db, cutoff)) &&
+      (await foldModelHours(db, cutoff)) &&
+      (await foldRefusalHours(db, cutoff));
+    return isFolded && isDone;
+  };
+  const runFor = async (today: number): Promise<void> => {
+    const isReady = await makeUsageDays(db, clock.now());
+    const isPurged = await purge(today);
+    if (isPurged) figures = { ...figures, lastPurgeAt: clock.now() };
+    // What is left, because somebody reads it or another replica is at it, is tried with the next run.
+    if (!isReady || !isPurged) return;
+    doneFor = today;
+    dueAt = performance.now() + INTERVAL_MS;
+  };
+
+  return {
+    figures: () => figures,
+    async run() {
+      const today = dayOf(clock.now());
+      if (today === doneFor && performance.now() < dueAt) return;
+      try {
+        await runFor(today);
+      } catch (thrown) {
+        const error = toDatabaseError(thrown);
+        // A statement that was cut short takes as long the next time.
+        if (isUnavailable(error) && error.code !== STATEMENT_CUT_SHORT) return;
+        // What fails now fails again in a minute: told once an hour.
+        doneFor = today;
+        dueAt = performance.now() + INTERVAL_MS;
+        throw error;
+      }
+    },
+  };
+}
+
+async function deleteOldFigures(db: Db, today: number): Promise<void> {
+  const before = new Date(today - FIGURES_MS).toISOString();
+  // A row that a late call is being added to is deleted the next time: waiting for it in any other order than the
+  // journal's could deadlock with it.
+  for (const [table, time] of [
+    [usageSlots, sql`slot`],
+    [latencyHours, sql`hour`],
+  ] as const)
+    await db.execute(sql`
+      with old as (select ctid from ${table} where ${time} < ${before} for update skip locked)
+      delete from ${table} using old where ${table}.ctid = old.ctid`);
+  // Of processes that ended without a last word.
+  await db.execute(sql`
+    delete from ${journalCheckpoints}
+    where journal like ${`${REFUSAL_WRITER}%`} and updated_at < now() - ${WRITERS_KEPT}::interval`);
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { searchBackwards, type TimeRange } from "../../../src/usage/reports/search-backwards.ts";
+
+const DAY_MS = 86_400_000;
+const TO = Date.parse("2026-11-21T10:00:00Z");
+const RANGE = { from: TO - 60 * DAY_MS, to: TO };
+
+/** Looks into these times, and notes where it was sent. */
+function lookInto(times: readonly number[], pause: () => Promise<void> = async () => {}) {
+  const parts: TimeRange[] = [];
+  const look = async (part: TimeRange, limit: number) => {
+    parts.push(part);
+    await pause();
+    return times.filter((time) => time >= part.from && time < part.to).slice(0, limit);
+  };
+  return { parts, look };
+}
+
+const busy = (ms: number) => async () => {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+};
+
+describe("a search from the newest", () => {
+  it("looks at one day when that has enough", async () => {
+    const { parts, look } = lookInto([TO - 1, TO - 2, TO - 3]);
+    const found = await searchBackwards(RANGE, 2, look);
+    expect(found.rows).toEqual([TO - 1, TO - 2]);
+    expect(parts).toEqual([{ from: Date.parse("2026-11-21T00:00:00Z"), to: TO }]);
+  });
+
+  it("looks everywhere, once, in parts that begin with a day, when there is nothing", async () => {
+    const { parts, look } = lookInto([]);
+    const found = await searchBackwards(RANGE, 1, look);
+    expect(found).toEqual({ rows: [], from: RANGE.from });
+    expect(parts.length).toBeLessThan(40);
+    expect(parts.at(0)?.to).toBe(RANGE.to);
+    expect(parts.at(-1)?.from).toBe(RANGE.from);
+    for (const [index, part] of parts.entries()) {
+      expect(part.from).toBeLessThan(part.to);
+      if (index > 0) expect(part.to).toBe(parts[index - 1]?.from);
+      if (index < parts.length - 1) expect(part.from % DAY_MS).toBe(0);
+    }
+  });
+
+  it("stops when it has taken long, says how far it came, and is gone on with from there", async () => {
+    const last = RANGE.from + 5;
+    const seen: number[] = [];
+    let { to } = RANGE;
+    let searches = 0;
+    while (to > RANGE.from) {
+      const { parts, look } = lookInto([last], busy(60));
+      const found = await searchBackwards({ from: RANGE.from, to }, 10, look);
+      // A third one would not end in time.
+      expect(parts.length).toBeLessThanOrEqual(2);
+      expect(found.from).toBeLessThan(to);
+      expect(found.from).toBe(parts.at(-1)?.from);
+      seen.push(...found.rows);
+      to = found.from;
+      searches += 1;
+    }
+    expect(seen).toEqual([last]);
+    expect(searches).toBeGreaterThan(10);
+  });
+
+  it("takes two days at a time at most, however quiet they are", async () => {
+    const { parts, look } = lookInto([]);
+    await searchBackwards(RANGE, 1, look);
+    const longest = Math.max(...parts.map(({ from, to }) => to - from));
+    expect(longest).toBeLessThanOrEqual(2 * DAY_MS);
+  });
+
+  /** As `lookInto`, for a database that can look at so much at a time. */
+  function lookAtMost(limitMs: number, times: readonly number[]) {
+    const { parts, look } = lookInto(times);
+    return {
+      parts,
+      look: async (part: TimeRange, limit: number) =>
+        part.to - part.from > limitMs ? undefined : look(part, limit),
+    };
+  }
+
+  it("says what it has found when the next part is too much for one look", async () => {
+    const { look } = lookAtMost(DAY_MS, [TO - 1, RANGE.from]);
+    const found = await searchBackwards(RANGE, 2, look);
+    expect(found).toEqual({ rows: [TO - 1], from: Date.parse("2026-11-21T00:00:00Z") });
+  });
+
+  it.each([DAY_MS, DAY_MS / 2, 3_600_000, 200_000])(
+    "comes through, however little can be looked at: %d ms",
+    async (limitMs) => {
+      const times = [TO - 1, TO - 3 * 3_600_000, TO - DAY_MS, TO - 2 * DAY_MS];
+      const seen: number[] = [];
+      let { to } = RANGE;
+      const from = TO - 2 * DAY_MS;
+      for (let calls = 0; to > from; calls += 1) {
+        expect(calls).toBeLessThan(5_000);
+        const { look } = lookAtMost(limitMs, times);
+        const found = await searchBackwards({ from, to }, 10, look);
+        expect(found.from).toBeLessThan(to);
+        expect(Number.isInteger(found.from)).toBe(true);
+        seen.push(...found.rows);
+        to = found.from;
+      }
+      expect(seen).toEqual(times);
+    },
+  );
+
+  it("gives up where not even a minute can be looked at", async () => {
+    const { look } = lookAtMost(0, []);
+    await expect(searchBackwards(RANGE, 1, look)).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+  });
+
+  it("of an empty range looks nowhere", async () => {
+    const { parts, look } = lookInto([TO]);
+    expect(await searchBackwards({ from: TO, to: TO }, 1, look)).toEqual({ rows: [], from: TO });
+    expect(parts).toEqual([]);
+  });
+});
