@@ -18,10 +18,10 @@ import { openReplicaGuard, type ReplicaGuard } from "./db/locks/replica-guard.ts
 import { migrate } from "./db/migrate.ts";
 import { openDatabase } from "./db/open-db.ts";
 import { type AnswerGateway, openAnswerMemory } from "./gateway/answer-memory.ts";
-import { type GatedCalls, openGatedCalls } from "./gateway/call-gate.ts";
 import type { EmbeddingGateway } from "./gateway/embed.ts";
 import { createFailureLog } from "./gateway/failure-log.ts";
 import type { Gateway } from "./gateway/gateway.ts";
+import { type GatedCalls, openGatedCalls } from "./gateway/overload/call-gate.ts";
 import type { TranscriptionGateway } from "./gateway/transcribe.ts";
 import type { Clock } from "./lib/clock.ts";
 import { inFolderOf } from "./lib/in-folder-of.ts";

@@ -1,6 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { watchTime } from "../lib/watch-time.ts";
-import { BodiesInHand } from "./bodies-in-hand.ts";
+import { BodiesInHand } from "./overload/bodies-in-hand.ts";
 
 /** One client call while it runs. */
 export interface OpenCall {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { openCallGate } from "../../src/gateway/call-gate.ts";
+import { openCallGate } from "../../src/gateway/overload/call-gate.ts";
 import { isModelCall } from "../../src/http/model-call-paths.ts";
 import { serve } from "../../src/http/serving/serve.ts";
 import type { Server } from "../../src/http/serving/server.ts";

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type CallGate, type LoadReadings, openCallGate } from "../../src/gateway/call-gate.ts";
-import { createLog } from "../../src/lib/log.ts";
+import {
+  type CallGate,
+  type LoadReadings,
+  openCallGate,
+} from "../../../src/gateway/overload/call-gate.ts";
+import { createLog } from "../../../src/lib/log.ts";
 
 const LOOK_MS = 100;
 

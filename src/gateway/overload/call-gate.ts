@@ -1,11 +1,11 @@
-import type { Settings } from "../config/settings.ts";
-import { ServiceError } from "../core/service-error.ts";
-import type { Log } from "../lib/log.ts";
-import { freeMemory, memoryLimitBytes } from "../lib/process/memory-limit.ts";
-import { watchLoop } from "../lib/process/watch-loop.ts";
+import type { Settings } from "../../config/settings.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Log } from "../../lib/log.ts";
+import { freeMemory, memoryLimitBytes } from "../../lib/process/memory-limit.ts";
+import { watchLoop } from "../../lib/process/watch-loop.ts";
+import { createOpenCalls, type OpenCalls } from "../open-calls.ts";
 import { BodiesInHand } from "./bodies-in-hand.ts";
 import { CallLimit } from "./call-limit.ts";
-import { createOpenCalls, type OpenCalls } from "./open-calls.ts";
 import { RefusalPace } from "./refusal-pace.ts";
 
 /** Refuses model calls that the process cannot carry beside those it has. */

@@ -1,4 +1,4 @@
-import { ServiceError } from "../core/service-error.ts";
+import { ServiceError } from "../../core/service-error.ts";
 
 /** A longer body is a large one. Large bodies together leave an eighth of the room to all others. */
 const LARGE_BYTES = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BodiesInHand } from "../../src/gateway/bodies-in-hand.ts";
-import { createOpenCalls } from "../../src/gateway/open-calls.ts";
+import { createOpenCalls } from "../../../src/gateway/open-calls.ts";
+import { BodiesInHand } from "../../../src/gateway/overload/bodies-in-hand.ts";
 
 const MB = 1024 * 1024;
 const OVERLOADED = expect.objectContaining({ code: "overloaded", retryAfterSeconds: 2 });
