@@ -2,8 +2,8 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { restoreBackup } from "../../src/operations/backup/restore-backup.ts";
-import { readUnfinishedRestore } from "../../src/operations/backup/unfinished-restore.ts";
+import { restoreBackup } from "../../src/operations/backup/restore/restore-backup.ts";
+import { readUnfinishedRestore } from "../../src/operations/backup/restore/unfinished-restore.ts";
 import { commandLog } from "../backup/command-log.ts";
 import { fileArgument } from "../backup/file-argument.ts";
 import { createProgress } from "../backup/progress.ts";

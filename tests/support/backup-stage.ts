@@ -14,7 +14,7 @@ import { openDatabase } from "../../src/db/open-db.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createBackup } from "../../src/operations/backup/create-backup.ts";
-import { restoreBackup } from "../../src/operations/backup/restore-backup.ts";
+import { restoreBackup } from "../../src/operations/backup/restore/restore-backup.ts";
 import { encodeRecord } from "../../src/usage/journal/record-format.ts";
 import { databaseServerUrl } from "./database-server.ts";
 import { createDatabase } from "./test-database.ts";

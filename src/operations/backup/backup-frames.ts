@@ -1,5 +1,5 @@
+import { ByteSource } from "./archive/byte-source.ts";
 import { BackupError } from "./backup-error.ts";
-import { ByteSource } from "./byte-source.ts";
 
 /**
  * A backup on its way from the server to the command: frames of u8 kind, u32 length (little-endian) and content. Only the

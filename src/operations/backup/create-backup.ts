@@ -5,12 +5,12 @@ import type { Settings } from "../../config/settings.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import type { Log } from "../../lib/log.ts";
 import { ProcessLockHeldError } from "../../lib/process-lock/process-lock.ts";
+import { compress } from "./archive/compress.ts";
 import { askServer } from "./ask-server.ts";
 import { BackupError } from "./backup-error.ts";
-import { compress } from "./compress.ts";
 import { makeBackup } from "./make-backup.ts";
-import { isThere } from "./refuse-occupied.ts";
-import { refuseUnfinishedRestore } from "./unfinished-restore.ts";
+import { isThere } from "./restore/refuse-occupied.ts";
+import { refuseUnfinishedRestore } from "./restore/unfinished-restore.ts";
 import { refuseTaken, type WrittenBackup, writeBackupFile } from "./write-backup-file.ts";
 
 /** A server takes this folder some seconds before it can be asked, and a backup has it for as long as it takes. */

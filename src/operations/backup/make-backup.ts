@@ -4,15 +4,15 @@ import { openSecret } from "../../access/secret.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { ArchiveWriter } from "./archive-writer.ts";
+import { ArchiveWriter } from "./archive/archive-writer.ts";
 import { BackupError } from "./backup-error.ts";
 import { BACKUP_FORMAT, ENTRY, type Manifest } from "./backup-format.ts";
-import type { TableDescription } from "./describe-tables.ts";
 import { readJournalFiles } from "./journal-files.ts";
-import { openSnapshot } from "./open-snapshot.ts";
-import { type PlaceSettings, type Places, placesOf } from "./places.ts";
-import type { Row } from "./row-cursor.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { type PlaceSettings, type Places, placesOf } from "./restore/places.ts";
+import type { TableDescription } from "./snapshot/describe-tables.ts";
+import { openSnapshot } from "./snapshot/open-snapshot.ts";
+import type { Row } from "./snapshot/row-cursor.ts";
+import type { Snapshot } from "./snapshot/snapshot.ts";
 
 /** Rows are put together until a part has so many bytes, which is what a restore inserts at once. */
 const PART_BYTES = 1024 * 1024;

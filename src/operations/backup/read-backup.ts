@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { type ArchiveEntry, readArchive } from "./archive/read-archive.ts";
 import { BackupError } from "./backup-error.ts";
 import {
   BACKUP_FORMAT,
@@ -9,7 +10,6 @@ import {
   type Manifest,
   manifestSchema,
 } from "./backup-format.ts";
-import { type ArchiveEntry, readArchive } from "./read-archive.ts";
 
 /** What is read into memory as a whole may have so many bytes: a part of a table with one huge row. */
 const WHOLE_MAX_BYTES = 1024 * 1024 * 1024;

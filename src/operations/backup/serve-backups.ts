@@ -6,10 +6,10 @@ import type { Database } from "../../db/database.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { compress } from "./archive/compress.ts";
 import { BackupError } from "./backup-error.ts";
 import { writeFrames } from "./backup-frames.ts";
 import { makeSocketPlace } from "./backup-socket.ts";
-import { compress } from "./compress.ts";
 import { type BackupSource, makeBackup } from "./make-backup.ts";
 
 /** A command that takes nothing for so long is given up; what the database has put aside for it is let go. */

@@ -6,7 +6,7 @@ import { isRunning, thisProcess } from "../../lib/process-lock/process-identity.
 import { BackupError } from "./backup-error.ts";
 import type { Manifest } from "./backup-format.ts";
 import { checkBackup } from "./check-backup.ts";
-import { syncFolder } from "./sync-folder.ts";
+import { syncFolder } from "./restore/sync-folder.ts";
 
 /** File systems without hard links say one of these. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);

@@ -1,6 +1,6 @@
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeFolder } from "../../lib/make-folder.ts";
+import { makeFolder } from "../../../lib/make-folder.ts";
 import { syncFolder } from "./sync-folder.ts";
 
 /** Puts a file in its place, whole and on the disk, for this user alone. What a restore before has put there is replaced. */

@@ -5,18 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { ArchiveWriter } from "../../src/operations/backup/archive-writer.ts";
-import type { Manifest } from "../../src/operations/backup/backup-format.ts";
-import { checkBackup } from "../../src/operations/backup/check-backup.ts";
-import { compress } from "../../src/operations/backup/compress.ts";
-import { readArchive } from "../../src/operations/backup/read-archive.ts";
+import { ArchiveWriter } from "../../../src/operations/backup/archive/archive-writer.ts";
+import { compress } from "../../../src/operations/backup/archive/compress.ts";
+import { readArchive } from "../../../src/operations/backup/archive/read-archive.ts";
+import type { Manifest } from "../../../src/operations/backup/backup-format.ts";
+import { checkBackup } from "../../../src/operations/backup/check-backup.ts";
 import {
   backUp,
   createBackupStage,
   leaveJournal,
   makeInstallation,
   restore,
-} from "../support/backup-stage.ts";
+} from "../../support/backup-stage.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const LONG = `${"a-long-name-".repeat(10)}0123456789.journal`;

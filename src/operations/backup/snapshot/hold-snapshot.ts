@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type Db, withTransaction } from "../../db/context.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
 import type { TableDescription } from "./describe-tables.ts";
 import { quoteName } from "./quote-name.ts";
 import { closeCursor, fetchRows, openCursor, type Row } from "./row-cursor.ts";

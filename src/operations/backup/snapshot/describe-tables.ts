@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import type { Partition, Sequence } from "./backup-format.ts";
+import type { Db } from "../../../db/context.ts";
+import type { Partition, Sequence } from "../backup-format.ts";
 
 export interface TableDescription {
   readonly name: string;

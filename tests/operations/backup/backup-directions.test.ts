@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import type { Db } from "../../src/db/context.ts";
-import { thisProcess } from "../../src/lib/process-lock/process-identity.ts";
+import type { Db } from "../../../src/db/context.ts";
+import { thisProcess } from "../../../src/lib/process-lock/process-identity.ts";
 import {
   backUp,
   createBackupStage,
@@ -15,7 +15,7 @@ import {
   restore,
   storeKinds,
   withDatabase,
-} from "../support/backup-stage.ts";
+} from "../../support/backup-stage.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const stage = createBackupStage();

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { randomBase62 } from "../../lib/id.ts";
+import type { Db } from "../../../db/context.ts";
+import { randomBase62 } from "../../../lib/id.ts";
 import type { TableDescription } from "./describe-tables.ts";
 import { quoteName } from "./quote-name.ts";
 

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { BackupError } from "./backup-error.ts";
+import { BackupError } from "../backup-error.ts";
 import { ByteSource } from "./byte-source.ts";
 import { paddingOf, pathInNote, readTarHeader, TAR_BLOCK_BYTES } from "./tar-header.ts";
 

@@ -1,8 +1,8 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Settings } from "../../config/settings.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
-import { StartRefusal } from "../../lib/start-refusal.ts";
+import type { Settings } from "../../../config/settings.ts";
+import { makeFolder } from "../../../lib/make-folder.ts";
+import { StartRefusal } from "../../../lib/start-refusal.ts";
 import { syncFolder } from "./sync-folder.ts";
 
 /** Stands in DATA_DIR from before a restore changes anything until it is whole. */

@@ -1,4 +1,4 @@
-import { BackupError } from "./backup-error.ts";
+import { BackupError } from "../backup-error.ts";
 
 /** Cuts a stream into the lengths that are asked for. Throws a BackupError with the text given when the stream ends before. */
 export class ByteSource {

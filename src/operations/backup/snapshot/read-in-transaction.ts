@@ -1,4 +1,4 @@
-import type { Db } from "../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
 import { fetchRows, openCursor } from "./row-cursor.ts";
 import { describeContent, type Snapshot } from "./snapshot.ts";
 

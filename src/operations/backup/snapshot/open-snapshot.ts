@@ -1,4 +1,4 @@
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../../db/database.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
 import { readInTransaction } from "./read-in-transaction.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { EntrySum } from "./backup-format.ts";
+import type { EntrySum } from "../backup-format.ts";
 import { paddingOf, TAR_BLOCK_BYTES, writeTarHeader } from "./tar-header.ts";
 
 /** Writes the entries of an archive, and keeps of each what it must be when it is read again. */

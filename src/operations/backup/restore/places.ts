@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
-import { journalsFolder } from "../../config/folders.ts";
-import type { Settings } from "../../config/settings.ts";
+import { journalsFolder } from "../../../config/folders.ts";
+import type { Settings } from "../../../config/settings.ts";
 
 export type PlaceSettings = Pick<Settings, "DATA_DIR" | "JOURNAL_DIR" | "LICENSE_FILE">;
 
