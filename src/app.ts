@@ -1,36 +1,30 @@
 import type { Deps } from "./deps.ts";
-import { createAnswerRequest } from "./http/answer-request.ts";
 import { chatErrorForm } from "./http/answers/error-response.ts";
-import {
-  createOpenApiDocument,
-  registerSecuritySchemes,
-} from "./http/documentation/openapi-document.ts";
-import { createRouter } from "./http/router.ts";
-import { apiKeysRoutes } from "./http/routes/api-keys.ts";
-import { auditRoutes } from "./http/routes/audit.ts";
-import { authRoutes } from "./http/routes/auth.ts";
-import { biKeysRoutes } from "./http/routes/bi-keys.ts";
-import { chatCompletionsRoutes } from "./http/routes/chat-completions.ts";
-import { docsRoutes } from "./http/routes/docs.ts";
-import { embeddingsRoutes } from "./http/routes/embeddings.ts";
-import { eventsRoutes } from "./http/routes/events.ts";
-import { healthRoutes } from "./http/routes/health.ts";
-import { helloRoutes } from "./http/routes/hello.ts";
-import { licenseRoutes } from "./http/routes/license.ts";
-import { messagesRoutes } from "./http/routes/messages.ts";
-import { metricsRoutes } from "./http/routes/metrics.ts";
-import { modelsRoutes } from "./http/routes/models.ts";
-import { requestsRoutes } from "./http/routes/requests.ts";
-import { responsesRoutes } from "./http/routes/responses.ts";
-import { transcriptionsRoutes } from "./http/routes/transcriptions.ts";
-import { usageReportsRoutes } from "./http/routes/usage-reports.ts";
-import { usersRoutes } from "./http/routes/users.ts";
-import {
-  createRequestsUnderWay,
-  type RequestsUnderWay,
-} from "./http/serving/requests-under-way.ts";
-import type { ServeOptions } from "./http/serving/server.ts";
-import { refuseUnknownPath } from "./http/unknown-path.ts";
+import { chatCompletionsRoutes } from "./http/families/chat-completions.ts";
+import { embeddingsRoutes } from "./http/families/embeddings.ts";
+import { messagesRoutes } from "./http/families/messages.ts";
+import { modelsRoutes } from "./http/families/models.ts";
+import { responsesRoutes } from "./http/families/responses.ts";
+import { transcriptionsRoutes } from "./http/families/transcriptions.ts";
+import { docsRoutes } from "./http/openapi/docs.ts";
+import { createOpenApiDocument, registerSecuritySchemes } from "./http/openapi/openapi-document.ts";
+import { createAnswerRequest } from "./http/request/answer-request.ts";
+import { createRouter } from "./http/request/router.ts";
+import { refuseUnknownPath } from "./http/request/unknown-path.ts";
+import { apiKeysRoutes } from "./http/resources/api-keys.ts";
+import { auditRoutes } from "./http/resources/audit.ts";
+import { authRoutes } from "./http/resources/auth.ts";
+import { biKeysRoutes } from "./http/resources/bi-keys.ts";
+import { eventsRoutes } from "./http/resources/events.ts";
+import { licenseRoutes } from "./http/resources/license.ts";
+import { requestsRoutes } from "./http/resources/requests.ts";
+import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
+import { usersRoutes } from "./http/resources/users.ts";
+import { createRequestsUnderWay, type RequestsUnderWay } from "./http/server/requests-under-way.ts";
+import type { ServeOptions } from "./http/server/server.ts";
+import { healthRoutes } from "./http/service/health.ts";
+import { helloRoutes } from "./http/service/hello.ts";
+import { metricsRoutes } from "./http/service/metrics.ts";
 
 export interface App {
   readonly fetch: ServeOptions["fetch"];

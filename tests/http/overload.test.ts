@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openCallGate } from "../../src/gateway/overload/call-gate.ts";
-import { isModelCall } from "../../src/http/model-call-paths.ts";
-import { serve } from "../../src/http/serving/serve.ts";
-import type { Server } from "../../src/http/serving/server.ts";
+import { isModelCall } from "../../src/http/request/model-call-paths.ts";
+import { serve } from "../../src/http/server/serve.ts";
+import type { Server } from "../../src/http/server/server.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { FORM_TYPE } from "../support/audio-form.ts";
 import { callGateway, chatBody, openCall } from "../support/call-gateway.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { buildDeps, type Deps } from "../../src/deps.ts";
-import { serve } from "../../src/http/serving/serve.ts";
+import { serve } from "../../src/http/server/serve.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { placeMigratedDatabase } from "./prepared-database.ts";
 import { TEST_KEY } from "./start-gateway.ts";

@@ -1,8 +1,8 @@
 import { encodeError } from "../../codecs/shared/openai-error-body.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { openaiLimitHeaders } from "../openai-limit-headers.ts";
-import type { SayLimits } from "../say-limits.ts";
+import { openaiLimitHeaders } from "../families/openai-limit-headers.ts";
+import type { SayLimits } from "../families/say-limits.ts";
 
 /** How one family says an error. */
 export interface ErrorForm {

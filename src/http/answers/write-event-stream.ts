@@ -1,8 +1,8 @@
 import type { StreamEncoder } from "../../codecs/codec.ts";
 import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
 import { type ServiceError, toServiceError } from "../../core/service-error.ts";
-import { isSettledWithin } from "../serving/is-settled-within.ts";
-import { type SilenceLimits, watchSilence } from "../serving/watch-silence.ts";
+import { isSettledWithin } from "../server/is-settled-within.ts";
+import { type SilenceLimits, watchSilence } from "../server/watch-silence.ts";
 
 export interface EventStream extends SilenceLimits {
   /** Pending while the engine has not begun to answer. */

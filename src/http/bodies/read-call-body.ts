@@ -3,8 +3,8 @@ import type { Deps } from "../../deps.ts";
 import { type EarlyJudgement, refuseExhausted } from "../../gateway/admit-call.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import type { Channel } from "../../usage/usage-record.ts";
-import type { RequestContext } from "../router.ts";
-import { hasLongBody } from "../serving/leaves-body-unread.ts";
+import type { RequestContext } from "../request/router.ts";
+import { hasLongBody } from "../server/leaves-body-unread.ts";
 import { type JsonBody, readJsonBody } from "./read-json-body.ts";
 
 /** Whose body it is, before anything of it is known. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
-import { timeText } from "../time-text.ts";
+import { timeText } from "../answers/time-text.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 

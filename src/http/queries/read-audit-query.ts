@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { AuditQuery } from "../../access/audit/list-audit.ts";
 import { AUDIT_TARGET_KINDS } from "../../access/audit/record-audit.ts";
 import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts";
-import type { RequestContext } from "../router.ts";
-import { timeText } from "../time-text.ts";
+import { timeText } from "../answers/time-text.ts";
+import type { RequestContext } from "../request/router.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;

@@ -1,0 +1,60 @@
+import {
+  chatCompletionChunkSchema,
+  chatCompletionRequestSchema,
+  chatCompletionSchema,
+} from "../../codecs/chat-completions/server/wire.ts";
+import { chatCompletionsServer } from "../../codecs/chat-completions/server.ts";
+import type { Deps } from "../../deps.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { CHAT_ERRORS, KEY_SECURITY } from "../openapi/documentation.ts";
+import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import { CHAT_COMPLETION_EXAMPLES } from "./chat-completion-examples.ts";
+import { createChatHandler } from "./chat-handler.ts";
+import { IGNORED_HEADER } from "./ignored-headers.ts";
+
+const createChatCompletion: RouteDefinition<"caller"> = {
+  access: "caller",
+  method: "post",
+  path: "/v1/chat/completions",
+  operationId: "createChatCompletion",
+  tags: ["Chat"],
+  summary: "Answer a conversation in the chat-completion format",
+  description:
+    "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. " +
+    "With `stream` true the answer is a server-sent event stream that ends with `[DONE]`; an error after its start " +
+    "is a chunk with `error`. Silence is filled with comment lines.",
+  security: KEY_SECURITY,
+  request: {
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: chatCompletionRequestSchema,
+          examples: CHAT_COMPLETION_EXAMPLES,
+        },
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: "The answer, or its stream when `stream` is true.",
+      headers: IGNORED_HEADER,
+      content: {
+        "application/json": { schema: chatCompletionSchema },
+        "text/event-stream": { schema: chatCompletionChunkSchema },
+      },
+    },
+    ...CHAT_ERRORS,
+  },
+};
+
+/** `POST /v1/chat/completions`. */
+export function chatCompletionsRoutes(deps: Deps): Router {
+  const router = createRouter(chatErrorForm, deps);
+  const { sayLimits } = chatErrorForm;
+  router.add(
+    createChatCompletion,
+    createChatHandler(deps, { codec: chatCompletionsServer, channel: "chat", sayLimits }),
+  );
+  return router;
+}

@@ -1,0 +1,129 @@
+import type { AnswerContext, ParsedCall, ServerCodec } from "../../codecs/codec.ts";
+import { type ClientNames, nameIgnored } from "../../codecs/shared/client-names.ts";
+import type { Caller } from "../../core/caller.ts";
+import { foldEvents } from "../../core/fold-events.ts";
+import type { Deps } from "../../deps.ts";
+import { answerChat, type ChatReply } from "../../gateway/answer-chat.ts";
+import type { AnswerMemory } from "../../gateway/answer-memory.ts";
+import type { OpenCall } from "../../gateway/open-calls.ts";
+import type { Channel } from "../../usage/usage-record.ts";
+import { EVENT_STREAM_HEADERS, writeEventStream } from "../answers/write-event-stream.ts";
+import { readCallBody } from "../bodies/read-call-body.ts";
+import type { JsonBody } from "../bodies/read-json-body.ts";
+import { logInternalError } from "../request/log-internal-error.ts";
+import { openQuietCall } from "../request/open-quiet-call.ts";
+import type { RequestLine } from "../request/request-line.ts";
+import type { RequestContext } from "../request/router.ts";
+import { ignoredHeaders } from "./ignored-headers.ts";
+import type { SayLimits } from "./say-limits.ts";
+
+interface Answer<Form> {
+  readonly codec: ServerCodec<Form>;
+  readonly form: Form;
+  readonly names: ClientNames;
+  readonly reply: ChatReply;
+  readonly open: OpenCall;
+  readonly line: RequestLine;
+  readonly context: Omit<AnswerContext, "model" | "ignored">;
+  /** That tell what is left of a key's limits. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** How one chat family answers. */
+interface Family<Form> {
+  readonly codec: ServerCodec<Form>;
+  readonly channel: Channel;
+  readonly sayLimits: SayLimits;
+  /** What requests of the family can refer to. */
+  readonly memory?: AnswerMemory | undefined;
+}
+
+/** The handler of one chat family: read, answer, encode. */
+export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
+  const { codec, channel, sayLimits } = family;
+  return async (context: RequestContext, caller: Caller): Promise<Response> => {
+    const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
+    // Before the body is read: it may come slowly, and a server that stops does not wait for it for ever.
+    const open = openQuietCall(deps, context);
+    const { signal, releaseBody } = open;
+    try {
+      const reading = readCallBody(deps, context, { caller, channel, open });
+      const { request, form, names } = await parseCall(family, caller, reading);
+      const call = { requestId, caller, channel, startedAt, signal, observer, trace };
+      const reply = await answerChat(deps.gateway, call, request);
+      // A stream outlives its request: what the engine has need not be held until the stream's end.
+      reply.events.then(releaseBody, releaseBody);
+      const created = Math.floor(startedAt / 1000);
+      const answer: Answer<Form> = {
+        codec,
+        form,
+        names,
+        reply,
+        open,
+        line: observer,
+        headers: reply.limits === undefined ? {} : sayLimits(reply.limits, deps.clock.now()),
+        context: { requestId, created, now: () => Math.floor(deps.clock.now() / 1000) },
+      };
+      return request.stream ? await answerStreaming(deps, answer) : await answerWhole(answer);
+    } catch (thrown) {
+      open.close();
+      throw thrown;
+    }
+  };
+}
+
+/** A function of its own, so that nothing of the body outlives it. */
+async function parseCall<Form>(
+  { codec, memory }: Family<Form>,
+  caller: Caller,
+  reading: Promise<JsonBody>,
+): Promise<ParsedCall<Form>> {
+  const { body, text } = await reading;
+  return codec.parse(body, text, memory?.of(caller));
+}
+
+async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
+  const { codec, form, reply, open } = answer;
+  const whole = await foldEvents(await reply.events);
+  const context = contextOf(answer);
+  const body = codec.encodeAnswer(whole, context, form);
+  open.close();
+  return new Response(body, {
+    headers: {
+      "content-type": "application/json",
+      ...answer.headers,
+      ...ignoredHeaders(context.ignored),
+    },
+  });
+}
+
+/** What an encoder must know, as it is once the model that answers is known. */
+function contextOf<Form>({ context, reply, names }: Answer<Form>) {
+  const ignored = nameIgnored(reply.ignored(), names);
+  return { ...context, model: reply.model(), ignored };
+}
+
+async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<Response> {
+  const { codec, form, reply, open, line } = answer;
+  open.beginStream();
+  const body = await writeEventStream({
+    events: reply.events,
+    // Which model answers is known with the first event.
+    createEncoder: () => codec.streamEncoder(contextOf(answer), form),
+    keepalive: codec.keepalive,
+    abort: open.abort,
+    report(error) {
+      line.error = error;
+      // What breaks because the client left is no failure.
+      if (!open.signal.aborted) logInternalError(deps.log, error, answer.context.requestId);
+    },
+    onEnd: open.close,
+    keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,
+    slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,
+  });
+  // After a long silence the model that is asked may not be the one that answers: then the first event is right.
+  const { ignored } = contextOf(answer);
+  return new Response(body, {
+    headers: { ...EVENT_STREAM_HEADERS, ...answer.headers, ...ignoredHeaders(ignored) },
+  });
+}

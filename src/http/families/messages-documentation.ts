@@ -1,0 +1,21 @@
+import { messagesErrorSchema } from "../../codecs/messages/server/wire-answer.ts";
+import { CHAT_ERRORS } from "../openapi/documentation.ts";
+import type { RouteDefinition } from "../request/router.ts";
+
+const messagesError = messagesErrorSchema.openapi("MessagesError");
+
+function messagesRefusal(description: string) {
+  return { description, content: { "application/json": { schema: messagesError } } };
+}
+
+/** The refusals that every route of the messages form may answer with: those of the chat form, said in this one. */
+export const MESSAGES_ERRORS: RouteDefinition["responses"] = {
+  ...Object.fromEntries(
+    Object.entries(CHAT_ERRORS).map(([status, answer]) => [
+      status,
+      messagesRefusal("description" in answer ? answer.description : ""),
+    ]),
+  ),
+  400: messagesRefusal("The request is wrong; the message names the field."),
+  529: messagesRefusal("The vendor's servers are overloaded; `Retry-After` tells how long."),
+};

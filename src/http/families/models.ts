@@ -1,0 +1,131 @@
+import { z } from "@hono/zod-openapi";
+import type { Model } from "../../backends/backend.ts";
+import { isNameOf } from "../../backends/models/list-names.ts";
+import { invalidValue } from "../../codecs/shared/check-request.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Deps } from "../../deps.ts";
+import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { pageOf, pageSchema } from "../answers/page-of.ts";
+import { KEY_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
+import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import { messagesErrorForm } from "./messages-error-form.ts";
+import { modelCard, modelSchema } from "./model-card.ts";
+
+const modelList = z
+  .object({
+    object: z.literal("list"),
+    data: z.array(modelSchema),
+    has_more: z.boolean().openapi({ description: "There are further models behind this page." }),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
+  .openapi("ModelList");
+
+const modelType = z
+  .enum(["chat", "embedding"])
+  .optional()
+  .openapi({ description: "What the models are for; unset is `chat`." });
+
+const listModels: RouteDefinition<"caller"> = {
+  access: "caller",
+  method: "get",
+  path: "/v1/models",
+  operationId: "listModels",
+  tags: ["Models"],
+  summary: "List the chat models",
+  description:
+    "One body that the client libraries of both large vendors read, and page through. Embedding models are listed with " +
+    "`type=embedding` alone. A client that sends `anthropic-version` gets errors in the messages form.",
+  security: KEY_SECURITY,
+  request: { query: pageSchema.extend({ type: modelType }) },
+  responses: {
+    200: { description: "The models.", content: { "application/json": { schema: modelList } } },
+    ...KEY_ERRORS,
+    400: refusal("A parameter of the page is wrong; `param` names it."),
+  },
+};
+
+const getModel: RouteDefinition<"caller"> = {
+  access: "caller",
+  method: "get",
+  path: "/v1/models/{model}",
+  operationId: "getModel",
+  tags: ["Models"],
+  summary: "Show one chat model",
+  description:
+    "Ids may hold slashes and colons, encoded or plain. Ollama's `:latest` may be left out.",
+  security: KEY_SECURITY,
+  request: { params: z.object({ model: z.string() }) },
+  responses: {
+    200: { description: "The model.", content: { "application/json": { schema: modelSchema } } },
+    404: refusal("No such model is listed."),
+    ...KEY_ERRORS,
+  },
+};
+
+/** `GET /v1/models` and `GET /v1/models/{model}`. Both families ask here, and each is told errors in its own form. */
+export function modelsRoutes(deps: Deps): Router {
+  const router = createRouter(formOf, deps);
+  router.add(listModels, async ({ req }) => {
+    const query = new URL(req.url).searchParams;
+    const { items, hasMore } = pageOf(await modelsFor(deps, query.get("type")), query);
+    return jsonResponse({
+      object: "list",
+      data: items.map(modelCard),
+      has_more: hasMore,
+      first_id: items[0]?.id ?? null,
+      last_id: items.at(-1)?.id ?? null,
+    });
+  });
+  router.add(getModel, async ({ req }) =>
+    jsonResponse(modelCard(findModel(await listedModels(deps), req.param("model") ?? ""))),
+  );
+  return router;
+}
+
+/** Throws `invalid_value` for a type that there is not. */
+function modelsFor(deps: Deps, type: string | null): Promise<readonly Model[]> {
+  if (type === "embedding") return embeddingModels(deps);
+  if (type === null || type === "chat") return listedModels(deps);
+  throw invalidValue(["type"], 'one of "chat", "embedding"', type);
+}
+
+/** Their server says no more of them than their names. */
+async function embeddingModels({ gateway, settings }: Deps): Promise<readonly Model[]> {
+  const backend = settings.LLM_BACKEND;
+  const names = new Set(await gateway.embeddings.list());
+  return [...names].map((id) => ({
+    id,
+    backend,
+    created: 0,
+    ownedBy: backend,
+    contextLength: undefined,
+    tools: false,
+    vision: false,
+    documents: false,
+    audio: false,
+    thinking: false,
+  }));
+}
+
+/** Each id once; of equal ones the first answers, as it does to a call. */
+async function listedModels({ gateway }: Deps): Promise<readonly Model[]> {
+  const models = new Map<string, Model>();
+  for (const model of await gateway.models.list()) {
+    if (!models.has(model.id)) models.set(model.id, model);
+  }
+  return [...models.values()];
+}
+
+function findModel(models: readonly Model[], word: string): Model {
+  const found = models.find(({ id }) => id === word) ?? models.find(({ id }) => isNameOf(id, word));
+  if (found !== undefined) return found;
+  throw new ServiceError("model_not_found", "No such model is listed; see GET /v1/models.", {
+    param: "model",
+  });
+}
+
+function formOf({ headers }: Request): ErrorForm {
+  return headers.has("anthropic-version") ? messagesErrorForm : chatErrorForm;
+}

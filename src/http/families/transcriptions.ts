@@ -1,0 +1,132 @@
+import { encodeError } from "../../codecs/shared/openai-error-body.ts";
+import { createTranscriptEncoder } from "../../codecs/transcription/transcript-encoder.ts";
+import {
+  transcriptEventSchema,
+  transcriptionRequestSchema,
+  transcriptionSchema,
+} from "../../codecs/transcription/wire.ts";
+import type { ChatEvents } from "../../core/chat-event.ts";
+import type { Deps } from "../../deps.ts";
+import type { OpenCall } from "../../gateway/open-calls.ts";
+import { transcribe } from "../../gateway/transcribe.ts";
+import { chatErrorForm } from "../answers/error-response.ts";
+import { EVENT_STREAM_HEADERS, writeEventStream } from "../answers/write-event-stream.ts";
+import { multipartBoundary } from "../bodies/multipart-boundary.ts";
+import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
+import { judgeEarly } from "../bodies/read-call-body.ts";
+import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
+import { logInternalError } from "../request/log-internal-error.ts";
+import { openQuietCall } from "../request/open-quiet-call.ts";
+import {
+  createRouter,
+  type RequestContext,
+  type RouteDefinition,
+  type Router,
+} from "../request/router.ts";
+import { openTranscriptionUpload } from "./transcription-upload.ts";
+
+const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
+
+const createTranscription: RouteDefinition<"caller"> = {
+  access: "caller",
+  method: "post",
+  path: "/v1/audio/transcriptions",
+  operationId: "createTranscription",
+  tags: ["Audio"],
+  summary: "Turn speech into text",
+  description:
+    "The form goes to the server that transcribes while it arrives, with all its fields. With `stream` true the answer " +
+    "is a server-sent event stream that ends with `transcript.text.done`; an error after its start is an event with " +
+    "`error`. Silence is filled with comment lines. No server takes a limit of its transcript: a key that has tokens " +
+    "left may have one that is longer.",
+  security: KEY_SECURITY,
+  request: {
+    body: {
+      required: true,
+      content: { "multipart/form-data": { schema: transcriptionRequestSchema } },
+    },
+  },
+  responses: {
+    200: {
+      description: "The transcript in the format asked for, or its stream when `stream` is true.",
+      content: {
+        "application/json": {
+          schema: transcriptionSchema,
+          example: { text: "Hello there.", usage: { type: "duration", seconds: 2 } },
+        },
+        "text/plain": { schema: { type: "string", description: "With text, srt and vtt." } },
+        "text/event-stream": { schema: transcriptEventSchema },
+      },
+    },
+    ...AUDIO_ERRORS,
+    415: refusal("The body is no multipart form with a boundary."),
+  },
+};
+
+/** A recording goes on while it arrives; this much of it is held at most: the form's beginning, and what is on its way. */
+const RECORDING_HELD_BYTES = 256 * 1024;
+
+/** `POST /v1/audio/transcriptions`. */
+export function transcriptionsRoutes(deps: Deps): Router {
+  const router = createRouter(chatErrorForm, deps);
+  const limits = {
+    maxBytes: deps.settings.GATEWAY_MAX_AUDIO_BYTES,
+    setting: "GATEWAY_MAX_AUDIO_BYTES",
+  };
+  router.add(createTranscription, async (context, caller) => {
+    const { raw } = context.req;
+    const boundary = multipartBoundary(raw.headers);
+    const open = openQuietCall(deps, context);
+    let body: BodyStream | undefined;
+    try {
+      const channel = "audio" as const;
+      await judgeEarly(deps, context, { caller, channel });
+      body = readBodyStream(raw, { ...limits, signal: open.signal }, open.abort);
+      open.holdBody(Math.min(body.maxBytes, RECORDING_HELD_BYTES));
+      const { modelFor } = deps.gateway.speech;
+      const upload = openTranscriptionUpload({ body, boundary, modelFor });
+      const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
+      const { signal } = open;
+      const call = { requestId, caller, channel, startedAt, signal, observer, trace };
+      const reply = await transcribe(deps.gateway, call, upload);
+      const told = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
+      if (reply.kind === "stream") {
+        const stream = await streamTranscript(deps, context, open, reply.events);
+        return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...told } });
+      }
+      open.close();
+      const { body: text, contentType } = reply.answer;
+      return new Response(text, { headers: { "content-type": contentType, ...told } });
+    } catch (thrown) {
+      open.close();
+      const response = router.refuse(thrown, context);
+      // The rest of a body that was refused unread must not be taken for the next request.
+      if (body?.isRead() !== true) response.headers.set("connection", "close");
+      return response;
+    }
+  });
+  return router;
+}
+
+async function streamTranscript(
+  { settings, log }: Deps,
+  { env }: RequestContext,
+  open: OpenCall,
+  events: Promise<ChatEvents>,
+): Promise<ReadableStream<Uint8Array>> {
+  open.beginStream();
+  return writeEventStream({
+    events,
+    createEncoder: () => createTranscriptEncoder(encodeError),
+    keepalive: ": keepalive\n\n",
+    abort: open.abort,
+    report(error) {
+      env.line.error = error;
+      // What breaks because the client left is no failure.
+      if (!open.signal.aborted) logInternalError(log, error, env.requestId);
+    },
+    onEnd: open.close,
+    keepaliveMs: settings.STREAM_KEEPALIVE_MS,
+    slowClientMs: settings.SLOW_CLIENT_TIMEOUT_MS,
+  });
+}

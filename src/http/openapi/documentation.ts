@@ -1,0 +1,52 @@
+import { errorSchema } from "../../codecs/chat-completions/server/wire.ts";
+import type { RouteDefinition } from "../request/router.ts";
+
+/** Parts of the OpenAPI document that many routes share. */
+export const KEY_SECURITY: NonNullable<RouteDefinition["security"]> = [
+  { bearerKey: [] },
+  { headerKey: [] },
+];
+
+/** What is open to all says so, rather than leave it to be guessed. */
+export const NO_SECURITY: NonNullable<RouteDefinition["security"]> = [];
+
+const chatError = errorSchema.openapi("ChatError");
+
+/** An answer that is an error in the chat form. */
+export function refusal(description: string) {
+  return { description, content: { "application/json": { schema: chatError } } };
+}
+
+/** The refusals that every route with a small JSON body may answer with. */
+export const BODY_ERRORS: RouteDefinition["responses"] = {
+  400: refusal("A field is wrong or cannot be set; `param` names it."),
+  408: refusal("The body took too long to arrive."),
+  413: refusal("The body is over the limit."),
+  415: refusal("The body is not JSON in UTF-8."),
+};
+
+/** The refusals that every route with a key may answer with. */
+export const KEY_ERRORS: RouteDefinition["responses"] = {
+  400: refusal("The request line or a header is malformed."),
+  401: refusal("The key is missing, unknown, revoked or expired."),
+  403: refusal("The key may not be used from this address, or the license has expired."),
+  503: refusal("The service cannot take the call now; `Retry-After` tells how long."),
+};
+
+/** The refusals that every metered route of the chat form may answer with. */
+export const CHAT_ERRORS: RouteDefinition["responses"] = {
+  ...KEY_ERRORS,
+  400: refusal("The request is wrong; `param` names the field."),
+  403: refusal(
+    "The key may not be used from this address or is bound to an assistant, or the license has expired.",
+  ),
+  404: refusal("The assistant that `model` names does not exist."),
+  408: refusal("The body took too long to arrive."),
+  413: refusal("The body is over the limit."),
+  415: refusal("The body is not JSON in UTF-8."),
+  429: refusal(
+    "A limit is reached; `Retry-After` tells how long, and the headers of the limits what is left of them.",
+  ),
+  502: refusal("The engine failed."),
+  504: refusal("The engine did not answer in time."),
+};

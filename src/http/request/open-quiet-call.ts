@@ -1,0 +1,22 @@
+import type { Deps } from "../../deps.ts";
+import type { OpenCall } from "../../gateway/open-calls.ts";
+import type { RequestContext } from "./router.ts";
+
+/** An open call during which the connection may be silent, and at whose end its request is logged. */
+export function openQuietCall(deps: Deps, context: RequestContext): OpenCall {
+  const open = deps.openCalls.open(context.req.raw.signal);
+  const { allowSilence, line } = context.env;
+  const endSilence = allowSilence();
+  line.hold();
+  let isOpen = true;
+  return {
+    ...open,
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      open.close();
+      endSilence();
+      line.release();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Settings } from "../../config/settings.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { createRequestIds } from "../../lib/request-id.ts";
+import { errorResponse } from "../answers/error-response.ts";
+import { jsonResponse } from "../answers/json-response.ts";
+import { errorFormAt } from "../request/messages-path.ts";
+import type { ServeOptions } from "./server.ts";
+
+const HINT = "The server is starting: it opens its database and brings it up to date.";
+
+interface StartingServer {
+  readonly version: string;
+  readonly settings: Pick<Settings, "LLM_BACKEND">;
+}
+
+/**
+ * What is answered between the moment that the port is bound and the moment that calls can be served. The port comes
+ * first, so that a start which cannot have it makes no database and shows no secret.
+ */
+export function createStartingAnswer({ version, settings }: StartingServer): ServeOptions["fetch"] {
+  const nextRequestId = createRequestIds();
+  const health = { status: "starting", version, backend: settings.LLM_BACKEND, license: null };
+  const probes: Readonly<Record<string, readonly [JsonObject, number]>> = {
+    "/api/health": [health, 200],
+    "/api/ready": [
+      {
+        ready: false,
+        failed: ["starting"],
+        checks: { db: false, migrations: false, llm: false },
+        hints: { starting: HINT },
+      },
+      503,
+    ],
+  };
+  return (_request, { path }) => {
+    const requestId = nextRequestId(Date.now());
+    const [body, status] = probes[path] ?? [];
+    const response =
+      body === undefined
+        ? errorResponse(isStarting(), requestId, errorFormAt(path))
+        : jsonResponse(body, status);
+    response.headers.set("x-request-id", requestId);
+    // A body that is not read must not be taken for the next request.
+    response.headers.set("connection", "close");
+    return response;
+  };
+}
+
+function isStarting(): ServiceError {
+  return new ServiceError("overloaded", "The server is starting; send the request again.", {
+    retryAfterSeconds: 1,
+  });
+}

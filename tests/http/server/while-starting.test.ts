@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { createStartingAnswer } from "../../../src/http/server/while-starting.ts";
+
+const answer = createStartingAnswer({ version: "1.2.3", settings: { LLM_BACKEND: "vllm" } });
+
+async function ask(path: string) {
+  const connection = { host: "gateway", path, peer: () => null, allowSilence: () => () => {} };
+  const response = await answer(new Request(`http://gateway${path}`), connection);
+  expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+  expect(response.headers.get("connection")).toBe("close");
+  return { response, body: (await response.json()) as unknown };
+}
+
+describe("A server that has its port and is not started", () => {
+  it("is alive, and not ready", async () => {
+    const health = await ask("/api/health");
+    expect(health.response.status).toBe(200);
+    expect(health.body).toEqual({
+      status: "starting",
+      version: "1.2.3",
+      backend: "vllm",
+      license: null,
+    });
+    const ready = await ask("/api/ready");
+    expect(ready.response.status).toBe(503);
+    expect(ready.body).toMatchObject({ ready: false, failed: ["starting"], checks: { db: false } });
+  });
+
+  it.each([
+    ["/v1/chat/completions", { error: { type: "overloaded_error", code: "overloaded" } }],
+    ["/v1/messages", { type: "error", error: { type: "overloaded_error" } }],
+  ])("asks clients of %s to try again, in their own form", async (path, form) => {
+    const { response, body } = await ask(path);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(body).toMatchObject(form);
+  });
+});
