@@ -228,7 +228,7 @@ function buildAccess(
     database,
     clock,
     keys,
-    license,
+    maxUsers: license.maxUsers,
     passwords: createPasswords(),
     inLoginTurn: createLoginTurns(),
     sessionHours: settings.SESSION_LIFETIME_HOURS,

@@ -1,6 +1,5 @@
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { License } from "../license/license.ts";
 import type { HashCredential } from "./hash-credential.ts";
 import type { ApiKeys } from "./keys/known/api-keys.ts";
 import type { InLoginTurn } from "./sessions/login-turns.ts";
@@ -17,7 +16,8 @@ export interface Access extends CredentialHashes {
   readonly database: Pick<Database, "ask">;
   readonly clock: Clock;
   readonly keys: Pick<ApiKeys, "catchUp">;
-  readonly license: Pick<License, "maxUsers">;
+  /** How many active users the license allows. */
+  readonly maxUsers: () => number;
 }
 
 /** What the verbs of users and logins stand on beside that. */

@@ -68,7 +68,7 @@ export async function openUserAccess(given?: Database): Promise<TestUserAccess> 
     database,
     clock,
     keys,
-    license: { maxUsers: () => world.maxUsers },
+    maxUsers: () => world.maxUsers,
     passwords: createPasswords(),
     inLoginTurn: createLoginTurns(),
     sessionHours: SESSION_HOURS,
