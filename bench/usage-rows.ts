@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { startSimulator } from "../scripts/simulator/simulator.ts";
+import { startSimulator } from "../simulator/simulator.ts";
 import { connect } from "../src/db/connect.ts";
 import type { Db } from "../src/db/context.ts";
 import { migrate } from "../src/db/migrate.ts";

@@ -12,7 +12,7 @@ const TESTS = [
   ...["tests/reliability", "tests/db/open-postgres", "tests/operations/metrics"],
   // These have no case of the page, but larger trials here than elsewhere.
   ...["tests/queue/watched-folders/watched-folders", "tests/scripts/backup", "tests/codecs"],
-  ...["journal/adopt-journals", "usage/reconcile-usage", "limits/redis-as-memory"],
+  ...["journal/adopt-journals", "sums/reconcile-usage", "limits/redis-as-memory"],
 ];
 
 const options = readOptions(process.argv.slice(2));

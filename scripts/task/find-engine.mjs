@@ -36,7 +36,7 @@ async function answers({ address, path, sign }) {
 }
 
 async function startSimulator() {
-  const program = script("scripts/simulator/main.ts", [stopWithParent]);
+  const program = script("simulator/main.ts", [stopWithParent]);
   const { child, ended } = startProcess(program, { group: "own", output: "pipe" });
   const address = `http://${await listeningAddress(child, ended)}`;
   console.log(

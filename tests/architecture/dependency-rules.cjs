@@ -30,7 +30,8 @@ const place = (names) => `^src/(${names})(/|\\.ts$)`;
 const npm = (names) => `(^|node_modules/)(${names})(/|$)`;
 const rule = (name, from, to) => ({ name, severity: "error", from, to });
 
-const vendor = "^src/backends/vendors/(vllm|ollama|openai|anthropic|google|compatible|speech)\\.ts$";
+const vendor =
+  "^src/backends/vendors/(vllm|ollama|openai|anthropic|google|compatible|speech)\\.ts$";
 
 const leftwardsOnly = order
   .slice(0, -1)

@@ -1,4 +1,4 @@
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
 
 export type BackendName = "vllm" | "ollama" | "openai" | "anthropic" | "google" | "compatible";
 

@@ -1,5 +1,5 @@
-import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
-import type { Script } from "../../scripts/simulator/script.ts";
+import type { LedgerEntry } from "../../simulator/ledger.ts";
+import type { Script } from "../../simulator/script.ts";
 import type { Backend } from "./backends.ts";
 import type { Answer, Family, Line, Question, Tool } from "./question.ts";
 

@@ -1,4 +1,4 @@
-import type { Script } from "../../scripts/simulator/script.ts";
+import type { Script } from "../../simulator/script.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 import { BACKENDS, type Backend, type BackendName } from "./backends.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
+import type { LedgerEntry } from "../../simulator/ledger.ts";
 import { callGateway } from "../support/call-gateway.ts";
 import { CLIENT_FAMILIES } from "../support/client-family.ts";
 import { issueKey, settledUse } from "../support/issue-key.ts";

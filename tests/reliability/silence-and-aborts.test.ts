@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
-import type { Moment, Script } from "../../scripts/simulator/script.ts";
+import type { LedgerEntry } from "../../simulator/ledger.ts";
+import type { Moment, Script } from "../../simulator/script.ts";
 import { callGateway, openCall } from "../support/call-gateway.ts";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
 import { CLIENT_FAMILIES, type ClientFamily, isErrorOf } from "../support/client-family.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
-import type { Moment, Script } from "../../scripts/simulator/script.ts";
+import type { Moment, Script } from "../../simulator/script.ts";
 import { callGateway } from "../support/call-gateway.ts";
 import { createCaseTable, noteLaterRoutes } from "../support/case-table.ts";
 import { readChatStream } from "../support/chat-stream.ts";

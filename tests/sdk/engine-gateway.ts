@@ -1,5 +1,5 @@
 import OpenAI from "openai";
-import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
+import type { LedgerEntry } from "../../simulator/ledger.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
+import type { LedgerEntry } from "../../simulator/ledger.ts";
 import { compareLedger, type UsageRow } from "../support/ledger.ts";
 
 function entry(sequence: number, changes: Partial<LedgerEntry> = {}): LedgerEntry {

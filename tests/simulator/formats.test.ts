@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
-import type { Script } from "../../scripts/simulator/script.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
+import type { Script } from "../../simulator/script.ts";
 import { eventValues } from "../support/key-paths.ts";
 import { postJson } from "../support/post-json.ts";
 import { openRawClient, type RawResponse, rawRequest } from "../support/raw-client.ts";

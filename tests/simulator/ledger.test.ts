@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
 import { openRawClient, rawRequest } from "../support/raw-client.ts";
 import { startSimulator } from "../support/start-simulator.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
-const program = "scripts/simulator/main.ts";
+const program = "simulator/main.ts";
 
 function run(...options: string[]) {
   const runtime = process.versions["bun"] ? [] : ["--import", "tsx"];

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 
 const BLOCK_TOKENS = 16;

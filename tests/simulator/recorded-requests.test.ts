@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
 import { postJson } from "../support/post-json.ts";
 import { readSharedFixtures } from "../support/shared-fixtures.ts";
 import { startSimulator } from "../support/start-simulator.ts";

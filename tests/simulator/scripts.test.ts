@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Script } from "../../scripts/simulator/script.ts";
+import type { Script } from "../../simulator/script.ts";
 import { openRawClient, type RawResponse, rawRequest } from "../support/raw-client.ts";
 import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
 import { callGateway } from "./call-gateway.ts";
 import { databaseServerUrl } from "./database-server.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "./start-gateway.ts";

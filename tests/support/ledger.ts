@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
+import type { LedgerEntry } from "../../simulator/ledger.ts";
 
 /** What the comparison reads of a usage row; further fields may stand beside. */
 export interface UsageRow {

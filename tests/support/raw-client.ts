@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { ChunkedDecoder } from "../../scripts/simulator/http/chunked-decoder.ts";
+import { ChunkedDecoder } from "../../simulator/http/chunked-decoder.ts";
 
 /** What an answer may take on a machine that does much else. */
 const TIMEOUT_MS = 60_000;

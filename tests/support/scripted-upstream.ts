@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { type HttpRequest, RequestReader } from "../../scripts/simulator/http/request-reader.ts";
+import { type HttpRequest, RequestReader } from "../../simulator/http/request-reader.ts";
 
 const POLL_MS = 5;
 /** What was sent just before a reset is given this long to arrive. */

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { type HttpRequest, RequestReader } from "../../scripts/simulator/http/request-reader.ts";
+import { type HttpRequest, RequestReader } from "../../simulator/http/request-reader.ts";
 import { wholeResponse } from "./scripted-upstream.ts";
 
 /** One transcription that the gateway asks for, on a connection of its own. */

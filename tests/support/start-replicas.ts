@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
 import { callGateway } from "./call-gateway.ts";
 import { databaseServerUrl } from "./database-server.ts";
 import { expectCleanOutput, expectUnhurt } from "./engine-stage.ts";

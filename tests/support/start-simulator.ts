@@ -1,9 +1,6 @@
-import type { LedgerEntry } from "../../scripts/simulator/ledger.ts";
-import type { SimulatorOptions } from "../../scripts/simulator/options.ts";
-import {
-  type Simulator,
-  startSimulator as startAnySimulator,
-} from "../../scripts/simulator/simulator.ts";
+import type { LedgerEntry } from "../../simulator/ledger.ts";
+import type { SimulatorOptions } from "../../simulator/options.ts";
+import { type Simulator, startSimulator as startAnySimulator } from "../../simulator/simulator.ts";
 
 const POLL_MS = 5;
 

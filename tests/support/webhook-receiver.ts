@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { createServer, type Socket } from "node:net";
-import { headerOf, RequestReader } from "../../scripts/simulator/http/request-reader.ts";
+import { headerOf, RequestReader } from "../../simulator/http/request-reader.ts";
 
 /** One post, as it came. */
 export interface WebhookPost {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { LedgerEntry } from "../../../scripts/simulator/ledger.ts";
+import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import { type ChatStream, readChatStream } from "../../support/chat-stream.ts";
 import { ENGINES } from "../../support/engine-stage.ts";
 import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";

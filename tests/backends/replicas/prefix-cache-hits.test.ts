@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createRandom } from "../../../scripts/simulator/content/random.ts";
+import { createRandom } from "../../../simulator/content/random.ts";
 import { CHAT_PATH } from "../../support/call-gateway.ts";
 import { ENGINES, type Engine } from "../../support/engine-stage.ts";
 import { TEST_KEY } from "../../support/start-gateway.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { LedgerEntry } from "../../../scripts/simulator/ledger.ts";
+import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import type { HttpRequest, HttpResponse } from "../../../src/lib/http/http-client.ts";
 import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
 import { CLOSED_PORT, ENGINE_KEY, type RawServer, startRawServer } from "../support.ts";

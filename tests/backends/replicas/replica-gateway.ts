@@ -1,5 +1,5 @@
-import type { LedgerEntry } from "../../../scripts/simulator/ledger.ts";
-import type { SimulatorOptions } from "../../../scripts/simulator/options.ts";
+import type { LedgerEntry } from "../../../simulator/ledger.ts";
+import type { SimulatorOptions } from "../../../simulator/options.ts";
 import { callGateway } from "../../support/call-gateway.ts";
 import type { Engine } from "../../support/engine-stage.ts";
 import { CHAT_CALLS } from "../../support/engine-stage.ts";

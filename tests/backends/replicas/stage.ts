@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { Writable } from "node:stream";
-import type { LedgerEntry } from "../../../scripts/simulator/ledger.ts";
+import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import { REPLICA_CHECKS } from "../../../src/backends/replicas/replica-checks.ts";
 import {
   createReplicaClient,

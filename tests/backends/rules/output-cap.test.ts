@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { LedgerEntry } from "../../../scripts/simulator/ledger.ts";
-import type { EngineName } from "../../../scripts/simulator/options.ts";
-import type { Script } from "../../../scripts/simulator/script.ts";
+import type { LedgerEntry } from "../../../simulator/ledger.ts";
+import type { EngineName } from "../../../simulator/options.ts";
+import type { Script } from "../../../simulator/script.ts";
 import type { Backend, Model } from "../../../src/backends/backend.ts";
 import type { Cloud } from "../../../src/backends/models/trait-table.ts";
 import { fitOutput } from "../../../src/backends/rules/fit-output.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LedgerEntry } from "../../../scripts/simulator/ledger.ts";
-import type { Script } from "../../../scripts/simulator/script.ts";
+import type { LedgerEntry } from "../../../simulator/ledger.ts";
+import type { Script } from "../../../simulator/script.ts";
 import { callGateway, openCall } from "../../support/call-gateway.ts";
 import {
   ENGINE_KEY,

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readMultipart } from "../../../scripts/simulator/http/read-multipart.ts";
-import { headerOf } from "../../../scripts/simulator/http/request-reader.ts";
+import { readMultipart } from "../../../simulator/http/read-multipart.ts";
+import { headerOf } from "../../../simulator/http/request-reader.ts";
 import {
   audioForm,
   BOUNDARY,

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ChunkedDecoder } from "../../../scripts/simulator/http/chunked-decoder.ts";
+import { ChunkedDecoder } from "../../../simulator/http/chunked-decoder.ts";
 import { createHttpClient } from "../../../src/lib/http/create-http-client.ts";
 
 const PIECE = 64 * 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readMultipart } from "../../../scripts/simulator/http/read-multipart.ts";
+import { readMultipart } from "../../../simulator/http/read-multipart.ts";
 import { type FormWatcher, relayForm } from "../../../src/lib/multipart/multipart-relay.ts";
 import { BrokenForm } from "../../../src/lib/multipart/multipart-scanner.ts";
 import { BOUNDARY, FORM_TYPE, formBytes } from "../../support/audio-form.ts";

@@ -2,7 +2,7 @@
 // request for seven tokens gets a stream of three words. Says `port N`. GET /stats tells of the long streams: how many
 // are open and ended, and how many bytes of each open one are out of this process.
 import { createServer, type Socket } from "node:net";
-import { type HttpRequest, RequestReader } from "../../../scripts/simulator/http/request-reader.ts";
+import { type HttpRequest, RequestReader } from "../../../simulator/http/request-reader.ts";
 
 const offeredBytes = Number(process.argv[2]) * 1_048_576;
 const EVENT_BYTES = 16_384;
