@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { SHORT_LIVED, SHORT_LIVED_ON_NODE } from "./tests/support/bundled-program.ts";
+import { SHORT_LIVED, SHORT_LIVED_ON_NODE } from "./tests/support/processes/bundled-program.ts";
 
 /**
  * Files whose result cannot depend on the runtime: they touch no socket, file, process or store. One runtime runs them in CI.
@@ -87,7 +87,7 @@ export default defineConfig({
           setupFiles: "./tests/support/schemas-first.ts",
           include: ["tests/**/*.test.ts"],
           exclude: PURE,
-          globalSetup: "./tests/support/shared-postgres.ts",
+          globalSetup: "./tests/support/servers/shared-postgres.ts",
         },
       },
     ],

@@ -24,7 +24,7 @@ import { readVerificationKey } from "../src/license/verification-key.ts";
 import type { Admission, Limits } from "../src/limits/limits.ts";
 import { openLimits } from "../src/limits/open-limits.ts";
 import { openBudgetAlerts } from "../src/operations/alerts/budget-alerts.ts";
-import { startRedisServer } from "../tests/support/redis-server.ts";
+import { startRedisServer } from "../tests/support/servers/redis-server.ts";
 
 const KEYS = 100_000;
 const KEYS_IN_USE = 10_000;

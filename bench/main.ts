@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { countRows } from "./count-rows.ts";
 import { type Findings, type Goal, goals } from "./goals.ts";
 import { findHighestRate, GAP_P99_MAX_MS } from "./highest-rate.ts";
-import { buildTools, loadRequests } from "./load-tools.ts";
+import { buildTools, loadRequests } from "./load/load-tools.ts";
 import { scenarioFigures, scenarioTable } from "./report.ts";
 import { type Run, type Runs, runScenario, scenarios } from "./scenarios.ts";
 import { startTargets, TARGET_NAMES, type Targets } from "./targets.ts";

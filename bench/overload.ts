@@ -1,7 +1,7 @@
 // What the gateway answers under five times the load of its peak, and how long its health check takes meanwhile.
 // usage: bun bench/overload.ts [--embedded] [--seconds 6] [--check]
 import { parseArgs } from "node:util";
-import { buildTools, loadRequests, type RequestLoad } from "./load-tools.ts";
+import { buildTools, loadRequests, type RequestLoad } from "./load/load-tools.ts";
 import { startTargets, type Target } from "./targets.ts";
 
 const RESULTS = "bench/results";

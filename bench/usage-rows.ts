@@ -12,9 +12,9 @@ import { migrate } from "../src/db/migrate.ts";
 import { dropUsageDays } from "../src/usage/sums/drop-usage-days.ts";
 import { foldModelHours, foldUsageHours } from "../src/usage/sums/fold-usage-hours.ts";
 import { DAY_MS, dayOf } from "../src/usage/sums/usage-days.ts";
-import { startPostgresCluster } from "../tests/support/postgres-cluster.ts";
+import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
 import { DAYS, fillKeys, fillUsage, QUIET } from "./fill-usage.ts";
-import { type MeasuredProcess, startMeasured } from "./measured-process.ts";
+import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
 import { watchStreams } from "./watch-streams.ts";
 
 const ROWS = Number(process.argv[2] ?? 10_000_000);

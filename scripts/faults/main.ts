@@ -24,9 +24,12 @@ if (options.kind !== "run") {
 }
 const { seed, isFull, patterns: asked } = options;
 /** The tests that RELIABILITY_FULL adds: where they are, and what is in their names. */
-const FULL_TESTS = ["slow-readers", "many-streams", "crash", "soak"].map(
-  (name) => `tests/reliability/${name}.`,
-);
+const FULL_TESTS = [
+  "clients/slow-readers",
+  "clients/many-streams",
+  "store/crash",
+  "operation/soak",
+].map((name) => `tests/reliability/${name}.`);
 const FULL_LOAD = "full load";
 const folder = mkdtempSync(join(tmpdir(), "faults-"));
 const facts = join(folder, "facts.jsonl");

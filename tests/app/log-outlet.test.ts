@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callGateway } from "../support/call-gateway.ts";
-import { freePort } from "../support/free-port.ts";
+import { callGateway } from "../support/clients/call-gateway.ts";
+import { freePort } from "../support/processes/free-port.ts";
 
 const START_MS = 120_000;
 const STOP_MS = 60_000;

@@ -3,9 +3,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { freePort } from "../support/free-port.ts";
-import { startGateway, startRefused } from "../support/start-gateway.ts";
-import { startSimulator } from "../support/start-simulator.ts";
+import { freePort } from "../support/processes/free-port.ts";
+import { startGateway, startRefused } from "../support/servers/start-gateway.ts";
+import { startSimulator } from "../support/servers/start-simulator.ts";
 
 /** Longer than any start takes, also beside much else. */
 const SOON = { timeout: 120_000, interval: 50 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { loadConfig, SettingsError } from "../../src/config/load-config.ts";
-import { startRefused } from "../support/start-gateway.ts";
+import { startRefused } from "../support/servers/start-gateway.ts";
 
 /** What each setting of operations refuses, and the ends of what it takes. */
 const SETTINGS: Readonly<

@@ -1,4 +1,4 @@
-import { createRandom } from "../support/random.ts";
+import { createRandom } from "../support/faults/random.ts";
 
 const LARGEST_PIECE = 40;
 

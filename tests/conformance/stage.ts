@@ -1,6 +1,6 @@
 import type { Script } from "../../simulator/script.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import { BACKENDS, type Backend, type BackendName } from "./backends.ts";
 
 /** The real server before simulators of every vendor. */

@@ -20,7 +20,7 @@ import { openDatabase } from "../../src/db/open-db.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { ownerText } from "../../src/lib/process-lock/lock-owner.ts";
 import { thisProcess } from "../../src/lib/process-lock/process-identity.ts";
-import { type Program, spawnProgram } from "../support/spawn-program.ts";
+import { type Program, spawnProgram } from "../support/processes/spawn-program.ts";
 
 const log = createLog("silent");
 const programs: Program[] = [];

@@ -3,8 +3,8 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openPostgres } from "../../src/db/open-postgres.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { startPostgresCluster } from "../support/postgres-cluster.ts";
-import { startTcpFault } from "../support/tcp-fault.ts";
+import { startTcpFault } from "../support/faults/tcp-fault.ts";
+import { startPostgresCluster } from "../support/servers/postgres-cluster.ts";
 
 const log = createLog("silent");
 const open: Database[] = [];

@@ -3,12 +3,16 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { callGateway } from "../support/call-gateway.ts";
-import { callHttp, logIn } from "../support/http-session.ts";
-import { placeMigratedDatabase } from "../support/prepared-database.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
-import { answer, startWebhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
+import { callGateway } from "../support/clients/call-gateway.ts";
+import { callHttp, logIn } from "../support/clients/http-session.ts";
+import { placeMigratedDatabase } from "../support/servers/prepared-database.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import {
+  answer,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from "../support/servers/webhook-receiver.ts";
 import type { PastedLine } from "./shell-lines.ts";
 
 const STAND_IN = resolve(import.meta.dirname, "stand-in.mjs");

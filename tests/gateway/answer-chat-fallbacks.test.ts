@@ -8,8 +8,8 @@ import { answerChat } from "../../src/gateway/answer-chat.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
 import { chatRequest, collect, MODEL, textOf } from "../backends/support.ts";
-import { noLimits } from "../support/no-limits.ts";
-import { silentLog } from "../support/usage-journal.ts";
+import { noLimits } from "../support/stages/no-limits.ts";
+import { silentLog } from "../support/stages/usage-journal.ts";
 
 type Behaviour = (request: ChatRequest, model: Model) => Promise<ChatEvents>;
 

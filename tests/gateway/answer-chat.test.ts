@@ -7,9 +7,9 @@ import { answerChat } from "../../src/gateway/answer-chat.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { UsageRecord } from "../../src/usage/usage-record.ts";
 import { chatRequest, startRawServer, upstreamAt } from "../backends/support.ts";
-import { noLimits } from "../support/no-limits.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
-import { silentLog } from "../support/usage-journal.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import { noLimits } from "../support/stages/no-limits.ts";
+import { silentLog } from "../support/stages/usage-journal.ts";
 
 let simulator: TestSimulator;
 let models: ModelCatalog;

@@ -7,9 +7,9 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { buildDeps, type Deps } from "../../src/deps.ts";
 import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { databaseServerUrl } from "../support/database-server.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
-import { createMigratedDatabase } from "../support/test-database.ts";
+import { databaseServerUrl } from "../support/servers/database-server.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import { createMigratedDatabase } from "../support/servers/test-database.ts";
 
 /** Who may call, by the specification: section 5, and the decisions on authentication. */
 type Level = "open" | "caller" | "pending-session" | "session" | "administrator";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openTestClock, type TestClock } from "../../src/lib/test-clock.ts";
-import { startGateway, startRefused } from "../support/start-gateway.ts";
+import { startGateway, startRefused } from "../support/servers/start-gateway.ts";
 
 const DAY_SECONDS = 86_400;
 /** Longest time for a change of the file to hold; far more than it takes. */

@@ -4,7 +4,12 @@ import { signLicense } from "../../scripts/license/sign-license.ts";
 import { StartRefusal } from "../../src/lib/start-refusal.ts";
 import { LicenseRefusal, readLicenseFile } from "../../src/license/license-file.ts";
 import { readVerificationKey } from "../../src/license/verification-key.ts";
-import { licensePayload, licenseText, makeLicenseKeys, vendor } from "../support/test-license.ts";
+import {
+  licensePayload,
+  licenseText,
+  makeLicenseKeys,
+  vendor,
+} from "../support/stages/test-license.ts";
 
 const { key } = readVerificationKey(vendor.publicKey);
 const read = (file: string) => readLicenseFile(file, key);

@@ -20,9 +20,14 @@ import { type License, openLicense } from "../../src/license/license.ts";
 import { uploadLicense } from "../../src/license/upload-license.ts";
 import { readVerificationKey, type VerificationKey } from "../../src/license/verification-key.ts";
 import { insertUsage } from "../../src/usage/journal/usage-store.ts";
-import { openTestDatabase } from "../support/test-database.ts";
-import { licensePayload, licenseText, makeLicenseKeys, vendor } from "../support/test-license.ts";
-import { usageRecord } from "../support/usage-journal.ts";
+import { openTestDatabase } from "../support/servers/test-database.ts";
+import {
+  licensePayload,
+  licenseText,
+  makeLicenseKeys,
+  vendor,
+} from "../support/stages/test-license.ts";
+import { usageRecord } from "../support/stages/usage-journal.ts";
 
 const DAY = 86_400_000;
 /** After the clock of every machine that runs this: what is written in the tests' own time is never the newest. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CallWindow, WINDOW_MS } from "../../src/limits/call-window.ts";
-import { createRandom } from "../support/random.ts";
+import { createRandom } from "../support/faults/random.ts";
 
 /** When one more call passes, given the times of those in the window, oldest first. */
 function opensInMs(times: readonly number[], now: number, limit: number): number {

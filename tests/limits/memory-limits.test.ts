@@ -4,15 +4,15 @@ import type { Database } from "../../src/db/database.ts";
 import { deletedApiKeys } from "../../src/db/tables/api-keys.ts";
 import { createLog } from "../../src/lib/log.ts";
 import type { Admission, LimitedCall } from "../../src/limits/limits.ts";
+import { createRandom } from "../support/faults/random.ts";
+import { openTestDatabase } from "../support/servers/test-database.ts";
 import {
   CALL_TIMEOUT_MS,
   type LimitsStage,
   NOON,
   openLimitsStage,
   UNLIMITED,
-} from "../support/limits-stage.ts";
-import { createRandom } from "../support/random.ts";
-import { openTestDatabase } from "../support/test-database.ts";
+} from "../support/stages/limits-stage.ts";
 
 const DAY_SECONDS = 86_400;
 const NOVEMBER = Date.UTC(2026, 10, 1);

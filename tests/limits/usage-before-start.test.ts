@@ -19,9 +19,19 @@ import {
   type RecordKind,
 } from "../../src/usage/journal/record-format.ts";
 import { storeRecords } from "../../src/usage/journal/store-records.ts";
-import { type LimitsStage, NOON, openLimitsStage, UNLIMITED } from "../support/limits-stage.ts";
-import { openTestDatabase } from "../support/test-database.ts";
-import { journalRoot, silentLog, usageRecord, usageStart } from "../support/usage-journal.ts";
+import { openTestDatabase } from "../support/servers/test-database.ts";
+import {
+  type LimitsStage,
+  NOON,
+  openLimitsStage,
+  UNLIMITED,
+} from "../support/stages/limits-stage.ts";
+import {
+  journalRoot,
+  silentLog,
+  usageRecord,
+  usageStart,
+} from "../support/stages/usage-journal.ts";
 
 const BOUNDS = { requests: 1_000, tokens: 100_000, monthlyTokens: 10_000 };
 const open: Limits[] = [];

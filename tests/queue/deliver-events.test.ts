@@ -9,13 +9,13 @@ import type { EventDelivery } from "../../src/queue/deliver-events.ts";
 import { enqueueEvent } from "../../src/queue/enqueue-event.ts";
 import { pruneEvents } from "../../src/queue/prune-events.ts";
 import { openAlertWebhook } from "../../src/queue/webhooks/open-alert-webhook.ts";
-import { openTestDatabase } from "../support/test-database.ts";
+import { openTestDatabase } from "../support/servers/test-database.ts";
 import {
   answer,
   signatureOf,
   startWebhookReceiver,
   type WebhookReceiver,
-} from "../support/webhook-receiver.ts";
+} from "../support/servers/webhook-receiver.ts";
 
 const SECRET = "a secret of the receiver's";
 const DAY_MS = 86_400_000;

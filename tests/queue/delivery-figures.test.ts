@@ -6,7 +6,7 @@ import { createLog } from "../../src/lib/log.ts";
 import { deliverEvents, type EventDelivery } from "../../src/queue/deliver-events.ts";
 import { createDeliveryFigures } from "../../src/queue/delivery-figures.ts";
 import type { DeliveryOutcome } from "../../src/queue/delivery-outcome.ts";
-import { openTestDatabase } from "../support/test-database.ts";
+import { openTestDatabase } from "../support/servers/test-database.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
 const NOTHING = { delivered: 0, failed: 0, given_up: 0 };

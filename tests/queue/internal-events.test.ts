@@ -9,7 +9,7 @@ import type { InternalEvent } from "../../src/queue/internal-event.ts";
 import { createInternalEvents, type InternalEvents } from "../../src/queue/internal-events.ts";
 import { outboxFigures } from "../../src/queue/outbox-figures.ts";
 import type { DeliveredEvent } from "../../src/queue/subscription.ts";
-import { openTestDatabase } from "../support/test-database.ts";
+import { openTestDatabase } from "../support/servers/test-database.ts";
 
 const WAIT = { timeout: 30_000, interval: 10 };
 

@@ -5,6 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { checkBackup } from "../../src/operations/backup/check-backup.ts";
+import { callGateway, chatBody } from "../support/clients/call-gateway.ts";
+import { faultRandom } from "../support/faults/fault-random.ts";
+import { trialSize } from "../support/faults/trial-size.ts";
+import { runScript, startScript } from "../support/processes/run-script.ts";
+import { startGateway, startRefused, type TestGateway } from "../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import { openedKind } from "../support/servers/test-database.ts";
 import {
   backUp,
   createBackupStage,
@@ -14,15 +21,8 @@ import {
   type StoreKind,
   storeKinds,
   withDatabase,
-} from "../support/backup-stage.ts";
-import { callGateway, chatBody } from "../support/call-gateway.ts";
-import { faultRandom } from "../support/fault-random.ts";
-import { runScript, startScript } from "../support/run-script.ts";
-import { startGateway, startRefused, type TestGateway } from "../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
-import { readUsageRows } from "../support/stored-usage.ts";
-import { openedKind } from "../support/test-database.ts";
-import { trialSize } from "../support/trial-size.ts";
+} from "../support/stages/backup-stage.ts";
+import { readUsageRows } from "../support/stages/stored-usage.ts";
 
 vi.setConfig({ testTimeout: 900_000 });
 const MODEL = "sim-chat";

@@ -2,19 +2,23 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { createBackupStage, leaveJournal, storeKinds } from "../support/backup-stage.ts";
-import { callGateway, chatBody } from "../support/call-gateway.ts";
-import { callHttp, logIn } from "../support/http-session.ts";
-import { issueKey, readLimitUse, settledUse } from "../support/issue-key.ts";
-import { uploadText } from "../support/license-upload.ts";
-import { createMovedClock, type MovedClock } from "../support/moved-clock.ts";
-import { runScript } from "../support/run-script.ts";
-import { startGateway, startRefused, type TestGateway } from "../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
-import { openedKind } from "../support/test-database.ts";
-import { inDays, licenseText, vendor } from "../support/test-license.ts";
-import { trialSize } from "../support/trial-size.ts";
-import { answer, startWebhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
+import { callGateway, chatBody } from "../support/clients/call-gateway.ts";
+import { callHttp, logIn } from "../support/clients/http-session.ts";
+import { issueKey, readLimitUse, settledUse } from "../support/clients/issue-key.ts";
+import { uploadText } from "../support/clients/license-upload.ts";
+import { trialSize } from "../support/faults/trial-size.ts";
+import { runScript } from "../support/processes/run-script.ts";
+import { startGateway, startRefused, type TestGateway } from "../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
+import { openedKind } from "../support/servers/test-database.ts";
+import {
+  answer,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from "../support/servers/webhook-receiver.ts";
+import { createBackupStage, leaveJournal, storeKinds } from "../support/stages/backup-stage.ts";
+import { createMovedClock, type MovedClock } from "../support/stages/moved-clock.ts";
+import { inDays, licenseText, vendor } from "../support/stages/test-license.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 const MODEL = "sim-chat";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readLicenseFile } from "../../src/license/license-file.ts";
 import { readVerificationKey } from "../../src/license/verification-key.ts";
-import { commandOf } from "../support/bundled-program.ts";
-import { licenseText } from "../support/test-license.ts";
+import { commandOf } from "../support/processes/bundled-program.ts";
+import { licenseText } from "../support/stages/test-license.ts";
 
 let folder: string;
 let key: string;

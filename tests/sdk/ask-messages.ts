@@ -1,5 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { TEST_KEY } from "../support/start-gateway.ts";
+import { TEST_KEY } from "../support/servers/start-gateway.ts";
 import type { EngineGateway } from "./engine-gateway.ts";
 
 /** The official client of the messages format. It does not retry: a refused call is seen as it is. */

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import type { LedgerEntry } from "../../simulator/ledger.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 
 export const ENGINES = ["vllm", "ollama"] as const;
 export type Engine = (typeof ENGINES)[number];

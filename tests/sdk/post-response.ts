@@ -1,4 +1,4 @@
-import { TEST_KEY } from "../support/start-gateway.ts";
+import { TEST_KEY } from "../support/servers/start-gateway.ts";
 import type { Body, EngineGateway } from "./engine-gateway.ts";
 
 /** A responses call as plain as it can be: any body at all, past the types of the client. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { chunk, responseHead, wholeResponse } from "../support/scripted-upstream.ts";
-import { type SpeechServer, startSpeechServer } from "../support/speech-server.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../support/start-gateway.ts";
+import { chunk, responseHead, wholeResponse } from "../support/servers/scripted-upstream.ts";
+import { type SpeechServer, startSpeechServer } from "../support/servers/speech-server.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../support/servers/start-gateway.ts";
 import { collect, type EngineGateway, openEngineGateway } from "./engine-gateway.ts";
 
 const WAV_HEADER_BYTES = 44;

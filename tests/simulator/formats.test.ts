@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { SimulatorOptions } from "../../simulator/options.ts";
 import type { Script } from "../../simulator/script.ts";
-import { eventValues } from "../support/key-paths.ts";
-import { postJson } from "../support/post-json.ts";
-import { openRawClient, type RawResponse, rawRequest } from "../support/raw-client.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
+import { postJson } from "../support/clients/post-json.ts";
+import { openRawClient, type RawResponse, rawRequest } from "../support/clients/raw-client.ts";
+import { eventValues } from "../support/faults/key-paths.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 
 const parameters = { type: "object", properties: { city: { type: "string" } } };
 const weather = { name: "get_weather", description: "Weather of a city" };

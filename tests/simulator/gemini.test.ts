@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { eventValues, pathDifference } from "../support/key-paths.ts";
-import { type JsonReply, postJson } from "../support/post-json.ts";
+import { type JsonReply, postJson } from "../support/clients/post-json.ts";
+import { eventValues, pathDifference } from "../support/faults/key-paths.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 import { readSharedFixtures } from "../support/shared-fixtures.ts";
 import { readSharedSchemas, shapeFaults } from "../support/shared-spec.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
 
 const KEY = "AIza-real-key-0123456789";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import type { SimulatorOptions } from "../../simulator/options.ts";
-import { openRawClient, rawRequest } from "../support/raw-client.ts";
-import { startSimulator } from "../support/start-simulator.ts";
+import { openRawClient, rawRequest } from "../support/clients/raw-client.ts";
+import { startSimulator } from "../support/servers/start-simulator.ts";
 
 const PARALLEL_STREAMS = 500;
 const stops: (() => Promise<void>)[] = [];

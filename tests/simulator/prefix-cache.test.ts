@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import type { SimulatorOptions } from "../../simulator/options.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 
 const BLOCK_TOKENS = 16;
 const SYSTEM = "You answer shortly and you never guess. ".repeat(20);

@@ -1,14 +1,14 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { freePort } from "../support/free-port.ts";
-import { openRawClient, rawRequest } from "../support/raw-client.ts";
+import { openRawClient, rawRequest } from "../support/clients/raw-client.ts";
+import { startTcpFault } from "../support/faults/tcp-fault.ts";
+import { freePort } from "../support/processes/free-port.ts";
 import {
   chunk,
   responseHead,
   startScriptedUpstream,
   wholeResponse,
-} from "../support/scripted-upstream.ts";
-import { startTcpFault } from "../support/tcp-fault.ts";
+} from "../support/servers/scripted-upstream.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {

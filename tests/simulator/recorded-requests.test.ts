@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { SimulatorOptions } from "../../simulator/options.ts";
-import { postJson } from "../support/post-json.ts";
+import { postJson } from "../support/clients/post-json.ts";
+import { startSimulator } from "../support/servers/start-simulator.ts";
 import { readSharedFixtures } from "../support/shared-fixtures.ts";
-import { startSimulator } from "../support/start-simulator.ts";
 
 const engines: Readonly<Record<string, SimulatorOptions["engine"]>> = {
   "api.openai.com": "openai",

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Script } from "../../simulator/script.ts";
-import { openRawClient, type RawResponse, rawRequest } from "../support/raw-client.ts";
-import { startSimulator, type TestSimulator } from "../support/start-simulator.ts";
+import { openRawClient, type RawResponse, rawRequest } from "../support/clients/raw-client.ts";
+import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
 
 let simulator: TestSimulator;
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { callGateway, chatBody } from "../support/call-gateway.ts";
-import { TEST_KEY } from "../support/start-gateway.ts";
+import { callGateway, chatBody } from "../support/clients/call-gateway.ts";
+import { TEST_KEY } from "../support/servers/start-gateway.ts";
 import {
   startVendorStage,
   VENDOR_KEYS,
   VENDORS,
   type VendorStage,
-} from "../support/start-vendor-stage.ts";
+} from "../support/stages/start-vendor-stage.ts";
 
 const models = {
   openai: ["gpt-4.1"],

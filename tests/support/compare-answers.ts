@@ -1,5 +1,5 @@
-import type { SentCall } from "./steady-load.ts";
-import type { StoredUsage } from "./stored-usage.ts";
+import type { SentCall } from "./clients/steady-load.ts";
+import type { StoredUsage } from "./stages/stored-usage.ts";
 
 export interface AnswersComparison {
   readonly requests: number;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { KillCyclesReport } from "./kill-cycles.ts";
+import type { KillCyclesReport } from "./faults/kill-cycles.ts";
 
 /** Nothing complete is lost, doubled or wrong, and nothing that was cut counts as a success. */
 export function expectLossless(report: KillCyclesReport, cycles: number): void {

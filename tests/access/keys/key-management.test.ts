@@ -18,7 +18,7 @@ import { withTransaction } from "../../../src/db/context.ts";
 import { apiKeys } from "../../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { usageHours } from "../../../src/db/tables/usage.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/user-access.ts";
+import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 const NOT_FOUND = expect.objectContaining({ code: "not_found", status: 404 });

@@ -10,7 +10,7 @@ import {
   openUserAccess,
   SESSION_HOURS,
   type TestUserAccess,
-} from "../../support/user-access.ts";
+} from "../../support/stages/user-access.ts";
 
 const PASSWORD = "a password, and no better one";
 const WRONG = "not the password at all";

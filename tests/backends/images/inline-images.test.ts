@@ -9,10 +9,10 @@ import { sniffImage } from "../../../src/backends/images/sniff-image.ts";
 import type { ChatMessage, ChatRequest, ImagePart } from "../../../src/core/chat-request.ts";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
 import { EgressError } from "../../../src/lib/egress/egress-error.ts";
-import { callGateway } from "../../support/call-gateway.ts";
-import { CHAT_CALLS, ENGINES } from "../../support/engine-stage.ts";
-import { startGateway } from "../../support/start-gateway.ts";
-import { startSimulator } from "../../support/start-simulator.ts";
+import { callGateway } from "../../support/clients/call-gateway.ts";
+import { startGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator } from "../../support/servers/start-simulator.ts";
+import { CHAT_CALLS, ENGINES } from "../../support/stages/engine-stage.ts";
 import { chatRequest, MODEL, never, serviceErrorOf } from "../support.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");

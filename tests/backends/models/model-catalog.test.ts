@@ -10,8 +10,8 @@ import { createOllama } from "../../../src/backends/vendors/ollama.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { freePort } from "../../support/free-port.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { freePort } from "../../support/processes/free-port.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { CLOSED_PORT, MODEL, serviceErrorOf, upstreamAt } from "../support.ts";
 
 const log = createLog("silent");

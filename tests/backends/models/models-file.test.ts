@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadModelsFile } from "../../../src/backends/models/models-file.ts";
 import { StartRefusal } from "../../../src/lib/start-refusal.ts";
-import { startRefused } from "../../support/start-gateway.ts";
+import { startRefused } from "../../support/servers/start-gateway.ts";
 
 let folder: string;
 let path: string;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { LedgerEntry } from "../../../simulator/ledger.ts";
-import { type ChatStream, readChatStream } from "../../support/chat-stream.ts";
-import { ENGINES } from "../../support/engine-stage.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { type ChatStream, readChatStream } from "../../support/clients/chat-stream.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import { ENGINES } from "../../support/stages/engine-stage.ts";
 import {
   type ChatMessage,
   logged,

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { createRandom } from "../../../simulator/content/random.ts";
-import { CHAT_PATH } from "../../support/call-gateway.ts";
-import { ENGINES, type Engine } from "../../support/engine-stage.ts";
-import { TEST_KEY } from "../../support/start-gateway.ts";
+import { CHAT_PATH } from "../../support/clients/call-gateway.ts";
+import { TEST_KEY } from "../../support/servers/start-gateway.ts";
+import { ENGINES, type Engine } from "../../support/stages/engine-stage.ts";
 import { type ChatMessage, type ReplicaGateway, startReplicaGateway } from "./replica-gateway.ts";
 
 const CONVERSATIONS = 200;

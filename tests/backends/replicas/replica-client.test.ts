@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import type { HttpRequest, HttpResponse } from "../../../src/lib/http/http-client.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { CLOSED_PORT, ENGINE_KEY, type RawServer, startRawServer } from "../support.ts";
 import { chatCalls, exceptChecks, type ReplicaStage, stageReplicas, until } from "./stage.ts";
 

@@ -1,11 +1,11 @@
 import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import type { SimulatorOptions } from "../../../simulator/options.ts";
-import { callGateway } from "../../support/call-gateway.ts";
-import type { Engine } from "../../support/engine-stage.ts";
-import { CHAT_CALLS } from "../../support/engine-stage.ts";
-import type { RawResponse } from "../../support/raw-client.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { callGateway } from "../../support/clients/call-gateway.ts";
+import type { RawResponse } from "../../support/clients/raw-client.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import type { Engine } from "../../support/stages/engine-stage.ts";
+import { CHAT_CALLS } from "../../support/stages/engine-stage.ts";
 import { until } from "./stage.ts";
 
 const TIMEOUT_MS = 60_000;

@@ -5,7 +5,7 @@ import { fitOutput } from "../../../src/backends/rules/fit-output.ts";
 import { createOllama } from "../../../src/backends/vendors/ollama.ts";
 import { createVllm } from "../../../src/backends/vendors/vllm.ts";
 import type { ChatRequest } from "../../../src/core/chat-request.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { chatRequest, collect, MODEL, never, serviceErrorOf, upstreamAt } from "../support.ts";
 
 let simulator: TestSimulator;

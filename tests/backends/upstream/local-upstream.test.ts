@@ -13,7 +13,7 @@ import { ServiceError } from "../../../src/core/service-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createHttpClient } from "../../../src/lib/http/create-http-client.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { startSimulator } from "../../support/start-simulator.ts";
+import { startSimulator } from "../../support/servers/start-simulator.ts";
 import { never } from "../support.ts";
 
 const log = createLog("silent", new Writable());

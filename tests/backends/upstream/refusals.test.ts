@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   CLOSED_PORT,
   chatRequest,

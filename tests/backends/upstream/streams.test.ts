@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ChatEvent, ChatEvents } from "../../../src/core/chat-event.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   chatRequest,
   collect,

@@ -9,7 +9,7 @@ import { createOpenai } from "../../../src/backends/vendors/openai.ts";
 import type { ChatRequest } from "../../../src/core/chat-request.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { isJsonObject, type JsonObject } from "../../../src/lib/json.ts";
-import { type ScriptedUpstream, wholeResponse } from "../../support/scripted-upstream.ts";
+import { type ScriptedUpstream, wholeResponse } from "../../support/servers/scripted-upstream.ts";
 import { chatRequest, never, upstreamAt } from "../support.ts";
 
 const CLOUDS: Readonly<Record<Cloud, (setup: CloudSetup) => Backend>> = {

@@ -3,7 +3,10 @@ import type { Cloud } from "../../../src/backends/models/trait-table.ts";
 import type { ChatRequest } from "../../../src/core/chat-request.ts";
 import { EFFORTS, type Effort } from "../../../src/core/effort.ts";
 import type { JsonValue } from "../../../src/lib/json.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import {
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from "../../support/servers/scripted-upstream.ts";
 import { type CloudCall, sentBy, shortAnswer } from "./cloud-calls.ts";
 
 let server: ScriptedUpstream;

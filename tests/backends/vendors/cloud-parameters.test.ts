@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Cloud } from "../../../src/backends/models/trait-table.ts";
 import type { GenerationParameters } from "../../../src/core/chat-request.ts";
 import { isJsonObject, type JsonObject } from "../../../src/lib/json.ts";
-import { type ScriptedUpstream, startScriptedUpstream } from "../../support/scripted-upstream.ts";
+import {
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from "../../support/servers/scripted-upstream.ts";
 import { type CloudCall, sentBy, shortAnswer } from "./cloud-calls.ts";
 
 let server: ScriptedUpstream;

@@ -5,7 +5,7 @@ import { fitOutput } from "../../../src/backends/rules/fit-output.ts";
 import type { Upstream } from "../../../src/backends/upstream/upstream.ts";
 import type { ChatMessage, ChatRequest, ToolChoice } from "../../../src/core/chat-request.ts";
 import { EFFORTS } from "../../../src/core/effort.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { chatRequest, collect, never, upstreamAt } from "../support.ts";
 import { cloudAt, cloudModel } from "./cloud-calls.ts";
 

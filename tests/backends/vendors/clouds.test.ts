@@ -4,7 +4,7 @@ import {
   type ScriptedUpstream,
   startScriptedUpstream,
   wholeResponse,
-} from "../../support/scripted-upstream.ts";
+} from "../../support/servers/scripted-upstream.ts";
 import { chatRequest, collect, ENGINE_KEY, never, serviceErrorOf, upstreamAt } from "../support.ts";
 import { cloudAt, cloudModel, lastCall, sentBy, shortAnswer } from "./cloud-calls.ts";
 

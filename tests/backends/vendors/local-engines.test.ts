@@ -6,7 +6,7 @@ import { chatCompletionsServer } from "../../../src/codecs/chat-completions/serv
 import { messagesServer } from "../../../src/codecs/messages/server.ts";
 import { responsesServer } from "../../../src/codecs/responses/server.ts";
 import type { ChatRequest, UserPart } from "../../../src/core/chat-request.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   CLOSED_PORT,
   chatRequest,

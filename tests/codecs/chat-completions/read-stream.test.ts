@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatEvent, FinishEvent } from "../../../src/core/chat-event.ts";
-import { trialSize } from "../../support/trial-size.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import {
   addUp,
   chunk,

@@ -9,7 +9,7 @@ import type {
   ToolMessage,
   UserPart,
 } from "../../../src/core/chat-request.ts";
-import { readPieces } from "../../support/client-streams.ts";
+import { readPieces } from "../../support/clients/client-streams.ts";
 import { replayAnswer } from "../../support/replay-answer.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 

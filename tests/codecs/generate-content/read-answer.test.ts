@@ -3,7 +3,7 @@ import { generateContentClient } from "../../../src/codecs/generate-content/clie
 import { readContextOverflow } from "../../../src/codecs/generate-content/context-overflow.ts";
 import { readRetryDelay } from "../../../src/codecs/generate-content/retry-delay.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
-import { addUp } from "../../support/client-streams.ts";
+import { addUp } from "../../support/clients/client-streams.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 
 const decoder = new TextDecoder();

@@ -3,7 +3,7 @@ import { messagesServer } from "../../../src/codecs/messages/server.ts";
 import type { AnswerBlock, ChatAnswer } from "../../../src/core/chat-answer.ts";
 import type { ChatEvent, FinishReason } from "../../../src/core/chat-event.ts";
 import { ServiceError } from "../../../src/core/service-error.ts";
-import { readMessageStream } from "../../support/message-stream.ts";
+import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { CONTEXT, PLAIN_FORM } from "./stream-upstreams.ts";
 
 const USAGE = { inputTokens: 100, outputTokens: 20 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readContextOverflow } from "../../../src/codecs/messages/client/read-overflow.ts";
 import { messagesClient } from "../../../src/codecs/messages/client.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
-import { addUp } from "../../support/client-streams.ts";
+import { addUp } from "../../support/clients/client-streams.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 
 const ANSWER = `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[

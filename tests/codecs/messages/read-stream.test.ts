@@ -8,7 +8,7 @@ import {
   expectSameHoweverCut,
   readPieces,
   readStream,
-} from "../../support/client-streams.ts";
+} from "../../support/clients/client-streams.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 
 const OWN_FIXTURE = join(import.meta.dirname, "../../fixtures/messages/thoughts-and-calls.sse");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readMessageStream } from "../../support/message-stream.ts";
+import { readMessageStream } from "../../support/clients/message-stream.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
-import { trialSize } from "../../support/trial-size.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 import { cut, translate, translateWhole, UPSTREAMS } from "./stream-upstreams.ts";
 

@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
-import { readMessageStream } from "../../support/message-stream.ts";
+import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 import { callDelta, DONE, delta, finish, translateWhole } from "./stream-upstreams.ts";
 

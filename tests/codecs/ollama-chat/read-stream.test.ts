@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { trialSize } from "../../support/trial-size.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import { MAX_EVENT_BYTES, plain, readPieces, readText, textOf } from "./read-answers.ts";
 
 const OWN = "tests/fixtures/ollama-chat";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CustomInput } from "../../../src/codecs/responses/server/items/custom-input.ts";
-import { trialSize } from "../../support/trial-size.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 
 /** The pieces of input that these pieces of arguments give, without the empty ones. */

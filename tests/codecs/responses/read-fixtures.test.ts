@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { responsesClient } from "../../../src/codecs/responses/client.ts";
 import type { ChatEvent } from "../../../src/core/chat-event.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
-import { trialSize } from "../../support/trial-size.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 import { argumentsIn, plainText, readPieces } from "./read-streams.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { trialSize } from "../../support/trial-size.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
 import { createRandom } from "../chat-completions/read-streams.ts";
 import { readPublishedSchemas } from "./published-schemas.ts";
 import { readResponseEvents, textOf } from "./read-response-events.ts";

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ADVISORY_LOCK } from "../../../src/db/locks/advisory-lock.ts";
 import { openSessionLocks, type SessionLocks } from "../../../src/db/locks/session-locks.ts";
-import { databaseServerUrl } from "../../support/database-server.ts";
-import { openSeverableDatabase, type SeverableDatabase } from "../../support/severable-database.ts";
+import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import {
+  openSeverableDatabase,
+  type SeverableDatabase,
+} from "../../support/servers/severable-database.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 

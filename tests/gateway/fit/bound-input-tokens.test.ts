@@ -4,8 +4,8 @@ import { createVllm } from "../../../src/backends/vendors/vllm.ts";
 import type { ChatRequest, UserPart } from "../../../src/core/chat-request.ts";
 import { boundInputTokens } from "../../../src/gateway/fit/bound-input-tokens.ts";
 import { chatRequest, MODEL, never, upstreamAt } from "../../backends/support.ts";
-import { createRandom } from "../../support/random.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { createRandom } from "../../support/faults/random.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 const text = (words: string): UserPart => ({ type: "text", text: words });
 const saying = (...content: UserPart[]): ChatRequest =>

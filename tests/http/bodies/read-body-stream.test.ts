@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { readBodyStream } from "../../../src/http/bodies/read-body-stream.ts";
-import { FORM_TYPE } from "../../support/audio-form.ts";
-import { openCall } from "../../support/call-gateway.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+import { FORM_TYPE } from "../../support/clients/audio-form.ts";
+import { openCall } from "../../support/clients/call-gateway.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 let gateway: TestGateway | undefined;
 afterEach(async () => {

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LedgerEntry } from "../../../simulator/ledger.ts";
 import type { Script } from "../../../simulator/script.ts";
-import { callGateway, openCall } from "../../support/call-gateway.ts";
+import { callGateway, openCall } from "../../support/clients/call-gateway.ts";
+import { expectChatError } from "../../support/clients/expect-chat-error.ts";
 import {
   ENGINE_KEY,
   ENGINES,
@@ -10,9 +11,8 @@ import {
   errorLines,
   type Stage,
   startStages,
-} from "../../support/engine-stage.ts";
-import { expectChatError } from "../../support/expect-chat-error.ts";
-import type { StoredUsage } from "../../support/stored-usage.ts";
+} from "../../support/stages/engine-stage.ts";
+import type { StoredUsage } from "../../support/stages/stored-usage.ts";
 
 const PATH = "/v1/embeddings";
 const ENGINE_PATHS = { vllm: "/v1/embeddings", ollama: "/api/embed" };

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { LimitStatus } from "../../../src/core/limit-status.ts";
 import { messagesLimitHeaders } from "../../../src/http/families/messages-limit-headers.ts";
 import { openaiLimitHeaders } from "../../../src/http/families/openai-limit-headers.ts";
-import { issueKey, type LimitFields } from "../../support/issue-key.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { issueKey, type LimitFields } from "../../support/clients/issue-key.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 17, 0, 0);
 

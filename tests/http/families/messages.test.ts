@@ -15,11 +15,11 @@ import {
   MESSAGE_EXAMPLES,
   TOKEN_COUNT_EXAMPLES,
 } from "../../../src/http/families/message-examples.ts";
-import { callGateway } from "../../support/call-gateway.ts";
-import { readMessageStream } from "../../support/message-stream.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
-import { readUsageRows } from "../../support/stored-usage.ts";
+import { callGateway } from "../../support/clients/call-gateway.ts";
+import { readMessageStream } from "../../support/clients/message-stream.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import { readUsageRows } from "../../support/stages/stored-usage.ts";
 
 const KEEPALIVE_MS = 200;
 const MAX_BODY_BYTES = 10_000;

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 const CHAT_IDS = ["Qwen/Qwen3-8B-FP8", "hf.co/org/model-GGUF:Q4_K_M", "tiny", "ünï cödé+%"];
 const OTHER_IDS = ["BAAI/bge-m3", "nomic-embed-text", "openai/whisper-large-v3"];

@@ -10,17 +10,17 @@ import {
   FORM_TYPE,
   type FormPiece,
   formBytes,
-} from "../../support/audio-form.ts";
-import { callGateway, openCall } from "../../support/call-gateway.ts";
-import { errorLines, type Stage, startStage } from "../../support/engine-stage.ts";
-import { expectChatError, expectChatForm } from "../../support/expect-chat-error.ts";
-import { chunk, responseHead, wholeResponse } from "../../support/scripted-upstream.ts";
+} from "../../support/clients/audio-form.ts";
+import { callGateway, openCall } from "../../support/clients/call-gateway.ts";
+import { expectChatError, expectChatForm } from "../../support/clients/expect-chat-error.ts";
+import { chunk, responseHead, wholeResponse } from "../../support/servers/scripted-upstream.ts";
 import {
   type SpeechExchange,
   type SpeechServer,
   startSpeechServer,
-} from "../../support/speech-server.ts";
-import type { StoredUsage } from "../../support/stored-usage.ts";
+} from "../../support/servers/speech-server.ts";
+import { errorLines, type Stage, startStage } from "../../support/stages/engine-stage.ts";
+import type { StoredUsage } from "../../support/stages/stored-usage.ts";
 
 const PATH = "/v1/audio/transcriptions";
 const SPEECH_KEY = "canary-of-the-speech-server-88aa";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const PATHS = ["/v1/docs", "/v1/openapi.json"];
 const NOBODY = { LLM_BACKEND: "vllm", LLM_BASE_URL: "http://127.0.0.1:9" };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
 import { findSchemaFault } from "../../support/check-json-schema.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

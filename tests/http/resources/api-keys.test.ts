@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callGateway, chatBody } from "../../support/call-gateway.ts";
-import { databaseServerUrl } from "../../support/database-server.ts";
-import { expectChatError } from "../../support/expect-chat-error.ts";
-import type { RawResponse } from "../../support/raw-client.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
-import { createMigratedDatabase } from "../../support/test-database.ts";
+import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
+import { expectChatError } from "../../support/clients/expect-chat-error.ts";
+import type { RawResponse } from "../../support/clients/raw-client.ts";
+import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import { createMigratedDatabase } from "../../support/servers/test-database.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

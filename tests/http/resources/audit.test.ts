@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callHttp, type HttpCall, logIn } from "../../support/http-session.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
+import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const ADMIN_PASSWORD = "canary: the administrator's own";
 const FIRST_PASSWORD = "canary: the first password of another";

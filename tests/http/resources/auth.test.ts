@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callHttp, type HttpCall, logIn, newAddress } from "../../support/http-session.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
+import { callHttp, type HttpCall, logIn, newAddress } from "../../support/clients/http-session.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const ADMIN_PASSWORD = "canary: the administrator's own";
 const WRONG = "canary: not the password";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callHttp, type HttpCall, logIn } from "../../support/http-session.ts";
-import { issueKey } from "../../support/issue-key.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
+import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
+import { issueKey } from "../../support/clients/issue-key.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const ADMIN_PASSWORD = "canary: the administrator's own";
 const PATH = "/v1/bi-keys";

@@ -8,9 +8,12 @@ import { loadConfig } from "../../../src/config/load-config.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { buildDeps, type Deps } from "../../../src/deps.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { databaseServerUrl } from "../../support/database-server.ts";
-import { createMigratedDatabase } from "../../support/test-database.ts";
-import { startWebhookReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
+import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { createMigratedDatabase } from "../../support/servers/test-database.ts";
+import {
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from "../../support/servers/webhook-receiver.ts";
 
 const WAIT = { timeout: 30_000, interval: 20 };
 const ADMIN_KEY = "sk-administrator-0123456789abcdefghijklmnop";

@@ -1,11 +1,11 @@
 import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { callGateway, openCall } from "../../support/call-gateway.ts";
-import { expectChatError } from "../../support/expect-chat-error.ts";
-import { callHttp, logIn } from "../../support/http-session.ts";
-import { formOf, postLicense, uploadText } from "../../support/license-upload.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
-import { inDays, licenseText, vendor } from "../../support/test-license.ts";
+import { callGateway, openCall } from "../../support/clients/call-gateway.ts";
+import { expectChatError } from "../../support/clients/expect-chat-error.ts";
+import { callHttp, logIn } from "../../support/clients/http-session.ts";
+import { formOf, postLicense, uploadText } from "../../support/clients/license-upload.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { inDays, licenseText, vendor } from "../../support/stages/test-license.ts";
 
 const PASSWORD = "the administrator's password";
 

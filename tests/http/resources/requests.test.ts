@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { databaseServerUrl } from "../../support/database-server.ts";
-import { callHttp, type HttpAnswer, type HttpCall, logIn } from "../../support/http-session.ts";
-import { readCsvTable } from "../../support/read-csv.ts";
-import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/served-deps.ts";
-import { TEST_KEY } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
-import { eventually } from "../../support/usage-journal.ts";
-import { randomUsage, storeUsage } from "../../support/usage-ledger.ts";
-import { addKey, addPerson, type Person } from "../../support/usage-people.ts";
+import {
+  callHttp,
+  type HttpAnswer,
+  type HttpCall,
+  logIn,
+} from "../../support/clients/http-session.ts";
+import { readCsvTable } from "../../support/clients/read-csv.ts";
+import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { TEST_KEY } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
+import { eventually } from "../../support/stages/usage-journal.ts";
+import { randomUsage, storeUsage } from "../../support/stages/usage-ledger.ts";
+import { addKey, addPerson, type Person } from "../../support/stages/usage-people.ts";
 
 const DAY_MS = 86_400_000;
 const PATH = "/api/requests";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { callHttp, type HttpCall, logIn } from "../../support/http-session.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
+import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const ADMIN_PASSWORD = "canary: the administrator's own";
 const PASSWORD = "canary: set by the administrator";

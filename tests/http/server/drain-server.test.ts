@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { drainServer } from "../../../src/http/server/drain-server.ts";
 import { createRequestsUnderWay } from "../../../src/http/server/requests-under-way.ts";
 import { serve } from "../../../src/http/server/serve.ts";
-import { rawRequest } from "../../support/raw-client.ts";
+import { rawRequest } from "../../support/clients/raw-client.ts";
 
 /** More than the system takes in for a client that does not read. */
 const LENGTH = 32 * 1024 * 1024;

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Deps } from "../../../src/deps.ts";
 import { metricsRoutes } from "../../../src/http/service/metrics.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { callGateway } from "../../support/call-gateway.ts";
-import { freePort } from "../../support/free-port.ts";
-import { openRawClient, type RawResponse, rawRequest } from "../../support/raw-client.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+import { callGateway } from "../../support/clients/call-gateway.ts";
+import { openRawClient, type RawResponse, rawRequest } from "../../support/clients/raw-client.ts";
+import { freePort } from "../../support/processes/free-port.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const METRICS_TOKEN = "token of the scraper 41c7";
 const SCRAPER = { authorization: `Bearer ${METRICS_TOKEN}` };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { serve } from "../../../src/http/server/serve.ts";
 import { StartRefusal } from "../../../src/lib/start-refusal.ts";
-import { openRawClient, rawRequest } from "../../support/raw-client.ts";
+import { openRawClient, rawRequest } from "../../support/clients/raw-client.ts";
 
 describe("a server whose port is taken", () => {
   it("does not start, and says what to set", async () => {

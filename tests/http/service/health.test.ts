@@ -2,10 +2,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
-import { freePort } from "../../support/free-port.ts";
-import { openSeverableDatabase, type SeverableDatabase } from "../../support/severable-database.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { freePort } from "../../support/processes/free-port.ts";
+import {
+  openSeverableDatabase,
+  type SeverableDatabase,
+} from "../../support/servers/severable-database.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 const license = {
   valid: true,

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createMovedClock, type MovedClock } from "../../support/moved-clock.ts";
-import { readScrape, scrapeMetrics } from "../../support/scrape-metrics.ts";
-import { startGateway, TEST_KEY, type TestGateway } from "../../support/start-gateway.ts";
+import { readScrape, scrapeMetrics } from "../../support/clients/scrape-metrics.ts";
+import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { createMovedClock, type MovedClock } from "../../support/stages/moved-clock.ts";
 
 const TOKEN = "the-scraper's-own-token-0123456789";
 const PASSWORD = "the password of this test";

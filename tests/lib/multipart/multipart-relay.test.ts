@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readMultipart } from "../../../simulator/http/read-multipart.ts";
 import { type FormWatcher, relayForm } from "../../../src/lib/multipart/multipart-relay.ts";
 import { BrokenForm } from "../../../src/lib/multipart/multipart-scanner.ts";
-import { BOUNDARY, FORM_TYPE, formBytes } from "../../support/audio-form.ts";
+import { BOUNDARY, FORM_TYPE, formBytes } from "../../support/clients/audio-form.ts";
 
 /** Full of what looks like the beginning of a boundary. */
 const TRICKY = Buffer.from(

@@ -19,7 +19,7 @@ import {
   awaitProcessLock,
   ProcessLockHeldError,
 } from "../../../src/lib/process-lock/process-lock.ts";
-import { type Program, spawnProgram } from "../../support/spawn-program.ts";
+import { type Program, spawnProgram } from "../../support/processes/spawn-program.ts";
 
 let folder: string;
 const programs: Program[] = [];

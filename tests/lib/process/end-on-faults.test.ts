@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { spawnProgram } from "../../support/spawn-program.ts";
+import { spawnProgram } from "../../support/processes/spawn-program.ts";
 
 describe("a fault that nobody catches", () => {
   it.each(["exception", "rejection"])(

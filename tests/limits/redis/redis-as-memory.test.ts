@@ -7,10 +7,10 @@ import { createLog } from "../../../src/lib/log.ts";
 import type { Admission, LimitedCall, Limits, LimitUse } from "../../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../../src/limits/memory-limits.ts";
 import { openRedisLimits } from "../../../src/limits/redis/redis-limits.ts";
-import { createRandom } from "../../support/random.ts";
-import { startRedisServer } from "../../support/redis-server.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { trialSize } from "../../support/trial-size.ts";
+import { createRandom } from "../../support/faults/random.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
+import { startRedisServer } from "../../support/servers/redis-server.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -6,9 +6,9 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { createLog } from "../../../src/lib/log.ts";
 import { openRedisLink, type RedisLink } from "../../../src/limits/redis/redis-link.ts";
-import { freePort } from "../../support/free-port.ts";
-import { startRedisServer } from "../../support/redis-server.ts";
-import { startGateway } from "../../support/start-gateway.ts";
+import { freePort } from "../../support/processes/free-port.ts";
+import { startRedisServer } from "../../support/servers/redis-server.ts";
+import { startGateway } from "../../support/servers/start-gateway.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

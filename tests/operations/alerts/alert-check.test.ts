@@ -7,8 +7,8 @@ import { type AlertCheck, createAlertCheck } from "../../../src/operations/alert
 import type { AlertFacts } from "../../../src/operations/alerts/alert-facts.ts";
 import { enqueueEvent } from "../../../src/queue/enqueue-event.ts";
 import { overdueEvents } from "../../../src/queue/overdue-events.ts";
-import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/alert-facts.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/stages/alert-facts.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;

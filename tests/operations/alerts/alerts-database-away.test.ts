@@ -11,10 +11,10 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { openAlerts } from "../../../src/operations/alerts/open-alerts.ts";
 import { overdueEvents } from "../../../src/queue/overdue-events.ts";
-import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/alert-facts.ts";
-import { openSeverableDatabase } from "../../support/severable-database.ts";
-import { hashApiKey } from "../../support/test-keys.ts";
-import { answer, startWebhookReceiver } from "../../support/webhook-receiver.ts";
+import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";
+import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/stages/alert-facts.ts";
+import { hashApiKey } from "../../support/stages/test-keys.ts";
 
 const WAIT = { timeout: 30_000, interval: 20 };
 const OWNER = "usr_1";

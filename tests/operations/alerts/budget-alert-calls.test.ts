@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { callGateway, chatBody } from "../../support/call-gateway.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
-import { licenseText, vendor } from "../../support/test-license.ts";
+import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   answer,
   signatureOf,
   startWebhookReceiver,
   type WebhookReceiver,
-} from "../../support/webhook-receiver.ts";
+} from "../../support/servers/webhook-receiver.ts";
+import { licenseText, vendor } from "../../support/stages/test-license.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 

@@ -15,7 +15,7 @@ import {
   restore,
   storeKinds,
   withDatabase,
-} from "../../support/backup-stage.ts";
+} from "../../support/stages/backup-stage.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const stage = createBackupStage();

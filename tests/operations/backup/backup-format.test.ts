@@ -16,7 +16,7 @@ import {
   leaveJournal,
   makeInstallation,
   restore,
-} from "../../support/backup-stage.ts";
+} from "../../support/stages/backup-stage.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const LONG = `${"a-long-name-".repeat(10)}0123456789.journal`;

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
-import { hasPromtool, lintMetrics } from "../../support/promtool.ts";
-import { readScrape } from "../../support/scrape-metrics.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+import { readScrape } from "../../support/clients/scrape-metrics.ts";
+import { hasPromtool, lintMetrics } from "../../support/processes/promtool.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 /** Section 4.6 of the specification, with the values of labels that are certain to exist. */
 const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"];

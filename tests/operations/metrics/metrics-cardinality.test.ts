@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chatBody } from "../../support/call-gateway.ts";
-import { issueKey } from "../../support/issue-key.ts";
-import { scrapeMetrics, sumOf } from "../../support/scrape-metrics.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
-import { trialSize } from "../../support/trial-size.ts";
+import { chatBody } from "../../support/clients/call-gateway.ts";
+import { issueKey } from "../../support/clients/issue-key.ts";
+import { scrapeMetrics, sumOf } from "../../support/clients/scrape-metrics.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 
 const MANY_MODELS = trialSize(300, 10_000);
 const MANY_KEYS = trialSize(30, 1_000);

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Scrape, scrapeMetrics } from "../../support/scrape-metrics.ts";
-import { openSeverableDatabase } from "../../support/severable-database.ts";
-import { startGateway, type TestGateway } from "../../support/start-gateway.ts";
+import { type Scrape, scrapeMetrics } from "../../support/clients/scrape-metrics.ts";
+import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 
 const PASSWORD = "the password of this test";
 const WAIT_MS = 1_500;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
-import { hasPromtool, lintMetrics, runPromtool } from "../../support/promtool.ts";
+import { hasPromtool, lintMetrics, runPromtool } from "../../support/processes/promtool.ts";
 
 const RULES = "docs/prometheus-alerts.yml";
 const RULES_TESTS = [

@@ -8,8 +8,8 @@ import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { latencyHours, usageSlots } from "../../../src/db/tables/usage.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { readStoredFigures } from "../../../src/operations/metrics/stored-figures.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { hashApiKey } from "../../support/test-keys.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { hashApiKey } from "../../support/stages/test-keys.ts";
 
 const NOW = Date.parse("2027-03-02T12:05:00Z");
 const NOTHING = { chat: 0, messages: 0, responses: 0, embeddings: 0, audio: 0, mcp: 0 };

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { callGateway, chatBody, openCall } from "../../support/call-gateway.ts";
-import { type Stage, startStage } from "../../support/engine-stage.ts";
-import type { RawResponse } from "../../support/raw-client.ts";
-import { startRefused, TEST_KEY } from "../../support/start-gateway.ts";
-import { startSimulator, type TestSimulator } from "../../support/start-simulator.ts";
+import { callGateway, chatBody, openCall } from "../../support/clients/call-gateway.ts";
+import type { RawResponse } from "../../support/clients/raw-client.ts";
+import { startRefused, TEST_KEY } from "../../support/servers/start-gateway.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
   type CollectedSpan,
   startTraceCollector,
   type TraceCollector,
-} from "../../support/trace-collector.ts";
+} from "../../support/servers/trace-collector.ts";
+import { type Stage, startStage } from "../../support/stages/engine-stage.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";

@@ -13,19 +13,22 @@ import {
   openWatchedFolders,
   type WatchedFolders,
 } from "../../../src/queue/watched-folders/open-watched-folders.ts";
-import { databaseServerUrl } from "../../support/database-server.ts";
-import { folderReaders } from "../../support/folder-readers.ts";
-import { openSeverableDatabase, type SeverableDatabase } from "../../support/severable-database.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { trialSize } from "../../support/trial-size.ts";
-import { firedIn } from "../../support/watched-events.ts";
+import { folderReaders } from "../../support/faults/folder-readers.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
+import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import {
+  openSeverableDatabase,
+  type SeverableDatabase,
+} from "../../support/servers/severable-database.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { firedIn } from "../../support/stages/watched-events.ts";
 import {
   createSteadyClock,
   forgetWatched,
   passLook,
   passSettling,
   WATCH_TIMES,
-} from "../../support/watched-stage.ts";
+} from "../../support/stages/watched-stage.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 

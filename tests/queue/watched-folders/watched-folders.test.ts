@@ -19,14 +19,14 @@ import {
   openWatchedFolders,
   type WatchedFolders,
 } from "../../../src/queue/watched-folders/open-watched-folders.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { firedIn } from "../../support/watched-events.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { firedIn } from "../../support/stages/watched-events.ts";
 import {
   createSteadyClock,
   passLook,
   passSettling,
   WATCH_TIMES,
-} from "../../support/watched-stage.ts";
+} from "../../support/stages/watched-stage.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 

@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import { beforeAll, describe, expect, it } from "vitest";
-import { TEST_KEY } from "../../support/start-gateway.ts";
+import { TEST_KEY } from "../../support/servers/start-gateway.ts";
 import { type Engine, type EngineGateway, say } from "../engine-gateway.ts";
 
 export function errorCases(engine: Engine, opened: () => EngineGateway): void {

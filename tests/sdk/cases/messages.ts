@@ -1,6 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readMessageStream } from "../../support/message-stream.ts";
+import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { anthropicBefore, postMessages } from "../ask-messages.ts";
 import { collect, type Engine, type EngineGateway, say } from "../engine-gateway.ts";
 

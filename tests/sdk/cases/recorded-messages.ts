@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { readMessageStream } from "../../support/message-stream.ts";
+import { readMessageStream } from "../../support/clients/message-stream.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";
 import { postMessages } from "../ask-messages.ts";
 import type { Body, EngineGateway } from "../engine-gateway.ts";

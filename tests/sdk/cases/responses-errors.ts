@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readResponseEvents } from "../../codecs/responses/read-response-events.ts";
-import { expectChatForm } from "../../support/expect-chat-error.ts";
+import { expectChatForm } from "../../support/clients/expect-chat-error.ts";
 import type { Body, EngineGateway } from "../engine-gateway.ts";
 import { postResponse } from "../post-response.ts";
 

@@ -1,8 +1,8 @@
 import OpenAI from "openai";
 import { beforeAll, describe, expect, it } from "vitest";
-import { expectChatForm } from "../../support/expect-chat-error.ts";
-import { issueKey } from "../../support/issue-key.ts";
-import { TEST_KEY } from "../../support/start-gateway.ts";
+import { expectChatForm } from "../../support/clients/expect-chat-error.ts";
+import { issueKey } from "../../support/clients/issue-key.ts";
+import { TEST_KEY } from "../../support/servers/start-gateway.ts";
 import type { EngineGateway } from "../engine-gateway.ts";
 import { postResponse } from "../post-response.ts";
 

@@ -4,9 +4,9 @@
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { callGateway, chatBody } from "../call-gateway.ts";
-import { startGateway } from "../start-gateway.ts";
-import { startSimulator } from "../start-simulator.ts";
+import { callGateway, chatBody } from "../clients/call-gateway.ts";
+import { startGateway } from "../servers/start-gateway.ts";
+import { startSimulator } from "../servers/start-simulator.ts";
 
 /** Where a local engine listens unless it is told otherwise. */
 const ENGINE_PORT = 11_434;

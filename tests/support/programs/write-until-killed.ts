@@ -2,7 +2,7 @@
 // A line `start id` or `end id` is in that file only after the journal took the record.
 import { openSync, writeSync } from "node:fs";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import { connectTo, openTestJournal, usageRecord, usageStart } from "../usage-journal.ts";
+import { connectTo, openTestJournal, usageRecord, usageStart } from "../stages/usage-journal.ts";
 
 const [, , url = "", folder = "", acknowledgements = ""] = process.argv;
 const database = connectTo(url);

@@ -12,8 +12,8 @@ import {
   type RecordKind,
 } from "../../../src/usage/journal/record-format.ts";
 import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { trialSize } from "../../support/trial-size.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
 import {
   countRows,
   journalRoot,
@@ -23,8 +23,8 @@ import {
   uncounted,
   usageRecord,
   usageStart,
-} from "../../support/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/write-calls.ts";
+} from "../../support/stages/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
 
 let database: Database;
 let root: string;

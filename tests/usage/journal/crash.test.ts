@@ -5,9 +5,12 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
-import { type PostgresCluster, startPostgresCluster } from "../../support/postgres-cluster.ts";
-import { spawnProgram } from "../../support/spawn-program.ts";
-import { createDatabase, openTestDatabase } from "../../support/test-database.ts";
+import { spawnProgram } from "../../support/processes/spawn-program.ts";
+import {
+  type PostgresCluster,
+  startPostgresCluster,
+} from "../../support/servers/postgres-cluster.ts";
+import { createDatabase, openTestDatabase } from "../../support/servers/test-database.ts";
 import {
   connectTo,
   countRows,
@@ -15,8 +18,8 @@ import {
   journalRoot,
   ledger,
   openTestJournal,
-} from "../../support/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/write-calls.ts";
+} from "../../support/stages/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
 
 const CYCLES = 20;
 /** Calls that a program has under way. */

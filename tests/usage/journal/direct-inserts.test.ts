@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { createAside } from "../../../src/usage/journal/aside.ts";
 import { DirectInserts } from "../../../src/usage/journal/direct-inserts.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { journalRoot, ledger, silentLog, usageRecord } from "../../support/usage-journal.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { journalRoot, ledger, silentLog, usageRecord } from "../../support/stages/usage-journal.ts";
 
 const { root, remove } = journalRoot();
 let database: Database;

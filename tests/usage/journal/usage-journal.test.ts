@@ -9,7 +9,7 @@ import { createAside } from "../../../src/usage/journal/aside.ts";
 import type { OpenUsageJournal } from "../../../src/usage/journal/open-usage-journal.ts";
 import { scanRecords } from "../../../src/usage/journal/scan-records.ts";
 import { SEGMENT_BYTES } from "../../../src/usage/journal/segment.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
 import {
   countRows,
   eventually,
@@ -20,8 +20,8 @@ import {
   uncounted,
   usageRecord,
   usageStart,
-} from "../../support/usage-journal.ts";
-import { callIds, writeCalls } from "../../support/write-calls.ts";
+} from "../../support/stages/usage-journal.ts";
+import { callIds, writeCalls } from "../../support/stages/write-calls.ts";
 
 let database: Database;
 let root: string;

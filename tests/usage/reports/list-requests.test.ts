@@ -10,8 +10,8 @@ import {
 import type { MeteredRequest } from "../../../src/usage/reports/metered-request.ts";
 import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { randomUsage, storeUsage } from "../../support/usage-ledger.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/user-access.ts";
+import { randomUsage, storeUsage } from "../../support/stages/usage-ledger.ts";
+import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse("2026-11-21T10:34:56.789Z");

@@ -13,8 +13,8 @@ import { foldModelHours, foldUsageHours } from "../../../src/usage/sums/fold-usa
 import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
 import { storeRefusals } from "../../../src/usage/sums/store-refusals.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { randomUsage, storeUsage, sumUsage } from "../../support/usage-ledger.ts";
-import { addUser, openUserAccess, type TestUserAccess } from "../../support/user-access.ts";
+import { randomUsage, storeUsage, sumUsage } from "../../support/stages/usage-ledger.ts";
+import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

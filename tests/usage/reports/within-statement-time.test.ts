@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
 import { withinStatementTime } from "../../../src/usage/reports/within-statement-time.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
 
 let database: Database;
 

@@ -10,9 +10,13 @@ import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
 import { reconcileUsage } from "../../../src/usage/sums/reconcile-usage.ts";
 import { repairUsage } from "../../../src/usage/sums/repair-usage.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
-import { trialSize } from "../../support/trial-size.ts";
-import { randomUsage, storeUsage } from "../../support/usage-ledger.ts";
-import { ADMIN_PASSWORD, openUserAccess, type TestUserAccess } from "../../support/user-access.ts";
+import { trialSize } from "../../support/faults/trial-size.ts";
+import { randomUsage, storeUsage } from "../../support/stages/usage-ledger.ts";
+import {
+  ADMIN_PASSWORD,
+  openUserAccess,
+  type TestUserAccess,
+} from "../../support/stages/user-access.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

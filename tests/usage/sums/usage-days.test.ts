@@ -6,8 +6,8 @@ import { toDatabaseError } from "../../../src/db/database-error.ts";
 import type { Aside } from "../../../src/usage/journal/aside.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
 import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
-import { openTestDatabase } from "../../support/test-database.ts";
-import { countRows, eventually, usageRecord } from "../../support/usage-journal.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { countRows, eventually, usageRecord } from "../../support/stages/usage-journal.ts";
 
 const DAY_MS = 86_400_000;
 const NOON = Date.parse("2026-09-21T12:00:00Z");

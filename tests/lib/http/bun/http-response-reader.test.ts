@@ -3,7 +3,7 @@ import {
   HttpResponseReader,
   MalformedResponse,
 } from "../../../../src/lib/http/bun/http-response-reader.ts";
-import { createRandom } from "../../../support/random.ts";
+import { createRandom } from "../../../support/faults/random.ts";
 
 interface Answer {
   readonly status: number | undefined;
