@@ -13,7 +13,7 @@ import { openSecret } from "../src/access/secret.ts";
 import { loadConfig } from "../src/config/load-config.ts";
 import type { KeyCaller } from "../src/core/caller.ts";
 import type { Database } from "../src/db/database.ts";
-import { embeddedArchive } from "../src/db/embedded/embedded-archive.ts";
+import { embeddedArchive } from "../src/db/open-db.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { systemClock } from "../src/lib/clock.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { connect } from "../src/db/connect.ts";
 import type { Database } from "../src/db/database.ts";
-import { embeddedArchive } from "../src/db/embedded/embedded-archive.ts";
+import { embeddedArchive } from "../src/db/open-db.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { systemClock } from "../src/lib/clock.ts";

@@ -8,9 +8,7 @@ import type { ReplayMemory } from "./replay/replay-memory.ts";
 import { routeKey } from "./replicas/route-key.ts";
 import type { Concession } from "./rules/concessions.ts";
 import { decideEffort, type EffortRule, followsEffort, sayEffort } from "./rules/effort-rule.ts";
-import { fitAfterOverflow } from "./rules/fit-after-overflow.ts";
-import { withMaxOutputTokens } from "./rules/fit-output.ts";
-import { holdReservation } from "./rules/hold-reservation.ts";
+import { fitAfterOverflow, holdReservation, withMaxOutputTokens } from "./rules/fit-output.ts";
 import { findIgnored } from "./rules/ignored-parameters.ts";
 import {
   applyParameterRules,

@@ -2,13 +2,22 @@ import { relative, resolve, sep } from "node:path";
 import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { databaseFolder, journalsFolder } from "./folders.ts";
-import { RETIRED_SETTINGS } from "./retired-settings.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
 import {
   findUnknownSettings,
   namesInEnvironmentFile,
   type UnknownSetting,
 } from "./unknown-settings.ts";
+
+/** Names of earlier releases. They are ignored; the start says so once. */
+const RETIRED_SETTINGS: readonly RegExp[] = [
+  /^MAX_PDF_PAGES$/,
+  /^CLOUD_DEFAULT_MAX_TOKENS$/,
+  /^SESSION_RAG_/,
+  /^RAG_DEFAULT_/,
+  /^BOT_RAG_TOP_K$/,
+  /^RAG_GROUNDING_INSTRUCTION$/,
+];
 
 export interface Config {
   readonly settings: Settings;

@@ -1,4 +1,4 @@
-import { commitWhileAwaited } from "./commit-while-awaited.ts";
+import type { Db } from "./context.ts";
 import type { Ask, Database } from "./database.ts";
 import { createQueryGate, type QueryGate } from "./query-gate.ts";
 import { openRenewedPool, type PoolOptions, type RenewedPool } from "./renewed-pool.ts";
@@ -61,4 +61,23 @@ function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): G
       return gate;
     },
   };
+}
+
+/**
+ * The handle for a work that its caller may give up on. A transaction that ends after that is rolled back: the caller
+ * was told that nothing happened, and what only the answer would have shown, such as a new secret, is lost.
+ *
+ * @param signal aborted when the caller has given up; its reason is what the transaction rejects with.
+ */
+export function commitWhileAwaited(db: Db, signal: AbortSignal): Db {
+  const transaction: Db["transaction"] = (work, config) =>
+    db.transaction(async (inner) => {
+      const result = await work(inner);
+      signal.throwIfAborted();
+      return result;
+    }, config);
+  return new Proxy(db, {
+    get: (target, name): unknown =>
+      name === "transaction" ? transaction : Reflect.get(target, name),
+  });
 }

@@ -1,13 +1,27 @@
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../lib/log.ts";
 import { makeFolder, openModeOf } from "../lib/make-folder.ts";
 import { awaitProcessLock } from "../lib/process-lock/process-lock.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
-import { embeddedArchive } from "./embedded/embedded-archive.ts";
 import { openEmbedded } from "./embedded/open-embedded.ts";
 import { openPostgres } from "./open-postgres.ts";
+
+const MODULES = new URL("../../node_modules/", import.meta.url);
+
+/**
+ * Path of the prepared empty database, which spares the first start the making of one. It is made after the
+ * installation of the dependencies by scripts/prepare-embedded-database.mjs and named after the version it fits.
+ */
+export function embeddedArchive(): string {
+  const description = readFileSync(new URL("@electric-sql/pglite/package.json", MODULES), "utf8");
+  const { version } = JSON.parse(description) as { version: string };
+  const name = `.cache/inference-gateway/embedded-database-${version}.tar.gz`;
+  return fileURLToPath(new URL(name, MODULES));
+}
 
 /** Longest a statement may keep the embedded database from answering. */
 const STATEMENT_TIMEOUT_MS = 60_000;

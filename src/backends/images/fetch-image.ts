@@ -1,6 +1,32 @@
 import type { Egress } from "../../lib/egress/egress.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
-import { sniffImage } from "./sniff-image.ts";
+
+/** The first bytes of each kind of picture; `at` is where they stand. */
+const SIGNATURES: readonly {
+  readonly mediaType: string;
+  readonly at: number;
+  readonly bytes: string;
+}[] = [
+  { mediaType: "image/png", at: 0, bytes: "\x89PNG\r\n\x1a\n" },
+  { mediaType: "image/jpeg", at: 0, bytes: "\xff\xd8\xff" },
+  { mediaType: "image/gif", at: 0, bytes: "GIF87a" },
+  { mediaType: "image/gif", at: 0, bytes: "GIF89a" },
+  { mediaType: "image/webp", at: 8, bytes: "WEBP" },
+  { mediaType: "image/bmp", at: 0, bytes: "BM" },
+  { mediaType: "image/tiff", at: 0, bytes: "II*\0" },
+  { mediaType: "image/tiff", at: 0, bytes: "MM\0*" },
+  { mediaType: "image/avif", at: 4, bytes: "ftypavif" },
+  { mediaType: "image/heic", at: 4, bytes: "ftypheic" },
+  { mediaType: "image/heif", at: 4, bytes: "ftypmif1" },
+];
+const LONGEST_HEAD = 16;
+
+/** The media type of a picture by its first bytes, whatever its server calls it; undefined for anything else. */
+export function sniffImage(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, LONGEST_HEAD)).toString("latin1");
+  const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));
+  return found?.mediaType;
+}
 
 export interface FetchedImage {
   /** By its first bytes. */

@@ -1,8 +1,72 @@
 import type { ChatRequest } from "../../core/chat-request.ts";
-import { describeOverflow } from "../../core/context-overflow.ts";
+import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
 import { ServiceError } from "../../core/service-error.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import type { Backend, CallOptions, Model } from "../backend.ts";
 import { estimateInputTokens } from "./estimate-input-tokens.ts";
+
+/** By these names one server or another takes a limit of the answer, or makes several answers of one. */
+const OTHER_LIMITS: ReadonlySet<string> = new Set([
+  "best_of",
+  "candidateCount",
+  "maxOutputTokens",
+  "max_completion_tokens",
+  "max_new_tokens",
+  "max_output_tokens",
+  "max_tokens",
+  "n",
+  "n_predict",
+  "num_predict",
+]);
+
+/**
+ * The request whose answer has no more tokens than are reserved for it, whatever it has been through: the client's
+ * further fields can neither lift the limit nor ask for more. Without a reservation it stays as it is.
+ */
+export function holdReservation(request: ChatRequest): ChatRequest {
+  const { reservedOutputTokens: most, parameters } = request;
+  if (most === undefined) return request;
+  const maxOutputTokens = Math.min(parameters.maxOutputTokens ?? most, most);
+  const extra = parameters.extra && withoutLimits(parameters.extra, maxOutputTokens);
+  return { ...request, parameters: { ...parameters, maxOutputTokens, extra } };
+}
+
+function withoutLimits(fields: JsonObject, most: number): JsonObject {
+  const kept = Object.entries(fields).filter(([name]) => !OTHER_LIMITS.has(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, limited(name, value, most)]));
+}
+
+function limited(name: string, value: JsonValue | undefined, most: number): JsonValue | undefined {
+  if (name === "options" && isJsonObject(value)) return withoutLimits(value, most);
+  // Engines refuse a least length above the limit, which the client has not chosen so low.
+  const isTooMuch = name === "min_tokens" && typeof value === "number" && value > most;
+  return isTooMuch ? most : value;
+}
+
+/** As long an answer as every model of a cloud gives. */
+const SAFE_OUTPUT_TOKENS = 4_096;
+
+/**
+ * The request with the output limit that the engine's own numbers leave room for.
+ * Throws `context_length_exceeded` when they leave none, or none that is smaller than what was asked.
+ */
+export function fitAfterOverflow(
+  request: ChatRequest,
+  model: Model,
+  overflow: ContextOverflow,
+): ChatRequest {
+  const contextLength = overflow.contextLength ?? model.contextLength;
+  const { promptTokens } = overflow;
+  const asked = request.parameters.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  if (contextLength === undefined) {
+    // Nothing is known but that prompt and answer are too long together.
+    if (asked <= SAFE_OUTPUT_TOKENS) throw contextLengthExceeded(undefined, promptTokens);
+    return withMaxOutputTokens(request, SAFE_OUTPUT_TOKENS);
+  }
+  const room = outputRoom(contextLength, promptTokens ?? estimateInputTokens(request));
+  if (room >= asked) throw contextLengthExceeded(contextLength, promptTokens);
+  return withMaxOutputTokens(request, room);
+}
 
 export interface FittedRequest {
   /** Names an output limit that the model's context can hold. */

@@ -1,14 +1,13 @@
 import { z } from "zod";
-import { readContextOverflow } from "../../codecs/messages/client/read-overflow.ts";
+import { readContextOverflow } from "../../codecs/messages/client/vendor-errors.ts";
 import { messagesClient } from "../../codecs/messages/client.ts";
 import type { ChatRequest } from "../../core/chat-request.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import type { Backend, Model } from "../backend.ts";
-import { capTemperature } from "../rules/cap-temperature.ts";
 import { inDialect } from "../rules/concessions.ts";
 import { isToolForced, LEAST_BUDGET_TOKENS } from "../rules/conditions.ts";
 import { type EffortRule, nearestEffort } from "../rules/effort-rule.ts";
-import type { ParameterTable } from "../rules/parameter-rules.ts";
+import { capTemperature, type ParameterTable } from "../rules/parameter-rules.ts";
 import { createChat } from "../run-chat.ts";
 import { askCount } from "../upstream/ask-count.ts";
 import { askStatus } from "../upstream/ask-upstream.ts";

@@ -1,14 +1,19 @@
 import { z } from "zod";
 import { generateContentClient } from "../../codecs/generate-content/client.ts";
-import { readContextOverflow } from "../../codecs/generate-content/context-overflow.ts";
+import {
+  readContextOverflow,
+  readRetryDelay,
+} from "../../codecs/generate-content/vendor-errors.ts";
+import { readVendorError } from "../../codecs/shared/vendor-message.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import type { Backend, Model } from "../backend.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
 import type { ParameterTable } from "../rules/parameter-rules.ts";
 import { createChat } from "../run-chat.ts";
 import { askCount } from "../upstream/ask-count.ts";
 import { askStatus } from "../upstream/ask-upstream.ts";
+import type { UpstreamRefusal } from "../upstream/upstream-refusal.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
-import { readGoogleRefusal } from "./google-refusal.ts";
 
 const NAME = "google";
 
@@ -103,4 +108,16 @@ function resourceOf({ id }: Model): string {
 
 function pathOf(model: Model): string {
   return `/${resourceOf(model).split("/").map(encodeURIComponent).join("/")}`;
+}
+
+/** What Gemini tells in the body of a refusal alone: that a 400 is about our key, and how long to wait. */
+function readGoogleRefusal(body: string): Partial<UpstreamRefusal> {
+  if (isKeyInvalid(readVendorError(body)?.["details"])) return { status: 401 };
+  const retryAfterSeconds = readRetryDelay(body);
+  return retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+}
+
+function isKeyInvalid(details: unknown): boolean {
+  if (!Array.isArray(details)) return false;
+  return details.some((detail) => isJsonObject(detail) && detail["reason"] === "API_KEY_INVALID");
 }

@@ -1,9 +1,9 @@
-import type { ChatRequest } from "../../core/chat-request.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../../core/chat-request.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { UpstreamModel } from "../codec.ts";
 import { alternateTurns } from "../shared/alternate-turns.ts";
 import { buildContents, buildText } from "./build-contents.ts";
 import { buildGenerationConfig } from "./build-generation-config.ts";
-import { buildTools } from "./build-tools.ts";
 
 /** Generations before the vendor began to demand seals on calls. What is not known is taken for the newest. */
 const KNOWS_NO_SEALS = /^(?:models\/)?gemini-[12](?:[.-]|$)/i;
@@ -22,4 +22,31 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel): string
   });
   const contents = buildContents(turns, !KNOWS_NO_SEALS.test(model.name)).join(",");
   return `{"contents":[${contents}],${rest.slice(1)}`;
+}
+
+/** The fields of the body that speak of tools; none when there are no tools. */
+function buildTools({ tools, toolChoice }: ChatRequest): JsonObject {
+  if (tools.length === 0) return {};
+  return {
+    tools: [{ functionDeclarations: tools.map(buildTool) }],
+    toolConfig: toolChoice && { functionCallingConfig: buildChoice(toolChoice) },
+  };
+}
+
+/** The vendor's own `parameters` know a part of JSON Schema only. */
+function buildTool({ name, description, parameters }: ToolDefinition): JsonObject {
+  return { name, description: description ?? "", parametersJsonSchema: parameters };
+}
+
+function buildChoice(choice: ToolChoice): JsonObject {
+  switch (choice.type) {
+    case "auto":
+      return { mode: "AUTO" };
+    case "none":
+      return { mode: "NONE" };
+    case "required":
+      return { mode: "ANY" };
+    case "tool":
+      return { mode: "ANY", allowedFunctionNames: [choice.name] };
+  }
 }

@@ -3,8 +3,14 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { rawMember } from "../../lib/raw-json.ts";
 import type { EventWriter } from "../shared/event-writer.ts";
-import { compactJson } from "./compact-json.ts";
 import { PartialArguments } from "./partial-arguments.ts";
+
+const STRING_OR_SPACE = /"[^"\\]*(?:\\.[^"\\]*)*"|\s+/g;
+
+/** A JSON text without the spaces between its parts, else in the very characters it came in. */
+function compactJson(text: string): string {
+  return text.replace(STRING_OR_SPACE, (found) => (found.startsWith('"') ? found : ""));
+}
 
 /** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
 const MAX_SEED_LENGTH = 40;

@@ -3,12 +3,49 @@ import { markSeal } from "../../core/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { rawElements, rawMember } from "../../lib/raw-json.ts";
-import { brokenOff, notAnAnswer, parseAnswerObject } from "../shared/answer-json.ts";
+import { brokenOff, notAnAnswer, parseAnswerObject, readCount } from "../shared/answer-json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { CallReader } from "./call-reader.ts";
-import { readFailure, readFinishReason } from "./finish-reasons.ts";
-import { readUsage } from "./read-usage.ts";
 import { toVendorError } from "./vendor-errors.ts";
+
+/** Any other word is a natural end. */
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["MAX_TOKENS", "length"],
+  ["CONTINUATION", "length"],
+  ["SAFETY", "content-filter"],
+  ["RECITATION", "content-filter"],
+  ["LANGUAGE", "content-filter"],
+  ["BLOCKLIST", "content-filter"],
+  ["PROHIBITED_CONTENT", "content-filter"],
+  ["SPII", "content-filter"],
+  ["ESCALATION", "content-filter"],
+  ["MODEL_ARMOR", "content-filter"],
+  ["IMAGE_SAFETY", "content-filter"],
+  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
+  ["IMAGE_RECITATION", "content-filter"],
+]);
+
+/** Of a call to a tool that the request does not have: the client decides what becomes of a call that is whole. */
+const UNEXPECTED_CALL = "UNEXPECTED_TOOL_CALL";
+
+/** Words for an answer that cannot be used, and what they mean. */
+const FAILURES: ReadonlyMap<string, string> = new Map([
+  ["MALFORMED_FUNCTION_CALL", "The model wrote a tool call that is not valid."],
+  [UNEXPECTED_CALL, "The model called a tool although it has none."],
+  ["TOO_MANY_TOOL_CALLS", "The model called too many tools in a row."],
+  ["MISSING_THOUGHT_SIGNATURE", "The model server misses its seal on an earlier tool call."],
+  ["MALFORMED_RESPONSE", "The model wrote an answer that is not valid."],
+]);
+
+/** The reason behind the vendor's word, as far as the word tells: it knows none for tool calls. */
+function readFinishReason(word: string): FinishReason {
+  return REASONS.get(word) ?? "stop";
+}
+
+/** What is wrong with the answer; undefined for a word that ends a good one, as far as the answer has whole calls. */
+function readFailure(word: string, hasWholeCall: boolean): string | undefined {
+  return word === UNEXPECTED_CALL && hasWholeCall ? undefined : FAILURES.get(word);
+}
 
 /**
  * Reads one answer, chunk by chunk; a whole answer is a single chunk. Throws a `ServiceError` for an error that the
@@ -103,4 +140,19 @@ function isAnswer(chunk: JsonObject): boolean {
 function rawParts(data: string, candidate: number): readonly string[] {
   const raw = rawElements(rawMember(data, "candidates") ?? "[]")[candidate] ?? "{}";
   return rawElements(rawMember(rawMember(raw, "content") ?? "{}", "parts") ?? "[]");
+}
+
+/** The figures of `usageMetadata`; undefined when it counts nothing. */
+function readUsage(metadata: unknown): Usage | undefined {
+  if (!isJsonObject(metadata)) return undefined;
+  const prompt = readCount(metadata["promptTokenCount"]);
+  const candidates = readCount(metadata["candidatesTokenCount"]);
+  const thoughts = readCount(metadata["thoughtsTokenCount"]);
+  if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
+  return {
+    inputTokens: (prompt ?? 0) + (readCount(metadata["toolUsePromptTokenCount"]) ?? 0),
+    outputTokens: (candidates ?? 0) + (thoughts ?? 0),
+    cachedTokens: readCount(metadata["cachedContentTokenCount"]),
+    reasoningTokens: thoughts,
+  };
 }

@@ -1,9 +1,32 @@
-import { describeOverflow } from "../../core/context-overflow.ts";
+import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { vendorMessage } from "../shared/vendor-message.ts";
-import { readContextOverflow } from "./context-overflow.ts";
-import { readRetryDelay } from "./retry-delay.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { readVendorError, vendorMessage } from "../shared/vendor-message.ts";
+
+const SECONDS = /^(\d+(?:\.\d+)?)s$/;
+
+/** The whole seconds to wait that the body of a refusal asks for, in place of a header; undefined when it asks for none. */
+export function readRetryDelay(body: string): number | undefined {
+  const { details } = readVendorError(body) ?? {};
+  if (!Array.isArray(details)) return undefined;
+  for (const detail of details) {
+    const { retryDelay } = isJsonObject(detail) ? detail : {};
+    const seconds = typeof retryDelay === "string" ? SECONDS.exec(retryDelay)?.[1] : undefined;
+    if (seconds !== undefined) return Math.max(1, Math.ceil(Number(seconds)));
+  }
+  return undefined;
+}
+
+const OVERFLOW =
+  /input token count (?:is )?\(?(\d+)\)? (?:exceeds the maximum number of tokens allowed|but model only supports up to) \(?(\d+)\)?/i;
+
+/** Reads the vendor's complaint that a prompt is too long; undefined when the text is about something else. */
+export function readContextOverflow(message: string): ContextOverflow | undefined {
+  const match = OVERFLOW.exec(message);
+  return match === null
+    ? undefined
+    : { promptTokens: Number(match[1]), contextLength: Number(match[2]) };
+}
 
 interface ErrorKind {
   readonly code: ErrorCode;

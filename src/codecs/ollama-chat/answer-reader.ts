@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { FinishReason, Usage } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
@@ -5,7 +6,42 @@ import { rawElements, rawMember } from "../../lib/raw-json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { ThinkTagSplitter } from "../shared/think-tag-splitter.ts";
 import { readErrorField, toEngineError } from "./engine-errors.ts";
-import { type AnswerLine, answerLine, type WireLogprob, type WireToolCall } from "./wire.ts";
+
+const count = z.number().int().nonnegative().nullish();
+
+const tokenLogprob = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.array(z.number()).nullish(),
+});
+
+const logprob = tokenLogprob.extend({ top_logprobs: z.array(tokenLogprob).nullish() });
+
+const toolCall = z.object({
+  id: z.string().nullish(),
+  function: z.object({ name: z.string().min(1), arguments: z.unknown() }),
+});
+
+const message = z.object({
+  content: z.string().nullish(),
+  thinking: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+});
+
+/** What we read of an answer of `POST /api/chat`: one line of a stream, or the whole body of a non-streaming call. */
+const answerLine = z.object({
+  created_at: z.string().nullish(),
+  message: message.nullish(),
+  done: z.boolean().nullish(),
+  done_reason: z.string().nullish(),
+  prompt_eval_count: count,
+  eval_count: count,
+  logprobs: z.array(logprob).nullish(),
+});
+
+type AnswerLine = z.infer<typeof answerLine>;
+type WireLogprob = z.infer<typeof logprob>;
+type WireToolCall = z.infer<typeof toolCall>;
 
 /** Digits of a time stamp that go into a call id; ids have 64 characters at most. */
 const MAX_STAMP_LENGTH = 40;

@@ -9,8 +9,34 @@ import type { JsonObject } from "../../../lib/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
 import { buildContent } from "./build-content.ts";
 import type { Dialect } from "./dialect.ts";
-import { keepStrictTurns } from "./strict-turns.ts";
 import { moveToolMedia } from "./tool-media.ts";
+
+/** What the model is taken to have said where only its own words may stand. */
+const BRIDGE: AssistantMessage = { role: "assistant", content: [{ type: "text", text: "OK." }] };
+
+/**
+ * The messages in turns as a strict server wants them: the model answers the results of its tools before anybody else
+ * speaks, a system message comes after no answer, and no answer is empty.
+ */
+function keepStrictTurns(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const kept: ChatMessage[] = [];
+  for (const message of messages) {
+    if (message.role === "assistant" && saysNothing(message)) continue;
+    const before = kept.at(-1)?.role;
+    const isSpoken = message.role === "user" || message.role === "system";
+    if (isSpoken && before === "tool") kept.push(BRIDGE);
+    const comesLate = before === "tool" || before === "assistant";
+    if (message.role === "system" && comesLate) kept.push({ ...message, role: "user" });
+    else kept.push(message);
+  }
+  return kept;
+}
+
+function saysNothing({ content }: AssistantMessage): boolean {
+  return content.every(
+    (part) => part.type === "reasoning" || (part.type !== "tool-call" && part.text === ""),
+  );
+}
 
 /** The messages as the engine reads them, in their order. */
 export function buildMessages(messages: readonly ChatMessage[], dialect: Dialect): JsonObject[] {

@@ -4,13 +4,13 @@ import type {
   AnswerToolCall,
   ChatAnswer,
 } from "../../../core/chat-answer.ts";
+import type { Usage } from "../../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { joinExtras, withWholeLogprobs } from "../extras.ts";
 import { writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
-import { encodeUsage } from "./encode-usage.ts";
 
 /** The body of a non-streaming answer. */
 export function encodeAnswer(
@@ -71,4 +71,23 @@ function textOf(blocks: readonly AnswerBlock[], kind: AnswerTextBlock["kind"]): 
 
 function tokenExtras(blocks: readonly AnswerBlock[]): readonly JsonObject[] {
   return blocks.flatMap((block) => (block.kind === "tool-call" ? [] : block.extras));
+}
+
+/** The `usage` object. Details that the engine did not tell are left out. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...((cachedTokens !== undefined || cacheWriteTokens !== undefined) && {
+      prompt_tokens_details: {
+        cached_tokens: cachedTokens ?? 0,
+        cache_write_tokens: cacheWriteTokens,
+      },
+    }),
+    ...(reasoningTokens !== undefined && {
+      completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    }),
+  };
 }

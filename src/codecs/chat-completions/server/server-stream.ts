@@ -6,7 +6,7 @@ import { encodeError } from "../../shared/openai-error-body.ts";
 import { withWholeLogprobs } from "../extras.ts";
 import { writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
-import { encodeUsage } from "./encode-usage.ts";
+import { encodeUsage } from "./encode-answer.ts";
 
 const DONE = "data: [DONE]\n\n";
 

@@ -11,7 +11,6 @@ import { openSeal } from "../../../core/seal.ts";
 import type { CallResult, Turn } from "../../shared/alternate-turns.ts";
 import { objectText } from "../../shared/object-text.ts";
 import type { Block } from "./build-blocks.ts";
-import { buildCallIds } from "./build-call-ids.ts";
 import { buildMedia } from "./build-media.ts";
 
 export interface WireTurn {
@@ -99,4 +98,20 @@ function textBlock(text: string): Block {
 
 function isSaid(part: TextPart | ImagePart | DocumentPart): boolean {
   return part.type !== "text" || part.text.trim() !== "";
+}
+
+/** The ids under which the vendor is told of the calls: of letters it takes, and no two alike in a conversation. */
+function buildCallIds(turns: readonly Turn[]): ReadonlyMap<ToolCallPart, string> {
+  const ids = new Map<ToolCallPart, string>();
+  const taken = new Set<string>();
+  for (const part of turns.flatMap((turn) => (turn.role === "assistant" ? turn.content : []))) {
+    if (part.type !== "tool-call") continue;
+    const fitted = part.callId.replace(/[^a-zA-Z0-9_-]/g, "_") || "call";
+    // An id that is taken is numbered by the calls before it, so that few tries are needed.
+    let id = fitted;
+    for (let number = taken.size; taken.has(id); number++) id = `${fitted}_${number}`;
+    taken.add(id);
+    ids.set(part, id);
+  }
+  return ids;
 }

@@ -1,12 +1,27 @@
+import type { FinishReason } from "../../../core/chat-event.ts";
 import { markSeal } from "../../../core/seal.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
 import { rawElements, rawMember } from "../../../lib/raw-json.ts";
 import { brokenOff, notAnAnswer, parseAnswerObject } from "../../shared/answer-json.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
-import { readStopReason } from "./read-stop-reason.ts";
 import { UsageReader } from "./read-usage.ts";
 import { toVendorError } from "./vendor-errors.ts";
+
+/** Any other word is a natural end. */
+const REASONS: ReadonlyMap<unknown, FinishReason> = new Map<string, FinishReason>([
+  ["max_tokens", "length"],
+  ["stop_sequence", "stop-sequence"],
+  ["pause_turn", "paused"],
+  ["refusal", "content-filter"],
+  ["model_context_window_exceeded", "context-full"],
+]);
+
+/** The reason behind the vendor's word. An answer that ends naturally with calls ends for them. */
+function readStopReason(word: unknown, hasCalls: boolean): FinishReason {
+  const reason = REASONS.get(word) ?? "stop";
+  return hasCalls && reason === "stop" ? "tool-calls" : reason;
+}
 
 /** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
 const MAX_SEED_LENGTH = 40;

@@ -1,8 +1,25 @@
-import { describeOverflow } from "../../../core/context-overflow.ts";
+import { type ContextOverflow, describeOverflow } from "../../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import { vendorMessage } from "../../shared/vendor-message.ts";
-import { readContextOverflow } from "./read-overflow.ts";
+
+const PROMPT_TOO_LONG = /prompt is too long: (\d+) tokens > (\d+) maximum/i;
+const BOTH_TOO_LONG = /input length and `?max_tokens`? exceed context limit: (\d+) \+ \d+ > (\d+)/i;
+const ANSWER_TOO_LONG = /max_tokens: \d+ > (\d+)/i;
+
+/** Reads the vendor's complaint that a call does not fit the model; undefined when the text is about something else. */
+export function readContextOverflow(message: string): ContextOverflow | undefined {
+  const [, promptTokens, contextLength] =
+    PROMPT_TOO_LONG.exec(message) ?? BOTH_TOO_LONG.exec(message) ?? [];
+  if (promptTokens !== undefined && contextLength !== undefined) {
+    return { promptTokens: Number(promptTokens), contextLength: Number(contextLength) };
+  }
+  const answerTokens = ANSWER_TOO_LONG.exec(message)?.[1];
+  // The limit of an answer is that of a context which the answer has for itself.
+  return answerTokens === undefined
+    ? undefined
+    : { promptTokens: 0, contextLength: Number(answerTokens) };
+}
 
 interface ErrorKind {
   readonly code: ErrorCode;

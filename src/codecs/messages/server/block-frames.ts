@@ -4,8 +4,8 @@ import type {
   ToolCallStartEvent,
 } from "../../../core/chat-event.ts";
 import type { JsonObject } from "../../../lib/json.ts";
+import { toolUseHead } from "./encode-message.ts";
 import { eventFrame, frameHead } from "./event-frame.ts";
-import { toolUseHead } from "./tool-use-head.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
 
 type TextKind = BlockStartEvent["kind"];

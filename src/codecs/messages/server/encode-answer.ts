@@ -2,10 +2,8 @@ import type { AnswerBlock, AnswerTextBlock, ChatAnswer } from "../../../core/cha
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { objectText } from "../../shared/object-text.ts";
-import { encodeEnd, encodeMessage } from "./encode-message.ts";
+import { encodeEnd, encodeMessage, ownSeal, toolUseHead } from "./encode-message.ts";
 import type { MessagesForm } from "./messages-form.ts";
-import { ownSeal } from "./own-seal.ts";
-import { toolUseHead } from "./tool-use-head.ts";
 
 const NO_USAGE = { inputTokens: 0, outputTokens: 0 };
 

@@ -5,11 +5,9 @@ import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { BlockFrames } from "./block-frames.ts";
 import { encodeError } from "./encode-error.ts";
-import { encodeEnd, encodeMessage } from "./encode-message.ts";
-import { encodeUsage } from "./encode-usage.ts";
+import { encodeEnd, encodeMessage, encodeUsage, ownSeal } from "./encode-message.ts";
 import { eventFrame } from "./event-frame.ts";
 import type { MessagesForm } from "./messages-form.ts";
-import { ownSeal } from "./own-seal.ts";
 
 /** A fresh encoder for one stream. */
 export function createStreamEncoder(context: AnswerContext, form: MessagesForm): StreamEncoder {

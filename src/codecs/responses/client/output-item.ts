@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 
 /** A piece of an item's content: what the model says, refuses, thinks, or writes into a call. */
 export type PieceKind = "text" | "refusal" | "summary" | "thought" | "arguments" | "input";
@@ -13,4 +13,16 @@ export interface OutputItem {
   complete(kind: PieceKind, part: number, text: string): void;
   /** Nothing comes any more. */
   end(): void;
+}
+
+/** Log probabilities as the extras of a delta, which are in the chat-completion format; undefined when there are none. */
+export function readLogprobs(logprobs: unknown): JsonObject | undefined {
+  if (!Array.isArray(logprobs) || logprobs.length === 0) return undefined;
+  return { logprobs: { content: logprobs.filter(isJsonObject).map(readToken) } };
+}
+
+function readToken(token: JsonObject): JsonObject {
+  const { top_logprobs: top } = token;
+  const choices = Array.isArray(top) ? top.filter(isJsonObject) : [];
+  return { bytes: null, ...token, top_logprobs: choices.map((one) => ({ bytes: null, ...one })) };
 }

@@ -2,11 +2,9 @@ import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 import { CallOutput } from "./call-output.ts";
-import { MessageOutput } from "./message-output.ts";
 import { sealReasoning } from "./openai-seal.ts";
-import type { OutputItem, PieceKind } from "./output-item.ts";
-import { readLogprobs } from "./read-logprobs.ts";
-import { ReasoningOutput } from "./reasoning-output.ts";
+import { type OutputItem, type PieceKind, readLogprobs } from "./output-item.ts";
+import { MessageOutput, ReasoningOutput } from "./text-output.ts";
 
 /** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
 const MAX_SEED_LENGTH = 40;

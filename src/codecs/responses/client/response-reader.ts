@@ -1,12 +1,10 @@
-import type { FinishReason } from "../../../core/chat-event.ts";
+import type { FinishReason, Usage } from "../../../core/chat-event.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
 import { toEngineError } from "../../shared/openai-errors.ts";
-import type { PieceKind } from "./output-item.ts";
+import { type PieceKind, readLogprobs } from "./output-item.ts";
 import { OutputReader } from "./output-reader.ts";
-import { readLogprobs } from "./read-logprobs.ts";
-import { readUsage } from "./read-usage.ts";
 
 /** Events that bring a piece: its kind, and the field with the number of its part. */
 const PIECES: ReadonlyMap<string, readonly [PieceKind, string]> = new Map([
@@ -167,4 +165,25 @@ function placeOf({ output_index: place, item_id: id, item }: JsonObject): unknow
 
 function numberOf(value: unknown): number {
   return typeof value === "number" ? value : 0;
+}
+
+/** The figures of a response's `usage`; undefined when it has none. */
+function readUsage(usage: unknown): Usage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const input = readCount(usage, "input_tokens");
+  const output = readCount(usage, "output_tokens");
+  if (input === undefined && output === undefined) return undefined;
+  const { input_tokens_details: ofInput, output_tokens_details: ofOutput } = usage;
+  return {
+    inputTokens: input ?? 0,
+    outputTokens: output ?? 0,
+    cachedTokens: readCount(ofInput, "cached_tokens"),
+    cacheWriteTokens: readCount(ofInput, "cache_write_tokens"),
+    reasoningTokens: readCount(ofOutput, "reasoning_tokens"),
+  };
+}
+
+function readCount(counts: unknown, name: string): number | undefined {
+  const value = isJsonObject(counts) ? counts[name] : undefined;
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -3,7 +3,6 @@ import type { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
-import { encodeUsage } from "./encode-usage.ts";
 import { failureCodeOf, type Outcome } from "./finish-outcome.ts";
 import { withoutIgnored } from "./repeat-request.ts";
 import type { ResponsesForm, ResponseText } from "./responses-form.ts";
@@ -65,4 +64,19 @@ export class ResponseEncoder {
 
 function encodeFailure(error: ServiceError): JsonObject {
   return { code: failureCodeOf(error), message: error.message };
+}
+
+/** The `usage` object; clients count on its details, so that what the engine did not tell is 0. */
+function encodeUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: {
+      cached_tokens: cachedTokens ?? 0,
+      cache_write_tokens: cacheWriteTokens ?? 0,
+    },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
 }
