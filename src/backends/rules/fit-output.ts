@@ -145,7 +145,7 @@ export function wantedOutputTokens(
 }
 
 /** Output tokens that fit beside a prompt of known length, at least 1. Throws `context_length_exceeded` when none do. */
-export function outputRoom(contextLength: number, promptTokens: number): number {
+function outputRoom(contextLength: number, promptTokens: number): number {
   const room = contextLength - promptTokens;
   if (room < 1) throw contextLengthExceeded(contextLength, promptTokens);
   return Math.max(1, room - MARGIN_TOKENS);
@@ -156,7 +156,7 @@ export function withMaxOutputTokens(request: ChatRequest, maxOutputTokens: numbe
 }
 
 /** In the words that clients look for. */
-export function contextLengthExceeded(
+function contextLengthExceeded(
   contextLength: number | undefined,
   promptTokens: number | undefined,
 ): ServiceError {
