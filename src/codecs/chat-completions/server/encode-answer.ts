@@ -12,7 +12,7 @@ import { joinExtras, withWholeLogprobs } from "../extras.ts";
 import { writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
 
-/** The body of a non-streaming answer. */
+/** Returns the body of a non-streaming answer. */
 export function encodeAnswer(
   answer: ChatAnswer,
   context: AnswerContext,
@@ -53,7 +53,7 @@ function encodeMessage(blocks: readonly AnswerBlock[]): JsonObject {
     role: "assistant",
     content: textOf(blocks, "text") ?? null,
     refusal: textOf(blocks, "refusal") ?? null,
-    // A thought may be sealed and have no words.
+    // Reasoning may consist of a seal without text.
     ...(thought && { reasoning_content: thought }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
@@ -63,7 +63,7 @@ function encodeCall({ callId, name, arguments: text }: AnswerToolCall): JsonObje
   return { id: callId, type: "function", function: { name, arguments: text } };
 }
 
-/** The text of all blocks of a kind; undefined when there is none. */
+/** Returns the text of all blocks of a kind; undefined when there is none. */
 function textOf(blocks: readonly AnswerBlock[], kind: AnswerTextBlock["kind"]): string | undefined {
   const texts = blocks.flatMap((block) => (block.kind === kind ? [block.text] : []));
   return texts.length === 0 ? undefined : texts.join("");
@@ -73,7 +73,7 @@ function tokenExtras(blocks: readonly AnswerBlock[]): readonly JsonObject[] {
   return blocks.flatMap((block) => (block.kind === "tool-call" ? [] : block.extras));
 }
 
-/** The `usage` object. Details that the engine did not tell are left out. */
+/** Returns the `usage` object. Details that the engine did not report are omitted. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {

@@ -12,7 +12,7 @@ import { limitOf, parseParameters } from "./parse-parameters.ts";
 import { parseTools } from "./parse-tools.ts";
 import { type ChatCompletionRequest, chatCompletionRequestSchema } from "./wire.ts";
 
-/** Reads the parsed JSON body of `POST /v1/chat/completions`. Throws a `ServiceError` that names the field at fault. */
+/** Reads the parsed JSON body of `POST /v1/chat/completions`. Throws a `ServiceError` that names the invalid field. */
 export function parseRequest(body: unknown): ParsedCall<ChatForm> {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
   checkItemCount(body);
@@ -41,7 +41,7 @@ function toNames(request: ChatCompletionRequest, { toolChoice }: ChatRequest): C
   const ignored = (tools ?? []).flatMap(({ type }) =>
     type == null || type === "function" ? [] : [typeName("tools", type)],
   );
-  // To choose freely, or nothing, is what happens without a choice too.
+  // Without a tool choice the effect of `auto` and `none` is the same.
   const isChoiceLost = toolChoice === undefined && tool_choice !== "auto" && tool_choice !== "none";
   if (isChoiceLost && saysSomething(tool_choice)) ignored.push("tool_choice");
   return {
@@ -74,7 +74,7 @@ function toChatRequest(
   };
 }
 
-/** Some editors post the body of the one format to the address of the other. */
+/** Refuses a body of the responses format, which some editors post to this route. */
 function refuseResponsesBody({ input, messages }: JsonObject): void {
   if (input == null || messages != null) return;
   throw new ServiceError(
@@ -90,7 +90,7 @@ function refuseUnsupported({ n }: ChatCompletionRequest, body: JsonObject): void
       param: "n",
     });
   }
-  // The answer would have to have the form before tools, unless nothing may be called.
+  // With functions, the answer would need the legacy form, unless no function may be called.
   if (body["function_call"] === "none") return;
   for (const name of ["functions", "function_call"]) {
     const value = body[name];

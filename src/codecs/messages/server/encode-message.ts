@@ -17,12 +17,12 @@ const WORDS = {
 
 type StopReason = (typeof WORDS)[FinishReason];
 
-/** The format's word for a reason. An answer that refuses and ends naturally ends for the refusal. */
+/** Maps a reason to the format's word. An answer with a refusal and a natural end is a `refusal`. */
 function writeStopReason(reason: FinishReason, refuses: boolean): StopReason {
   return refuses && reason === "stop" ? "refusal" : WORDS[reason];
 }
 
-/** A message without its content, with all fields that the format demands. */
+/** Returns a message without its content, with all fields that the format requires. */
 export function encodeMessage(
   { requestId, model }: AnswerContext,
   end: JsonObject,
@@ -44,7 +44,7 @@ export function encodeMessage(
   };
 }
 
-/** Why a message ends; null while it goes on. */
+/** Returns the fields that describe why a message ended; they are null until it ends. */
 export function encodeEnd(
   finish: Pick<FinishEvent, "reason" | "stopSequence"> | undefined,
   refuses: boolean,
@@ -67,17 +67,17 @@ function stopReason(
   return fillsCacheOnly ? "max_tokens" : writeStopReason(reason, refuses);
 }
 
-/** The seal on thoughts that no vendor sealed. It seals nothing: clients drop thoughts that have none. */
+/** Returns the seal for reasoning without a vendor's seal. It proves nothing: clients drop reasoning that has none. */
 export function ownSeal(requestId: string): string {
   return markSeal("gateway", requestId);
 }
 
-/** A call without its input. Every call is the model's own: none comes from code that a vendor's servers run. */
+/** Returns a call without its input. Every call is direct: none comes from code that runs on a vendor's servers. */
 export function toolUseHead(callId: string, name: string): JsonObject {
   return { type: "tool_use", id: writeToolId(callId), name, caller: { type: "direct" } };
 }
 
-/** The `usage` object. This format counts cached tokens beside the input, not in it. */
+/** Returns the `usage` object. This format does not include cached tokens in the input tokens. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
   const { reasoningTokens } = usage;
