@@ -5,7 +5,10 @@ import { readVendorError, vendorMessage } from "../shared/vendor-message.ts";
 
 const SECONDS = /^(\d+(?:\.\d+)?)s$/;
 
-/** The whole seconds to wait that the body of a refusal asks for, in place of a header; undefined when it asks for none. */
+/**
+ * Returns the delay in whole seconds that an error body requests, which replaces a header; undefined when it requests
+ * none.
+ */
 export function readRetryDelay(body: string): number | undefined {
   const { details } = readVendorError(body) ?? {};
   if (!Array.isArray(details)) return undefined;
@@ -20,7 +23,7 @@ export function readRetryDelay(body: string): number | undefined {
 const OVERFLOW =
   /input token count (?:is )?\(?(\d+)\)? (?:exceeds the maximum number of tokens allowed|but model only supports up to) \(?(\d+)\)?/i;
 
-/** Reads the vendor's complaint that a prompt is too long; undefined when the text is about something else. */
+/** Reads the vendor's message that a prompt is too long; returns undefined for any other message. */
 export function readContextOverflow(message: string): ContextOverflow | undefined {
   const match = OVERFLOW.exec(message);
   return match === null
@@ -30,7 +33,7 @@ export function readContextOverflow(message: string): ContextOverflow | undefine
 
 interface ErrorKind {
   readonly code: ErrorCode;
-  /** Said instead of the vendor's words, where those are not for a client. */
+  /** Replaces the vendor's message where that is not meant for a client. */
   readonly text?: string;
 }
 
@@ -52,7 +55,7 @@ const KINDS: ReadonlyMap<unknown, ErrorKind> = new Map<number, ErrorKind>([
   [504, { code: "upstream_timeout" }],
 ]);
 
-/** The error that an object `{code, message, status}` tells of when it comes in place of an answer. */
+/** Builds the error for an object `{code, message, status}` that comes in place of an answer. */
 export function toVendorError(error: JsonObject): ServiceError {
   const { code: status } = error;
   const words = vendorMessage(error) ?? "The model server reported an error.";

@@ -36,7 +36,7 @@ function buildDocument({ source, title, at }: DocumentPart, { documents }: Diale
   if (source.kind === "url") {
     throw new ServiceError(
       "unsupported_parameter",
-      `'${at ?? "messages"}' gives a document by its address, which this model's server does not fetch. Send its content as base64.`,
+      `'${at ?? "messages"}' is a document URL, which this model's server does not fetch. Send the content as base64.`,
       { param: at },
     );
   }

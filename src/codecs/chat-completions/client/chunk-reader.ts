@@ -118,7 +118,7 @@ export class ChunkReader {
     this.#usage = readUsage(usage) ?? this.#usage;
     const reason = readFinishReason(word);
     if (reason === "failure") {
-      throw new ServiceError("upstream_error", "The engine gave up this answer.");
+      throw new ServiceError("upstream_error", "The engine aborted this answer.");
     }
     const metStopSequence = reason === "stop" && typeof stop === "string";
     this.#reason = metStopSequence ? "stop-sequence" : reason;

@@ -94,7 +94,10 @@ export class ToolCallReader {
     call.pending = "";
     if (text === "") return;
     if (!this.#writer.isCallOpen(call.block)) {
-      throw new ServiceError("upstream_error", "The engine went on with a tool call it had ended.");
+      throw new ServiceError(
+        "upstream_error",
+        "The engine continued a tool call that it had ended.",
+      );
     }
     call.hasArguments = true;
     this.#writer.callDelta(call.block, text);

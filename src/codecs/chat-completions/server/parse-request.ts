@@ -41,7 +41,7 @@ function toNames(request: ChatCompletionRequest, { toolChoice }: ChatRequest): C
   const ignored = (tools ?? []).flatMap(({ type }) =>
     type == null || type === "function" ? [] : [typeName("tools", type)],
   );
-  // Without a tool choice the effect of `auto` and `none` is the same.
+  // A dropped `auto` or `none` is not reported, because nothing changes without it.
   const isChoiceLost = toolChoice === undefined && tool_choice !== "auto" && tool_choice !== "none";
   if (isChoiceLost && saysSomething(tool_choice)) ignored.push("tool_choice");
   return {
@@ -86,9 +86,13 @@ function refuseResponsesBody({ input, messages }: JsonObject): void {
 
 function refuseUnsupported({ n }: ChatCompletionRequest, body: JsonObject): void {
   if (n != null && n !== 1) {
-    throw new ServiceError("unsupported_parameter", `'n' is ${n}: only 1 answer a call is given.`, {
-      param: "n",
-    });
+    throw new ServiceError(
+      "unsupported_parameter",
+      `'n' is ${n}: only one answer per call is supported.`,
+      {
+        param: "n",
+      },
+    );
   }
   // With functions, the answer would need the legacy form, unless no function may be called.
   if (body["function_call"] === "none") return;

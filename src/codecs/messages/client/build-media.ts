@@ -55,7 +55,7 @@ function decodeText(base64: string, at = "messages"): string {
 function audioRefused({ at = "messages" }: AudioPart): ServiceError {
   return new ServiceError(
     "invalid_value",
-    `'${at}' is invalid: this model takes no audio. Send it as text, or ask a model that does.`,
+    `'${at}' is invalid: this model does not accept audio. Send text, or use a model that accepts audio.`,
     { param: at },
   );
 }

@@ -200,7 +200,10 @@ export class AnswerReader {
     // Deltas of skipped blocks, such as calls of the vendor's own tools.
     if (call === undefined || typeof json !== "string" || json === "") return;
     if (!this.writer.isCallOpen(call.block)) {
-      throw new ServiceError("upstream_error", "The engine went on with a tool call it had ended.");
+      throw new ServiceError(
+        "upstream_error",
+        "The engine continued a tool call that it had ended.",
+      );
     }
     call.hasArguments = true;
     this.writer.callDelta(call.block, json);

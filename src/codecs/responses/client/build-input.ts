@@ -16,7 +16,7 @@ import { openReasoning } from "./openai-seal.ts";
 
 const CALL_IDS = { pattern: /^.{1,64}$/s, length: 32 };
 
-/** The conversation as input items, in its order. */
+/** Builds the conversation as input items, in order. */
 export function buildInput(messages: readonly ChatMessage[]): JsonObject[] {
   return fitCallIds(messages, CALL_IDS).flatMap(buildItems);
 }
@@ -36,7 +36,10 @@ function buildItems(message: ChatMessage): JsonObject[] {
   }
 }
 
-/** What the model thought, said and called, in its order. A thought that nothing came of is refused and left out. */
+/**
+ * Builds the reasoning, text and calls of a turn, in order. Reasoning that nothing follows is dropped, because the
+ * vendor refuses it.
+ */
 function buildTurn({ content }: AssistantMessage): JsonObject[] {
   const items: JsonObject[] = [];
   let thoughts: JsonObject[] = [];
@@ -67,7 +70,10 @@ function buildSaid(part: TextPart | RefusalPart): JsonObject {
     : { type: "refusal", refusal: part.text };
 }
 
-/** Thoughts that are not sealed, or sealed by another vendor, are refused. */
+/**
+ * Builds a reasoning item. The vendor refuses reasoning that is not sealed or that another vendor sealed, so that is
+ * dropped.
+ */
 function buildThought({ text, signature, redacted }: ReasoningPart): JsonObject[] {
   const sealed = openReasoning(signature) ?? openReasoning(redacted);
   if (sealed === undefined) return [];
@@ -86,12 +92,12 @@ function buildCall(call: Extract<AssistantPart, { type: "tool-call" }>): JsonObj
     type: "function_call",
     call_id: call.callId,
     name: call.name,
-    // An empty text is no JSON.
+    // An empty string is not valid JSON.
     arguments: call.arguments === "" ? "{}" : call.arguments,
   };
 }
 
-/** The content of a message or of a tool's result: a lone text as a plain string. Throws on sound. */
+/** Builds the content of a message or of a tool result; a single text becomes a plain string. Throws on audio. */
 function buildContent(parts: readonly UserPart[]): JsonValue {
   const [first] = parts;
   if (first === undefined) return "";
@@ -110,7 +116,7 @@ function buildPart(part: UserPart): JsonObject {
     case "audio":
       throw new ServiceError(
         "unsupported_parameter",
-        `'${part.at ?? "messages"}' is sound, which this model does not take.`,
+        `'${part.at ?? "messages"}' is audio, which this model does not accept.`,
         { param: part.at },
       );
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../lib/json.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 import type { OutputItem, PieceKind } from "./output-item.ts";
 
-/** How much of an item's parts has come; they come one after the other. */
+/** Tracks how much of an item's parts has arrived; parts come one after another. */
 class PartProgress {
   #part = -1;
   #length = 0;
@@ -11,7 +11,7 @@ class PartProgress {
     return this.#part >= 0;
   }
 
-  /** Turns to a part. True when another one came before it. */
+  /** Switches to a part. Returns true when another part came before it. */
   begins(part: number): boolean {
     if (part === this.#part) return false;
     const isFirst = !this.any;
@@ -24,7 +24,7 @@ class PartProgress {
     this.#length += length;
   }
 
-  /** What is missing of a part, given the whole of it. */
+  /** Returns the missing rest of a part, given the complete part. */
   missingOf(part: number, whole: string): string {
     if (part < this.#part) return "";
     return part === this.#part ? whole.slice(this.#length) : whole;
@@ -33,7 +33,10 @@ class PartProgress {
 
 const BETWEEN_PARTS = "\n\n";
 
-/** Thoughts under way: their summary, or the very thoughts. Who tells both tells the same twice, so the first counts. */
+/**
+ * Reasoning in progress: its summary, or the full text. Some vendors send both with the same content, so only the first
+ * kind is used.
+ */
 export class ReasoningOutput implements OutputItem {
   readonly #writer: EventWriter;
   readonly #progress = new PartProgress();
@@ -66,7 +69,7 @@ export class ReasoningOutput implements OutputItem {
   }
 }
 
-/** A message under way: a block for every part of it. */
+/** A message in progress: one block for each of its parts. */
 export class MessageOutput implements OutputItem {
   readonly #writer: EventWriter;
   readonly #progress = new PartProgress();

@@ -7,16 +7,19 @@ import { failureCodeOf, type Outcome } from "./finish-outcome.ts";
 import { withoutIgnored } from "./repeat-request.ts";
 import type { ResponsesForm, ResponseText } from "./responses-form.ts";
 
-/** What changes about a response while it is made. */
+/** The parts of a response that change while it is generated. */
 export interface ResponseState {
   readonly output: readonly JsonObject[];
-  /** Undefined while it is not over. */
+  /** Undefined while the response is in progress. */
   readonly outcome?: Outcome | { readonly status: "failed"; readonly error: ServiceError };
   readonly usage?: Usage | undefined;
   readonly sources?: readonly JsonObject[];
 }
 
-/** Writes the response objects of one call. What they repeat of the question may be long, and is serialised once. */
+/**
+ * Encodes the response objects of one call. The repeated fields of the request may be long, so they are serialised
+ * once.
+ */
 export class ResponseEncoder {
   readonly #context: AnswerContext;
   readonly #repeated: string;
@@ -28,7 +31,7 @@ export class ResponseEncoder {
     this.#remember = remember;
   }
 
-  /** The JSON text of the response. One that is over and did not fail is remembered, if that was asked. */
+  /** Returns the JSON text of the response. A response that ended without failing is stored, if `remember` is set. */
   encode(state: ResponseState): string {
     const text = this.#encode(state);
     const { status } = state.outcome ?? { status: "in_progress" };
@@ -66,7 +69,7 @@ function encodeFailure(error: ServiceError): JsonObject {
   return { code: failureCodeOf(error), message: error.message };
 }
 
-/** The `usage` object; clients count on its details, so that what the engine did not tell is 0. */
+/** Returns the `usage` object. Clients expect its details, so a count that the engine did not report is 0. */
 function encodeUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {
