@@ -113,7 +113,7 @@ export type FinishReason =
   | "content-filter"
   | "paused";
 
-/** Tokens of one call. Cached and cache-written tokens are part of `inputTokens`, reasoning tokens of `outputTokens`. */
+/** Tokens of one call. `inputTokens` includes cached and cache-written tokens, `outputTokens` reasoning tokens. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;

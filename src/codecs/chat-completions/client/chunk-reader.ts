@@ -36,8 +36,8 @@ export class ChunkReader {
   }
 
   /**
-   * Reads one chunk of a stream. Returns true when the chunk brought only a piece of the open text or reasoning block.
-   * A chunk with another piece in its place would then bring only that piece.
+   * Reads one chunk of a stream. Returns true when the chunk brought only a piece of the open text or reasoning block:
+   * with another piece in its place, it would bring only that one.
    */
   read(json: unknown): boolean {
     const chunk = this.#open(json);
