@@ -4,7 +4,7 @@ import type { SessionActor } from "../../access/actor.ts";
 import { recordAudit } from "../../access/audit/record-audit.ts";
 import { confirmActor } from "../../access/confirm-actor.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import { ADVISORY_LOCK } from "../../db/locks/advisory-lock.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
 import type { UsageReading } from "../reports/read-usage-report.ts";
 import type { TimeRange } from "../reports/search-backwards.ts";
