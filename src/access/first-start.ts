@@ -3,7 +3,7 @@ import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import type { Settings } from "../config/settings.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
-import { ADVISORY_LOCK } from "../db/locks/advisory-lock.ts";
+import { ADVISORY_LOCK } from "../db/locks/advisory-locks.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";
 import { users } from "../db/tables/users.ts";
 import { randomBase62 } from "../lib/id.ts";

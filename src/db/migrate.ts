@@ -5,7 +5,7 @@ import { StartRefusal } from "../lib/start-refusal.ts";
 import { type Db, withTransaction } from "./context.ts";
 import type { Database } from "./database.ts";
 import { toDatabaseError } from "./database-error.ts";
-import { ADVISORY_LOCK } from "./locks/advisory-lock.ts";
+import { ADVISORY_LOCK } from "./locks/advisory-locks.ts";
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 /** Longest a statement of a migration, or the wait for another replica's, may take. */

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { ADVISORY_LOCK } from "../../db/locks/advisory-lock.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 
 /**
  * Lets changes to users happen one after the other, on all replicas, until the transaction ends: what is counted over

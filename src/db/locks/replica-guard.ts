@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "../../config/settings.ts";
 import type { Log } from "../../lib/log.ts";
 import { StartRefusal } from "../../lib/start-refusal.ts";
-import { openReplicaLock, type ReplicaLock } from "./replica-lock.ts";
+import { openReplicaLock, type ReplicaLock } from "./advisory-locks.ts";
 
 /** How long a start waits for a replica that is leaving; what was killed is gone at once. */
 const LEAVE_WAIT_MS = 5_000;

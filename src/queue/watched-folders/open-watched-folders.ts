@@ -2,8 +2,11 @@ import { resolve } from "node:path";
 import type { Settings } from "../../config/settings.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
-import { ADVISORY_LOCK } from "../../db/locks/advisory-lock.ts";
-import { openSessionLocks, type SessionLocks } from "../../db/locks/session-locks.ts";
+import {
+  ADVISORY_LOCK,
+  openSessionLocks,
+  type SessionLocks,
+} from "../../db/locks/advisory-locks.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { FolderWatch, type WatchedFolder, type WatchTimes } from "./folder-watch.ts";

@@ -3,7 +3,7 @@ import type { SessionCaller } from "../../core/caller.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { modelHours } from "../../db/tables/usage.ts";
 import { users } from "../../db/tables/users.ts";
-import { eachFigure, HOUR_FIGURES } from "../sums/usage-figures.ts";
+import { eachFigure, HOUR_FIGURES } from "../sums/usage-sums.ts";
 import type { UsageGroup, UsageReportQuery } from "./usage-report.ts";
 import { reachOfPage } from "./usage-report-reach.ts";
 import { NO_COLUMNS, sumsOf, timeOf, type UsedColumns, usedBy } from "./usage-report-sums.ts";

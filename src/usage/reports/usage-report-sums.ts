@@ -2,7 +2,7 @@ import { and, type SQL, sql } from "drizzle-orm";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { limitRefusals, modelHours, usageDays, usageHours } from "../../db/tables/usage.ts";
 import { DAY_MS } from "../sums/usage-days.ts";
-import { eachFigure, HOUR_FIGURES } from "../sums/usage-figures.ts";
+import { eachFigure, HOUR_FIGURES } from "../sums/usage-sums.ts";
 import type { UsageReportQuery } from "./usage-report.ts";
 
 /** What of a sum is kept; the rest is null. */

@@ -1,9 +1,9 @@
-import { type SQL, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
 import { inUpkeepTurn } from "./in-upkeep-turn.ts";
 import { DAY_MS } from "./usage-days.ts";
-import { addFigures, eachFigure, HOUR_FIGURES } from "./usage-figures.ts";
+import { addFigures, eachFigure, HOUR_FIGURES, listOf } from "./usage-sums.ts";
 
 /** A table of sums by hour, and what its rows are told apart by beside that. */
 interface HourSums {
@@ -105,8 +105,4 @@ async function foldDay(transaction: Db, day: number, sums: HourSums): Promise<vo
     insert into ${table} as present (hour, ${keys}, ${figures})
     select ${first}, ${keys}, ${added} from hours group by ${keys} order by ${keys}
     on conflict (hour, ${keys}) do update set ${addFigures(sums.figures)}`);
-}
-
-function listOf(names: readonly string[]): SQL {
-  return eachFigure(names, (column) => column);
 }

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
-import { ADVISORY_LOCK } from "../../db/locks/advisory-lock.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 
 /** SQLSTATE of a lock that was not to be had in time. */
 const LOCK_NOT_AVAILABLE = "55P03";

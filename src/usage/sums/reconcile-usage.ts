@@ -1,82 +1,72 @@
+import type { Db } from "../../db/context.ts";
 import type { UsageReading } from "../reports/read-usage-report.ts";
 import type { TimeRange } from "../reports/search-backwards.ts";
-import {
-  type AskDatabase,
-  compareDay,
-  compareHour,
-  compareModelHour,
-  compareMonth,
-  type UsageDifference,
-  type UsageDifferences,
-} from "./compare-usage.ts";
-import { firstKeptDay } from "./first-kept-day.ts";
-import { DAY_MS, dayOf, listUsageDays } from "./usage-days.ts";
+import { compareSums, type UsageDifference } from "./compare-sums.ts";
+import { DAY_MS, dayOf, firstKeptDay, listUsageDays } from "./usage-days.ts";
+import { DAYS, HOURS, MODEL_HOURS, MONTHS, type UsageSums } from "./usage-sums.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
-/** So many differences are told one by one; all are counted. */
+/** So many differences are reported one by one; all are counted. */
 const SHOWN_MAX = 1_000;
 
-/** How the sums of a range stand to the rows they were made from. */
+/** Asks the database: queries of callers wait in their own line, those of a job do not. */
+export type AskDatabase = <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
+
+/** How the sums of a range compare to the rows they were made from. */
 export interface Reconciliation extends TimeRange {
-  /** Hours that were compared with their rows, all of them over. Of a day whose rows are not there, none was. */
+  /** Hours that were compared with their rows. All are over, and their rows retained. */
   readonly hours: number;
-  /** Days, begun or over, that were compared with their hours: not one whose hours are wrong themselves. */
+  /** Days and months, in progress or over, that were compared with their hours: none whose hours are wrong themselves. */
   readonly days: number;
-  /** Months, begun or over, that were compared with their hours: not one whose hours are wrong themselves. */
   readonly months: number;
   readonly mismatches: number;
   /** The first thousand, hours before days, days before months. */
   readonly differences: readonly UsageDifference[];
 }
 
+type Reconciling = Pick<UsageReading, "clock" | "retentionDays"> & { readonly ask: AskDatabase };
+
 /**
- * Compares the sums by hour with the rows for each hour of a range that is over and whose rows are kept, those over all
- * keys with those of the keys where these agree, and then the sums of each day and month that the range touches with
- * those of its hours. One hour, day or month at a time: short statements, that wait for nothing and hold up nothing. It
- * repairs nothing.
+ * Compares the sums by hour with the rows for each hour of a range that is over and whose rows are retained, those over
+ * all keys with those of the keys where these agree, and then each day and month that the range touches with its hours.
+ * One hour, day or month at a time, so that no statement is long. It repairs nothing.
  */
 export async function reconcileUsage(
-  reading: Pick<UsageReading, "clock" | "retentionDays"> & { readonly ask: AskDatabase },
+  reading: Reconciling,
   asked: TimeRange,
 ): Promise<Reconciliation> {
   const { hours, days, ...range } = await storedTime(reading, asked);
   const found = { days: 0, months: 0, mismatches: 0, differences: [] as UsageDifference[] };
   const wrongHours: number[] = [];
-  const add = ({ mismatches, shown }: UsageDifferences) => {
+  const compare = async (sums: UsageSums, period: TimeRange) => {
+    // At least one row is read even when no more are shown: it carries their number.
+    const limit = Math.max(1, SHOWN_MAX - found.differences.length);
+    const { mismatches, shown } = await reading.ask((db) =>
+      compareSums(db, sums, { period, limit }),
+    );
     found.mismatches += mismatches;
     found.differences.push(...shown);
+    return mismatches === 0;
   };
-  // One is looked for even when no more are shown: it tells how many there are.
-  const left = () => Math.max(1, SHOWN_MAX - found.differences.length);
   for (const hour of hours) {
-    const compared = await compareHour(reading.ask, hour, left());
-    add(compared);
-    if (compared.mismatches > 0) wrongHours.push(hour.from);
-    else add(await compareModelHour(reading.ask, hour, left()));
+    if (await compare(HOURS, hour)) await compare(MODEL_HOURS, hour);
+    else wrongHours.push(hour.from);
   }
-  const hasWrongHours = ({ from, to }: TimeRange) =>
-    wrongHours.some((hour) => from <= hour && hour < to);
-  for (const day of days) {
-    if (hasWrongHours(day)) continue;
-    add(await compareDay(reading.ask, day, left()));
+  const hasRightHours = ({ from, to }: TimeRange) =>
+    !wrongHours.some((hour) => from <= hour && hour < to);
+  for (const day of days.filter(hasRightHours)) {
+    await compare(DAYS, day);
     found.days += 1;
   }
-  for (const month of monthsOf(range)) {
-    if (hasWrongHours(month)) continue;
-    add(await compareMonth(reading.ask, month, left()));
+  for (const month of monthsOf(range).filter(hasRightHours)) {
+    await compare(MONTHS, month);
     found.months += 1;
   }
-  return {
-    ...range,
-    hours: hours.length,
-    days: found.days,
-    months: found.months,
-    mismatches: found.mismatches,
-    differences: found.differences.slice(0, SHOWN_MAX),
-  };
+  const differences = found.differences.slice(0, SHOWN_MAX);
+  return { ...range, ...found, hours: hours.length, differences };
 }
 
-/** What can be compared of a range, which may have days in between that cannot. */
+/** What can be compared of a range; days in between may be missing. */
 interface StoredTime extends TimeRange {
   readonly hours: readonly TimeRange[];
   /** The days of UTC that they are of. */
@@ -84,14 +74,10 @@ interface StoredTime extends TimeRange {
 }
 
 /**
- * Of the comparable hours of a range those whose day has its partition: what was dropped under a shorter retention has
- * none, and is in the sums alone. A row of such a day that came late, and is kept with those of other days, says nothing
- * of the day's others.
+ * The comparable hours of a range whose day has its partition. What was dropped under a shorter retention has none and
+ * is only in the sums; a row of such a day that came late says nothing of the day's other rows.
  */
-export async function storedTime(
-  reading: Pick<UsageReading, "clock" | "retentionDays"> & { readonly ask: AskDatabase },
-  asked: TimeRange,
-): Promise<StoredTime> {
+export async function storedTime(reading: Reconciling, asked: TimeRange): Promise<StoredTime> {
   const stored = new Set(await reading.ask(listUsageDays));
   const isStored = ({ from }: TimeRange) => stored.has(dayOf(from));
   const range = comparableRange(reading, asked);
@@ -104,7 +90,7 @@ export async function storedTime(
   };
 }
 
-/** The whole hours of a range that are over and whose rows are all kept; `from` and `to` are the same when there are none. */
+/** The whole hours of a range that are over and whose rows are all retained; `from` equals `to` when there are none. */
 export function comparableRange(
   { clock, retentionDays }: Pick<UsageReading, "clock" | "retentionDays">,
   { from, to }: TimeRange,

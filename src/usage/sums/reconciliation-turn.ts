@@ -1,7 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { ADVISORY_LOCK } from "../../db/locks/advisory-lock.ts";
-import { openSessionLocks } from "../../db/locks/session-locks.ts";
+import { ADVISORY_LOCK, openSessionLocks } from "../../db/locks/advisory-locks.ts";
 
 /** Runs one reconciliation at a time; rejects with `run_active` while another one runs. */
 export type InReconciliationTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;

@@ -8,11 +8,10 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { STATEMENT_CUT_SHORT } from "../reports/within-statement-time.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
-import { firstKeptDay } from "./first-kept-day.ts";
 import { foldModelHours, foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
 import { REFUSAL_WRITER } from "./limit-refusals.ts";
 import { makeUsageDays } from "./make-usage-days.ts";
-import { DAY_MS, dayOf } from "./usage-days.ts";
+import { DAY_MS, dayOf, firstKeptDay } from "./usage-days.ts";
 
 /** What the purges of this process have done. Replicas take turns, so that each tells a part. */
 export interface PurgeFigures {

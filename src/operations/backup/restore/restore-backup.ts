@@ -4,7 +4,7 @@ import { openSecret } from "../../../access/secret.ts";
 import type { Settings } from "../../../config/settings.ts";
 import { type Db, withTransaction } from "../../../db/context.ts";
 import type { Database } from "../../../db/database.ts";
-import { openReplicaLock } from "../../../db/locks/replica-lock.ts";
+import { openReplicaLock } from "../../../db/locks/advisory-locks.ts";
 import { knownMigrations, migrate } from "../../../db/migrate.ts";
 import { openDatabase } from "../../../db/open-db.ts";
 import type { Log } from "../../../lib/log.ts";

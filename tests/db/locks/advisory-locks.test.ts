@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ADVISORY_LOCK } from "../../../src/db/locks/advisory-lock.ts";
-import { openSessionLocks, type SessionLocks } from "../../../src/db/locks/session-locks.ts";
+import {
+  ADVISORY_LOCK,
+  openSessionLocks,
+  type SessionLocks,
+} from "../../../src/db/locks/advisory-locks.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import {
   openSeverableDatabase,

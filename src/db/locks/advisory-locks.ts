@@ -1,0 +1,226 @@
+import { createHash } from "node:crypto";
+import postgres from "postgres";
+import { within } from "../../lib/within.ts";
+import { toDatabaseError } from "../database-error.ts";
+
+/** Every advisory lock of this program, in one place, so that no two are the same. Any constants do. */
+export const ADVISORY_LOCK = {
+  migration: 4_823_116_093,
+  firstStart: 4_823_116_094,
+  /** Changes to users, one after the other. */
+  users: 4_823_116_095,
+  /** Held by a replica for as long as it lives. */
+  replica: 4_823_116_096,
+  /** One lock a watched folder, the second number its name's: such pairs are 32 bits each. */
+  watchedFolder: 482_311_609,
+  /** One reconciliation of usage at a time; such a pair as well. */
+  reconciliation: 482_311_610,
+  /** One replica at a time makes days of usage, drops and folds them. */
+  usageUpkeep: 4_823_116_097,
+} as const;
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const CHECK_INTERVAL_MS = 2_000;
+/** The server notices a host that vanished without a word after so many seconds, three times over. */
+const KEEPALIVE_SECONDS = "10";
+const CLOSE_TIMEOUT_SECONDS = 1;
+
+/** Locks by name that one process of several holds, until it releases them or ends. */
+export interface SessionLocks {
+  /**
+   * Takes a lock or makes sure that it is still held. Resolves with a number that stays the same for as long as it is
+   * held without a break, with undefined while another process holds it. Rejects with a DatabaseError; then none is
+   * held.
+   */
+  readonly hold: (name: string) => Promise<number | undefined>;
+  /** Lets others have it. Never rejects. */
+  readonly release: (name: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface SessionLocksOptions {
+  /** DATABASE_URL; undefined for the embedded database, whose one process holds every lock. */
+  readonly url: string | undefined;
+  /** One of ADVISORY_LOCK: what the names are of. */
+  readonly space: number;
+}
+
+/** The locks of this process by name, on one connection of their own that opens with the first. */
+export function openSessionLocks({ url, space }: SessionLocksOptions): SessionLocks {
+  if (url === undefined) {
+    return {
+      hold: () => Promise.resolve(0),
+      release: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+  }
+  return new LockKeeper({
+    url,
+    lock: "pg_try_advisory_lock",
+    keyOf: (sql, name) => sql`${space}::int, ${hashOf(name)}::int`,
+  });
+}
+
+export interface ReplicaLock {
+  readonly close: () => Promise<void>;
+}
+
+export interface ReplicaLockOptions {
+  readonly url: string;
+  /** Held together with others that share it; otherwise exclusive. */
+  readonly isShared: boolean;
+  /** Called once, unless the lock was closed: its connection is gone and the lock with it. */
+  readonly onLost: () => void;
+}
+
+/**
+ * Takes this program's lock on a database and watches it. Undefined when another process holds it in a way that
+ * excludes ours. Rejects with a DatabaseError.
+ */
+export async function openReplicaLock({
+  url,
+  isShared,
+  onLost,
+}: ReplicaLockOptions): Promise<ReplicaLock | undefined> {
+  const name = "replica";
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const close = async () => {
+    isOver = true;
+    clearTimeout(timer);
+    await keeper.close();
+  };
+  const lose = () => {
+    if (isOver) return;
+    void close();
+    onLost();
+  };
+  const keeper = new LockKeeper({
+    url,
+    lock: isShared ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock",
+    keyOf: (sql) => sql`${ADVISORY_LOCK.replica}::bigint`,
+    onConnectionLost: lose,
+  });
+  if ((await keeper.hold(name)) === undefined) {
+    await close();
+    return undefined;
+  }
+  const check = async () => {
+    if (!(await keeper.isHeld(name))) lose();
+    else if (!isOver) watch();
+  };
+  const watch = () => {
+    timer = setTimeout(check, CHECK_INTERVAL_MS).unref();
+  };
+  watch();
+  return { close };
+}
+
+interface KeeperOptions {
+  readonly url: string;
+  readonly lock: "pg_try_advisory_lock" | "pg_try_advisory_lock_shared";
+  /** The arguments of the lock's function. */
+  readonly keyOf: (sql: postgres.Sql, name: string) => postgres.Fragment;
+  /** Called when a connection closes on which a lock was held. */
+  readonly onConnectionLost?: () => void;
+}
+
+interface Hold {
+  readonly term: number;
+  /** The server's process of our connection: a connection that the driver has renewed has another, and no lock. */
+  readonly pid: number;
+}
+
+/**
+ * Advisory locks on one connection of their own: the server releases them with the connection, so none outlives its
+ * process.
+ */
+class LockKeeper implements SessionLocks {
+  readonly #options: KeeperOptions;
+  readonly #held = new Map<string, Hold>();
+  #sql: postgres.Sql | undefined;
+  #terms = 0;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  async hold(name: string): Promise<number | undefined> {
+    try {
+      return await answered(this.#hold(name));
+    } catch (thrown) {
+      await this.close();
+      throw toDatabaseError(thrown);
+    }
+  }
+
+  /** Whether a lock is held without a break since it was taken. Never rejects. */
+  async isHeld(name: string): Promise<boolean> {
+    const held = this.#held.get(name);
+    if (held === undefined || this.#sql === undefined) return false;
+    return answered(isOn(this.#sql, held)).catch(() => false);
+  }
+
+  async release(name: string): Promise<void> {
+    const sql = this.#sql;
+    if (sql === undefined || !this.#held.delete(name)) return;
+    const key = this.#options.keyOf(sql, name);
+    await answered(sql`select pg_advisory_unlock(${key})`).catch(() => this.close());
+  }
+
+  async close(): Promise<void> {
+    const sql = this.#sql;
+    this.#sql = undefined;
+    this.#held.clear();
+    await sql?.end({ timeout: CLOSE_TIMEOUT_SECONDS }).catch(() => undefined);
+  }
+
+  async #hold(name: string): Promise<number | undefined> {
+    this.#sql ??= this.#connect();
+    const sql = this.#sql;
+    const held = this.#held.get(name);
+    if (held !== undefined) {
+      if (await isOn(sql, held)) return held.term;
+      this.#held.clear();
+    }
+    const { lock, keyOf } = this.#options;
+    await sql`
+      select set_config('tcp_keepalives_idle', ${KEEPALIVE_SECONDS}, false),
+        set_config('tcp_keepalives_interval', ${KEEPALIVE_SECONDS}, false),
+        set_config('tcp_keepalives_count', '3', false), set_config('idle_session_timeout', '0', false)`;
+    const [row] =
+      await sql`select ${sql(lock)}(${keyOf(sql, name)}) as held, pg_backend_pid() as pid`;
+    if (row?.["held"] !== true) return undefined;
+    this.#terms += 1;
+    this.#held.set(name, { term: this.#terms, pid: row["pid"] as number });
+    return this.#terms;
+  }
+
+  #connect(): postgres.Sql {
+    return postgres(this.#options.url, {
+      max: 1,
+      max_lifetime: null,
+      fetch_types: false,
+      connect_timeout: ANSWER_TIMEOUT_MS / 1_000,
+      connection: { application_name: "inference-gateway locks" },
+      onnotice: () => undefined,
+      onclose: () => {
+        if (this.#held.size > 0) this.#options.onConnectionLost?.();
+      },
+    });
+  }
+}
+
+async function isOn(sql: postgres.Sql, { pid }: Hold): Promise<boolean> {
+  const [row] = await sql`select pg_backend_pid() as pid`;
+  return row?.["pid"] === pid;
+}
+
+function answered<Result>(query: Promise<Result>): Promise<Result> {
+  return within(query, ANSWER_TIMEOUT_MS, () => new Error("the database does not answer"));
+}
+
+/** 32 bits of the name: two names that share them would only wait for each other. */
+function hashOf(name: string): number {
+  return createHash("sha256").update(name).digest().readInt32BE(0);
+}
