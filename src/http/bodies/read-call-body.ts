@@ -1,6 +1,6 @@
 import type { Caller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";
-import { type EarlyJudgement, refuseExhausted } from "../../gateway/admit-call.ts";
+import { type EarlyJudgement, refuseExhausted } from "../../gateway/admit.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import type { Channel } from "../../usage/usage-record.ts";
 import type { RequestContext } from "../request/router.ts";
