@@ -1,8 +1,7 @@
 import packageJson from "../package.json" with { type: "json" };
 import type { FirstSecrets } from "./access/first-start.ts";
 import { openAccess } from "./access/open-access.ts";
-import { openInstallation } from "./access/open-installation.ts";
-import { openSecret } from "./access/secret.ts";
+import { openIdentity } from "./access/open-installation.ts";
 import { loadModelsFile } from "./backends/models/models-file.ts";
 import { openBackends } from "./backends/open-backends.ts";
 import type { Settings } from "./config/settings.ts";
@@ -20,93 +19,91 @@ import { refuseUnfinishedRestore } from "./operations/backup/restore/unfinished-
 import { serveBackups } from "./operations/backup/serve-backups.ts";
 import { createReadiness } from "./operations/health.ts";
 import { openMetrics } from "./operations/metrics/open-metrics.ts";
+import { openProcessMetrics } from "./operations/metrics/process-metrics.ts";
 import { openClock } from "./operations/open-clock.ts";
-import { OpenParts } from "./operations/open-parts.ts";
+import { openParts } from "./operations/open-parts.ts";
 import { openTracing } from "./operations/tracing/open-tracing.ts";
 import { openQueue } from "./queue/open-queue.ts";
 import { openUsage } from "./usage/open-usage.ts";
 
-/** What `buildDeps` opened, for the edge, the jobs and the stop. */
-export type Deps = Awaited<ReturnType<typeof openAll>>;
-
-/** A start that fails closes what it has opened within about this time. */
-const FAILED_START_MS = 3_000;
+/** For the edge, the jobs and the stop. */
+export type Deps = Awaited<ReturnType<typeof buildDeps>>;
 
 /**
- * The composition root: opens every area once. An area brings its own jobs, metrics, alerts and checks (`core/part.ts`).
+ * The composition root: opens every area once, in the order in which they need each other. An area brings its own jobs,
+ * metrics, alerts and checks (`core/part.ts`), so none of them is named here.
  *
  * @param onFirstSecrets is called as soon as the secrets that this start has made up are in the database. They can be
  * shown only once, also when the start fails afterwards.
  */
-export async function buildDeps(
+export function buildDeps(
   settings: Settings,
   log: Log,
   onFirstSecrets: (secrets: FirstSecrets) => void = () => undefined,
-): Promise<Deps> {
-  const parts = new OpenParts();
-  try {
-    return await openAll(parts, settings, log, onFirstSecrets);
-  } catch (thrown) {
-    await parts.close(FAILED_START_MS).catch(() => undefined);
-    throw thrown;
-  }
-}
-
-/** In the order in which they need each other; they are closed backwards, as `OpenParts` says. */
-async function openAll(
-  parts: OpenParts,
-  settings: Settings,
-  log: Log,
-  onFirstSecrets: (secrets: FirstSecrets) => void,
 ) {
-  await inFolderOf("DATA_DIR", () => refuseUnfinishedRestore(settings));
-  const { version } = packageJson;
-  const overrides = await loadModelsFile(settings.MODELS_FILE);
-  const tracing = await openTracing(settings, { log, version });
-  if (tracing !== undefined) parts.add(tracing);
-  const clock = parts.add(openClock(settings, log));
-  const { database, guard } = parts.addFoundation(await openStore(settings, log));
-  const base: Base = { settings, database, clock, log };
+  return openParts(async (parts) => {
+    await inFolderOf("DATA_DIR", () => refuseUnfinishedRestore(settings));
+    const { version } = packageJson;
+    const overrides = await loadModelsFile(settings.MODELS_FILE);
+    const tracing = await openTracing(settings, { log, version });
+    if (tracing !== undefined) parts.add(tracing);
+    parts.add(openProcessMetrics(version, settings.LLM_BACKEND));
+    const clock = parts.add(openClock(settings, log));
+    const { database, guard } = parts.addFoundation(await openStore(settings, log));
+    const base: Base = { settings, database, clock, log };
 
-  const secret = await inFolderOf("DATA_DIR", () => openSecret(settings));
-  const { installedAt } = await openInstallation(database, secret, clock);
-  const installation = `${secret.fingerprint} ${installedAt}`;
-  const { monotonic } = clock;
-  const limits = parts.addFoundation(await openLimits(base, { guard, installation, monotonic }));
-  const verificationKey = openVerificationKey(settings);
-  const license = parts.add(await openLicense({ ...base, secret, installedAt, verificationKey }));
-  const { maxUsers } = license;
-  const { access, authenticate } = parts.add(
-    await openAccess(base, { secret, maxUsers, onFirstSecrets }),
-  );
-  const backends = parts.add(openBackends({ ...base, overrides }));
-  const { events, watchedFolders, alertWebhook } = parts.add(openQueue(base));
-  const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
-  limits.observe(alerts.monthlyUse);
-  const { journal, refusals } = parts.add(await openUsage(base, limits));
-  limits.start(journal.caughtUp);
-  // Another process may have counted by itself while the lock on the database was lost.
-  guard.onHeldAgain(() => journal.flush().then(limits.recount));
-  const { gateway, openCalls, callGate } = parts.add(
-    openGateway(base, { backends, limits, journal, refusals }),
-  );
-  parts.add(await serveBackups({ ...base, productVersion: version }));
-  const { collect, figures } = parts.add(openMetrics(base, { parts: parts.list, version }));
-  const stopping = new AbortController();
-  const isStopping = () => stopping.signal.aborted;
-  return {
-    ...{ settings, log, clock: base.clock, version, parts: parts.list },
-    ...{ gateway, openCalls, callGate, authenticate, access, license, limits },
-    ...{ refusals, events, watchedFolders, figures, metrics: { collect } },
-    readiness: createReadiness({ parts: parts.list, isStopping, settings }),
-    nextRequestId: createRequestIds(),
-    /** Aborted when the server begins to stop. */
-    stopping,
-    /** Undefined unless requests are traced. */
-    tracing,
-    /** Resolves when every usage record written so far is on the disk. */
-    syncJournal: journal.sync,
-    /** Moves usage to the database for at most `journalDrainMs`, then releases everything. */
-    close: (journalDrainMs: number) => parts.close(journalDrainMs),
-  };
+    const { secret, installedAt, installation } = await openIdentity(base);
+    const { monotonic } = clock;
+    const limits = parts.addFoundation(await openLimits(base, { guard, installation, monotonic }));
+    const verificationKey = openVerificationKey(settings);
+    const license = parts.add(await openLicense({ ...base, secret, installedAt, verificationKey }));
+    const { maxUsers } = license;
+    const { access, authenticate } = parts.add(
+      await openAccess(base, { secret, maxUsers, onFirstSecrets }),
+    );
+    const backends = parts.add(openBackends({ ...base, overrides }));
+    const { events, watchedFolders, alertWebhook } = parts.add(openQueue(base));
+    const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
+    limits.observe(alerts.monthlyUse);
+    const { journal, refusals } = parts.add(await openUsage(base, limits));
+    limits.start(journal.caughtUp);
+    // Another process may have counted by itself while the lock on the database was lost.
+    guard.onHeldAgain(() => journal.flush().then(limits.recount));
+    const { gateway, openCalls, callGate } = parts.add(
+      openGateway(base, { backends, limits, journal, refusals }),
+    );
+    parts.add(await serveBackups({ ...base, productVersion: version }));
+    const { collect, figures } = parts.add(openMetrics(base, parts.list));
+    const stopping = new AbortController();
+    const isStopping = () => stopping.signal.aborted;
+    return {
+      settings,
+      log,
+      clock: base.clock,
+      version,
+      parts: parts.list,
+      gateway,
+      openCalls,
+      callGate,
+      authenticate,
+      access,
+      license,
+      limits,
+      refusals,
+      events,
+      watchedFolders,
+      figures,
+      metrics: { collect },
+      readiness: createReadiness({ parts: parts.list, isStopping, settings }),
+      nextRequestId: createRequestIds(),
+      /** Aborted when the server begins to stop. */
+      stopping,
+      /** Undefined unless requests are traced. */
+      tracing,
+      /** Resolves when every usage record written so far is on the disk. */
+      syncJournal: journal.sync,
+      /** Moves usage to the database for at most `journalDrainMs`, then releases everything. */
+      close: (journalDrainMs: number) => parts.close(journalDrainMs),
+    };
+  });
 }

@@ -1,9 +1,25 @@
 import type { Part } from "../core/part.ts";
 import type { Db } from "../db/context.ts";
 
+/** A start that fails closes what it has opened within about this time. */
+const FAILED_START_MS = 3_000;
+
+/** Resolves with what `open` returns. When that rejects, the parts that it has opened are closed first. */
+export async function openParts<Opened>(
+  open: (parts: OpenParts) => Promise<Opened>,
+): Promise<Opened> {
+  const parts = new OpenParts();
+  try {
+    return await open(parts);
+  } catch (thrown) {
+    await parts.close(FAILED_START_MS).catch(() => undefined);
+    throw thrown;
+  }
+}
+
 /**
  * The parts opened so far, and the order in which they are closed: the foundations one by one, the last one first, after
- * everything else. The others close at the same time, because a database that does not answer makes each of them wait.
+ * all others. These close at the same time, because a database that does not answer makes each of them wait.
  */
 export class OpenParts {
   /** In the order of their opening; it grows while parts are opened. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { OpenParts } from "../../src/operations/open-parts.ts";
+import { OpenParts, openParts } from "../../src/operations/open-parts.ts";
 
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -57,5 +57,18 @@ describe("closing parts", () => {
     parts.add({ close });
     await parts.close(1_234);
     expect(limits).toEqual([1_234, 1_234]);
+  });
+});
+
+describe("a start", () => {
+  it("that fails closes what it has opened, and rejects with its own failure", async () => {
+    const { part, events } = openNamed();
+    const failing = openParts(async (parts) => {
+      parts.addFoundation(part("database", new Error("it is away")));
+      parts.add(part("keys"));
+      throw new Error("the port is taken");
+    });
+    await expect(failing).rejects.toThrow("the port is taken");
+    expect(events).toEqual(["keys begins", "keys ends", "database begins", "database ends"]);
   });
 });

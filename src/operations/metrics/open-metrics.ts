@@ -5,7 +5,6 @@ import type { Db } from "../../db/context.ts";
 import { within } from "../../lib/within.ts";
 import { createJobFigures, type JobFigures } from "./job-figures.ts";
 import { PLANNED_METRICS } from "./planned-metrics.ts";
-import { openProcessMetrics } from "./process-metrics.ts";
 import { renderMetrics } from "./render-metrics.ts";
 import { createRequestFigures, type RequestFigures } from "./request-figures.ts";
 
@@ -19,21 +18,14 @@ export interface Metrics extends Part {
   readonly figures: { readonly requests: RequestFigures; readonly jobs: JobFigures };
 }
 
-export interface OpenMetricsOptions {
-  /** Read at each scrape. */
-  readonly parts: readonly Part<Db>[];
-  /** Of the package. */
-  readonly version: string;
-}
-
 const REUSED_FOR_MS = 1_000;
 /** A reading that takes longer has lost its connection, and another may begin. */
 const ABANDON_MS = 60_000;
 
-export function openMetrics(base: Base, { parts, version }: OpenMetricsOptions): Metrics {
-  const { LLM_BACKEND: backend, DB_POOL_WAIT_MS: waitMs } = base.settings;
+/** @param parts read at each scrape. */
+export function openMetrics(base: Base, parts: readonly Part<Db>[]): Metrics {
+  const waitMs = base.settings.DB_POOL_WAIT_MS;
   const figures = { requests: createRequestFigures(), jobs: createJobFigures(base.clock) };
-  const own = openProcessMetrics(version, backend);
   const stored = openStoredFigures(base, parts);
   const collect = async (): Promise<string> => {
     const refreshed = parts.map(async ({ refresh }) => {
@@ -43,11 +35,9 @@ export function openMetrics(base: Base, { parts, version }: OpenMetricsOptions):
     return renderMetrics(parts.flatMap(({ metrics = [] }) => metrics));
   };
   return {
-    ...own,
     collect: reuse(collect, REUSED_FOR_MS),
     figures,
     metrics: [
-      ...own.metrics,
       ...stored.metrics,
       ...figures.requests.metrics,
       ...figures.jobs.metrics,

@@ -20,10 +20,7 @@ interface Files {
  *
  * @param version of the package.
  */
-export function openProcessMetrics(
-  version: string,
-  backend: string,
-): Required<Pick<Part, "metrics" | "refresh" | "close">> {
+export function openProcessMetrics(version: string, backend: string): Part {
   const loopLag = new Histogram(LAGS);
   let files: Files = { open: undefined, max: undefined };
   let timer: NodeJS.Timeout | undefined;

@@ -23,10 +23,9 @@ async function scrape(parts: readonly Part<Db>[], times = 1): Promise<readonly S
   try {
     for (let count = 0; count < times; count += 1) {
       const list = [...parts];
-      const metrics = openMetrics(base, { parts: list, version: "1" });
+      const metrics = openMetrics(base, list);
       list.push(metrics);
       scrapes.push(readScrape(await metrics.collect()));
-      await metrics.close?.(0);
     }
   } finally {
     await database.close();
