@@ -92,14 +92,15 @@ async function openParts(database: Database, folder: string): Promise<Parts> {
     license,
     requests: texts.map((text) => new Headers({ authorization: `Bearer ${text}` })),
     async openLimits(redisUrl) {
-      const limits = await openLimits({
-        ...given,
-        clock: { ...clock, monotonic: () => performance.now() },
-        settings: { ...settings, REDIS_URL: redisUrl },
-        guard: { isSafe: () => true },
-        installation: secret.fingerprint,
-        observer,
-      });
+      const limits = await openLimits(
+        { database, clock, log, settings: { ...settings, REDIS_URL: redisUrl } },
+        {
+          guard: { isSafe: () => true },
+          installation: secret.fingerprint,
+          monotonic: () => performance.now(),
+        },
+      );
+      limits.observe(observer);
       limits.start(Promise.resolve());
       return limits;
     },

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { Secret } from "../access/secret.ts";
 import { journalsFolder } from "../config/folders.ts";
 import type { Settings } from "../config/settings.ts";
+import { eachWith, type Metric, single } from "../core/metric.ts";
+import type { Part } from "../core/part.ts";
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -23,7 +25,7 @@ import type { VerificationKey } from "./verification-key.ts";
 import { watchStanding } from "./watch-standing.ts";
 
 /** The license in force. Every question is answered from memory, for the moment it is asked. */
-export interface License {
+export interface License extends Part {
   /** As the health endpoints show it. */
   readonly state: () => LicenseState & JsonObject;
   /** True once the grace is over: what the license gate stands before is refused. */
@@ -71,6 +73,7 @@ export interface OpenLicenseOptions {
 }
 
 const EVALUATION_USERS = 5;
+const DAY_SECONDS = 86_400;
 const TEST_CLOCK =
   "TEST_CLOCK_FILE moves the clock, which no license of the vendor's allows: unset it.";
 
@@ -135,6 +138,7 @@ export async function openLicense(options: OpenLicenseOptions): Promise<License>
       await held.catchUp();
       report();
     },
+    metrics: licenseMetrics(state),
     async close() {
       clearInterval(timer);
       held.close();
@@ -142,6 +146,32 @@ export async function openLicense(options: OpenLicenseOptions): Promise<License>
       await time.look();
     },
   };
+}
+
+function licenseMetrics(read: () => LicenseState): readonly Metric[] {
+  return [
+    {
+      name: "svc_license_state",
+      type: "gauge",
+      help: "1 for the state that the license or the evaluation is in, 0 for the others.",
+      labels: ["state"],
+      read() {
+        const { valid: isValid, in_grace: isGrace } = read();
+        const states = { valid: isValid && !isGrace, grace: isValid && isGrace, invalid: !isValid };
+        return eachWith("state", states, single);
+      },
+    },
+    {
+      name: "svc_license_remaining_seconds",
+      type: "gauge",
+      help: "Time to the license's expiry, in grace to the grace's end, in whole days; +Inf for a license without end.",
+      labels: [],
+      read() {
+        const { days_left: days } = read();
+        return single(days === null ? Number.POSITIVE_INFINITY : days * DAY_SECONDS);
+      },
+    },
+  ];
 }
 
 function openTime(options: OpenLicenseOptions): Promise<EffectiveTime> {

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
-import { createReadiness, type Readiness } from "../../operations/health.ts";
+import type { Readiness } from "../../operations/health.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { NO_SECURITY, refusal } from "../openapi/documentation.ts";
@@ -47,7 +47,6 @@ export function healthRoutes(deps: Deps): Router {
   const router = createRouter(chatErrorForm, deps);
   const { settings, log } = deps;
   const backend = settings.LLM_BACKEND;
-  const readiness = createReadiness(deps.readiness, settings);
   const tellChange = changeTeller(log);
 
   router.add(gatewayHealth, async () => {
@@ -63,7 +62,7 @@ export function healthRoutes(deps: Deps): Router {
     jsonResponse({ status: "ok", version: deps.version, backend, license: deps.license.state() }),
   );
   router.add(hiddenRoute("get", "/api/ready", "open"), async () => {
-    const now = await readiness();
+    const now = await deps.readiness();
     tellChange(now);
     return jsonResponse(now.report, now.ready ? 200 : 503);
   });

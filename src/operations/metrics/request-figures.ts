@@ -1,3 +1,4 @@
+import { byLabel, eachWith, type Metric } from "../../core/metric.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 
 /**
@@ -24,6 +25,7 @@ type StatusClass = (typeof STATUS_CLASSES)[number];
 
 /** The HTTP requests that this process has answered, by kind and class. */
 export interface RequestFigures {
+  readonly metrics: readonly Metric[];
   readonly kinds: Readonly<Record<RequestKind, Record<StatusClass, number>>>;
   /** Counts an answer when its headers are made, also one whose stream then runs for long. */
   readonly count: (path: string, status: number, hasLeft: boolean) => void;
@@ -50,6 +52,15 @@ export function createRequestFigures(): RequestFigures {
     count(path, status, hasLeft) {
       kinds[kindOf(path)][hasLeft ? "aborted" : classOf(status)] += 1;
     },
+    metrics: [
+      {
+        name: "svc_http_requests_total",
+        type: "counter",
+        help: "HTTP requests answered, by channel or other kind; aborted: the client left before there was an answer.",
+        labels: ["kind", "status_class"],
+        read: () => eachWith("kind", kinds, (classes) => byLabel("status_class", classes)),
+      },
+    ],
   };
 }
 

@@ -192,4 +192,4 @@ for (const type of [
   "pipeline_consecutive_failures",
   "pipeline_queue_backlog",
 ])
-  table.leavesOut(CASE, type, "not yet: its rule is shown in tests/operations/alerts");
+  table.leavesOut(CASE, type, "not yet: it comes with its area");

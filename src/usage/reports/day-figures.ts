@@ -1,51 +1,28 @@
-import { and, asc, count, gt, inArray, sql, sum } from "drizzle-orm";
+import { and, asc, gt, inArray, sql, sum } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
 import { latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
-import { type OutboxFigures, outboxFigures } from "../../queue/outbox-figures.ts";
-import { CHANNELS, type Channel } from "../../usage/usage-record.ts";
+import { CHANNELS, type Channel } from "../usage-record.ts";
 import { type LatencyFigures, latencyFigures } from "./latency-figures.ts";
-import { type PartFigures, type ReadPartFigures, readPartFigures } from "./part-figures.ts";
 
-/** What the database knows: the same at every replica, and after every restart. */
-export interface StoredFigures {
-  /** Of the last 24 hours, by channel. */
-  readonly day: Readonly<Record<DayFigure, Readonly<Record<Channel, number>>>>;
+/** The calls of the last 24 hours: the same at every replica, and after every restart. */
+export interface DayFigures extends Readonly<Record<DayFigure, Readonly<Record<Channel, number>>>> {
   readonly latency: LatencyFigures;
-  readonly apiKeys: Readonly<Record<(typeof KEY_STATES)[number], number>>;
-  readonly outbox: OutboxFigures;
-  readonly parts: PartFigures;
 }
 
 type DayFigure = "requests" | "errors" | "rateLimited" | "inputTokens" | "outputTokens";
 
-const KEY_STATES = ["active", "inactive"] as const;
 const SLOT_MS = 600_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Reads it on one connection, from sums alone: at most 1,000 slots and 25 hours of the histogram, never rows of usage.
- * A day is every slot that touches the last 24 hours, and for latencies every hour that does.
+ * Reads at most 1,000 slots and 25 hours of the histogram, never rows of usage. A day is every slot that touches the last
+ * 24 hours, and for latencies every hour that does.
  *
  * @param now Unix milliseconds.
  */
-export async function readStoredFigures(
-  db: Db,
-  parts: readonly ReadPartFigures[],
-  now: number,
-): Promise<StoredFigures> {
-  return {
-    day: await readDay(db, now),
-    latency: await readLatency(db, now),
-    apiKeys: await countApiKeys(db),
-    outbox: await outboxFigures(db, now),
-    parts: await readPartFigures(parts, db, now),
-  };
-}
-
-async function readDay(db: Db, now: number): Promise<StoredFigures["day"]> {
+export async function readDayFigures(db: Db, now: number): Promise<DayFigures> {
   const rows = await db
     .select({
       channel: usageSlots.channel,
@@ -74,6 +51,7 @@ async function readDay(db: Db, now: number): Promise<StoredFigures["day"]> {
     rateLimited: figure("rateLimited"),
     inputTokens: figure("inputTokens"),
     outputTokens: figure("outputTokens"),
+    latency: await readLatency(db, now),
   };
 }
 
@@ -88,14 +66,4 @@ async function readLatency(db: Db, now: number): Promise<LatencyFigures> {
     .groupBy(latencyHours.bucket)
     .orderBy(asc(latencyHours.bucket));
   return latencyFigures(buckets);
-}
-
-async function countApiKeys(db: Db): Promise<StoredFigures["apiKeys"]> {
-  const rows = await db
-    .select({ state: apiKeys.state, keys: count() })
-    .from(apiKeys)
-    .groupBy(apiKeys.state);
-  const counts = zeroCounts(KEY_STATES);
-  for (const { state, keys } of rows) counts[state] = keys;
-  return counts;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { latencyFigures } from "../../../src/operations/metrics/latency-figures.ts";
+import { latencyFigures } from "../../../src/usage/reports/latency-figures.ts";
 
 const bucketOf = (ms: number) => Math.round(50 * Math.log(1 + ms));
 

@@ -1,5 +1,4 @@
-import type { Histogram } from "../../lib/histogram.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { Histogram } from "../lib/histogram.ts";
 
 /** One line of a metric. */
 export interface Sample {
@@ -10,15 +9,16 @@ export interface Sample {
 }
 
 /**
- * One entry of the table of metrics. Labels come from closed lists, so that the number of lines is bounded: never a
- * model, a key, a path or a user. A metric whose figures are not known now has no samples, and is left out.
+ * One metric of an area. The values of its labels come from closed lists, never from a model, key, path or user, so the
+ * number of lines is bounded. A metric whose figures are not known now has no samples, and is omitted.
  */
 export interface Metric {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram" | "summary";
   readonly help: string;
   readonly labels: readonly string[];
-  readonly read: (snapshot: Snapshot) => readonly Sample[];
+  /** Reads memory only: figures from elsewhere are brought up to date before, by the `refresh` of their part. */
+  readonly read: () => readonly Sample[];
 }
 
 /** The sample of a metric without labels; none where the value is not known. */
@@ -37,7 +37,7 @@ export function byLabel(
   }));
 }
 
-/** The samples of each value of a label, which all have it. */
+/** The samples of each item, each with the item's name as one more label. */
 export function eachWith<Item>(
   label: string,
   items: Readonly<Record<string, Item>>,
