@@ -8,13 +8,13 @@ import { readKeyUsage } from "../../access/keys/read-key-usage.ts";
 import { rotateApiKey } from "../../access/keys/rotate-api-key.ts";
 import { updateApiKey } from "../../access/keys/update-api-key.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { secretResponse } from "../answers/secret-response.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type RequestContext, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { API_KEY_ROUTES } from "./api-key-documentation.ts";
 import { readApiKeyQuery, readDays } from "./api-key-queries.ts";
 import {
@@ -29,7 +29,7 @@ import { keyUsageJson } from "./key-usage-schema.ts";
 /** `/v1/api-keys`: the API access keys. */
 export function apiKeysRoutes(deps: Deps): Router {
   const { access, clock, limits } = deps;
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   router.add(API_KEY_ROUTES.create, async (context, caller) => {
     requireKeyChanges(caller);
     const { name, owner_id: ownerId, ...rest } = await readCheckedBody(context, newApiKeySchema);

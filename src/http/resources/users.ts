@@ -8,7 +8,6 @@ import type { User } from "../../access/users/user.ts";
 import { USERNAME } from "../../access/users/username.ts";
 import type { Deps } from "../../deps.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { secretResponse } from "../answers/secret-response.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
@@ -36,7 +35,7 @@ const userChangeSchema = z.strictObject({
 /** `/api/admin/users`: the users, for administrators. */
 export function usersRoutes(deps: Deps): Router {
   const { access } = deps;
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const collection = "/api/admin/users";
   const one = `${collection}/{id}`;
 

@@ -1,10 +1,10 @@
 import { and, asc, count, gt, inArray, sql, sum } from "drizzle-orm";
+import { CHANNELS, type Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 import { type OutboxFigures, outboxFigures } from "../../queue/outbox-figures.ts";
-import { CHANNELS, type Channel } from "../../usage/usage-record.ts";
 import { type LatencyFigures, latencyFigures } from "./latency-figures.ts";
 import { type PartFigures, type ReadPartFigures, readPartFigures } from "./part-figures.ts";
 

@@ -1,9 +1,9 @@
 import type { SessionCaller } from "../../core/caller.ts";
+import type { Channel } from "../../core/channel.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { firstKeptDay } from "../sums/first-kept-day.ts";
 import { DAY_MS } from "../sums/usage-days.ts";
-import type { Channel } from "../usage-record.ts";
 import { fillTimes } from "./fill-times.ts";
 import { firstHourlyDay } from "./first-hourly-day.ts";
 import type {

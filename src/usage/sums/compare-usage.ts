@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
+import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import type { TimeRange } from "../reports/search-backwards.ts";
-import type { Channel } from "../usage-record.ts";
 import {
   dayDifferences,
   hourDifferences,
