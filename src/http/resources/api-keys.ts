@@ -1,12 +1,9 @@
 import type { IssuedApiKey } from "../../access/keys/api-key-record.ts";
-import { deleteApiKey } from "../../access/keys/delete-api-key.ts";
-import { findApiKey } from "../../access/keys/find-api-key.ts";
+import { findApiKey, requireKeyChanges } from "../../access/keys/api-key-record.ts";
+import { deleteApiKey, rotateApiKey, updateApiKey } from "../../access/keys/change-api-key.ts";
 import { issueApiKey } from "../../access/keys/issue-api-key.ts";
-import { requireKeyChanges } from "../../access/keys/key-rights.ts";
 import { listApiKeys } from "../../access/keys/list-api-keys.ts";
 import { readKeyUsage } from "../../access/keys/read-key-usage.ts";
-import { rotateApiKey } from "../../access/keys/rotate-api-key.ts";
-import { updateApiKey } from "../../access/keys/update-api-key.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { secretResponse } from "../answers/secret-response.ts";

@@ -1,11 +1,13 @@
 import type { Actor } from "../../access/actor.ts";
-import type { IssuedBiKey } from "../../access/bi-keys/bi-key.ts";
-import { createBiKey } from "../../access/bi-keys/create-bi-key.ts";
-import { deleteBiKey } from "../../access/bi-keys/delete-bi-key.ts";
-import { findBiKey } from "../../access/bi-keys/find-bi-key.ts";
-import { listBiKeys } from "../../access/bi-keys/list-bi-keys.ts";
-import { rotateBiKey } from "../../access/bi-keys/rotate-bi-key.ts";
-import { updateBiKey } from "../../access/bi-keys/update-bi-key.ts";
+import type { IssuedBiKey } from "../../access/bi-keys/bi-keys.ts";
+import {
+  createBiKey,
+  deleteBiKey,
+  findBiKey,
+  listBiKeys,
+  rotateBiKey,
+  updateBiKey,
+} from "../../access/bi-keys/bi-keys.ts";
 import { requireAdministrator } from "../../access/require-administrator.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { createUser } from "../../access/users/create-user.ts";
 import { deleteUser } from "../../access/users/delete-user.ts";
-import { findUser } from "../../access/users/find-user.ts";
-import { listUsers } from "../../access/users/list-users.ts";
 import { updateUser } from "../../access/users/update-user.ts";
 import type { User } from "../../access/users/user.ts";
-import { USERNAME } from "../../access/users/username.ts";
+import { findUser, listUsers, USERNAME } from "../../access/users/user.ts";
 import type { Deps } from "../../deps.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { jsonResponse } from "../answers/json-response.ts";
