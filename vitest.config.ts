@@ -29,6 +29,7 @@ const PURE = [
   "usage/reports/search-backwards",
   "http/request/remembering-router",
   "http/request/request-line",
+  "http/request/route-table",
   "http/answers/csv",
   "http/server/edge-guard",
   "lib/base64-text",

@@ -1,10 +1,11 @@
 import type { ModelCatalog } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
+import type { Channel } from "../core/channel.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Admission, Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
-import type { Channel, UsageJournal, UsageRecord } from "../usage/usage-record.ts";
+import type { UsageJournal, UsageRecord } from "../usage/usage-record.ts";
 import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
 

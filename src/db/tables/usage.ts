@@ -10,10 +10,9 @@ import {
   text,
   timestamp,
 } from "drizzle-orm/pg-core";
+import { CHANNELS } from "../../core/channel.ts";
 
 const count = (name: string) => bigint(name, { mode: "number" });
-
-const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"] as const;
 
 /**
  * One row per metered request. Bodies are never part of it. The table is partitioned by UTC day of `started_at`, which

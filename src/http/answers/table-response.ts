@@ -1,4 +1,4 @@
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 import { type CsvCell, csvText } from "./csv.ts";
 
 export interface Table {

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { checkRequest } from "../../codecs/shared/check-request.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 import { readJsonBody } from "./read-json-body.ts";
 
 /** Far more than a user, a key or a login needs; much less than a conversation. */

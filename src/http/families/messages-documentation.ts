@@ -1,6 +1,6 @@
 import { messagesErrorSchema } from "../../codecs/messages/server/wire-answer.ts";
 import { CHAT_ERRORS } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
 
 const messagesError = messagesErrorSchema.openapi("MessagesError");
 

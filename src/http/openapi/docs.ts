@@ -3,9 +3,10 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { SwaggerUI } from "@hono/swagger-ui";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { hiddenRoute } from "../request/hidden-route.ts";
+import type { Route } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
+import { createOpenApiDocument } from "./openapi-document.ts";
 
 /** The files of the reference page; no other name is ever read from the disk. */
 const ASSETS: Readonly<Record<string, string>> = {
@@ -38,8 +39,9 @@ ${SwaggerUI({
 </html>`;
 
 /** `GET /v1/docs` and `GET /v1/openapi.json`: the reference, with every file served from here. */
-export function docsRoutes(deps: Deps, document: () => string): Router {
-  const router = createRouter(chatErrorForm, deps);
+export function docsRoutes(deps: Deps, routes: readonly Route[]): Router {
+  const router = createRouter(deps);
+  const document = createOpenApiDocument(routes, deps.version);
   const open = (path: string) => hiddenRoute("get", path, "open");
   router.add(open("/v1/openapi.json"), () => text(document(), "application/json"));
   router.add(open("/v1/docs"), () => {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CHANNELS } from "../../core/channel.ts";
 
 /** Fields of queries about usage. */
 export const queryId = z.string().regex(/^[\x21-\x7e]{1,200}$/, "an id");
@@ -8,7 +9,7 @@ export const queryModel = z
   .max(200)
   .regex(/^[^\0]*$/, "a text without NUL");
 
-export const queryChannel = z.enum(["chat", "messages", "responses", "embeddings", "audio", "mcp"]);
+export const queryChannel = z.enum(CHANNELS);
 
 /** How the answer is written. */
 export const queryFormat = z.enum(["json", "csv"]);

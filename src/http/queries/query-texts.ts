@@ -1,5 +1,5 @@
 import { invalidValue } from "../../codecs/shared/check-request.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 
 /**
  * The parameters of a query by name. One that is empty is not given. Throws `invalid_value` for one that comes twice:

@@ -3,7 +3,7 @@ import type { AuditQuery } from "../../access/audit/list-audit.ts";
 import { AUDIT_TARGET_KINDS } from "../../access/audit/record-audit.ts";
 import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts";
 import { timeText } from "../answers/time-text.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;

@@ -3,7 +3,7 @@ import { checkRequest } from "../../codecs/shared/check-request.ts";
 import { SINKS } from "../../queue/enqueue-event.ts";
 import { EVENT_STATES } from "../../queue/event-state.ts";
 import type { EventQuery } from "../../queue/list-events.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;

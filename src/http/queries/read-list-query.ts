@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkRequest } from "../../codecs/shared/check-request.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkRequest } from "../../codecs/shared/check-request.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 import { queryTime, readRange } from "./query-range.ts";
 import { queryTexts } from "./query-texts.ts";
 

@@ -3,7 +3,7 @@ import { checkRequest, invalidValue } from "../../codecs/shared/check-request.ts
 import { decodeBase64Text, encodeBase64Text } from "../../lib/base64-text.ts";
 import type { RequestPlace, RequestQuery } from "../../usage/reports/list-requests.ts";
 import { wantsCsv } from "../answers/table-response.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 import { queryChannel, queryFormat, queryId, queryModel } from "./query-fields.ts";
 import { queryTime, readRange } from "./query-range.ts";
 import { queryTexts } from "./query-texts.ts";

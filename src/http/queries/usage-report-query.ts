@@ -6,7 +6,7 @@ import {
   type UsageReportQuery,
 } from "../../usage/reports/usage-report.ts";
 import { wantsCsv } from "../answers/table-response.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 import { queryChannel, queryFormat, queryId, queryModel } from "./query-fields.ts";
 import { queryTime, readRange } from "./query-range.ts";
 import { queryTexts } from "./query-texts.ts";

@@ -1,5 +1,5 @@
 import type { AccessLevel } from "../../access/authenticate.ts";
-import type { RouteDefinition } from "./router.ts";
+import type { RouteDefinition } from "./route.ts";
 
 /** A route that the document of `/v1` leaves out: it is the console's, the operator's or a page. */
 export function hiddenRoute<Level extends AccessLevel>(

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { ApiKeyQuery } from "../../access/keys/list-api-keys.ts";
 import { checkRequest } from "../../codecs/shared/check-request.ts";
 import { readListQuery } from "../queries/read-list-query.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 import { keyState } from "./key-fields.ts";
 import { keyPageSchema } from "./key-page-schema.ts";
 

@@ -1,20 +1,17 @@
 import type { IssuedApiKey } from "../../access/keys/api-key-record.ts";
-import { deleteApiKey } from "../../access/keys/delete-api-key.ts";
-import { findApiKey } from "../../access/keys/find-api-key.ts";
+import { findApiKey, requireKeyChanges } from "../../access/keys/api-key-record.ts";
+import { deleteApiKey, rotateApiKey, updateApiKey } from "../../access/keys/change-api-key.ts";
 import { issueApiKey } from "../../access/keys/issue-api-key.ts";
-import { requireKeyChanges } from "../../access/keys/key-rights.ts";
 import { listApiKeys } from "../../access/keys/list-api-keys.ts";
 import { readKeyUsage } from "../../access/keys/read-key-usage.ts";
-import { rotateApiKey } from "../../access/keys/rotate-api-key.ts";
-import { updateApiKey } from "../../access/keys/update-api-key.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { secretResponse } from "../answers/secret-response.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type RequestContext, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { API_KEY_ROUTES } from "./api-key-documentation.ts";
 import { readApiKeyQuery, readDays } from "./api-key-queries.ts";
 import {
@@ -29,7 +26,7 @@ import { keyUsageJson } from "./key-usage-schema.ts";
 /** `/v1/api-keys`: the API access keys. */
 export function apiKeysRoutes(deps: Deps): Router {
   const { access, clock, limits } = deps;
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   router.add(API_KEY_ROUTES.create, async (context, caller) => {
     requireKeyChanges(caller);
     const { name, owner_id: ownerId, ...rest } = await readCheckedBody(context, newApiKeySchema);

@@ -1,7 +1,6 @@
 import { type AuditEntry, listAudit } from "../../access/audit/list-audit.ts";
 import type { Deps } from "../../deps.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { readAuditQuery } from "../queries/read-audit-query.ts";
 import { hiddenRoute } from "../request/hidden-route.ts";
@@ -9,7 +8,7 @@ import { createRouter, type Router } from "../request/router.ts";
 
 /** `/api/admin/audit`: who changed what. It is read; nothing changes it. */
 export function auditRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   router.add(hiddenRoute("get", "/api/admin/audit", "administrator"), async (context) => {
     const { entries, hasMore } = await listAudit(deps.access, readAuditQuery(context));
     return jsonResponse({ object: "list", data: entries.map(entryJson), has_more: hasMore });

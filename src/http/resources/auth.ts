@@ -4,13 +4,13 @@ import { findSession } from "../../access/sessions/find-session.ts";
 import { type LoggedIn, login } from "../../access/sessions/login.ts";
 import { logout } from "../../access/sessions/logout.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { secretResponse } from "../answers/secret-response.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { hiddenRoute } from "../request/hidden-route.ts";
-import { createRouter, type RequestContext, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { sessionCookie } from "../request/session-cookie.ts";
 import { passwordSchema } from "./password-schema.ts";
 
@@ -23,7 +23,7 @@ const passwordChangeSchema = z.strictObject({
 /** `/api/auth/*`: logging in and out, and the own password. */
 export function authRoutes(deps: Deps): Router {
   const { access, settings } = deps;
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
 
   const answer = (context: RequestContext, session: LoggedIn): Response => {
     const response = secretResponse({

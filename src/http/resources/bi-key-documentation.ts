@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
 import {
   biKeyChangeSchema,
   biKeySchema,

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { BiKey, BiKeyPatch } from "../../access/bi-keys/bi-key.ts";
+import type { BiKey, BiKeyPatch } from "../../access/bi-keys/bi-keys.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { expiryOf, keyExpiry, keyIpAllow, keyName, keyState } from "./key-fields.ts";
 

@@ -1,22 +1,24 @@
 import type { Actor } from "../../access/actor.ts";
-import type { IssuedBiKey } from "../../access/bi-keys/bi-key.ts";
-import { createBiKey } from "../../access/bi-keys/create-bi-key.ts";
-import { deleteBiKey } from "../../access/bi-keys/delete-bi-key.ts";
-import { findBiKey } from "../../access/bi-keys/find-bi-key.ts";
-import { listBiKeys } from "../../access/bi-keys/list-bi-keys.ts";
-import { rotateBiKey } from "../../access/bi-keys/rotate-bi-key.ts";
-import { updateBiKey } from "../../access/bi-keys/update-bi-key.ts";
+import type { IssuedBiKey } from "../../access/bi-keys/bi-keys.ts";
+import {
+  createBiKey,
+  deleteBiKey,
+  findBiKey,
+  listBiKeys,
+  rotateBiKey,
+  updateBiKey,
+} from "../../access/bi-keys/bi-keys.ts";
 import { requireAdministrator } from "../../access/require-administrator.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { secretResponse } from "../answers/secret-response.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { readListQuery } from "../queries/read-list-query.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import { createRouter, type RequestContext, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { BI_KEY_ROUTES } from "./bi-key-documentation.ts";
 import { biKeyChangeSchema, biKeyFieldsOf, biKeyJson, newBiKeySchema } from "./bi-key-schema.ts";
 import { expiryOf } from "./key-fields.ts";
@@ -24,7 +26,7 @@ import { expiryOf } from "./key-fields.ts";
 /** `/v1/bi-keys`: the keys that read data, for administrators. */
 export function biKeysRoutes(deps: Deps): Router {
   const { access } = deps;
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   router.add(BI_KEY_ROUTES.create, async (context, caller) => {
     const actor = administratorOf(context, caller);
     const body = await readCheckedBody(context, newBiKeySchema);

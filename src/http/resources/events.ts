@@ -5,7 +5,6 @@ import { type StoredEvent, stateOfEvent } from "../../queue/event-state.ts";
 import { findEvent } from "../../queue/find-event.ts";
 import { listEvents } from "../../queue/list-events.ts";
 import type { WatchedFolder } from "../../queue/watched-folders/folder-watch.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { readEventQuery, redriveSchema } from "../queries/read-event-query.ts";
@@ -20,7 +19,7 @@ import { createRouter, type Router } from "../request/router.ts";
  */
 export function eventsRoutes(deps: Deps): Router {
   const { access, events, watchedFolders } = deps;
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   router.add(hiddenRoute("get", "/api/admin/events", "administrator"), async (context) => {
     const page = await listEvents(access, readEventQuery(context));
     const data = page.events.map(eventJson);

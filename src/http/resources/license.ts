@@ -3,7 +3,6 @@ import type { Deps } from "../../deps.ts";
 import { describeLicense } from "../../license/describe-license.ts";
 import { recordRefusedUpload } from "../../license/record-refused-upload.ts";
 import { uploadLicense } from "../../license/upload-license.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { readLicenseUpload } from "../bodies/read-license-upload.ts";
 import { actorOf } from "../request/actor-of.ts";
@@ -12,7 +11,7 @@ import { createRouter, type Router } from "../request/router.ts";
 
 /** `/api/license`: the license's state, what it says, the device to bind one to, and the upload of another. */
 export function licenseRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const { license } = deps;
   const { database, clock } = deps.access;
 

@@ -1,7 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import { readRequest } from "../../usage/reports/find-request.ts";
 import { listRequests } from "../../usage/reports/list-requests.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { tableResponse } from "../answers/table-response.ts";
 import {
@@ -25,7 +24,7 @@ import { createRouter, type Router } from "../request/router.ts";
  * and `has_more`: it goes on from `next`.
  */
 export function requestsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const { clock } = deps;
   const reading = {
     database: deps.access.database,

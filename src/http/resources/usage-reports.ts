@@ -3,7 +3,6 @@ import { readUsageReport } from "../../usage/reports/read-usage-report.ts";
 import { reconcileUsage } from "../../usage/sums/reconcile-usage.ts";
 import { createReconciliationTurn } from "../../usage/sums/reconciliation-turn.ts";
 import { repairUsage } from "../../usage/sums/repair-usage.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { reconciliationJson, repairJson } from "../answers/reconciliation-body.ts";
 import { type Table, tableResponse } from "../answers/table-response.ts";
@@ -12,7 +11,8 @@ import { readComparedRange, readRepairedRange } from "../queries/reconciliation-
 import { readUsageReportQuery, type UsageReportRequest } from "../queries/usage-report-query.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { hiddenRoute } from "../request/hidden-route.ts";
-import { createRouter, type RequestContext, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 
 /**
  * `/api/usage`: what was used, by whom, of what, when; from the sums by hour, which stay when the single rows are gone.
@@ -30,7 +30,7 @@ import { createRouter, type RequestContext, type Router } from "../request/route
  * keys, and compared with those of its keys. One runs at a time, compared or repaired: the next is a 409 until it has ended.
  */
 export function usageReportsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const { clock } = deps;
   const { database } = deps.access;
   const reading = { database, clock, retentionDays: deps.settings.USAGE_RETENTION_DAYS };

@@ -1,14 +1,11 @@
 import { z } from "zod";
 import { createUser } from "../../access/users/create-user.ts";
 import { deleteUser } from "../../access/users/delete-user.ts";
-import { findUser } from "../../access/users/find-user.ts";
-import { listUsers } from "../../access/users/list-users.ts";
 import { updateUser } from "../../access/users/update-user.ts";
 import type { User } from "../../access/users/user.ts";
-import { USERNAME } from "../../access/users/username.ts";
+import { findUser, listUsers, USERNAME } from "../../access/users/user.ts";
 import type { Deps } from "../../deps.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { secretResponse } from "../answers/secret-response.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
@@ -36,7 +33,7 @@ const userChangeSchema = z.strictObject({
 /** `/api/admin/users`: the users, for administrators. */
 export function usersRoutes(deps: Deps): Router {
   const { access } = deps;
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const collection = "/api/admin/users";
   const one = `${collection}/{id}`;
 

@@ -3,11 +3,11 @@ import type { Deps } from "../../deps.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import type { Readiness } from "../../operations/health.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { NO_SECURITY, refusal } from "../openapi/documentation.ts";
 import { hiddenRoute } from "../request/hidden-route.ts";
-import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
 
@@ -25,6 +25,9 @@ const llm = z.object({ backend: z.enum(["vllm", "ollama"]), reachable: z.boolean
 
 const gatewayHealth: RouteDefinition<"open"> = {
   access: "open",
+  licensed: false,
+  traced: false,
+  probe: true,
   method: "get",
   path: "/v1/health",
   operationId: "getGatewayHealth",
@@ -42,9 +45,13 @@ const gatewayHealth: RouteDefinition<"open"> = {
   },
 };
 
+const probe = { probe: true, anyAddress: true } as const;
+const apiHealth = { ...hiddenRoute("get", "/api/health", "open"), ...probe };
+const apiReady = { ...hiddenRoute("get", "/api/ready", "open"), ...probe };
+
 /** `GET /v1/health`, `GET /api/health`, `GET /api/ready`: open to all, answering whatever else fails. */
 export function healthRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const { settings, log } = deps;
   const backend = settings.LLM_BACKEND;
   const tellChange = changeTeller(log);
@@ -58,10 +65,10 @@ export function healthRoutes(deps: Deps): Router {
       llm: { backend, reachable },
     });
   });
-  router.add(hiddenRoute("get", "/api/health", "open"), () =>
+  router.add(apiHealth, () =>
     jsonResponse({ status: "ok", version: deps.version, backend, license: deps.license.state() }),
   );
-  router.add(hiddenRoute("get", "/api/ready", "open"), async () => {
+  router.add(apiReady, async () => {
     const now = await deps.readiness();
     tellChange(now);
     return jsonResponse(now.report, now.ready ? 200 : 503);

@@ -1,8 +1,8 @@
 import { and, asc, gt, inArray, sql, sum } from "drizzle-orm";
+import { CHANNELS, type Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import { latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
-import { CHANNELS, type Channel } from "../usage-record.ts";
 import { type LatencyFigures, latencyFigures } from "./latency-figures.ts";
 
 /** The calls of the last 24 hours: the same at every replica, and after every restart. */

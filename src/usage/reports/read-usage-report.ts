@@ -1,8 +1,8 @@
 import type { SessionCaller } from "../../core/caller.ts";
+import type { Channel } from "../../core/channel.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { DAY_MS, firstKeptDay } from "../sums/usage-days.ts";
-import type { Channel } from "../usage-record.ts";
 import { fillTimes } from "./fill-times.ts";
 import { firstHourlyDay } from "./first-hourly-day.ts";
 import type {

@@ -1,3 +1,4 @@
+import type { Channel } from "../../core/channel.ts";
 import type { ErrorCode } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
@@ -5,7 +6,6 @@ import { randomBase62 } from "../../lib/id.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import { deleteCheckpoints, refusalOf } from "../journal/usage-store.ts";
-import type { Channel } from "../usage-record.ts";
 import { type CountedRefusals, storeRefusals } from "./store-refusals.ts";
 
 /** A call that a limit of its key refused. */

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
+import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import { journalCheckpoints, limitRefusals, usageSlots } from "../../db/tables/usage.ts";
-import type { Channel } from "../usage-record.ts";
 
 /** The calls of one key that one of its limits refused within ten minutes. */
 export interface CountedRefusals {
