@@ -33,7 +33,12 @@ for (const title of ["log", "error"] as const) {
 }
 
 function messagesOf(file: string): Message[] {
-  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
+  const source = ts.createSourceFile(
+    file,
+    readFileSync(file, "utf8"),
+    ts.ScriptTarget.Latest,
+    true,
+  );
   const found: Message[] = [];
   const visit = (node: ts.Node): void => {
     const message = logLine(node) ?? errorText(node);
@@ -48,7 +53,8 @@ function messagesOf(file: string): Message[] {
 }
 
 function logLine(node: ts.Node): Omit<Message, "place"> | undefined {
-  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression))
+    return undefined;
   const { expression, name } = node.expression;
   if (!LEVELS.has(name.text) || !/\blog$/i.test(expression.getText())) return undefined;
   const text = node.arguments.at(-1);

@@ -7,21 +7,23 @@ type Driver = PoolOptions["driver"] & { readonly max: number };
 
 export interface ConnectOptions extends Pick<PoolOptions, "url"> {
   readonly kind: Database["kind"];
-  /** Of the gateway's own connections. */
+  /** The options of the gateway's own connections. */
   readonly driver: Driver;
-  /** Of those for callers; undefined where both share the same. */
+  /** The options of the callers' connections; undefined where both share the same. */
   readonly callers?: Driver;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
 }
 
-/** The connections to PostgreSQL, embedded or not, and the gates before them. Connects at the first query. */
+/**
+ * Opens the connections to PostgreSQL, embedded or not, and the gates in front of them. Connects at the first query.
+ */
 export function connect(options: ConnectOptions): Database {
   const own = openGatedPool(options, options.driver);
   const callers = options.callers === undefined ? own : openGatedPool(options, options.callers);
   const ownGate = own.addGate();
   const callersGate = callers.addGate();
-  // What the gateway does for itself may end late: it is done again until it is done.
+  // The gateway's own work may end late, because it is retried until it succeeds.
   const askOwn: Ask = (work) => ownGate.ask(() => work(own.db));
   return {
     db: own.db,
@@ -41,7 +43,7 @@ export function connect(options: ConnectOptions): Database {
 }
 
 interface GatedPool extends RenewedPool {
-  /** A new gate before the pool, for those who are not to stand in one line with others. */
+  /** Adds a gate in front of the pool, with a queue of its own. */
   readonly addGate: () => QueryGate;
 }
 
@@ -51,7 +53,7 @@ function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): G
     for (const gate of gates) gate.renew();
   };
   const pool = openRenewedPool({ url, driver, onRenewed });
-  // The embedded database has a watch of its own, which replaces its thread.
+  // The embedded database has its own watchdog, which replaces its thread.
   const onHung = kind === "postgres" ? pool.renew : () => undefined;
   return {
     ...pool,
@@ -64,10 +66,10 @@ function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): G
 }
 
 /**
- * The handle for a work that its caller may give up on. A transaction that ends after that is rolled back: the caller
- * was told that nothing happened, and what only the answer would have shown, such as a new secret, is lost.
+ * Wraps the handle for work that its caller may abandon. A transaction that ends after that is rolled back. The caller
+ * got an error, and data that only the answer would have shown, such as a new secret, is lost.
  *
- * @param signal aborted when the caller has given up; its reason is what the transaction rejects with.
+ * @param signal aborted when the caller has given up; the transaction rejects with its reason.
  */
 export function commitWhileAwaited(db: Db, signal: AbortSignal): Db {
   const transaction: Db["transaction"] = (work, config) =>

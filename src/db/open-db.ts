@@ -13,8 +13,9 @@ import { openPostgres } from "./open-postgres.ts";
 const MODULES = new URL("../../node_modules/", import.meta.url);
 
 /**
- * Path of the prepared empty database, which spares the first start the making of one. It is made after the
- * installation of the dependencies by scripts/prepare-embedded-database.mjs and named after the version it fits.
+ * Returns the path of the prepared empty database, which makes the first start faster.
+ * scripts/prepare-embedded-database.mjs creates it after the dependencies are installed; its name contains the version
+ * it fits.
  */
 export function embeddedArchive(): string {
   const description = readFileSync(new URL("@electric-sql/pglite/package.json", MODULES), "utf8");
@@ -23,7 +24,7 @@ export function embeddedArchive(): string {
   return fileURLToPath(new URL(name, MODULES));
 }
 
-/** Longest a statement may keep the embedded database from answering. */
+/** How long a statement may keep the embedded database from answering. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 type StoreSettings = Pick<
@@ -32,10 +33,10 @@ type StoreSettings = Pick<
 >;
 
 /**
- * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR.
- * Throws a StartRefusal when the server cannot be reached or another process uses that folder.
+ * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR. Throws a StartRefusal when
+ * the server cannot be reached or another process uses that folder.
  *
- * @param statementMs longest that a statement or a transaction may keep the embedded database from answering.
+ * @param statementMs how long a statement or a transaction may keep the embedded database from answering.
  */
 export async function openDatabase(
   settings: StoreSettings,
@@ -49,7 +50,7 @@ export async function openDatabase(
   if (settings.DATABASE_URL !== undefined)
     return openPostgres(settings.DATABASE_URL, settings, log);
   await makeFolder(dataFolder).catch((cause: unknown) => {
-    throw new StartRefusal("DATA_DIR: the folder cannot be made there.", { cause });
+    throw new StartRefusal("DATA_DIR: the folder cannot be created there.", { cause });
   });
   const lock = await awaitProcessLock(dataFolder, { onLost: () => leaveTo(dataFolder) }, () =>
     log.warn(
@@ -72,10 +73,10 @@ export async function openDatabase(
   }
 }
 
-/** Two processes on one embedded database destroy it: nothing catches this, so the process ends. */
+/** Ends the process by an uncaught error: two processes on one embedded database destroy it. */
 function leaveTo(dataFolder: string): never {
   throw new Error(
-    `Another process has taken ${dataFolder} (DATA_DIR) while this one stood still, so this one leaves. ` +
+    `Another process has taken ${dataFolder} (DATA_DIR) while this one was suspended, so this one ends. ` +
       "Run one server on it, or give each a folder of its own.",
   );
 }

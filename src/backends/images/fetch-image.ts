@@ -1,7 +1,7 @@
 import type { Egress } from "../../lib/egress/egress.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
 
-/** The first bytes of each kind of picture; `at` is where they stand. */
+/** The signature of each image format; `at` is its offset. */
 const SIGNATURES: readonly {
   readonly mediaType: string;
   readonly at: number;
@@ -21,7 +21,7 @@ const SIGNATURES: readonly {
 ];
 const LONGEST_HEAD = 16;
 
-/** The media type of a picture by its first bytes, whatever its server calls it; undefined for anything else. */
+/** Returns an image's media type by its first bytes, whatever its server declares; undefined for anything else. */
 export function sniffImage(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, LONGEST_HEAD)).toString("latin1");
   const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));
@@ -29,24 +29,24 @@ export function sniffImage(bytes: Uint8Array): string | undefined {
 }
 
 export interface FetchedImage {
-  /** By its first bytes. */
+  /** Detected from its first bytes. */
   readonly mediaType: string;
   readonly bytes: Uint8Array;
 }
 
-/** Rejects with an `EgressError` that says what is wrong with the address, or with the reason of the signal. */
+/** Rejects with an `EgressError` that describes the fault of the address, or with the reason of the signal. */
 export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage>;
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 
-/** Fetches pictures from addresses that clients give. */
+/** Fetches images from addresses that clients give. */
 export function createFetchImage(egress: Egress): FetchImage {
   return async (url, signal) => {
     const limits = { accept: "image/*", maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal };
     const { bytes } = await egress.fetch(url, limits);
     const mediaType = sniffImage(bytes);
-    if (mediaType === undefined) throw new EgressError("no_image", "it is no image");
+    if (mediaType === undefined) throw new EgressError("no_image", "it is not an image");
     return { mediaType, bytes };
   };
 }

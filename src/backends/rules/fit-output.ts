@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts
 import type { Backend, CallOptions, Model } from "../backend.ts";
 import { estimateInputTokens } from "./estimate-input-tokens.ts";
 
-/** By these names one server or another takes a limit of the answer, or makes several answers of one. */
+/** Names under which some server accepts an output limit, or a number of answers. */
 const OTHER_LIMITS: ReadonlySet<string> = new Set([
   "best_of",
   "candidateCount",
@@ -20,8 +20,8 @@ const OTHER_LIMITS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The request whose answer has no more tokens than are reserved for it, whatever it has been through: the client's
- * further fields can neither lift the limit nor ask for more. Without a reservation it stays as it is.
+ * Limits the request's output to the tokens reserved for it, whatever changed it before. The client's extra fields can
+ * neither raise the limit nor request more answers. Without a reservation the request is unchanged.
  */
 export function holdReservation(request: ChatRequest): ChatRequest {
   const { reservedOutputTokens: most, parameters } = request;
@@ -38,17 +38,17 @@ function withoutLimits(fields: JsonObject, most: number): JsonObject {
 
 function limited(name: string, value: JsonValue | undefined, most: number): JsonValue | undefined {
   if (name === "options" && isJsonObject(value)) return withoutLimits(value, most);
-  // Engines refuse a least length above the limit, which the client has not chosen so low.
+  // Engines refuse a minimum length above the limit, and the client did not choose this limit.
   const isTooMuch = name === "min_tokens" && typeof value === "number" && value > most;
   return isTooMuch ? most : value;
 }
 
-/** As long an answer as every model of a cloud gives. */
+/** An output limit that every cloud model accepts. */
 const SAFE_OUTPUT_TOKENS = 4_096;
 
 /**
- * The request with the output limit that the engine's own numbers leave room for.
- * Throws `context_length_exceeded` when they leave none, or none that is smaller than what was asked.
+ * Reduces the output limit to the room that the engine's own numbers leave. Throws `context_length_exceeded` when there
+ * is none, or not less than was requested.
  */
 export function fitAfterOverflow(
   request: ChatRequest,
@@ -59,7 +59,7 @@ export function fitAfterOverflow(
   const { promptTokens } = overflow;
   const asked = request.parameters.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   if (contextLength === undefined) {
-    // Nothing is known but that prompt and answer are too long together.
+    // It is only known that prompt and answer are too long together.
     if (asked <= SAFE_OUTPUT_TOKENS) throw contextLengthExceeded(undefined, promptTokens);
     return withMaxOutputTokens(request, SAFE_OUTPUT_TOKENS);
   }
@@ -69,9 +69,9 @@ export function fitAfterOverflow(
 }
 
 export interface FittedRequest {
-  /** Names an output limit that the model's context can hold. */
+  /** Contains an output limit that fits the model's context. */
   readonly request: ChatRequest;
-  /** Tokens of the prompt: counted by the engine where it was close, else estimated, rather too many than too few. */
+  /** Tokens of the prompt: counted by the engine where it was close, else estimated, preferably too high. */
   readonly inputTokens: number;
 }
 
@@ -81,18 +81,19 @@ interface FitTarget {
 }
 
 export interface FitOptions extends CallOptions {
-  /** Output tokens asked for when the client names no limit. */
+  /** The output limit when the client sets none. */
   readonly defaultMaxOutputTokens: number;
 }
 
-/** Room for what the engine adds to a prompt beyond what its tokenizer counts. */
+/** Margin for tokens that the engine adds to a prompt beyond its tokenizer's count. */
 const MARGIN_TOKENS = 16;
-/** Asked for when the estimate leaves no room but may be too high: the engine knows, and refuses what does not fit. */
+/** The limit when the estimate leaves no room but may be too high: the engine knows, and refuses what does not fit. */
 const UNSURE_OUTPUT_TOKENS = 256;
 
 /**
- * Cuts the output limit to the model's longest answer and to what fits its context beside the prompt. A prompt that surely fits costs an estimate
- * alone and no wait; a close one is counted by the engine. Rejects with `context_length_exceeded` when the prompt alone is too long.
+ * Limits the output to the model's maximum and to the room in its context beside the prompt. A prompt that surely fits
+ * costs only an estimate and no wait; otherwise the engine counts it. Rejects with `context_length_exceeded` when the
+ * prompt by itself is too long.
  */
 export function fitOutput(
   request: ChatRequest,
@@ -131,7 +132,7 @@ async function fitCounted(
   };
 }
 
-/** What the client asks for, else the default; at most what is reserved for the call, and what the model gives. */
+/** Returns the client's output limit, else the default; at most the reserved tokens and the model's maximum. */
 export function wantedOutputTokens(
   { parameters, reservedOutputTokens = Number.POSITIVE_INFINITY }: ChatRequest,
   { maxOutputTokens, contextLength }: Model,
@@ -144,7 +145,10 @@ export function wantedOutputTokens(
   return Math.min(asked, maxOutputTokens ?? asked, contextLength ?? asked);
 }
 
-/** Output tokens that fit beside a prompt of known length, at least 1. Throws `context_length_exceeded` when none do. */
+/**
+ * Returns the output tokens that fit beside a prompt of known length, at least 1. Throws `context_length_exceeded` when
+ * none fit.
+ */
 function outputRoom(contextLength: number, promptTokens: number): number {
   const room = contextLength - promptTokens;
   if (room < 1) throw contextLengthExceeded(contextLength, promptTokens);
@@ -155,7 +159,7 @@ export function withMaxOutputTokens(request: ChatRequest, maxOutputTokens: numbe
   return { ...request, parameters: { ...request.parameters, maxOutputTokens } };
 }
 
-/** In the words that clients look for. */
+/** Uses the wording that clients search for. */
 function contextLengthExceeded(
   contextLength: number | undefined,
   promptTokens: number | undefined,

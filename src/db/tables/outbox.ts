@@ -13,29 +13,29 @@ import type { JsonObject } from "../../lib/json.ts";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
-/** What is to be told to somebody outside, stored with its cause in one transaction and delivered at least once. */
+/** Events for receivers, stored in the same transaction as their cause and delivered at least once. */
 export const outboxEvents = pgTable(
   "outbox_events",
   {
     /** `evt_` and 22 base62 characters; the receiver's `webhook-id`, the same at every try. */
     id: text("id").primaryKey(),
-    /** Who is to have it: `alert_webhook`, or `internal` for what the gateway itself acts on. */
+    /** The receiver: `alert_webhook`, or `internal` for events that the gateway itself handles. */
     sink: text("sink").notNull(),
     kind: text("kind").notNull(),
     body: jsonb("body").$type<JsonObject>().notNull(),
     createdAt: moment("created_at").notNull().defaultNow(),
     attempts: integer("attempts").notNull().default(0),
-    /** Not to be tried before. */
+    /** The earliest time of the next attempt. */
     nextAttemptAt: moment("next_attempt_at").notNull().defaultNow(),
-    /** A replica is trying it until then. */
+    /** Until then one replica owns the delivery attempt. */
     leaseUntil: moment("lease_until"),
     deliveredAt: moment("delivered_at"),
-    /** Given up. */
+    /** When delivery was given up. */
     deadAt: moment("dead_at"),
     lastError: text("last_error"),
   },
   (table) => [
-    // What is done with is no longer looked at.
+    // Partial, because finished events are never read again.
     index("outbox_events_next_attempt_at_index")
       .on(table.nextAttemptAt)
       .where(sql`${table.deliveredAt} is null and ${table.deadAt} is null`),
@@ -44,14 +44,17 @@ export const outboxEvents = pgTable(
   ],
 );
 
-/** When an alert was last sent about a subject. Taken by a conditional update, so that of several replicas one sends. */
+/**
+ * When an alert about a subject was last sent. Claimed by a conditional update, so that only one of several replicas
+ * sends it.
+ */
 export const alertSuppressions = pgTable(
   "alert_suppressions",
   {
     type: text("type").notNull(),
     subject: text("subject").notNull(),
     lastSentAt: moment("last_sent_at").notNull(),
-    /** How often since the first. */
+    /** The number of alerts since the first. */
     count: bigint("count", { mode: "number" }).notNull().default(1),
   },
   (table) => [primaryKey({ columns: [table.type, table.subject] })],

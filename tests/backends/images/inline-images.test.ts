@@ -268,7 +268,7 @@ describe.each(ENGINES)("%s behind a gateway", (engine) => {
     expect(calls).toHaveLength(1);
     expect(calls[0]?.body).toContain(PNG.toString("base64"));
     expect(calls[0]?.body).not.toContain(String(port));
-    expect(answers[1]?.text).toContain("it is no image");
+    expect(answers[1]?.text).toContain("it is not an image");
     expect(answers[1]?.text).not.toContain("secret");
   });
 });
