@@ -1,3 +1,4 @@
+import { z } from "@hono/zod-openapi";
 import { errorSchema } from "../../codecs/chat-completions/server/wire.ts";
 import type { RouteDefinition } from "../request/route.ts";
 
@@ -10,7 +11,8 @@ export const KEY_SECURITY: NonNullable<RouteDefinition["security"]> = [
 /** What is open to all says so, rather than leave it to be guessed. */
 export const NO_SECURITY: NonNullable<RouteDefinition["security"]> = [];
 
-const chatError = errorSchema.openapi("ChatError");
+/** Made anew: only schemas that are made after zod was extended can be named. */
+const chatError = z.object(errorSchema.shape).openapi("ChatError");
 
 /** An answer that is an error in the chat form. */
 export function refusal(description: string) {
