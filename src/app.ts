@@ -11,6 +11,7 @@ import type { RouteDefinition } from "./http/request/route.ts";
 import { createRouteTable } from "./http/request/route-table.ts";
 import { createRefuse } from "./http/request/router.ts";
 import { refuseUnknownPath } from "./http/request/unknown-path.ts";
+import { apiKeyUsageRoutes } from "./http/resources/api-key-usage.ts";
 import { apiKeysRoutes } from "./http/resources/api-keys.ts";
 import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
@@ -18,8 +19,10 @@ import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
+import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
 import { usersRoutes } from "./http/resources/users.ts";
+import { watchedFoldersRoutes } from "./http/resources/watched-folders.ts";
 import { createRequestsUnderWay, type RequestsUnderWay } from "./http/server/requests-under-way.ts";
 import type { ServeOptions } from "./http/server/server.ts";
 import { healthRoutes } from "./http/service/health.ts";
@@ -45,12 +48,15 @@ export function createApp(deps: Deps): App {
     authRoutes(deps),
     usersRoutes(deps),
     apiKeysRoutes(deps),
+    apiKeyUsageRoutes(deps),
     biKeysRoutes(deps),
     auditRoutes(deps),
     licenseRoutes(deps),
     usageReportsRoutes(deps),
+    usageReconciliationRoutes(deps),
     requestsRoutes(deps),
     eventsRoutes(deps),
+    watchedFoldersRoutes(deps),
     healthRoutes(deps),
     metricsRoutes(deps),
     helloRoutes(deps),

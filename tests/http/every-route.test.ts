@@ -15,7 +15,8 @@ import { createMigratedDatabase } from "../support/servers/test-database.ts";
 type Level = "open" | "caller" | "pending-session" | "session" | "administrator";
 const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/v1\/(health|docs.*|openapi\.json)$/, "open"],
-  [/^\w+ \/api\/(health|ready|hello)$/, "open"],
+  [/^\w+ \/api\/(health|ready|hello|docs)$/, "open"],
+  [/^GET \/api\/openapi\.json$/, "session"],
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],

@@ -20,11 +20,25 @@ export function checkRequest<Schema extends z.ZodType>(
 ): asserts value is z.infer<Schema> {
   if (hasSoundFields(schema, value)) return;
   const { error } = schema.safeParse(value);
-  const issue = error?.issues[0];
-  if (issue === undefined) return;
-  if (issue.code === "unrecognized_keys") throw unknownField([...at, ...issue.path], issue.keys);
+  if (error !== undefined) throw firstFault(error, value, at);
+}
+
+/** Reads a value of the request as its schema decodes it: defaults are filled in, codecs applied. Throws as `checkRequest`. */
+export function parseRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> {
+  const { data, error } = schema.safeParse(value);
+  if (error !== undefined) throw firstFault(error, value, []);
+  return data as z.output<Schema>;
+}
+
+function firstFault({ issues }: z.ZodError, value: unknown, at: Path): ServiceError {
+  const [issue] = issues;
+  if (issue === undefined) return invalidValue(at, "another value", value);
+  if (issue.code === "unrecognized_keys") return unknownField([...at, ...issue.path], issue.keys);
   const { path, expected } = findFault(issue);
-  throw invalidValue([...at, ...path], expected, valueAt(value, path));
+  return invalidValue([...at, ...path], expected, valueAt(value, path));
 }
 
 /** The fields of an object schema. */

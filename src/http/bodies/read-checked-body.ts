@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { checkRequest } from "../../codecs/shared/check-request.ts";
+import { parseRequest } from "../../codecs/shared/check-request.ts";
 import type { RequestContext } from "../request/route.ts";
 import { readJsonBody } from "./read-json-body.ts";
 
@@ -7,14 +7,13 @@ import { readJsonBody } from "./read-json-body.ts";
 const LIMITS = { maxBytes: 64 * 1024, maxDepth: 16, isFixed: true } as const;
 
 /**
- * Reads the small JSON body of a call that manages something, and checks it. Throws `invalid_value` that names the
+ * Reads the small JSON body of a call that manages something, as its schema decodes it. Throws `invalid_value` that names the
  * first field at fault, and `unsupported_parameter` for a field that a strict schema does not know.
  */
 export async function readCheckedBody<Schema extends z.ZodType>(
   { req }: RequestContext,
   schema: Schema,
-): Promise<z.infer<Schema>> {
+): Promise<z.output<Schema>> {
   const { body } = await readJsonBody(req.raw, LIMITS);
-  checkRequest(schema, body);
-  return body;
+  return parseRequest(schema, body);
 }

@@ -14,6 +14,7 @@ import { IGNORED_HEADER } from "./ignored-headers.ts";
 
 const createChatCompletion = {
   access: "caller",
+  audience: "public",
   channel: "chat",
   modelCall: true,
   method: "post",

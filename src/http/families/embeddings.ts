@@ -14,6 +14,7 @@ const { 404: _noAssistants, ...EMBEDDING_ERRORS } = CHAT_ERRORS;
 
 const createEmbedding = {
   access: "caller",
+  audience: "public",
   channel: "embeddings",
   modelCall: true,
   method: "post",

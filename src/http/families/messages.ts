@@ -26,6 +26,7 @@ import { MESSAGES_ERRORS } from "./messages-documentation.ts";
 
 const createMessage = {
   access: "caller",
+  audience: "public",
   channel: "messages",
   modelCall: true,
   method: "post",
@@ -64,6 +65,7 @@ const createMessage = {
 
 const countMessageTokens: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   modelCall: true,
   method: "post",
   path: "/v1/messages/count_tokens",

@@ -30,6 +30,7 @@ const modelType = z
 
 const listModels: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   errorForm: formOf,
   method: "get",
   path: "/v1/models",
@@ -50,6 +51,7 @@ const listModels: RouteDefinition<"caller"> = {
 
 const getModel: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   errorForm: formOf,
   encodedSlashes: true,
   method: "get",

@@ -16,6 +16,7 @@ import { RESPONSE_EXAMPLES } from "./response-examples.ts";
 
 const createResponse = {
   access: "caller",
+  audience: "public",
   channel: "responses",
   modelCall: true,
   method: "post",
@@ -61,6 +62,7 @@ const NOT_REMEMBERED = refusal("No such response of the same key or user is reme
 
 const getResponse: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   method: "get",
   path: "/v1/responses/{response_id}",
   operationId: "getResponse",
@@ -81,6 +83,7 @@ const getResponse: RouteDefinition<"caller"> = {
 
 const deleteResponse: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   method: "delete",
   path: "/v1/responses/{response_id}",
   operationId: "deleteResponse",

@@ -25,6 +25,7 @@ const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
 
 const createTranscription: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   channel: "audio",
   modelCall: true,
   method: "post",

@@ -1,52 +1,81 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
+import { SESSION_COOKIE } from "../../access/authenticate.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import type { Route } from "../request/route.ts";
 import { completeDocument } from "./complete-document.ts";
 
-/** How a key is sent; named once for all routes. */
-const SECURITY_SCHEMES = {
-  bearerKey: {
-    type: "http",
-    scheme: "bearer",
-    description: "An API key `sk-…`, or the token `ses_…` of a session.",
+type Audience = "public" | "console";
+
+/** For whom each document is, and how its callers authenticate; the schemes are named once for all routes. */
+const DOCUMENTS = {
+  public: {
+    title: "Inference Gateway",
+    description:
+      "One address in front of local and cloud language models. Times are UTC. Every response carries `x-request-id`.",
+    schemes: {
+      bearerKey: {
+        type: "http",
+        scheme: "bearer",
+        description: "An API key `sk-…`, or the token `ses_…` of a session.",
+      },
+      headerKey: {
+        type: "apiKey",
+        in: "header",
+        name: "x-api-key",
+        description: "The same key, as clients of the messages format send it.",
+      },
+    },
   },
-  headerKey: {
-    type: "apiKey",
-    in: "header",
-    name: "x-api-key",
-    description: "The same key, as clients of the messages format send it.",
+  console: {
+    title: "Inference Gateway: administration",
+    description:
+      "What the web console uses: users, sessions, license, usage, audit log and events, by session. Times are UTC. " +
+      "Every response carries `x-request-id`.",
+    schemes: {
+      bearerSession: {
+        type: "http",
+        scheme: "bearer",
+        description: "The token `ses_…` of a session.",
+      },
+      consoleCookie: {
+        type: "apiKey",
+        in: "cookie",
+        name: SESSION_COOKIE,
+        description: "The same token, as a browser sends it to pages of this server.",
+      },
+    },
   },
 } as const;
 
 /**
- * The machine-readable definition of `/v1/*`, straight from the definitions of the routes.
+ * The machine-readable definition of the routes of one audience, straight from their definitions.
  * Built once: generating it costs milliseconds, serving it must not.
  */
-export function createOpenApiDocument(routes: readonly Route[], version: string): () => string {
+export function createOpenApiDocument(
+  routes: readonly Route[],
+  audience: Audience,
+  version: string,
+): () => string {
   let text: string | undefined;
   return () => {
-    text ??= JSON.stringify(generate(routes, version));
+    text ??= JSON.stringify(generate(routes, audience, version));
     return text;
   };
 }
 
-function generate(routes: readonly Route[], version: string): unknown {
+function generate(routes: readonly Route[], audience: Audience, version: string): unknown {
+  const { title, description, schemes } = DOCUMENTS[audience];
   const generator = new OpenAPIHono();
   const { openAPIRegistry } = generator;
-  for (const [name, scheme] of Object.entries(SECURITY_SCHEMES)) {
+  for (const [name, scheme] of Object.entries(schemes)) {
     openAPIRegistry.registerComponent("securitySchemes", name, scheme);
   }
   for (const { definition } of routes) {
-    if (definition.hide !== true) openAPIRegistry.registerPath(documented(definition));
+    if (definition.audience === audience) openAPIRegistry.registerPath(documented(definition));
   }
   const document: unknown = generator.getOpenAPI31Document({
     openapi: "3.1.0",
-    info: {
-      title: "Inference Gateway",
-      version,
-      description:
-        "One address in front of local and cloud language models. Times are UTC. Every response carries `x-request-id`.",
-    },
+    info: { title, version, description },
     servers: [{ url: "/" }],
   });
   return isJsonObject(document) ? completeDocument(document) : document;

@@ -36,6 +36,8 @@ export type RouteDefinition<Level extends AccessLevel = AccessLevel> = Omit<Rout
     readonly path: string;
     /** Who may call. Nothing of the request but its headers is read before that is known. */
     readonly access: Level;
+    /** The document that it stands in: of `/v1/*`, or of the console's routes; pages stand in none. */
+    readonly audience: "public" | "console" | "unlisted";
     /** What its metered calls are counted as. */
     readonly channel?: Channel;
   };

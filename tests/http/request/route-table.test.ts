@@ -4,8 +4,19 @@ import { messagesErrorForm } from "../../../src/http/families/messages-error-for
 import type { RouteDefinition } from "../../../src/http/request/route.ts";
 import { createRouteTable, routedPath } from "../../../src/http/request/route-table.ts";
 
-const route = (method: "get" | "post", path: string, more: Partial<RouteDefinition> = {}) => ({
-  definition: { method, path, access: "open", responses: {}, ...more } as const,
+const route = (
+  method: "get" | "post",
+  path: string,
+  more: Omit<Partial<RouteDefinition>, "audience" | "access" | "responses"> = {},
+) => ({
+  definition: {
+    method,
+    path,
+    access: "open",
+    audience: "unlisted",
+    responses: {},
+    ...more,
+  } as const,
   handler: () => Promise.resolve(new Response(path)),
 });
 

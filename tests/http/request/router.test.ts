@@ -7,7 +7,13 @@ import { createRouter } from "../../../src/http/request/router.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
 
-const definition = { method: "get", path: "/fails", access: "open", responses: {} } as const;
+const definition = {
+  method: "get",
+  path: "/fails",
+  access: "open",
+  audience: "unlisted",
+  responses: {},
+} as const;
 
 /** Calls a route that throws; returns the answer and the lines of the log. */
 async function callFailing(thrown: unknown, signal?: AbortSignal) {

@@ -1,13 +1,14 @@
-import { z } from "zod";
-import { invalidValue } from "../../codecs/shared/check-request.ts";
-import { timeText } from "../answers/time-text.ts";
+import { z } from "@hono/zod-openapi";
+import { invalidValue } from "../codecs/shared/check-request.ts";
+import { timeText } from "./fields.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** A date from 1970 on, as moments are: the database reads no year 0. */
 const dateText = z.iso
   .date("a date")
-  .refine((text) => Date.parse(text) >= 0, "a date from 1970 on");
+  .refine((text) => Date.parse(text) >= 0, "a date from 1970 on")
+  .openapi({ description: "A date stands for its beginning in UTC." });
 
 /** A moment as RFC 3339 writes it, or a date, which stands for its beginning in UTC. */
 export const queryTime = z.union([timeText, dateText], {

@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { invalidValue } from "../../codecs/shared/check-request.ts";
-import { isIpRange } from "../../lib/egress/ip-ranges.ts";
-import { timeText } from "../answers/time-text.ts";
+import { invalidValue } from "../codecs/shared/check-request.ts";
+import { isIpRange } from "../lib/egress/ip-ranges.ts";
+import { givenTime } from "./fields.ts";
+import { search } from "./page.ts";
 
 /** Fields that keys of every kind have, as a client sends them. */
 
@@ -35,18 +36,21 @@ export const keyIpAllow = z
     example: ["192.0.2.0/24"],
   });
 
-export const keyExpiry = timeText
+export const keyExpiry = givenTime
   .nullable()
   .openapi({ description: "When it stops working, a time to come; null is never." });
 
+/** How keys are searched for. */
+export const keySearch = search(
+  "A part of the name, a whole id, or the last four characters of the secret.",
+);
+
 /**
- * The moment that `expires_at` names. Throws `invalid_value` when it is not to come.
+ * Throws `invalid_value` for an `expires_at` that is not in the future.
  *
  * @param now Unix milliseconds.
  */
-export function expiryOf(text: z.infer<typeof keyExpiry>, now: number): Date | null {
-  if (text === null) return null;
-  const time = Date.parse(text);
-  if (time > now) return new Date(time);
-  throw invalidValue(["expires_at"], "a time to come", text);
+export function refusePastExpiry(expiresAt: Date | null | undefined, now: number): void {
+  if (expiresAt === undefined || expiresAt === null || expiresAt.getTime() > now) return;
+  throw invalidValue(["expires_at"], "a time to come", expiresAt.toISOString());
 }
