@@ -80,8 +80,10 @@ async function openParts(database: Database, folder: string): Promise<Parts> {
   const secret = await openSecret(settings);
   const { installedAt } = await openInstallation(database, secret, clock);
   const verificationKey = readVerificationKey(undefined);
-  const given = { database, settings, secret, clock, log };
-  const license = await openLicense({ ...given, verificationKey, installedAt });
+  const license = await openLicense(
+    { database, settings, clock, log },
+    { secret, verificationKey, installedAt },
+  );
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
   const texts = await writeKeys(database, hashApiKey);
   const keys = await openApiKeys({ database, hashApiKey, log });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
+import { loadConfig } from "../src/config/load-config.ts";
 import { connect } from "../src/db/connect.ts";
 import type { Database } from "../src/db/database.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
@@ -74,19 +75,17 @@ async function measure(name: string, database: Database): Promise<void> {
     await database.db.execute(sql`truncate usage_records`);
     const folder = mkdtempSync(join(tmpdir(), "journal-"));
     const settings = {
+      ...loadConfig({}).settings,
       DATA_DIR: folder,
       JOURNAL_DIR: folder,
       JOURNAL_FSYNC: fsync,
       INSTANCE_ID: "bench",
       DB_POOL_WAIT_MS: WAIT_MS,
     };
-    const journal = await openUsageJournal({
-      settings,
-      database,
-      limits: { settleLost: (_calls, store) => store() },
-      log,
-      clock: systemClock,
-    });
+    const journal = await openUsageJournal(
+      { settings, database, log, clock: systemClock },
+      { settleLost: (_calls, store) => store() },
+    );
     await measureCalls(journal, 0);
     await journal.flush();
     const from = performance.now();

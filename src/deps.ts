@@ -12,7 +12,6 @@ import { inFolderOf } from "./lib/in-folder-of.ts";
 import type { Log } from "./lib/log.ts";
 import { createRequestIds } from "./lib/request-id.ts";
 import { openLicense } from "./license/license.ts";
-import { openVerificationKey } from "./license/verification-key.ts";
 import { openLimits } from "./limits/open-limits.ts";
 import { openAlerts } from "./operations/alerts/open-alerts.ts";
 import { refuseUnfinishedRestore } from "./operations/backup/restore/unfinished-restore.ts";
@@ -55,8 +54,7 @@ export function buildDeps(
     const { secret, installedAt, installation } = await openIdentity(base);
     const { monotonic } = clock;
     const limits = parts.addFoundation(await openLimits(base, { guard, installation, monotonic }));
-    const verificationKey = openVerificationKey(settings);
-    const license = parts.add(await openLicense({ ...base, secret, installedAt, verificationKey }));
+    const license = parts.add(await openLicense(base, { secret, installedAt }));
     const { maxUsers } = license;
     const { access, authenticate } = parts.add(
       await openAccess(base, { secret, maxUsers, onFirstSecrets }),

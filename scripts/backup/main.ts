@@ -28,7 +28,7 @@ await runCommand(USAGE, async (args) => {
     signal: brokenOff(),
     onWritten: (bytes) => progress.say(() => `${megabytes(bytes)} written`),
   });
-  clock.close();
+  await clock.close();
   const rows = written.manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const secret = written.manifest.secret.keptIn;
   progress.end(`backed up ${sourceOf(settings)}`);

@@ -39,10 +39,10 @@ export async function openAccess(
   const { settings, database, clock } = base;
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
   const hashSession = hashCredentialUnder(secret, "sessions");
-  onFirstSecrets(await firstStart({ ...base, hashApiKey }));
-  await auditSettings({ ...base, secret });
+  onFirstSecrets(await firstStart(base, hashApiKey));
+  await auditSettings(base, secret);
   const keys = await openApiKeys({ ...base, hashApiKey });
-  const sessions = openSessions({ ...base, hashSession });
+  const sessions = openSessions(base, hashSession);
   let keyCounts: Record<(typeof KEY_STATES)[number], number> | undefined;
   return {
     authenticate: createAuthenticate({ keys, sessions }),

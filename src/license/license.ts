@@ -1,13 +1,10 @@
 import { join } from "node:path";
 import type { Secret } from "../access/secret.ts";
 import { journalsFolder } from "../config/folders.ts";
-import type { Settings } from "../config/settings.ts";
 import { eachWith, type Metric, single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
-import type { Database } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Base } from "../db/base.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Log } from "../lib/log.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { acceptLicense } from "./accept-license.ts";
 import type { HeldLicense } from "./choose-license.ts";
@@ -21,7 +18,7 @@ import { openDeviceId } from "./open-device-id.ts";
 import { reportChanges } from "./report-changes.ts";
 import { createSeenTimeSeal } from "./seen-time-seal.ts";
 import { createSeenTimeStore } from "./seen-time-store.ts";
-import type { VerificationKey } from "./verification-key.ts";
+import { openVerificationKey, type VerificationKey } from "./verification-key.ts";
 import { watchStanding } from "./watch-standing.ts";
 
 /** The license in force. Every question is answered from memory, for the moment it is asked. */
@@ -49,26 +46,14 @@ export interface License extends Part {
 }
 
 export interface OpenLicenseOptions {
-  readonly database: Pick<Database, "db" | "askOwn" | "kind">;
-  readonly settings: Pick<
-    Settings,
-    | "DATA_DIR"
-    | "JOURNAL_DIR"
-    | "LICENSE_FILE"
-    | "LICENSE_GRACE_DAYS"
-    | "LICENSE_WARN_DAYS"
-    | "LICENSE_RECHECK_INTERVAL_SEC"
-    | "TEST_CLOCK_FILE"
-  >;
-  readonly verificationKey: VerificationKey;
   readonly secret: Secret;
   /** Unix milliseconds of the first start, as the database has it. */
   readonly installedAt: number;
-  readonly clock: Clock;
-  readonly log: Log;
+  /** That of the settings, else the vendor's, where it is absent. */
+  readonly verificationKey?: VerificationKey;
   /** Milliseconds of a clock that nobody can set. */
   readonly monotonic?: () => number;
-  /** The file system that tells of the machine. */
+  /** The file system that describes the machine. */
   readonly machineRoot?: string;
 }
 
@@ -78,14 +63,15 @@ const TEST_CLOCK =
   "TEST_CLOCK_FILE moves the clock, which no license of the vendor's allows: unset it.";
 
 /** Finds out what the installation runs on, and follows it until closed. Throws a `StartRefusal`. */
-export async function openLicense(options: OpenLicenseOptions): Promise<License> {
-  const { settings, log, machineRoot = "/" } = options;
-  const { key, isBuiltIn } = options.verificationKey;
+export async function openLicense(base: Base, options: OpenLicenseOptions): Promise<License> {
+  const { settings, database, log } = base;
+  const { machineRoot = "/", verificationKey = openVerificationKey(settings) } = options;
+  const { key, isBuiltIn } = verificationKey;
   const isClockMoved = isBuiltIn && settings.TEST_CLOCK_FILE !== undefined;
-  const time = await openTime(options);
-  const deviceId = await openDeviceId(options.database, machineRoot);
+  const time = await openTime(base, options);
+  const deviceId = await openDeviceId(database, machineRoot);
   const held = await openHeldLicenses({
-    database: options.database,
+    database,
     path: settings.LICENSE_FILE ?? join(settings.DATA_DIR, "license.lic"),
     isNamed: settings.LICENSE_FILE !== undefined,
     accept(file) {
@@ -174,11 +160,12 @@ function licenseMetrics(read: () => LicenseState): readonly Metric[] {
   ];
 }
 
-function openTime(options: OpenLicenseOptions): Promise<EffectiveTime> {
-  const { database, settings, secret, installedAt, clock, log } = options;
+function openTime(
+  { database, settings, clock, log }: Base,
+  { secret, installedAt, monotonic = () => performance.now() }: OpenLicenseOptions,
+): Promise<EffectiveTime> {
   const seal = createSeenTimeSeal(secret);
   const journals = journalsFolder(settings);
   const store = createSeenTimeStore({ database, seal, folder: settings.DATA_DIR, journals, log });
-  const { monotonic = () => performance.now() } = options;
   return openEffectiveTime({ clock, monotonic, store, installedAt, log });
 }

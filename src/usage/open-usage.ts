@@ -36,7 +36,7 @@ export async function openUsage(base: Base, limits: Pick<Limits, "settleLost">):
   const reconciliation = createDailyReconciliation(base);
   const stored = openLimitRefusals({ ...base, db: base.database.db });
   const journalSetting = settings.JOURNAL_DIR === undefined ? "DATA_DIR" : "JOURNAL_DIR";
-  const journal = await inFolderOf(journalSetting, () => openUsageJournal({ ...base, limits }));
+  const journal = await inFolderOf(journalSetting, () => openUsageJournal(base, limits));
   const refused = zeroCounts<ErrorCode>(LIMIT_CODES);
   let day: DayFigures | undefined;
   return {

@@ -1,4 +1,4 @@
-/** What calls took, as many as went into one bucket of the histogram. */
+/** The calls of one bucket of the histogram. */
 export interface LatencyBucket {
   readonly requests: number;
   /** The sum of their latencies. */
@@ -14,8 +14,8 @@ export interface LatencyFigures {
 const QUANTILES = ["0.5", "0.95", "0.99"] as const;
 
 /**
- * The quantiles of latencies, in milliseconds, from a histogram: that of rank `ceil(q * count)`, told by the mean of its
- * bucket, so within two hundredths of the truth. All 0 when there was no call.
+ * The quantiles of latencies, in milliseconds, from a histogram: that of rank `ceil(q * count)`, estimated by the mean of
+ * its bucket, so within 2 % of the exact value. All 0 when there was no call.
  *
  * @param buckets from the fastest to the slowest.
  */
