@@ -42,8 +42,8 @@ import { type Metrics, openMetrics } from "./operations/metrics/open-metrics.ts"
 import { openClock } from "./operations/open-clock.ts";
 import { openTracing } from "./operations/tracing/open-tracing.ts";
 import type { Tracing } from "./operations/tracing/tracing.ts";
+import { pruneEvents } from "./queue/end-jobs.ts";
 import { createInternalEvents, type InternalEvents } from "./queue/internal-events.ts";
-import { pruneEvents } from "./queue/prune-events.ts";
 import {
   openWatchedFolders,
   type WatchedFolders,

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { checkRequest } from "../../codecs/shared/check-request.ts";
-import { SINKS } from "../../queue/enqueue-event.ts";
-import { EVENT_STATES } from "../../queue/event-state.ts";
-import type { EventQuery } from "../../queue/list-events.ts";
+import { EVENT_STATES, type EventQuery } from "../../queue/events.ts";
+import { EVENT_TOPICS } from "../../queue/topic.ts";
 import type { RequestContext } from "../request/router.ts";
 
 const MAX_LIMIT = 1_000;
@@ -17,7 +16,7 @@ const eventKind = z
 const eventQuery = z.strictObject({
   state: z.enum(EVENT_STATES).optional(),
   kind: eventKind.optional(),
-  sink: z.enum(SINKS).optional(),
+  sink: z.enum(EVENT_TOPICS).optional(),
   before: z
     .string()
     .regex(/^evt_\w{1,100}$/, "the id of an event")
@@ -33,7 +32,7 @@ export const redriveSchema = z
   .strictObject({
     state: z.enum(["dead", "pending"]).optional(),
     kind: eventKind.optional(),
-    sink: z.enum(SINKS).optional(),
+    sink: z.enum(EVENT_TOPICS).optional(),
   })
   .refine(({ kind, sink }) => kind !== undefined || sink !== undefined, "a kind or a sink");
 

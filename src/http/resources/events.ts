@@ -1,9 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { redriveEvent, redriveEvents } from "../../operations/redrive-events.ts";
-import { type StoredEvent, stateOfEvent } from "../../queue/event-state.ts";
-import { findEvent } from "../../queue/find-event.ts";
-import { listEvents } from "../../queue/list-events.ts";
+import { findEvent, listEvents, type StoredEvent, stateOfEvent } from "../../queue/events.ts";
 import type { WatchedFolder } from "../../queue/watched-folders/folder-watch.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";

@@ -1,4 +1,4 @@
-import type { OverdueEvents } from "../../queue/overdue-events.ts";
+import type { OverdueEvents } from "../../queue/figures.ts";
 
 /** A tool server in the state `error`. */
 export interface FailedToolServer {

@@ -1,6 +1,6 @@
 import type { Backend } from "../../backends/backend.ts";
 import type { Db } from "../../db/context.ts";
-import { overdueEvents } from "../../queue/overdue-events.ts";
+import { overdueEvents } from "../../queue/figures.ts";
 import type { AlertFacts } from "./alert-facts.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;

@@ -1,6 +1,6 @@
 import { type CallFigures, createCallFigures } from "../../gateway/call-figures.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { createDeliveryFigures, type DeliveryFigures } from "../../queue/delivery-figures.ts";
+import { createDeliveryFigures, type DeliveryFigures } from "../../queue/figures.ts";
 import { createJobFigures, type JobFigures } from "./job-figures.ts";
 import { createRefusalFigures, type RefusalFigures } from "./refusal-figures.ts";
 import { createRequestFigures, type RequestFigures } from "./request-figures.ts";

@@ -3,7 +3,7 @@ import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
-import { type OutboxFigures, outboxFigures } from "../../queue/outbox-figures.ts";
+import { outboxFigures, type QueueFigures } from "../../queue/figures.ts";
 import { CHANNELS, type Channel } from "../../usage/usage-record.ts";
 import { type LatencyFigures, latencyFigures } from "./latency-figures.ts";
 import { type PartFigures, type ReadPartFigures, readPartFigures } from "./part-figures.ts";
@@ -14,7 +14,7 @@ export interface StoredFigures {
   readonly day: Readonly<Record<DayFigure, Readonly<Record<Channel, number>>>>;
   readonly latency: LatencyFigures;
   readonly apiKeys: Readonly<Record<(typeof KEY_STATES)[number], number>>;
-  readonly outbox: OutboxFigures;
+  readonly outbox: QueueFigures;
   readonly parts: PartFigures;
 }
 

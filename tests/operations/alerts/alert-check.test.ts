@@ -5,8 +5,8 @@ import { alertSuppressions, outboxEvents } from "../../../src/db/tables/outbox.t
 import { createLog } from "../../../src/lib/log.ts";
 import { type AlertCheck, createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
 import type { AlertFacts } from "../../../src/operations/alerts/alert-facts.ts";
-import { enqueueEvent } from "../../../src/queue/enqueue-event.ts";
-import { overdueEvents } from "../../../src/queue/overdue-events.ts";
+import { enqueue as enqueueJob } from "../../../src/queue/enqueue.ts";
+import { overdueEvents } from "../../../src/queue/figures.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/stages/alert-facts.ts";
 
@@ -291,7 +291,7 @@ describe("event_outbox_backlog", () => {
   };
   const limitMs = ALERT_SETTINGS.ALERT_EVENT_OUTBOX_AGE_SEC * SECOND_MS;
   const enqueue = (kind = "key_budget_warning") =>
-    enqueueEvent(database.db, { sink: "alert_webhook", kind, body: {} }, now);
+    enqueueJob(database.db, { topic: "alert_webhook", kind, body: {} }, now);
   const deliver = (kind: string) =>
     database.db
       .update(outboxEvents)

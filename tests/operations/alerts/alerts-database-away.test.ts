@@ -10,7 +10,7 @@ import { users } from "../../../src/db/tables/users.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { openAlerts } from "../../../src/operations/alerts/open-alerts.ts";
-import { overdueEvents } from "../../../src/queue/overdue-events.ts";
+import { overdueEvents } from "../../../src/queue/figures.ts";
 import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
 import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";
 import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/stages/alert-facts.ts";
