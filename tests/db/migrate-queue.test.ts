@@ -1,8 +1,9 @@
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { knownMigrations, migrate } from "../../src/db/migrate.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
+import { watchedFiles, watchedFolders } from "../../src/db/tables/watched-files.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { workTopic } from "../../src/queue/work-topic.ts";
@@ -12,10 +13,10 @@ const BEFORE_THE_QUEUE = 5;
 const WAIT = { timeout: 30_000, interval: 20 };
 
 let database: Database;
-beforeAll(async () => {
+beforeEach(async () => {
   database = await openEmptyDatabase();
 });
-afterAll(() => database.close());
+afterEach(() => database.close());
 
 it("events that an earlier release has stored are kept by an upgrade, and those that wait are delivered", async () => {
   const { db } = database;
@@ -62,4 +63,25 @@ it("events that an earlier release has stored are kept by an upgrade, and those 
   expect(rows.every(({ orderKey, orderNumber }) => orderKey === null && orderNumber === null)).toBe(
     true,
   );
+});
+
+it("watched folders keep their files and are known by their inode after an upgrade", async () => {
+  const { db } = database;
+  await migrate(database, undefined, knownMigrations()[BEFORE_THE_QUEUE]);
+  await db.execute(sql`
+    insert into watched_files (folder, path, size, modified_at) values
+      ('/srv/inbox', '/', 4711, '2027-03-01T12:00:00Z'), ('/srv/inbox', 'a/b.csv', 12, '2027-02-01T00:00:00Z'),
+      ('/srv/empty', '/', 42, '2027-03-02T12:00:00Z'), ('/srv/cut-off', 'c.csv', 1, '2027-02-01T00:00:00Z')`);
+  await migrate(database);
+  const folders = await db.select().from(watchedFolders).orderBy(watchedFolders.folder);
+  expect(folders).toEqual([
+    { folder: "/srv/cut-off", inode: null, namedAt: expect.any(Date) },
+    { folder: "/srv/empty", inode: 42, namedAt: new Date("2027-03-02T12:00:00Z") },
+    { folder: "/srv/inbox", inode: 4711, namedAt: new Date("2027-03-01T12:00:00Z") },
+  ]);
+  const files = await db.select().from(watchedFiles).orderBy(watchedFiles.folder);
+  expect(files.map(({ folder, path, size }) => [folder, path, size])).toEqual([
+    ["/srv/cut-off", "c.csv", 1],
+    ["/srv/inbox", "a/b.csv", 12],
+  ]);
 });
