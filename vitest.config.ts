@@ -19,7 +19,7 @@ const PURE = [
   "backends/replicas/choose-replica",
   "config/load-config",
   "db/query-gate",
-  "queue/retry-pause",
+  "queue/backoff",
   "gateway/failure-log",
   "gateway/meter",
   "gateway/open-calls",

@@ -234,9 +234,7 @@ export const settingsSchema = z.object({
     .min(1_000)
     .max(300_000)
     .default(15_000)
-    .describe(
-      "Time limit of one attempt to deliver an event; after twice this time a process that claimed it counts as dead.",
-    ),
+    .describe("Time limit of one attempt to deliver an event."),
   ALLOW_TEST_CLOCK: flag
     .prefault("0")
     .describe("1 lets TEST_CLOCK_FILE move the clock, for tests; refused under a real license."),

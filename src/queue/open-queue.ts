@@ -2,11 +2,15 @@ import { byLabel, eachWith, type Metric, single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";
-import { createDeliveryFigures, type DeliveryFigures } from "./delivery-figures.ts";
+import { pruneEvents } from "./end-jobs.ts";
+import {
+  createDeliveryFigures,
+  type DeliveryFigures,
+  outboxFigures,
+  type QueueFigures,
+} from "./figures.ts";
 import { createInternalEvents, type InternalEvents } from "./internal-events.ts";
 import { outboxBacklogAlert } from "./outbox-backlog.ts";
-import { type OutboxFigures, outboxFigures } from "./outbox-figures.ts";
-import { pruneEvents } from "./prune-events.ts";
 import { openWatchedFolders, type WatchedFolders } from "./watched-folders/open-watched-folders.ts";
 import { type AlertWebhook, openAlertWebhook } from "./webhooks/open-alert-webhook.ts";
 
@@ -29,7 +33,7 @@ export function openQueue(base: Base): Queue {
   events.start();
   const watchedFolders = openWatchedFolders({ ...base, db, onFired: events.wake });
   const webhook = openAlertWebhook({ ...base, db, deliveries });
-  let outbox: OutboxFigures | undefined;
+  let outbox: QueueFigures | undefined;
   return {
     events,
     watchedFolders,
@@ -54,7 +58,7 @@ export function openQueue(base: Base): Queue {
 
 function queueMetrics(
   deliveries: DeliveryFigures,
-  outbox: () => OutboxFigures | undefined,
+  outbox: () => QueueFigures | undefined,
 ): readonly Metric[] {
   return [
     {

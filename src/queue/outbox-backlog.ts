@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type { AlertRule } from "../core/part.ts";
 import type { Db } from "../db/context.ts";
-import { overdueEvents } from "./overdue-events.ts";
+import { overdueEvents } from "./figures.ts";
 
 const OUTBOX_BACKLOG = "event_outbox_backlog";
 const HOUR_MS = 3_600_000;

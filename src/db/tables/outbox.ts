@@ -8,18 +8,22 @@ import {
   primaryKey,
   text,
   timestamp,
+  uniqueIndex,
 } from "drizzle-orm/pg-core";
 import type { JsonObject } from "../../lib/json.ts";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
-/** Events for receivers, stored in the same transaction as their cause and delivered at least once. */
+/**
+ * The jobs of the queue, stored with their cause in one transaction and done at least once. Events are the jobs whose
+ * topics deliver something.
+ */
 export const outboxEvents = pgTable(
   "outbox_events",
   {
-    /** `evt_` and 22 base62 characters; the receiver's `webhook-id`, the same at every try. */
+    /** `evt_` and 22 base62 characters; the `webhook-id` of a webhook, the same at every try. */
     id: text("id").primaryKey(),
-    /** The receiver: `alert_webhook`, or `internal` for events that the gateway itself handles. */
+    /** The topic: `alert_webhook`, or `internal` for events inside the gateway. */
     sink: text("sink").notNull(),
     kind: text("kind").notNull(),
     body: jsonb("body").$type<JsonObject>().notNull(),
@@ -27,21 +31,33 @@ export const outboxEvents = pgTable(
     attempts: integer("attempts").notNull().default(0),
     /** The earliest time of the next attempt. */
     nextAttemptAt: moment("next_attempt_at").notNull().defaultNow(),
-    /** Until then one replica owns the delivery attempt. */
+    /** A worker has claimed the job until then, by the database's time. */
     leaseUntil: moment("lease_until"),
     deliveredAt: moment("delivered_at"),
     /** When delivery was given up. */
     deadAt: moment("dead_at"),
     lastError: text("last_error"),
+    /** Jobs of a topic with the same key run one at a time. */
+    orderKey: text("order_key"),
+    /** Their order: of the pending jobs of a key the lowest number is next. Null without a key. */
+    orderNumber: bigint("order_number", { mode: "number" }),
+    /** The fencing token: it grows with each claim and never falls. */
+    claim: bigint("claim", { mode: "number" }).notNull().default(0),
   },
-  (table) => [
-    // Partial, because finished events are never read again.
-    index("outbox_events_next_attempt_at_index")
-      .on(table.nextAttemptAt)
-      .where(sql`${table.deliveredAt} is null and ${table.deadAt} is null`),
-    index("outbox_events_dead_at_index").on(table.deadAt).where(sql`${table.deadAt} is not null`),
-    index("outbox_events_created_at_index").on(table.createdAt, table.id),
-  ],
+  (table) => {
+    const isPending = sql`${table.deliveredAt} is null and ${table.deadAt} is null`;
+    return [
+      // By topic, so that a long backlog of one topic does not slow the claims of another.
+      index("outbox_events_sink_next_attempt_at_index")
+        .on(table.sink, table.nextAttemptAt)
+        .where(isPending),
+      uniqueIndex("outbox_events_order_index")
+        .on(table.sink, table.orderKey, table.orderNumber)
+        .where(sql`${isPending} and ${table.orderKey} is not null`),
+      index("outbox_events_dead_at_index").on(table.deadAt).where(sql`${table.deadAt} is not null`),
+      index("outbox_events_created_at_index").on(table.createdAt, table.id),
+    ];
+  },
 );
 
 /**

@@ -1,10 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import { redriveEvent, redriveEvents } from "../../operations/redrive-events.ts";
-import { SINKS } from "../../queue/enqueue-event.ts";
-import { EVENT_STATES, type StoredEvent, stateOfEvent } from "../../queue/event-state.ts";
-import { findEvent } from "../../queue/find-event.ts";
-import { listEvents } from "../../queue/list-events.ts";
+import {
+  EVENT_STATES,
+  findEvent,
+  listEvents,
+  type StoredEvent,
+  stateOfEvent,
+} from "../../queue/events.ts";
+import { EVENT_TOPICS } from "../../queue/topic.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
@@ -25,7 +29,7 @@ const eventQuery = page(
   {
     state: z.enum(EVENT_STATES).optional(),
     kind: eventKind.optional(),
-    sink: z.enum(SINKS).optional(),
+    sink: z.enum(EVENT_TOPICS).optional(),
   },
   {
     before: z
@@ -42,7 +46,7 @@ const redriveQuery = z
       description: "`dead`, the default, were given up; `pending` wait for their next try.",
     }),
     kind: eventKind.optional(),
-    sink: z.enum(SINKS).optional(),
+    sink: z.enum(EVENT_TOPICS).optional(),
   })
   .refine(({ kind, sink }) => kind !== undefined || sink !== undefined, "a kind or a sink")
   .openapi("EventRedriveQuery", { example: { kind: "alert.fired" } });

@@ -2,7 +2,7 @@ import { and, between, eq, isNull, not, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { alertSuppressions, outboxEvents } from "../../db/tables/outbox.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { enqueueEvent } from "../../queue/enqueue-event.ts";
+import { enqueue } from "../../queue/enqueue.ts";
 
 const DAY_MS = 86_400_000;
 /** Longer than any window that is a length of time. */
@@ -56,8 +56,7 @@ export async function sendAlert(
   if (!hasWebhook || (waitsForItself && (await isPending(transaction, type)))) return true;
   // It may arrive hours later, when the receiver was away.
   const body = { text, type, details: { ...details, at: new Date(now).toISOString() } };
-  const event = { sink: "alert_webhook", kind: type, body } as const;
-  await enqueueEvent(transaction, event, now);
+  await enqueue(transaction, { topic: "alert_webhook", kind: type, body }, now);
   return true;
 }
 

@@ -6,7 +6,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { alertSuppressions, outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { type AlertCheck, createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
-import { enqueueEvent } from "../../../src/queue/enqueue-event.ts";
+import { enqueue as enqueueJob } from "../../../src/queue/enqueue.ts";
 import { outboxBacklogAlert } from "../../../src/queue/outbox-backlog.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 
@@ -247,7 +247,7 @@ describe("event_outbox_backlog", () => {
   const backlog = () =>
     replica([outboxBacklogAlert(database.db, { ALERT_EVENT_OUTBOX_AGE_SEC: LIMIT_SECONDS })]);
   const enqueue = (kind = "key_budget_warning") =>
-    enqueueEvent(database.db, { sink: "alert_webhook", kind, body: {} }, now);
+    enqueueJob(database.db, { topic: "alert_webhook", kind, body: {} }, now);
   const deliver = (kind: string) =>
     database.db
       .update(outboxEvents)

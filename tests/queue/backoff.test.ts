@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type RetryPauseOptions, retryPauseMs } from "../../src/queue/retry-pause.ts";
-import { WEBHOOK_PAUSES_MS } from "../../src/queue/webhooks/webhook-pauses.ts";
+import {
+  type RetryPauseOptions,
+  retryPauseMs,
+  WEBHOOK_PAUSES_MS,
+} from "../../src/queue/backoff.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

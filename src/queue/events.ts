@@ -1,15 +1,59 @@
-import { and, desc, eq, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { ServiceError } from "../core/service-error.ts";
 import type { Database } from "../db/database.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
-import type { Sink } from "./enqueue-event.ts";
-import { type EventState, isInState, type StoredEvent } from "./event-state.ts";
+import type { EventTopic } from "./topic.ts";
+
+/** - `pending`: to be tried, or being tried. - `delivered`. - `dead`: given up. */
+export const EVENT_STATES = ["pending", "delivered", "dead"] as const;
+
+export type EventState = (typeof EVENT_STATES)[number];
+
+export type StoredEvent = typeof outboxEvents.$inferSelect;
+
+interface EventStore {
+  readonly database: Pick<Database, "ask">;
+}
+
+export function stateOfEvent({
+  deliveredAt,
+  deadAt,
+}: Pick<StoredEvent, "deliveredAt" | "deadAt">): EventState {
+  if (deliveredAt !== null) return "delivered";
+  return deadAt === null ? "pending" : "dead";
+}
+
+export function isInState(state: EventState): SQL | undefined {
+  const { deliveredAt, deadAt } = outboxEvents;
+  switch (state) {
+    case "pending":
+      return and(isNull(deliveredAt), isNull(deadAt));
+    case "delivered":
+      return isNotNull(deliveredAt);
+    case "dead":
+      // Earlier releases recorded a delivery also when the event had been given up meanwhile.
+      return and(isNotNull(deadAt), isNull(deliveredAt));
+  }
+}
+
+/** Rejects with `not_found`. */
+export async function findEvent({ database }: EventStore, id: string): Promise<StoredEvent> {
+  const [event] = await database.ask((db) =>
+    db.select().from(outboxEvents).where(eq(outboxEvents.id, id)),
+  );
+  if (event === undefined) throw unknownEvent();
+  return event;
+}
+
+export function unknownEvent(): ServiceError {
+  return new ServiceError("not_found", "There is no such event.");
+}
 
 export interface EventQuery {
   readonly state?: EventState | undefined;
   readonly kind?: string | undefined;
-  readonly sink?: Sink | undefined;
-  /** The id of an event: those that were stored before it alone. */
+  readonly sink?: EventTopic | undefined;
+  /** The id of an event: only those that were stored before it. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
@@ -20,12 +64,11 @@ export interface EventPage {
   readonly hasMore: boolean;
 }
 
-/** Events of the outbox that meet all of a query, the newest first. Rejects with `invalid_value` for an unknown `before`. */
+/** Events that meet all of a query, the newest first. Rejects with `invalid_value` for an unknown `before`. */
 export async function listEvents(
-  { database }: { readonly database: Pick<Database, "ask"> },
-  query: EventQuery,
+  { database }: EventStore,
+  { state, kind, sink, before, limit }: EventQuery,
 ): Promise<EventPage> {
-  const { state, kind, sink, before, limit } = query;
   const found = await database.ask(async (db) => {
     if (before !== undefined) {
       const [seen] = await db
