@@ -4,8 +4,8 @@ import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
 import type { Log } from "../lib/log.ts";
 import type { TestClock } from "../lib/test-clock.ts";
 import { type GuardedLimits, guardLimits } from "./guard-limits.ts";
+import type { MonthlyUseObserver } from "./limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
-import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
 import { openRedisLimits } from "./redis/redis-limits.ts";
 
 export interface OpenLimitsOptions {

@@ -4,7 +4,7 @@ import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/databas
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
-import type { MonthlyUseObserver } from "../../limits/monthly-use-observer.ts";
+import type { MonthlyUseObserver } from "../../limits/limits.ts";
 import type { BudgetAlertType, BudgetUse } from "./budget-alert.ts";
 import { raiseBudgetAlert } from "./raise-budget-alert.ts";
 

@@ -1,4 +1,4 @@
-import type { MonthlyUseObserver } from "../../limits/monthly-use-observer.ts";
+import type { MonthlyUseObserver } from "../../limits/limits.ts";
 import {
   type OpenAlertWebhookOptions,
   openAlertWebhook,
