@@ -3,13 +3,11 @@ import { resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Settings } from "../../src/config/settings.ts";
-import { BackupError } from "../../src/operations/backup/backup-error.ts";
+import { BackupError } from "../../src/operations/backup/backup-format.ts";
 import { createBackup } from "../../src/operations/backup/create-backup.ts";
 import { openClock } from "../../src/operations/open-clock.ts";
-import { commandLog } from "./command-log.ts";
-import { fileArgument } from "./file-argument.ts";
 import { createProgress, megabytes } from "./progress.ts";
-import { runCommand } from "./run-command.ts";
+import { commandLog, fileArgument, runCommand } from "./run-command.ts";
 
 const USAGE = `Usage:
   backup [file]

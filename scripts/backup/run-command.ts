@@ -1,11 +1,30 @@
+import { resolve } from "node:path";
 import { toDatabaseError } from "../../src/db/database-error.ts";
+import { createLog, type Log } from "../../src/lib/log.ts";
 import { StartRefusal } from "../../src/lib/start-refusal.ts";
-import { BackupError } from "../../src/operations/backup/backup-error.ts";
-import { UsageError } from "./usage-error.ts";
+import { BackupError } from "../../src/operations/backup/backup-format.ts";
 
 const DONE = 0;
 const FAILED = 1;
 const MISUSED = 2;
+
+/** The command line is wrong; the message says how. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** Warnings, on the error output: the standard one is for the result. */
+export function commandLog(): Log {
+  return createLog("warn", { write: (line) => void process.stderr.write(line) });
+}
+
+/** The one file that a command may be given, from the folder in which its user stands. */
+export function fileArgument([file, ...more]: readonly string[]): string | undefined {
+  if (file?.startsWith("-")) throw new UsageError(`${file} is not known`);
+  if (more.length > 0) throw new UsageError("name one file");
+  // A package's scripts run in the package's folder; npm and Bun pass on where they were called.
+  return file && resolve(process.env["INIT_CWD"] ?? ".", file);
+}
 
 /** Runs a command to its end and ends the process: 0 when it is done, 1 when it failed, 2 when it was called wrongly. */
 export async function runCommand(

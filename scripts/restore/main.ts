@@ -4,11 +4,8 @@ import { resolve } from "node:path";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { restoreBackup } from "../../src/operations/backup/restore/restore-backup.ts";
 import { readUnfinishedRestore } from "../../src/operations/backup/restore/unfinished-restore.ts";
-import { commandLog } from "../backup/command-log.ts";
-import { fileArgument } from "../backup/file-argument.ts";
 import { createProgress } from "../backup/progress.ts";
-import { runCommand } from "../backup/run-command.ts";
-import { UsageError } from "../backup/usage-error.ts";
+import { commandLog, fileArgument, runCommand, UsageError } from "../backup/run-command.ts";
 
 const USAGE = `Usage:
   restore FILE

@@ -1,11 +1,8 @@
 import type { KeyLimits } from "../core/caller.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
-import type { Refusal } from "./find-refusal.ts";
-import type { KeyUse } from "./key-use.ts";
+import { type Refusal, tokensNeeded } from "./judge.ts";
 import type { LimitedCall } from "./limits.ts";
-import { reportOf } from "./report-of.ts";
-import { statusOf } from "./status-of.ts";
-import { tokensNeeded } from "./tokens-needed.ts";
+import { type KeyUse, reportOf, statusOf } from "./report.ts";
 
 /** What a client is told to wait where no wait helps: it then asks once a day whether the limit was raised. */
 const FOR_GOOD_RETRY_SECONDS = 86_400;

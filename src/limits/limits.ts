@@ -1,6 +1,9 @@
 import type { KeyLimits } from "../core/caller.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 
+/** A limit on calls holds in every 60 seconds, wherever they begin. */
+export const WINDOW_MS = 60_000;
+
 /** The limits of all keys, exact: what is spent never exceeds them, however many calls run at once. */
 export interface Limits {
   /**
@@ -107,4 +110,23 @@ export interface LimitUse {
   readonly remaining: number;
   /** When all of it is there again, in Unix milliseconds; null: never. */
   readonly resetsAt: number | null;
+}
+
+/**
+ * Told what keys use of their months, by the replica that sees it. Quick, and never throws. Only the month of now
+ * counts: a call that is settled after the month it counts to has ended is not told of.
+ */
+export interface MonthlyUseObserver {
+  /**
+   * After each settle of a key that has a monthly limit.
+   *
+   * @param settledTokens of the month; what calls under way hold is no use yet.
+   * @param limit the key's monthly limit, as it is now.
+   */
+  readonly onMonthUse: (keyId: string, settledTokens: number, limit: number) => void;
+  /**
+   * A call was refused by the monthly limit and would have been with no other call under way. A refusal that passes
+   * when reservations come back is not told of.
+   */
+  readonly onMonthlyRefusal: (keyId: string, settledTokens: number, limit: number) => void;
 }

@@ -4,22 +4,22 @@ import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { within } from "../lib/within.ts";
-import { findRefusal, type Refusal } from "./find-refusal.ts";
-import { grantOutput } from "./grant-output.ts";
+import { LostCalls, RecentCalls } from "./before-start.ts";
+import { findRefusal, grantOutput, type Refusal } from "./judge.ts";
 import type { KeyCounters, Moment } from "./key-counters.ts";
-import type { KeyUse } from "./key-use.ts";
 import { limitRefusal } from "./limit-refusal.ts";
-import type { Admission, EarlyCall, LimitedCall, LimitReport, Limits, LostCall } from "./limits.ts";
-import { LostCalls } from "./lost-calls.ts";
-import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
+import type {
+  Admission,
+  EarlyCall,
+  LimitedCall,
+  LimitReport,
+  Limits,
+  LostCall,
+  MonthlyUseObserver,
+} from "./limits.ts";
 import { OpenReservations, type Reservation } from "./open-reservations.ts";
-import { readDeletedKeys } from "./read-deleted-keys.ts";
-import { RecentCalls } from "./recent-calls.ts";
-import { reportOf } from "./report-of.ts";
-import { statusOf } from "./status-of.ts";
-import { createSteadyClock } from "./steady-clock.ts";
-import { UsageCounters } from "./usage-counters.ts";
-import { useWithCall } from "./use-with-call.ts";
+import { type KeyUse, reportOf, statusOf, useWithCall } from "./report.ts";
+import { readDeletedKeys, UsageCounters } from "./usage-counters.ts";
 
 /** What a call may take beyond its time limit before it counts as one that lost its end. */
 const EXPIRY_GRACE_MS = 60_000;
@@ -216,4 +216,13 @@ function usageUnknown(): ServiceError {
     "What this API key has used is not known yet: the gateway is starting. Try again soon.",
     { retryAfterSeconds: 1 },
   );
+}
+
+/**
+ * A clock in whole milliseconds that begins at the system's time and goes on by the monotonic clock: when the system's
+ * clock is set, forward or back, this one does not move. What it returns is comparable with its own times only.
+ */
+function createSteadyClock(clock: Clock, monotonic: () => number): Clock {
+  const offsetMs = clock.now() - monotonic();
+  return { now: () => Math.floor(offsetMs + monotonic()) };
 }

@@ -3,8 +3,8 @@ import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
 import { type GuardedLimits, guardLimits } from "./guard-limits.ts";
+import type { MonthlyUseObserver } from "./limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
-import type { MonthlyUseObserver } from "./monthly-use-observer.ts";
 import { openRedisLimits } from "./redis/redis-limits.ts";
 
 export interface OpenLimitsOptions {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CallWindow, WINDOW_MS } from "../../src/limits/call-window.ts";
+import { CallWindow } from "../../src/limits/key-counters.ts";
+import { WINDOW_MS } from "../../src/limits/limits.ts";
 import { createRandom } from "../support/faults/random.ts";
 
 /** When one more call passes, given the times of those in the window, oldest first. */

@@ -126,7 +126,11 @@ export const usageDays = pgTable(
   ],
 );
 
-/** The figures of the last day, by ten minutes and channel. A scrape sums fewer than a thousand rows. */
+/**
+ * The figures of the last day, by ten minutes and channel: a scrape adds up less than a thousand rows. `model_hours` and
+ * `limit_refusals` cannot replace it: by whole hours the last day would have up to 25 of them and lose an hour's calls at
+ * once, and refusals are kept by key, so that their sum would grow with the number of keys.
+ */
 export const usageSlots = pgTable(
   "usage_slots",
   {

@@ -1,10 +1,10 @@
 import type { KeyLimits } from "../../core/caller.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import type { KeyUse } from "../key-use.ts";
+import { tokensNeeded } from "../judge.ts";
+import { utcMonth } from "../key-counters.ts";
 import type { LimitedCall } from "../limits.ts";
-import type { StoredUsage } from "../read-stored-usage.ts";
-import { tokensNeeded } from "../tokens-needed.ts";
-import { utcMonth } from "../utc-month.ts";
+import type { KeyUse } from "../report.ts";
+import type { StoredUsage } from "./read-stored-usage.ts";
 import type { RedisLink } from "./redis-link.ts";
 import { type RedisScript, redisScript, runScript } from "./redis-script.ts";
 

@@ -4,8 +4,8 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { within } from "../../lib/within.ts";
-import { readStoredUsage } from "../read-stored-usage.ts";
-import { utcMonth } from "../utc-month.ts";
+import { utcMonth } from "../key-counters.ts";
+import { readStoredUsage } from "./read-stored-usage.ts";
 import { type HeldCall, monthName, type RedisCounters } from "./redis-counters.ts";
 
 /** How long what the database says of a key holds, while the key is used. */

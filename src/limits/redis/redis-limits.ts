@@ -4,14 +4,18 @@ import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { shortDigest } from "../../lib/short-digest.ts";
-import { findRefusal } from "../find-refusal.ts";
 import type { GuardedLimits } from "../guard-limits.ts";
-import type { KeyUse } from "../key-use.ts";
+import { findRefusal } from "../judge.ts";
 import { limitRefusal } from "../limit-refusal.ts";
-import type { Admission, EarlyCall, LimitedCall, LimitReport, LostCall } from "../limits.ts";
-import type { MonthlyUseObserver } from "../monthly-use-observer.ts";
-import { reportOf } from "../report-of.ts";
-import { statusOf } from "../status-of.ts";
+import type {
+  Admission,
+  EarlyCall,
+  LimitedCall,
+  LimitReport,
+  LostCall,
+  MonthlyUseObserver,
+} from "../limits.ts";
+import { type KeyUse, reportOf, statusOf } from "../report.ts";
 import { type CountedAdmission, monthName, RedisCounters } from "./redis-counters.ts";
 import { type KnownKey, KnownKeys } from "./redis-known-keys.ts";
 import { openRedisLink, type RedisLink } from "./redis-link.ts";

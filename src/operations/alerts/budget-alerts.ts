@@ -4,7 +4,7 @@ import { DatabaseError, isFromDatabase, toDatabaseError } from "../../db/databas
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
-import type { MonthlyUseObserver } from "../../limits/monthly-use-observer.ts";
+import type { MonthlyUseObserver } from "../../limits/limits.ts";
 import { type BudgetAlertType, type BudgetUse, raiseBudgetAlert } from "./budget-alert.ts";
 
 const WARNING_SHARE = 0.8;

@@ -1,6 +1,6 @@
 import type { Part } from "../../core/part.ts";
 import type { Base } from "../../db/base.ts";
-import type { MonthlyUseObserver } from "../../limits/monthly-use-observer.ts";
+import type { MonthlyUseObserver } from "../../limits/limits.ts";
 import { type AlertCheckOptions, createAlertCheck } from "./alert-check.ts";
 import { openBudgetAlerts } from "./budget-alerts.ts";
 

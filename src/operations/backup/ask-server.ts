@@ -1,26 +1,50 @@
-import { connect, type Socket } from "node:net";
-import { readFrames } from "./backup-frames.ts";
+import { type IncomingMessage, request } from "node:http";
+import { BackupError } from "./backup-format.ts";
 import { findSocket } from "./backup-socket.ts";
 
-/** What asks for a snapshot of a large database gets nothing for a while. */
+/** A command that asks for a snapshot of a large database gets nothing for a while. */
 const SILENCE_MS = 600_000;
+const TEXT_MAX_BYTES = 64 * 1024;
+const BROKEN_OFF =
+  "The server broke the backup off: it stopped, or could not read its data. See its log, and run `backup` again.";
 
 /** The compressed bytes of a backup that the server on this DATA_DIR makes; undefined when none runs there. */
 export async function askServer(dataFolder: string): Promise<AsyncGenerator<Buffer> | undefined> {
-  const socket = await reach(await findSocket(dataFolder));
-  if (socket === undefined) return undefined;
-  socket.setTimeout(SILENCE_MS, () => socket.destroy());
-  return readFrames(socket);
+  const response = await ask(await findSocket(dataFolder));
+  if (response === undefined) return undefined;
+  if (response.statusCode !== 200) throw new BackupError(await readText(response));
+  return readBytes(response);
 }
 
-function reach(path: string): Promise<Socket | undefined> {
+function ask(socketPath: string): Promise<IncomingMessage | undefined> {
   return new Promise((resolve, reject) => {
-    const socket = connect(path);
-    socket.once("connect", () => resolve(socket));
-    socket.once("error", (thrown: NodeJS.ErrnoException) => {
-      // Nothing there, or what a server left that was killed.
+    const asked = request({ socketPath, path: "/", timeout: SILENCE_MS, agent: false });
+    asked.once("response", resolve);
+    asked.once("timeout", () => asked.destroy());
+    asked.once("error", (thrown: NodeJS.ErrnoException) => {
+      // Nothing is there, or what a killed server has left.
       if (thrown.code === "ENOENT" || thrown.code === "ECONNREFUSED") resolve(undefined);
-      else reject(thrown);
+      else reject(new BackupError(BROKEN_OFF, { cause: thrown }));
     });
+    asked.end();
   });
+}
+
+/** Throws a BackupError when the answer ends before its last chunk. */
+async function* readBytes(response: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* response;
+  } catch (thrown) {
+    throw new BackupError(BROKEN_OFF, { cause: thrown });
+  }
+  if (!response.complete) throw new BackupError(BROKEN_OFF);
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const chunk of readBytes(response)) {
+    text += chunk.toString("utf8");
+    if (text.length > TEXT_MAX_BYTES) break;
+  }
+  return text;
 }

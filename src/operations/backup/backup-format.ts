@@ -1,5 +1,10 @@
 import { z } from "zod";
 
+/** A backup or a restore that cannot be done, for a reason that the operator can mend: the message says what and how. */
+export class BackupError extends Error {
+  override readonly name = "BackupError";
+}
+
 /**
  * A backup is a tar archive compressed by gzip. Its entries, in this order:
  *

@@ -1,5 +1,4 @@
-import { BackupError } from "./backup-error.ts";
-import { ENTRY, type Manifest } from "./backup-format.ts";
+import { BackupError, ENTRY, type Manifest } from "./backup-format.ts";
 import { isJournalPath } from "./journal-files.ts";
 import { type ReadBackupOptions, readBackup } from "./read-backup.ts";
 

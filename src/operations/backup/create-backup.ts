@@ -5,9 +5,8 @@ import type { Settings } from "../../config/settings.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import type { Log } from "../../lib/log.ts";
 import { ProcessLockHeldError } from "../../lib/process-lock/process-lock.ts";
-import { compress } from "./archive/compress.ts";
 import { askServer } from "./ask-server.ts";
-import { BackupError } from "./backup-error.ts";
+import { BackupError } from "./backup-format.ts";
 import { makeBackup } from "./make-backup.ts";
 import { isThere } from "./restore/refuse-occupied.ts";
 import { refuseUnfinishedRestore } from "./restore/unfinished-restore.ts";
@@ -81,8 +80,14 @@ async function openOwn({
 }: CreateBackupOptions): Promise<Source> {
   if (settings.DATABASE_URL === undefined) await refuseUnused(settings.DATA_DIR);
   const database = await openDatabase(settings, log);
-  const bytes = compress(makeBackup({ settings, database, productVersion, now }));
-  return { bytes, close: () => database.close() };
+  const backup = makeBackup({ settings, database, productVersion, now });
+  return {
+    bytes: backup.bytes,
+    async close() {
+      await backup.close();
+      await database.close();
+    },
+  };
 }
 
 /** To open a folder that was never used would make a database there, and no restore would take it any more. */

@@ -4,9 +4,8 @@ import { openSecret } from "../../access/secret.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { ArchiveWriter } from "./archive/archive-writer.ts";
-import { BackupError } from "./backup-error.ts";
-import { BACKUP_FORMAT, ENTRY, type Manifest } from "./backup-format.ts";
+import { type ArchiveWriter, type WrittenArchive, writeArchive } from "./archive/write-archive.ts";
+import { BACKUP_FORMAT, BackupError, ENTRY, type Manifest } from "./backup-format.ts";
 import { readJournalFiles } from "./journal-files.ts";
 import { type PlaceSettings, type Places, placesOf } from "./restore/places.ts";
 import type { TableDescription } from "./snapshot/describe-tables.ts";
@@ -27,25 +26,28 @@ export interface BackupSource {
 }
 
 /**
- * Everything that an installation is made of, as the bytes of an archive that is yet to be compressed. The journals are
- * read first and the database after them: what a flush moves meanwhile is in the one or in both, and rows are inserted once
- * by their id. Memory does not grow with the database. Throws a BackupError.
+ * Everything that an installation is made of, as the bytes of an archive. The journals are read first and the database
+ * after them: what a flush moves meanwhile is in the one or in both, and rows are inserted once by their id. Memory does
+ * not grow with the database. Reading the bytes throws a BackupError.
  */
-export async function* makeBackup(source: BackupSource): AsyncGenerator<Buffer> {
+export function makeBackup(source: BackupSource): WrittenArchive {
+  return writeArchive(source.now, (archive) => addAll(archive, source));
+}
+
+async function addAll(archive: ArchiveWriter, source: BackupSource): Promise<void> {
   const { settings, database, productVersion, now } = source;
   const places = placesOf(settings);
-  const archive = new ArchiveWriter(now);
-  yield* archive.add(ENTRY.format, json(BACKUP_FORMAT));
+  await archive.add(ENTRY.format, json(BACKUP_FORMAT));
   for await (const { path, sizeBytes, content } of readJournalFiles(places.journals)) {
-    yield* archive.addStream(`${ENTRY.journal}${path}`, sizeBytes, content);
+    await archive.addStream(`${ENTRY.journal}${path}`, sizeBytes, content);
   }
-  const secret = yield* addFiles(archive, places, settings.APP_SECRET);
+  const secret = await addFiles(archive, places, settings.APP_SECRET);
   const snapshot = await openSnapshot(database);
   try {
     await refuseOtherSecret(database, secret);
     const { partitions, sequences, migration } = snapshot;
     const tables: Manifest["tables"] = [];
-    for (const table of snapshot.tables) tables.push(yield* addTable(archive, snapshot, table));
+    for (const table of snapshot.tables) tables.push(await addTable(archive, snapshot, table));
     const manifest: Manifest = {
       id: `bak_${randomBase62(22)}`,
       productVersion,
@@ -57,19 +59,18 @@ export async function* makeBackup(source: BackupSource): AsyncGenerator<Buffer> 
       sequences: [...sequences],
       entries: [...archive.sums],
     };
-    yield* archive.add(ENTRY.manifest, json(manifest));
-    yield archive.end();
+    await archive.add(ENTRY.manifest, json(manifest));
   } finally {
     await snapshot.close();
   }
 }
 
-/** Adds the files that are there, and tells of the secret. */
-async function* addFiles(
+/** Adds the files that are there, and describes the secret. */
+async function addFiles(
   archive: ArchiveWriter,
   places: Places,
   given: string | undefined,
-): AsyncGenerator<Buffer, Manifest["secret"]> {
+): Promise<Manifest["secret"]> {
   const secret = given === undefined ? await readIfThere(places.secret) : undefined;
   const text = given ?? secret?.toString("utf8").trim();
   if (text === undefined) {
@@ -84,7 +85,7 @@ async function* addFiles(
     [ENTRY.license, await readIfThere(places.license)],
     [ENTRY.seenTime, await readIfThere(places.seenTime)],
   ] as const;
-  for (const [path, bytes] of files) if (bytes !== undefined) yield* archive.add(path, bytes);
+  for (const [path, bytes] of files) if (bytes !== undefined) await archive.add(path, bytes);
   return { keptIn: secret === undefined ? "environment" : "file", fingerprint };
 }
 
@@ -102,18 +103,18 @@ async function refuseOtherSecret(
   );
 }
 
-async function* addTable(
+async function addTable(
   archive: ArchiveWriter,
   snapshot: Snapshot,
   table: TableDescription,
-): AsyncGenerator<Buffer, Manifest["tables"][number]> {
+): Promise<Manifest["tables"][number]> {
   let rows = 0;
   let part = 0;
   for await (const lines of joinRows(snapshot.rows(table))) {
     rows += lines.rows;
     part += 1;
     const name = `${String(part).padStart(6, "0")}.jsonl`;
-    yield* archive.add(`${ENTRY.tables}${table.name}/${name}`, lines.bytes);
+    await archive.add(`${ENTRY.tables}${table.name}/${name}`, lines.bytes);
   }
   return { name: table.name, columns: table.columns.map(({ name }) => name), rows };
 }

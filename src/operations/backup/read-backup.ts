@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type ArchiveEntry, readArchive } from "./archive/read-archive.ts";
-import { BackupError } from "./backup-error.ts";
 import {
   BACKUP_FORMAT,
+  BackupError,
   ENTRY,
   type EntrySum,
   formatSchema,

@@ -1,18 +1,15 @@
 import { chmod } from "node:fs/promises";
-import { createServer, type Server, type Socket } from "node:net";
-import { Readable } from "node:stream";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Database } from "../../db/database.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { compress } from "./archive/compress.ts";
-import { BackupError } from "./backup-error.ts";
-import { writeFrames } from "./backup-frames.ts";
+import { BackupError } from "./backup-format.ts";
 import { makeSocketPlace } from "./backup-socket.ts";
 import { type BackupSource, makeBackup } from "./make-backup.ts";
 
-/** A command that takes nothing for so long is given up; what the database has put aside for it is let go. */
+/** A command that takes nothing for so long is given up, and what the database holds for it is released. */
 const SILENCE_MS = 60_000;
 const BUSY = "A backup is being made already. Run `backup` again when it is done.";
 
@@ -25,39 +22,46 @@ export interface BackupServerOptions {
 }
 
 export interface BackupServer {
-  /** Breaks off what is on its way. Never rejects. */
+  /** Breaks off a backup in progress. Never rejects. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Makes backups of the embedded database for the command that asks, as only this process can open it: over a unix socket
- * in DATA_DIR, for this user alone, one at a time. PostgreSQL needs no such help.
+ * Makes backups of the embedded database for the command that asks, as only this process can open it: by HTTP over a unix
+ * socket in DATA_DIR, for this user only, one at a time. An answer that breaks off lacks its last chunk. PostgreSQL needs
+ * no such help.
  */
-export async function serveBackups(options: BackupServerOptions): Promise<BackupServer> {
+export async function serveBackups(
+  options: BackupServerOptions,
+  silenceMs = SILENCE_MS,
+): Promise<BackupServer> {
   const { settings, database, log } = options;
   if (database.kind === "postgres") return { close: () => Promise.resolve() };
   const place = await makeSocketPlace(settings.DATA_DIR);
-  const sockets = new Set<Socket>();
-  const running = new Set<Promise<void>>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    const turn = answer(socket, options, sockets.size > 1).finally(() => {
-      sockets.delete(socket);
-      running.delete(turn);
+  let open: { readonly response: ServerResponse; readonly turn: Promise<void> } | undefined;
+  const server = createServer((_, response) => {
+    if (open !== undefined) {
+      response.writeHead(409, { "content-type": "text/plain; charset=utf-8" }).end(BUSY);
+      return;
+    }
+    response.setTimeout(silenceMs, () => response.destroy());
+    const turn = answer(response, options).finally(() => {
+      open = undefined;
     });
-    running.add(turn);
+    open = { response, turn };
   });
   try {
     await listen(server, place.path);
   } catch (thrown) {
     // The gateway can do without; the command can open the folder when it is stopped.
-    log.warn({ err: thrown }, "backups cannot be asked for while the server runs");
+    log.warn({ err: thrown }, "backups cannot be made while the server runs");
   }
   return {
     async close() {
       server.close();
-      for (const socket of sockets) socket.destroy();
-      await Promise.all(running);
+      open?.response.destroy();
+      await open?.turn;
+      server.closeAllConnections();
       await place.remove();
     },
   };
@@ -73,30 +77,29 @@ async function listen(server: Server, path: string): Promise<void> {
 
 /** Never rejects. */
 async function answer(
-  socket: Socket,
+  response: ServerResponse,
   { settings, database, productVersion, clock, log }: BackupServerOptions,
-  isBusy: boolean,
 ): Promise<void> {
-  socket.on("error", () => undefined);
-  socket.setTimeout(SILENCE_MS, () => socket.destroy());
-  const make = () => makeBackup({ settings, database, productVersion, now: clock.now() });
-  const bytes = isBusy ? refuse() : compress(make());
-  let isMade = !isBusy;
-  const describe = (thrown: unknown): string => {
-    isMade = false;
-    const text = thrown instanceof BackupError ? thrown.message : toDatabaseError(thrown).message;
-    log.warn({ cause: text }, "a backup was not made");
-    return text;
+  response.setHeader("content-type", "application/gzip");
+  const backup = makeBackup({ settings, database, productVersion, now: clock.now() });
+  let isRead = false;
+  let failure: unknown;
+  const bytes = async function* () {
+    try {
+      yield* backup.bytes;
+      isRead = true;
+    } catch (thrown) {
+      failure = thrown;
+      throw thrown;
+    }
   };
-  try {
-    await pipeline(Readable.from(writeFrames(bytes, describe), { objectMode: false }), socket);
-    if (isMade) log.info("a backup was handed out");
-  } catch {
-    log.warn("the backup was given up: the command that asked for it is gone");
-  }
+  await pipeline(bytes, response).catch(() => undefined);
+  await backup.close();
+  if (failure !== undefined) log.warn({ cause: textOf(failure) }, "a backup was not made");
+  else if (isRead) log.info("a backup was handed out");
+  else log.warn("the backup was given up: the command that asked for it is gone");
 }
 
-// biome-ignore lint/correctness/useYield: it has none to give
-async function* refuse(): AsyncGenerator<Buffer> {
-  throw new BackupError(BUSY);
+function textOf(thrown: unknown): string {
+  return thrown instanceof BackupError ? thrown.message : toDatabaseError(thrown).message;
 }

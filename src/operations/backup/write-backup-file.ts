@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { randomBase62 } from "../../lib/id.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
 import { isRunning, thisProcess } from "../../lib/process-lock/process-identity.ts";
-import { BackupError } from "./backup-error.ts";
 import type { Manifest } from "./backup-format.ts";
+import { BackupError } from "./backup-format.ts";
 import { checkBackup } from "./check-backup.ts";
-import { syncFolder } from "./restore/sync-folder.ts";
+import { syncFolder } from "./restore/place-file.ts";
 
 /** File systems without hard links say one of these. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);

@@ -3,11 +3,14 @@ import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { ArchiveWriter } from "../../../src/operations/backup/archive/archive-writer.ts";
-import { compress } from "../../../src/operations/backup/archive/compress.ts";
 import { readArchive } from "../../../src/operations/backup/archive/read-archive.ts";
+import {
+  type ArchiveWriter,
+  writeArchive,
+} from "../../../src/operations/backup/archive/write-archive.ts";
 import type { Manifest } from "../../../src/operations/backup/backup-format.ts";
 import { checkBackup } from "../../../src/operations/backup/check-backup.ts";
 import {
@@ -15,6 +18,7 @@ import {
   createBackupStage,
   leaveJournal,
   makeInstallation,
+  readTables,
   restore,
 } from "../../support/stages/backup-stage.ts";
 
@@ -64,17 +68,14 @@ async function rewritten(change: (entries: Entries) => void): Promise<Buffer> {
     entries.set(path, Buffer.concat(parts));
   }
   change(entries);
-  const archive = new ArchiveWriter(0);
-  const write = async function* () {
-    for (const [path, bytes] of entries) {
+  const { bytes } = writeArchive(0, async (archive) => {
+    for (const [path, content] of entries) {
       const isManifest = path === "manifest.json";
-      const told = isManifest ? withSums(bytes, archive) : bytes;
-      yield* archive.add(path, told);
+      await archive.add(path, isManifest ? withSums(content, archive) : content);
     }
-    yield archive.end();
-  };
+  });
   const compressed: Buffer[] = [];
-  for await (const chunk of compress(write())) compressed.push(chunk);
+  for await (const chunk of bytes) compressed.push(chunk);
   return Buffer.concat(compressed);
 }
 
@@ -191,4 +192,28 @@ describe("a restore refuses, and changes nothing, for", () => {
     });
     expect(await refusal(shorter)).toMatch(/rows are missing/);
   });
+});
+
+test("a backup of the first release of the format restores to the last row, byte and file", async () => {
+  const first = fileURLToPath(new URL("../../fixtures/backups/format-1.backup", import.meta.url));
+  const target = await stage.newPlace("embedded");
+  await restore(target, first);
+  const dataDir = target["DATA_DIR"] ?? "";
+  const longName = `${"a-long-name-of-a-replica-".repeat(4)}0123456789.journal`;
+  for (const journal of [longName, "gateway-gone.journal"]) {
+    const path = join(dataDir, "journal", journal);
+    expect(statSync(join(path, "00000001.segment")).size).toBeGreaterThan(300);
+    expect(readFileSync(`${path}.aside`, "utf8")).toBe('{"id":"refused"}\n');
+    expect(readFileSync(`${path}.2.170.damaged`)).toEqual(Buffer.from([1, 2, 3, 0, 255]));
+  }
+  expect(readFileSync(join(dataDir, "license.lic"), "utf8")).toBe("a license");
+  expect(readFileSync(join(dataDir, "seen-time"), "utf8")).toBe("a time");
+  expect(readFileSync(join(dataDir, "secret"), "utf8")).toHaveLength(44);
+  const tables = await readTables(target);
+  expect(tables["usage_records"]).toHaveLength(1_500);
+  expect(tables["users"]?.[0]).toContain('größe ""quoted"" 🎉');
+  expect(tables["api_keys"]?.[0]).toContain("10.0.0.0/8");
+  expect(tables["usage_months"]).toEqual(["(key_1,2026-11-01,4,9007199254740993)"]);
+  expect(tables["audit_log"]).toHaveLength(1);
+  expect(tables["installation"]).toHaveLength(1);
 });

@@ -1,9 +1,8 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
-import { BackupError } from "../backup-error.ts";
 import type { Manifest } from "../backup-format.ts";
-import { describeTables, type TableDescription } from "../snapshot/describe-tables.ts";
-import { quoteName } from "../snapshot/quote-name.ts";
+import { BackupError } from "../backup-format.ts";
+import { describeTables, quoteName, type TableDescription } from "../snapshot/describe-tables.ts";
 
 /** Longest a statement of a restore may take; to check all references of a large table is one. */
 export const LOAD_STATEMENT_TIMEOUT_MS = 3_600_000;

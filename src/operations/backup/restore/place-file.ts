@@ -1,7 +1,6 @@
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolder } from "../../../lib/make-folder.ts";
-import { syncFolder } from "./sync-folder.ts";
 
 /** Puts a file in its place, whole and on the disk, for this user alone. What a restore before has put there is replaced. */
 export async function placeFile(path: string, content: AsyncIterable<Buffer>): Promise<void> {
@@ -16,4 +15,10 @@ export async function placeFile(path: string, content: AsyncIterable<Buffer>): P
   }
   await rename(draft, path);
   await syncFolder(dirname(path));
+}
+
+/** Brings the names in a folder to the disk. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  await handle.sync().finally(() => handle.close());
 }

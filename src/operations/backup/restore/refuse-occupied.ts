@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { BACKUPS_FOLDER } from "../../../config/folders.ts";
-import { BackupError } from "../backup-error.ts";
+import { BackupError } from "../backup-format.ts";
 import type { Places } from "./places.ts";
 
 /** What a lock left behind, what a disk brings with it, and backups beside what they are of. */

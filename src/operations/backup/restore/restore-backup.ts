@@ -11,12 +11,10 @@ import type { Log } from "../../../lib/log.ts";
 import { awaitProcessLock } from "../../../lib/process-lock/process-lock.ts";
 import { within } from "../../../lib/within.ts";
 import type { ArchiveEntry } from "../archive/read-archive.ts";
-import { BackupError } from "../backup-error.ts";
-import { ENTRY, type Manifest } from "../backup-format.ts";
+import { BackupError, ENTRY, type Manifest } from "../backup-format.ts";
 import { checkBackup, tableOf } from "../check-backup.ts";
 import { readBackup, readWhole } from "../read-backup.ts";
 import { listRelations } from "../snapshot/describe-tables.ts";
-import { limitStall } from "./limit-stall.ts";
 import { beginTableLoad, LOAD_STATEMENT_TIMEOUT_MS } from "./load-tables.ts";
 import { placeFile } from "./place-file.ts";
 import { type Places, placesOf } from "./places.ts";
@@ -202,4 +200,30 @@ function standsStill(): BackupError {
   return new BackupError(
     "The database stands still: see whether its disk is full and whether it runs, and restore again.",
   );
+}
+
+/** A long work that has to get on. */
+interface StallLimit {
+  /** It has got on. */
+  readonly tick: () => void;
+  /** Settles as the work does, or rejects when there was no tick for too long; the work itself goes on. */
+  readonly hold: <Result>(work: Promise<Result>) => Promise<Result>;
+}
+
+/** Watches over one work. `stalled` makes the error for one that stands still for `limitMs`. */
+function limitStall(limitMs: number, stalled: () => Error): StallLimit {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    tick: () => void timer?.refresh(),
+    async hold(work) {
+      const tooLong = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(stalled()), limitMs);
+      });
+      try {
+        return await Promise.race([work, tooLong]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Settings } from "../../../config/settings.ts";
 import { makeFolder } from "../../../lib/make-folder.ts";
 import { StartRefusal } from "../../../lib/start-refusal.ts";
-import { syncFolder } from "./sync-folder.ts";
+import { syncFolder } from "./place-file.ts";
 
 /** Stands in DATA_DIR from before a restore changes anything until it is whole. */
 const MARK = "restore.unfinished";

@@ -73,3 +73,8 @@ export async function describeSequences(db: Db): Promise<readonly Sequence[]> {
     order by owner.relname, attname`);
   return [...rows];
 }
+
+/** A name as a part of a statement. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

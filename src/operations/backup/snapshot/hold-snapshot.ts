@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../../db/context.ts";
 import type { TableDescription } from "./describe-tables.ts";
-import { quoteName } from "./quote-name.ts";
+import { quoteName } from "./describe-tables.ts";
 import { closeCursor, fetchRows, openCursor, type Row } from "./row-cursor.ts";
 import { describeContent, type Snapshot, writeStandardTexts } from "./snapshot.ts";
 

@@ -1,9 +1,52 @@
+import type { Db } from "../../../db/context.ts";
 import type { Database } from "../../../db/database.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
-import { readInTransaction } from "./read-in-transaction.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { fetchRows, openCursor } from "./row-cursor.ts";
+import { describeContent, type Snapshot } from "./snapshot.ts";
 
 /** Opens a snapshot of all tables. Throws a BackupError when there are none of the gateway's. */
 export function openSnapshot({ db, kind }: Pick<Database, "db" | "kind">): Promise<Snapshot> {
   return kind === "postgres" ? readInTransaction(db) : holdSnapshot(db);
+}
+
+/** A snapshot that is one transaction, beside which others work. */
+async function readInTransaction(db: Db): Promise<Snapshot> {
+  const { transaction, end } = await beginReading(db);
+  try {
+    const content = await describeContent(transaction);
+    return {
+      ...content,
+      async *rows({ name, columns }) {
+        const cursor = await openCursor(transaction, { relation: name, columns, isHeld: false });
+        yield* fetchRows(transaction, cursor, columns);
+      },
+      close: end,
+    };
+  } catch (thrown) {
+    await end();
+    throw thrown;
+  }
+}
+
+interface Reading {
+  readonly transaction: Db;
+  readonly end: () => Promise<void>;
+}
+
+/** Begins a transaction that sees the database as it is now and goes on until it is ended. */
+function beginReading(db: Db): Promise<Reading> {
+  return new Promise((resolve, reject) => {
+    const over = db.transaction(
+      (transaction) =>
+        new Promise<void>((finish) => {
+          const end = async () => {
+            finish();
+            await over.catch(() => undefined);
+          };
+          resolve({ transaction, end });
+        }),
+      { isolationLevel: "repeatable read", accessMode: "read only" },
+    );
+    over.catch(reject);
+  });
 }

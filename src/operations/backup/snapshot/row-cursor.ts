@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
 import { randomBase62 } from "../../../lib/id.ts";
 import type { TableDescription } from "./describe-tables.ts";
-import { quoteName } from "./quote-name.ts";
+import { quoteName } from "./describe-tables.ts";
 
 /** The text of every column in order, or null. */
 export type Row = readonly (string | null)[];

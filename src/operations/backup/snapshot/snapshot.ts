@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
-import { BackupError } from "../backup-error.ts";
 import type { Partition, Sequence } from "../backup-format.ts";
+import { BackupError } from "../backup-format.ts";
 import {
   describePartitions,
   describeSequences,

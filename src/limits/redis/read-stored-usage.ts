@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../db/context.ts";
-import { usageMonths, usageRecords } from "../db/tables/usage.ts";
+import type { Db } from "../../db/context.ts";
+import { usageMonths, usageRecords } from "../../db/tables/usage.ts";
 
 /** What the database has of one key at one moment. Usage still in a journal is not in it. */
 export interface StoredUsage {

@@ -1,7 +1,6 @@
 import type { KeyLimits } from "../core/caller.ts";
-import type { KeyUse } from "./key-use.ts";
 import type { LimitedCall } from "./limits.ts";
-import { tokensNeeded } from "./tokens-needed.ts";
+import type { KeyUse } from "./report.ts";
 
 /** A limit that refuses a call, and until when. */
 export interface Refusal {
@@ -63,4 +62,26 @@ function byWindow({ limits }: LimitedCall, use: KeyUse): Refusal | undefined {
 function durationMs({ holds }: Refusal): number {
   if (holds === "for-good") return Infinity;
   return holds === "while-reserved" ? 0 : holds.forMs;
+}
+
+/**
+ * The fewest tokens with which a call makes sense: its prompt and, where it asks for an answer, one token of it.
+ * At least 1: a key whose tokens are used up, or whose limit is 0, makes no calls of any kind.
+ */
+export function tokensNeeded({ inputTokens, outputTokens }: LimitedCall): number {
+  return Math.max(1, inputTokens + (outputTokens > 0 ? 1 : 0));
+}
+
+/**
+ * The output tokens that an admitted call may spend: what it asked for, or what remains beside its prompt.
+ * Undefined when the key has no limit on tokens.
+ */
+export function grantOutput(call: LimitedCall, use: KeyUse): number | undefined {
+  const { tokens, monthlyTokens } = call.limits;
+  if (tokens === null && monthlyTokens === null) return undefined;
+  const left = Math.min(
+    tokens === null ? Infinity : tokens - use.tokens - use.reservedTokens,
+    monthlyTokens === null ? Infinity : monthlyTokens - use.monthTokens - use.monthReservedTokens,
+  );
+  return Math.min(call.outputTokens, left - call.inputTokens);
 }
