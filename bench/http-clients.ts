@@ -1,5 +1,5 @@
-// Bun's `fetch` beside the gateway's own socket client, against the same server: whole answers, streams, and the memory
-// that readers hold which stop reading. Each measurement is a process of its own; rounds take turns, medians count.
+// Compares Bun's `fetch` with the gateway's own socket client against the same server: whole answers, streams, and the
+// memory held by readers that stop reading. Each measurement is a separate process; rounds alternate and medians count.
 // usage: bun bench/http-clients.ts [--rounds 3] [--seconds 4] [--check]
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,18 +15,18 @@ const AT_ONCE = 32;
 const BURST_TOKENS = 128;
 const STALLED_READERS = 100;
 const STALLED_TOKENS = 20_000;
-/** After it the kernel's buffers are full and whatever a client reads ahead is in its memory. */
+/** After this time the kernel's buffers are full, and what a client reads ahead is in its memory. */
 const STALL_MS = 3_000;
 const MAX_BYTES = 1024 * 1024;
 
 const CLIENTS = { fetch: createFetchClient, socket: createSocketClient };
 type ClientName = keyof typeof CLIENTS;
 
-/** What one measurement found. `perSecond` and `microseconds` (of the processor) count answers or streams. */
+/** The result of one measurement. `perSecond` and `microseconds` (processor time) count answers or streams. */
 interface Figures {
   readonly perSecond: number;
   readonly microseconds: number;
-  /** Kilobytes each reader holds that has stopped reading. */
+  /** Kilobytes held by each reader that has stopped reading. */
   readonly stalledKb: number;
 }
 
@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "4" },
     check: { type: "boolean", default: false },
-    // Of a process that measures: which client does what, on which port.
+    // Options of a measuring process: which client does what, on which port.
     measure: { type: "string" },
   },
 });
@@ -86,7 +86,7 @@ async function compare(): Promise<void> {
     const ratio = (socket / fetch).toFixed(2);
     console.log(`| ${title} | ${fetch.toFixed(0)} | ${socket.toFixed(0)} | ${ratio} |`);
   }
-  // Our own client is kept as long as it holds less memory and no load costs more through it.
+  // The socket client is worth keeping while it holds less memory than `fetch` and costs no load more.
   const isWorthIt =
     value("socket", "stalled", "stalledKb") < value("fetch", "stalled", "stalledKb") &&
     value("socket", "streams", "microseconds") < value("fetch", "streams", "microseconds");
@@ -113,7 +113,7 @@ function measureStreams(client: HttpClient, url: string): Promise<Partial<Figure
   });
 }
 
-/** Does the work in so many places at once, the first second uncounted. */
+/** Runs the work in this many concurrent loops; the first second is not counted. */
 async function measureRate(work: () => Promise<void>): Promise<Partial<Figures>> {
   let count = 0;
   let isOver = false;

@@ -1,4 +1,5 @@
-// What the usage journal costs. Usage: bun bench/journal.ts [postgres url], or the same with node --import tsx.
+// Measures the cost of the usage journal.
+// Usage: bun bench/journal.ts [postgres url], or the same with node --import tsx.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +43,7 @@ function usageRecord(): UsageRecord {
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: false,
-    // From 50 ms to 20 s: what spreads over the histogram costs more than what does not.
+    // From 50 ms to 20 s, because latencies spread over the histogram cost more.
     latencyMs: Math.round(50 * 400 ** Math.random()),
     firstTokenMs: 12,
   };
@@ -54,7 +55,7 @@ async function writeCall(journal: OpenUsageJournal, record: UsageRecord): Promis
   await entry.close(record);
 }
 
-/** Nanoseconds that one call's open and close take, when so many calls begin and end in the same turn. */
+/** Returns the nanoseconds for opening and closing one call, when this many calls begin and end in the same turn. */
 async function measureCalls(journal: OpenUsageJournal, restMs: number): Promise<number> {
   let spentMs = 0;
   for (let done = 0; done < CALLS; done += CALLS_A_TURN) {

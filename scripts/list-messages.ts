@@ -1,4 +1,4 @@
-// Lists every log line and every error text of the source, so that somebody can read them from top to bottom.
+// Lists every log line and every error text of the source for review.
 // usage: node --import tsx scripts/list-messages.ts > messages.md
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import ts from "typescript";
 
 const SOURCE = "src";
 const LEVELS: ReadonlySet<string> = new Set(["debug", "info", "warn", "error", "fatal"]);
-/** Classes whose text reaches a client or an operator, and which argument it is. */
+/** Classes whose text reaches a client or an operator, with the position of the text argument. */
 const ERRORS: ReadonlyMap<string, number> = new Map([
   ["ServiceError", 1],
   ["StartRefusal", 0],
@@ -71,7 +71,7 @@ function errorText(node: ts.Node): Omit<Message, "place"> | undefined {
   return { kind: code ?? name, text: plain(text) };
 }
 
-/** The text as it reads, with what is put into it in braces. */
+/** Returns the text, with interpolated expressions in braces. */
 function plain(node: ts.Expression): string {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isBinaryExpression(node)) return plain(node.left) + plain(node.right);
