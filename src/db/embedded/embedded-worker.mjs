@@ -1,6 +1,6 @@
 // @ts-check
 // The thread of the embedded database, so that a long query does not block streams.
-// Plain JavaScript: on Node a thread would first have to load the TypeScript loader, which takes half of its start time.
+// Plain JavaScript: on Node a thread would first have to load the TypeScript loader, which takes half its start time.
 import { existsSync } from "node:fs";
 import { chmod, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
