@@ -61,9 +61,10 @@ export function createApp(deps: Deps): App {
     metricsRoutes(deps),
     helloRoutes(deps),
   ];
-  const documented = routers.flatMap(({ routes }) => routes);
-  const docs = deps.settings.GATEWAY_DOCS_ENABLED ? docsRoutes(deps, documented).routes : [];
-  const routes = [...documented, ...docs];
+  const served = routers.flatMap(({ routes }) => routes);
+  const definitions = served.map(({ definition }) => definition);
+  const docs = deps.settings.GATEWAY_DOCS_ENABLED ? docsRoutes(deps, definitions).routes : [];
+  const routes = [...served, ...docs];
   const table = createRouteTable(routes);
   table.hono.onError(createRefuse(deps.clock));
   table.hono.notFound((context) => refuseUnknownPath(table, context));

@@ -105,6 +105,11 @@ module.exports = {
       },
       { path: "^src/$1/", pathNot: "/(step|reader)\\.ts$" },
     ),
+    rule(
+      "resources-are-strangers",
+      { path: "^src/http/resources/([^/]+)$" },
+      { path: "^src/http/resources/", pathNot: "^src/http/resources/$1$" },
+    ),
     rule("backends-are-strangers", { path: vendor }, { path: vendor }),
 
     rule("no-orphans", { orphan: true, pathNot: "^src/(main\\.ts$|lib/)" }, {}),

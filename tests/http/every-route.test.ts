@@ -334,6 +334,24 @@ describe("every route that is served", () => {
     }
   });
 
+  it("stands in the document of its callers: pages and the scraper's figures aside", () => {
+    const unlisted = app.routes.filter(({ audience }) => audience === "unlisted");
+    expect(unlisted.map(({ path }) => path).sort()).toEqual([
+      "/api/docs",
+      "/api/openapi.json",
+      "/metrics",
+      "/v1/docs",
+      "/v1/docs/swagger-ui-bundle.js",
+      "/v1/docs/swagger-ui.css",
+      "/v1/openapi.json",
+    ]);
+    for (const { audience, path } of app.routes) {
+      if (audience !== "unlisted") {
+        expect([path, audience]).toEqual([path, path.startsWith("/v1/") ? "public" : "console"]);
+      }
+    }
+  });
+
   it("refuses each credential that is none, in its family's form, before it reads a body", async () => {
     for (const { route, credential } of allCalls()) {
       const refusal = expected(route.level, credential);

@@ -2,8 +2,8 @@ import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
-import type { Access } from "../access.ts";
 
 const {
   keyHash: _hash,
@@ -50,7 +50,7 @@ export interface IssuedApiKey {
 
 /** A key that the caller may see. Rejects with `not_found`. */
 export function findApiKey(
-  { database }: Pick<Access, "database">,
+  { database }: { readonly database: Pick<Database, "ask"> },
   caller: Caller,
   id: string,
 ): Promise<ApiKeyRecord> {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { SwaggerUI } from "@hono/swagger-ui";
 import type { AccessLevel } from "../../access/authenticate.ts";
 import type { Deps } from "../../deps.ts";
-import type { Route, RouteDefinition } from "../request/route.ts";
+import type { RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 import { createOpenApiDocument } from "./openapi-document.ts";
 
@@ -29,7 +29,7 @@ const REFERENCES = [
 ] as const;
 
 /** Each reference as a page and as an OpenAPI document, with every file served from here. */
-export function docsRoutes(deps: Deps, routes: readonly Route[]): Router {
+export function docsRoutes(deps: Deps, routes: readonly RouteDefinition[]): Router {
   const router = createRouter(deps);
   for (const { audience, page, document, access } of REFERENCES) {
     const read = createOpenApiDocument(routes, audience, deps.version);

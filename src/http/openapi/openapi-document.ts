@@ -1,7 +1,7 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { SESSION_COOKIE } from "../../access/authenticate.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import type { Route } from "../request/route.ts";
+import type { RouteDefinition } from "../request/route.ts";
 import { completeDocument } from "./complete-document.ts";
 
 type Audience = "public" | "console";
@@ -52,7 +52,7 @@ const DOCUMENTS = {
  * Built once: generating it costs milliseconds, serving it must not.
  */
 export function createOpenApiDocument(
-  routes: readonly Route[],
+  routes: readonly RouteDefinition[],
   audience: Audience,
   version: string,
 ): () => string {
@@ -63,14 +63,18 @@ export function createOpenApiDocument(
   };
 }
 
-function generate(routes: readonly Route[], audience: Audience, version: string): unknown {
+function generate(
+  routes: readonly RouteDefinition[],
+  audience: Audience,
+  version: string,
+): unknown {
   const { title, description, schemes } = DOCUMENTS[audience];
   const generator = new OpenAPIHono();
   const { openAPIRegistry } = generator;
   for (const [name, scheme] of Object.entries(schemes)) {
     openAPIRegistry.registerComponent("securitySchemes", name, scheme);
   }
-  for (const { definition } of routes) {
+  for (const definition of routes) {
     if (definition.audience === audience) openAPIRegistry.registerPath(documented(definition));
   }
   const document: unknown = generator.getOpenAPI31Document({
@@ -82,7 +86,7 @@ function generate(routes: readonly Route[], audience: Audience, version: string)
 }
 
 /** What of a definition the generator writes: it would copy every property that it does not know. */
-function documented(definition: Route["definition"]): RouteConfig {
+function documented(definition: RouteDefinition): RouteConfig {
   const { method, path, operationId, tags, summary, description } = definition;
   const { security, request, responses } = definition;
   const texts = { operationId, tags, summary, description };

@@ -1,27 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
 import { chatCompletionsServer } from "../../../src/codecs/chat-completions/server.ts";
+import {
+  type ApiDocument,
+  answersOf,
+  examplesOf,
+  type Json,
+  type Operation,
+  operationsOf,
+  partsOf,
+  resolve,
+  schemaOf,
+} from "../../support/api-document.ts";
 import { findSchemaFault } from "../../support/check-json-schema.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
-
-type Json = Readonly<Record<string, unknown>>;
-
-interface Operation {
-  readonly operationId?: string;
-  readonly summary?: string;
-  readonly tags?: readonly string[];
-  readonly security?: readonly Json[];
-  readonly parameters?: readonly Json[];
-  readonly requestBody?: Json;
-  readonly responses?: Readonly<Record<string, Json>>;
-}
-
-interface Document {
-  readonly openapi: string;
-  readonly info: Json;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly securitySchemes: Json; readonly schemas: Json };
-}
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 /** 5: what needs no key. */
@@ -65,7 +57,7 @@ const CHAT_FIELDS = [
 describe("4.6 GET /v1/openapi.json", () => {
   let gateway: TestGateway;
   let text: string;
-  let document: Document;
+  let document: ApiDocument;
   let operations: readonly (readonly [where: string, path: string, operation: Operation])[];
 
   beforeAll(async () => {
@@ -74,12 +66,8 @@ describe("4.6 GET /v1/openapi.json", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/json");
     text = await response.text();
-    document = JSON.parse(text) as Document;
-    operations = Object.entries(document.paths).flatMap(([path, item]) =>
-      Object.entries(item).map(
-        ([method, operation]) => [`${method} ${path}`, path, operation] as const,
-      ),
-    );
+    document = JSON.parse(text) as ApiDocument;
+    operations = operationsOf(document);
   });
   afterAll(() => gateway?.stop());
 
@@ -299,48 +287,3 @@ describe("4.6 GET /v1/openapi.json", () => {
 });
 
 const JSON_TYPE = { "content-type": "application/json" };
-
-/** The schema of one media type of a body, itself and not a reference to it. */
-function schemaOf(document: Document, body: Json | undefined, type: string): Json {
-  const content = body?.["content"] as Readonly<Record<string, { schema: Json }>> | undefined;
-  const schema = content?.[type]?.schema ?? {};
-  const reference = schema["$ref"];
-  return typeof reference === "string" ? (resolve(document, reference) as Json) : schema;
-}
-
-/** What a reference within the document points to; undefined when there is nothing. */
-function resolve(document: unknown, reference: string | undefined): unknown {
-  const names = (reference ?? "").replace(/^#\//, "").split("/");
-  return names.reduce<unknown>(
-    (place, name) => (place as Json | undefined)?.[name.replace("~1", "/").replace("~0", "~")],
-    document,
-  );
-}
-
-/** Every object of the document, at any depth, but what stands in an example. */
-function partsOf(value: unknown): readonly Json[] {
-  if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap(partsOf);
-  const members = Object.entries(value as Json).filter(([name]) => name !== "example");
-  return [value as Json, ...members.flatMap(([, member]) => partsOf(member))];
-}
-
-/** The examples of one object of the document, with what they are examples of. */
-function examplesOf(part: Json): { readonly schema: unknown; readonly value: unknown }[] {
-  const { schema, example, examples } = part;
-  const alone = example === undefined ? [] : [{ schema: schema ?? part, value: example }];
-  // Beside a schema stand named examples.
-  if (schema === undefined || examples === undefined) return alone;
-  const named = Object.values(examples as Json).map((one) => (one as Json)["value"]);
-  return [...alone, ...named.map((value) => ({ schema, value }))];
-}
-
-function answersOf(operations: readonly (readonly [string, string, Operation])[]) {
-  return operations.flatMap(([where, , { responses = {} }]) =>
-    Object.entries(responses).map(([status, answer]) => ({
-      where: `${where} ${status}`,
-      status: Number(status),
-      answer,
-    })),
-  );
-}

@@ -7,7 +7,9 @@ import { type App, createApp } from "../../../src/app.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { buildDeps, type Deps } from "../../../src/deps.ts";
+import { createOpenApiDocument } from "../../../src/http/openapi/openapi-document.ts";
 import { createLog } from "../../../src/lib/log.ts";
+import { findUndocumented } from "../../support/clients/documented-answer.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import { createMigratedDatabase } from "../../support/servers/test-database.ts";
 import {
@@ -28,6 +30,7 @@ let store: Awaited<ReturnType<typeof createMigratedDatabase>> | undefined;
 let deps: Deps;
 let app: App;
 let admin: string;
+let document: () => string;
 let count = 0;
 
 beforeAll(async () => {
@@ -49,6 +52,7 @@ beforeAll(async () => {
   });
   deps = await buildDeps(settings, createLog("silent"));
   app = createApp(deps);
+  document = createOpenApiDocument(app.routes, "console", "1.2.3");
   const login = { username: "admin", password: ADMIN_PASSWORD };
   const response = await call("POST", "/api/auth/login", login);
   admin = response.body.token;
@@ -80,8 +84,11 @@ async function call(method: string, path: string, body?: unknown) {
     peer: () => "127.0.0.1",
     allowSilence: () => () => undefined,
   });
+  const { status } = response;
+  const answer = await response.json();
+  expect(findUndocumented(document(), { method, path, status, body: answer })).toBeUndefined();
   // biome-ignore lint/suspicious/noExplicitAny: bodies are compared
-  return { status: response.status, body: (await response.json()) as any };
+  return { status, body: answer as any };
 }
 
 /** Stores an event as another process would have left it; its age makes the order. */

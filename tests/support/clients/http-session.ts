@@ -1,3 +1,5 @@
+import { expectDocumented } from "./documented-answer.ts";
+
 /** An answer, read whole. */
 export interface HttpAnswer {
   readonly status: number;
@@ -16,6 +18,8 @@ export interface HttpCall {
   readonly body?: unknown;
 }
 
+const RESOURCE = /^\/(?:api|v1\/(?:api|bi)-keys)(?:\/|$|\?)/;
+
 let addresses = 0;
 
 /** A client's address that no other call has had, for a server that believes one proxy. */
@@ -24,7 +28,10 @@ export function newAddress(): string {
   return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
 }
 
-/** Calls the server at `url`, from an address of its own unless the headers say one. */
+/**
+ * Calls the server at `url`, from an address of its own unless the headers say one. An answer to a route of a resource
+ * has to be what the OpenAPI document says.
+ */
 export async function callHttp(url: string, call: HttpCall): Promise<HttpAnswer> {
   const { method = "GET", path, token, headers, body } = call;
   const response = await fetch(url + path, {
@@ -39,12 +46,12 @@ export async function callHttp(url: string, call: HttpCall): Promise<HttpAnswer>
   });
   const text = await response.text();
   const isJson = response.headers.get("content-type") === "application/json";
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: isJson ? JSON.parse(text) : undefined,
-  };
+  const { status } = response;
+  const answer = isJson ? JSON.parse(text) : undefined;
+  if (isJson && RESOURCE.test(path)) {
+    await expectDocumented(url, token, { method, path, status, body: answer });
+  }
+  return { status, headers: response.headers, text, body: answer };
 }
 
 /** Logs in and returns the session's token. */
