@@ -43,8 +43,8 @@ export async function giveUpJobs(
 }
 
 /**
- * Ends jobs in the caller's transaction, whether they wait or run: from its commit on no result of theirs is recorded,
- * and the signal of one that runs is aborted within two seconds.
+ * Ends jobs in the caller's transaction, whether they wait or run: from its commit on no outcome of theirs is recorded,
+ * and the signal of one that runs is aborted within two seconds. The next job of an order key may start meanwhile.
  *
  * @returns the ids of those that had not ended before.
  */

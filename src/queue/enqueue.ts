@@ -75,7 +75,7 @@ export async function enqueueInOrder(
 }
 
 /**
- * Until the transaction ends nobody else enqueues for these keys.
+ * Until the transaction ends no other one enqueues for these keys.
  *
  * @param keys a query with the columns `sink` and `order_key`.
  */

@@ -23,7 +23,7 @@ export interface SeenFile {
   readonly modifiedMs: number;
 }
 
-/** What there is but is not told of, counted. */
+/** What there is but is not reported, counted. */
 export interface LeftOut {
   /** Folders and files that could not be looked at. */
   readonly unreadable: number;
@@ -45,7 +45,7 @@ export interface FolderPart {
   readonly leftOut: LeftOut;
 }
 
-/** What a folder's root is known by. */
+/** What identifies a folder's root. */
 export interface RootFacts {
   readonly device: string;
   readonly inode: number;
@@ -83,7 +83,7 @@ export function createFolderReader(folder: string, timeoutMs: number): FolderRea
   let answered: Promise<unknown> = Promise.resolve();
 
   const ask = async <Answer>(question: Question): Promise<Answer> => {
-    // One that hangs is waited for, not asked again: each new one would hang, too.
+    // A reader that does not answer is waited for, not replaced: each new one would hang, too.
     await inTime(
       answered.catch(() => undefined),
       timeoutMs,
@@ -94,9 +94,9 @@ export function createFolderReader(folder: string, timeoutMs: number): FolderRea
     const answer = answerOf(child);
     answered = answer;
     child.stdin.write(`${JSON.stringify(question)}\n`);
-    const said = await inTime(answer, timeoutMs);
-    if ("failure" in said) throw new FolderAway(String(said["failure"]));
-    return said as Answer;
+    const reply = await inTime(answer, timeoutMs);
+    if ("failure" in reply) throw new FolderAway(String(reply["failure"]));
+    return reply as Answer;
   };
 
   return {
@@ -126,16 +126,17 @@ function start(folder: string, onEnd: () => void): Child {
   return child;
 }
 
-/** The next line that the child says. */
+/** The next line that the child writes. */
 function answerOf(child: Child): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
     const lines = new LineReader(ANSWER_MAX_BYTES);
     const read = (bytes: Uint8Array) => {
       const [line] = lines.read(bytes);
       if (line !== undefined) end(() => resolve(JSON.parse(line)));
-      else if (lines.tooLong) end(() => reject(new FolderAway("its reader said too much")));
+      else if (lines.tooLong)
+        end(() => reject(new FolderAway("the process that reads it wrote too much")));
     };
-    const fail = () => end(() => reject(new FolderAway("its reader ended")));
+    const fail = () => end(() => reject(new FolderAway("the process that reads it ended")));
     const end = (settle: () => void) => {
       child.stdout.off("data", read);
       child.off("error", fail);

@@ -19,16 +19,16 @@ import { writeFolder } from "./watched-rows.ts";
  * over.
  */
 const AWAY_INTERVALS = 2.5;
-/** A look at very many files takes long; the pause behind it is so many times as long, shorter while files settle. */
+/** A look at very many files takes long; the pause after it is so many times as long, shorter while files settle. */
 const PAUSE_PER_LOOK = 4;
 const PAUSE_PER_LOOK_SETTLING = 1;
 const PAUSE_MAX_MS = 30_000;
-/** How often the database is told that this replica names the folder, also while it cannot see it. */
+/** How often this replica records that it names the folder, also while it cannot see it. */
 const RENEWAL_MS = 3_600_000;
-/** A query that hangs longer is given up, and the look with it; should it end well after all, nothing is told twice. */
+/** A query that takes longer is given up, and the look with it; if it succeeds after all, no event is fired twice. */
 const QUERY_TIMEOUT_MS = 60_000;
-/** What is under way when the server stops has this long to end. */
-const LAST_WORDS_MS = 1_000;
+/** A look in progress when the server stops has this long to end. */
+const CLOSE_WAIT_MS = 1_000;
 
 /**
  * - `starting`: not looked at yet.
@@ -65,13 +65,13 @@ export interface FolderWatchOptions {
   readonly db: Db;
   readonly locks: SessionLocks;
   readonly clock: Clock;
-  /** Milliseconds of a clock that nobody sets: by it files settle. */
+  /** Milliseconds of a monotonic clock: by it files settle. */
   readonly steadyNow: () => number;
   readonly log: Log;
   readonly onFired: () => void;
 }
 
-/** Looks at one folder again and again, on one replica of those that watch it. */
+/** Looks at one folder at an interval, on one replica of those that watch it. */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
   readonly #reader: FolderReader;
@@ -106,8 +106,8 @@ export class FolderWatch {
   async close(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
-    const lastWords = new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref());
-    await Promise.race([this.#turn, lastWords]);
+    const waited = new Promise((resolve) => setTimeout(resolve, CLOSE_WAIT_MS).unref());
+    await Promise.race([this.#turn, waited]);
     this.#reader.close();
   }
 
@@ -129,7 +129,7 @@ export class FolderWatch {
     try {
       await this.#renew();
       const term = await locks.hold(folder);
-      // While another one looked, or nobody was known to, what was remembered may have become wrong.
+      // While another replica looked, or may have, what was remembered may have become wrong.
       if (term !== this.#term || term === undefined) this.#memory = this.#createMemory();
       this.#term = term;
       if (term === undefined) {
@@ -158,7 +158,7 @@ export class FolderWatch {
     return new FolderMemory({ settleMs: times.WATCH_SETTLE_MS, steadyNow });
   }
 
-  /** So that no other replica's start takes the folder for one that is named no more. */
+  /** So that no other replica's start takes the folder for one that is no longer named. */
   async #renew(): Promise<void> {
     const { folder, clock } = this.#options;
     const now = clock.now();
@@ -168,7 +168,7 @@ export class FolderWatch {
   }
 
   #ask<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-    const tooLate = () => new DatabaseError("TIMEOUT", "It hangs.");
+    const tooLate = () => new DatabaseError("TIMEOUT", "The query timed out.");
     return within(work(this.#options.db), QUERY_TIMEOUT_MS, tooLate);
   }
 
@@ -215,7 +215,10 @@ export class FolderWatch {
     if (state === "away") {
       log.warn({ folder, cause }, AWAY_TEXT);
     } else if (state === "waiting") {
-      log.warn({ folder, cause }, "a watched folder is not looked at for now");
+      log.warn(
+        { folder, cause },
+        "a watched folder cannot be compared with what is known of it; it is retried",
+      );
     } else if (state === "watched") {
       log.info({ folder, files }, "a folder is watched");
     } else {
@@ -223,7 +226,7 @@ export class FolderWatch {
     }
   }
 
-  /** Says once what is not looked at. */
+  /** Logs once what is not looked at. */
   #reportLeftOut({ unreadable, mounts, names }: LeftOut): void {
     const kinds = [unreadable, mounts, names].map((count) => count > 0).join();
     if (kinds === this.#leftOut) return;
@@ -232,12 +235,12 @@ export class FolderWatch {
     const { folder, log } = this.#options;
     log.warn(
       { folder, unreadable, mounts, names },
-      "some of a watched folder is left out: what cannot be read, other file systems below it, to be named in " +
-        "WATCH_DIRS themselves, and names that are too long or no UTF-8",
+      "some of a watched folder is left out: files and folders that cannot be read, other file systems below it (name " +
+        "them in WATCH_DIRS), and paths that are too long or not UTF-8",
     );
   }
 }
 
 const AWAY_TEXT =
-  "a watched folder is away, and nothing is told of its files until it is back; if another folder is in its place on " +
-  "purpose, start once without it in WATCH_DIRS, with several replicas a day after the last one has named it";
+  "a watched folder is away: no events are fired for its files until it is back. If another folder is in its place on " +
+  "purpose, start once without it in WATCH_DIRS; with several replicas, a day after the last one that had it there";

@@ -22,11 +22,11 @@ const PAGE_FILES = 2_000;
 /** So many known files are looked for in a root that is another one than before. */
 const LOOKED_FOR_MAX = 6_000;
 
-/** What one look leaves for the next; good as long as nobody else looks. */
+/** What one look leaves for the next; valid as long as no other replica looks. */
 export class FolderMemory {
   /** The digests of the parts that were as the rows have them. */
   same: ReadonlySet<string> = new Set();
-  /** At the last look nothing was gone, or on its way. */
+  /** At the last look nothing was gone, or still being written. */
   isSettled = false;
   readonly settling: SettlingFiles;
 
@@ -58,7 +58,7 @@ export interface LookOutcome {
 
 /**
  * Compares a folder with what is known of it, and fires events for files that came, changed or went and have settled
- * since. The first look ever only writes down what is there. Rejects with FolderAway, and as queries do.
+ * since. The first look ever only records what is there. Rejects with FolderAway, and as queries do.
  */
 export async function lookAtFolder(look: Look): Promise<LookOutcome> {
   const { folder, reader, ask, clock } = look;
@@ -93,7 +93,7 @@ async function writeFirst({ folder, reader, ask, stopping }: Look): Promise<Walk
   throw new FolderAway("the walk through it did not end");
 }
 
-/** Another root may be the same folder, mounted anew: then some of its files are there. An empty mount point has none. */
+/** Another root may be the same folder, mounted again: then some of its files are there. An empty mount point has none. */
 async function confirmFolder({ folder, reader, ask }: Look): Promise<void> {
   let after = "";
   for (let looked = 0; looked < LOOKED_FOR_MAX; looked += PAGE_FILES) {
@@ -152,7 +152,7 @@ async function fireUploads(look: Look, differing: readonly SeenFile[]): Promise<
   return added;
 }
 
-/** Looks for every file that is known: the walk may have missed some, and what it could not look at is not gone. */
+/** Looks for every known file: the walk may have missed some, and what it could not look at is not gone. */
 async function fireDeletions(look: Look, root: RootFacts): Promise<void> {
   const { folder, reader, ask, clock, memory, onFired, stopping } = look;
   let after = "";

@@ -1,8 +1,7 @@
 // @ts-check
-// The program that looks into one watched folder, in a process of its own: a network mount that hangs stops whoever asks
-// it, on Node the exit as well, and a walk through many files is work that no stream is to wait for.
-// It answers each line of its input, a question, with one line, and ends with its input. Only names, sizes and times of
-// files are looked at.
+// The program that reads one watched folder, in a process of its own: a network mount that hangs blocks the process that
+// asks it, on Node its exit as well, and a walk through many files would delay every stream. It answers each line of its
+// input, a question, with one line, and ends with its input. Only names, sizes and times of files are read.
 import { createHash } from "node:crypto";
 import { lstatSync, opendirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,13 +12,13 @@ import { createInterface } from "node:readline";
 /** @typedef {import("./folder-reader.ts").FolderPart} FolderPart */
 
 /**
- * What is on its way, and no file yet: hidden names (an editor's, rsync's, `.nfs…`, snapshots), Office's locks, and the
+ * What is not a complete file yet: hidden names (an editor's, rsync's, `.nfs…`, snapshots), Office's locks, and the
  * endings of browsers, curl, WinSCP and others. Folders of such names are not entered.
  */
 const TEMPORARY = /^\.|^~\$|~$|\.(?:part|partial|tmp|temp|crdownload|download|filepart|swp)$/i;
 /** With the folder's name it has to fit into an entry of the database's index. */
 const PATH_MAX_BYTES = 1_500;
-/** A part ends behind one path of so many on average, chosen by the path itself: a new file changes its own part alone. */
+/** A part ends after one path of so many on average, chosen by the path itself: a new file changes only its own part. */
 const PART_FILES = 512;
 const PART_MAX_FILES = 1_500;
 /** The last millisecond of a year of four digits. */
@@ -119,7 +118,7 @@ function tryTo(work, leftOut) {
 }
 
 /**
- * The files in parts, each with a digest of all it says. A part whose digest is known is told by it alone.
+ * The files in parts, each with a digest of its files. Of a part whose digest is known only that is returned.
  *
  * @param {ReadonlySet<string>} known
  * @returns {Generator<FolderPart, void>}
@@ -154,7 +153,7 @@ function isBorder(path) {
 }
 
 /**
- * Which of these are files in the folder, and which are not; neither, when it cannot be told.
+ * Which of these are files in the folder, and which are not; neither when that cannot be found out.
  *
  * @param {readonly string[]} paths
  */
@@ -197,17 +196,17 @@ function answer({ ask, known = [], paths = [] }) {
   return walk?.next().value;
 }
 
-// Signals to the whole group are the server's to act on; this ends with its input.
+// The server acts on signals to the whole group; this process ends with its input.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    let said;
+    let reply;
     try {
-      said = answer(JSON.parse(line));
+      reply = answer(JSON.parse(line));
     } catch (thrown) {
-      said = { failure: codeOf(thrown) };
+      reply = { failure: codeOf(thrown) };
     }
-    process.stdout.write(`${JSON.stringify(said)}\n`);
+    process.stdout.write(`${JSON.stringify(reply)}\n`);
   })
   .on("close", () => process.exit(0));

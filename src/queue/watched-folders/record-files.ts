@@ -12,9 +12,9 @@ export interface Recording {
 }
 
 /**
- * Writes down files that are there, and fires `file.uploaded` for those that the rows did not know so: both in one
- * transaction. Whoever comes second with the same fires nothing. Resolves with the number of files that were not known
- * at all.
+ * Records files that are there, and fires `file.uploaded` for those that the rows did not have like this: both in one
+ * transaction. A second replica that records the same fires nothing. Resolves with the number of files that were not
+ * known at all.
  */
 export function recordUploads(
   db: Db,
@@ -54,7 +54,7 @@ export function recordDeletions(
   });
 }
 
-/** Writes down files without telling anybody. Resolves with those that the rows did not know so. */
+/** Records files without events. Resolves with those that the rows did not have like this. */
 export async function writeFiles(
   db: Db,
   folder: string,
@@ -83,7 +83,7 @@ export async function writeFiles(
       path: watchedFiles.path,
       size,
       modifiedAt,
-      // A row that was there before has been locked by whoever changed it: by us.
+      // A row that was there before has been locked by the transaction that changed it: by this one.
       isNew: sql<boolean>`xmax = 0`,
     });
   return written.map(({ isNew, ...row }) => ({ ...toSeenFile(row), isNew }));

@@ -8,11 +8,11 @@ interface Settling {
 
 export interface SettlingOptions {
   /**
-   * WATCH_SETTLE_MS: a file that was the same at two looks so far apart, and at those between, is as its writer means it.
+   * WATCH_SETTLE_MS: a file that was the same at two looks so far apart, and at those between, is complete.
    * A client of a network file system may report an old size of a growing file for three seconds.
    */
   readonly settleMs: number;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly steadyNow: () => number;
 }
 
