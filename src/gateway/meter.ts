@@ -59,7 +59,7 @@ export async function meterWhole<Answer>(
 }
 
 /** Writes the row of a call that failed before it was answered, and throws what its client is told. */
-export async function failMetered(meter: CallMeter, thrown: unknown): Promise<never> {
+async function failMetered(meter: CallMeter, thrown: unknown): Promise<never> {
   const { reason } = meter.signal;
   // A call that the gateway itself ended says why; the failure of the engine's side follows from that.
   const error = reason instanceof ServiceError ? reason : toServiceError(thrown);

@@ -95,7 +95,7 @@ async function sendToOne(
   request: HttpRequest,
   { choose, sendTo }: Sending,
 ): Promise<HttpResponse> {
-  let triesLeft = isRepeatable(request) ? candidates.length : 1;
+  let triesLeft = candidates.length;
   let brokenTriesLeft = MOST_BROKEN_TRIES;
   let untried = candidates;
   let refusal: HttpResponse | undefined;
@@ -117,9 +117,4 @@ async function sendToOne(
   if (refusal !== undefined && !request.signal.aborted) return refusal;
   refusal?.cancel();
   throw failure ?? request.signal.reason;
-}
-
-/** A body that is passed on while it arrives is gone after one try. */
-function isRepeatable({ body }: HttpRequest): boolean {
-  return body === undefined || typeof body === "string";
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { TRANSCRIPT_FORMATS } from "../../core/transcription.ts";
 
-/** What clients are told; the form itself is read while it passes, by `transcription-fields.ts`. */
+/** For the documentation; `parse-form.ts` checks the form itself. */
 export const transcriptionRequestSchema = z.looseObject({
   file: z.string().meta({
     format: "binary",

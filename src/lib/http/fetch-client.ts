@@ -22,7 +22,6 @@ function send({ url, method, headers, body, signal }: HttpRequest): Promise<Http
     timeout: false,
     // As on Node: a proxy named in the environment is for the world outside, not for an engine next door.
     proxy: false,
-    // Bun takes any async iterable, though the types do not say so.
     ...(body === undefined ? {} : { body: body as BodyInit }),
   };
   return fetch(url, init).then(toHttpResponse);

@@ -9,8 +9,7 @@ export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** All that is sent beside what the protocol itself needs. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A text, or bytes that are pulled one by one as fast as the other side takes them; their iterator is ended early when it does not. */
-  readonly body?: string | AsyncIterable<Uint8Array> | undefined;
+  readonly body?: string | Uint8Array | undefined;
   /** Closes the connection at once: while it is made, while headers are awaited, in the middle of the body. */
   readonly signal: AbortSignal;
   readonly route?: Route | undefined;

@@ -4,8 +4,7 @@ import type { HttpRequest } from "../http-client.ts";
 const NOT_IN_HEADERS = /[^\t\x20-\x7e]/;
 
 /**
- * A call as it goes over the wire, in HTTP/1.1: all of it, or up to the first chunk of a body that is pulled. Throws a
- * `TypeError` for a header that cannot be sent.
+ * A call as it goes over the wire, in HTTP/1.1. Throws a `TypeError` for a header that cannot be sent.
  */
 export function requestBytes(
   { method, headers, body }: Pick<HttpRequest, "method" | "headers" | "body">,
@@ -19,6 +18,8 @@ export function requestBytes(
     head += `${name}: ${value}\r\n`;
   }
   if (body === undefined) return Buffer.from(`${head}\r\n`);
-  if (typeof body !== "string") return Buffer.from(`${head}transfer-encoding: chunked\r\n\r\n`);
+  if (typeof body !== "string") {
+    return Buffer.concat([Buffer.from(`${head}content-length: ${body.length}\r\n\r\n`), body]);
+  }
   return Buffer.from(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }

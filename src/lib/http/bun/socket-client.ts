@@ -1,5 +1,4 @@
 import type { HttpClient, HttpRequest, HttpResponse } from "../http-client.ts";
-import { ChunkedUpload } from "./chunked-upload.ts";
 import { ConnectionPool } from "./connection-pool.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import { ConnectionClosed, HttpExchange, StaleConnection } from "./http-exchange.ts";
@@ -23,7 +22,7 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
     }
     return pool;
   };
-  const sendText = async (request: HttpRequest): Promise<HttpResponse> => {
+  const sendOn = async (request: HttpRequest): Promise<HttpResponse> => {
     const url = new URL(request.url);
     const bytes = requestBytes(request, url);
     const pool = poolFor(url);
@@ -43,25 +42,10 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
       return new HttpExchange(pool, connection, request).begin(bytes);
     }
   };
-  // It cannot be sent twice, so it needs a connection that is surely alive.
-  const sendUpload = async (request: HttpRequest, upload: ChunkedUpload): Promise<HttpResponse> => {
-    try {
-      const url = new URL(request.url);
-      const bytes = requestBytes(request, url);
-      const pool = poolFor(url);
-      const connection = await connect(pool, request.signal, connectTimeoutMs);
-      return await new HttpExchange(pool, connection, request).begin(bytes, upload);
-    } catch (thrown) {
-      upload.stop();
-      throw thrown;
-    }
-  };
   return {
     async send(request) {
       if (isClosed) throw new ConnectionClosed();
-      return typeof request.body === "object"
-        ? sendUpload(request, new ChunkedUpload(request.body))
-        : sendText(request);
+      return sendOn(request);
     },
     async close() {
       isClosed = true;
