@@ -84,16 +84,16 @@ export function transcriptionsRoutes(deps: Deps): Router {
       const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await transcribe(deps.gateway, call, request);
-      const told = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
+      const limitHeaders = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
       if (reply.kind === "stream") {
         // A stream outlives its request: what the server has need not be held until the stream's end.
         reply.events.then(open.releaseBody, open.releaseBody);
         const stream = await streamTranscript(deps, context, open, reply.events);
-        return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...told } });
+        return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...limitHeaders } });
       }
       open.close();
       const { body: text, contentType } = reply.answer;
-      return new Response(text, { headers: { "content-type": contentType, ...told } });
+      return new Response(text, { headers: { "content-type": contentType, ...limitHeaders } });
     } catch (thrown) {
       open.close();
       const response = router.refuse(thrown, context);
