@@ -45,7 +45,7 @@ const PURE = [
   "lib/limit-work",
   "lib/line-reader",
   "lib/log",
-  "lib/multipart/multipart-relay",
+  "lib/multipart/read-multipart",
   "queue/path-glob",
   "lib/raw-json",
   "lib/share-runs",

@@ -6,7 +6,7 @@ import { BoundedMemory } from "../lib/bounded-memory.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /**
- * What clients may refer to in later calls. It lives in this process alone: nothing is written, a restart or another
+ * What clients may refer to in later calls. It lives only in this process: nothing is written, a restart or another
  * replica knows nothing of it. A key reads only what the same key was answered, a session only what its user was.
  */
 export interface AnswerMemory {

@@ -14,7 +14,7 @@ export interface ChannelFigures {
   readonly firstToken: Histogram;
 }
 
-/** What this process has metered since its start: what the usage rows tell, added up in memory. */
+/** What this process has metered since its start: the figures of the usage rows, added up in memory. */
 export interface CallFigures {
   readonly channels: Readonly<Record<Channel, ChannelFigures>>;
   /** Counts a call whose row is written. */

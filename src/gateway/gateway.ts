@@ -30,7 +30,7 @@ export interface Gateway {
 export interface CallObserver {
   /** `meterEnded` is to follow, once. */
   readonly meterBegan: () => void;
-  /** @param record what the call's usage row tells, or would tell if it had one. */
+  /** @param record the call's usage row, or what it would be for a call without one. */
   readonly meterEnded: (record: UsageRecord) => void;
 }
 

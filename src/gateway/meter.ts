@@ -17,17 +17,18 @@ const DONE: Step = { done: true, value: undefined };
 export async function meterCall(
   meter: CallMeter,
   answering: Promise<ChatEvents>,
+  scope: "call" | "rounds" = "call",
 ): Promise<ChatEvents> {
   try {
-    return new MeteredEvents(await answering, meter, "call");
+    return new MeteredEvents(await answering, meter, scope);
   } catch (thrown) {
     return failMetered(meter, thrown);
   }
 }
 
 /** The same for a call whose events come from several metered rounds. Its end has the usage of all of them. */
-export function meterRounds(meter: CallMeter, events: ChatEvents): ChatEvents {
-  return new MeteredEvents(events, meter, "rounds");
+export function meterRounds(meter: CallMeter, answering: Promise<ChatEvents>): Promise<ChatEvents> {
+  return meterCall(meter, answering, "rounds");
 }
 
 /** Counts one round of several. It ends with exactly one `finish` or `error`; the call and its row stay open. */
@@ -58,8 +59,8 @@ export async function meterWhole<Answer>(
   return answer;
 }
 
-/** Writes the row of a call that failed before it was answered, and throws what its client is told. */
-export async function failMetered(meter: CallMeter, thrown: unknown): Promise<never> {
+/** Writes the row of a call that failed before it was answered, and throws the error for its client. */
+async function failMetered(meter: CallMeter, thrown: unknown): Promise<never> {
   const { reason } = meter.signal;
   // A call that the gateway itself ended says why; the failure of the engine's side follows from that.
   const error = reason instanceof ServiceError ? reason : toServiceError(thrown);

@@ -2,13 +2,13 @@ import type { Speech, SpeechAnswer } from "../backends/vendors/speech.ts";
 import type { ChatEvents, Usage } from "../core/chat-event.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
-import type { TranscriptionForm, TranscriptionUpload } from "../core/transcription.ts";
+import type { TranscriptionRequest } from "../core/transcription.ts";
 import { admitCall, refuseBoundKey } from "./admit.ts";
 import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import type { ClientCall } from "./gateway.ts";
-import { failMetered, meterCall, meterWhole } from "./meter.ts";
+import { meterCall, meterWhole } from "./meter.ts";
 
-/** What transcription stands on. */
+/** What transcription needs of the gateway. */
 export interface TranscriptionGateway extends MeteringGateway {
   readonly speech: Speech;
 }
@@ -24,18 +24,17 @@ export type TranscriptionReply = (
 
 type WholeTranscript = Awaited<ReturnType<SpeechAnswer["whole"]>>;
 
-/** In the usage row of a call whose model neither the server's list nor its answer vouches for. */
+/** In the usage row of a call whose model is neither in the server's list nor confirmed by an answer. */
 const UNNAMED_MODEL = "unknown";
 
 /**
- * A second of speech, pressed as far as recorders press it, is 2,000 bytes; it brings some five tokens of text, and ten
+ * A second of speech, compressed as far as recorders do, is 2,000 bytes; it brings some five tokens of text, and ten
  * where a server counts the recording too.
  */
 const BYTES_PER_TOKEN = 128;
 
 /**
- * Hands a recording on while it arrives. Resolves when the form has been read to its end, for what it asks of the
- * answer may stand behind the recording. Throws a `ServiceError`.
+ * Has a recording transcribed. Throws a `ServiceError`.
  *
  * The usage row has the server's tokens where it counts them. Else it has an estimate of the transcript's, and none for
  * the recording: seconds are no tokens. No server takes a limit of its transcript, so what is reserved for it is only
@@ -44,42 +43,35 @@ const BYTES_PER_TOKEN = 128;
 export async function transcribe(
   gateway: TranscriptionGateway,
   call: ClientCall,
-  upload: TranscriptionUpload,
+  request: TranscriptionRequest,
 ): Promise<TranscriptionReply> {
   refuseBoundKey(call.caller);
-  await upload.begin();
-  const outputTokens = Math.ceil(upload.maxBytes / BYTES_PER_TOKEN);
+  const { speech } = gateway;
+  const { format, stream } = request;
+  const model = await speech.modelFor(request.model);
+  const outputTokens = Math.ceil(lengthOf(request) / BYTES_PER_TOKEN);
   const admission = await admitCall(gateway, call, { inputTokens: 0, outputTokens });
   const meter = new CallMeter(gateway, call, admission && { admission });
-  // The form may name it behind the recording. A word of the client's own making that no server has taken would leave
-  // sums of its own.
-  const listedModel = () => {
-    const model = upload.model();
-    return model !== undefined && gateway.speech.isListed(model) ? model : UNNAMED_MODEL;
-  };
-  await meter.begin({ model: listedModel(), inputTokens: 0 });
-  const limits = admission?.status;
-  const answering = gateway.speech.transcribe(upload, call);
-  let form: TranscriptionForm;
-  try {
-    // A server that refuses it earlier ends the call.
-    form = await Promise.race([upload.form, answering.then(() => upload.form)]);
-  } catch (thrown) {
-    meter.setModel(listedModel());
-    return failMetered(meter, thrown);
-  }
-  meter.setModel(listedModel());
+  const isListed = model !== undefined && speech.isListed(model);
+  await meter.begin({ model: isListed ? model : UNNAMED_MODEL, inputTokens: 0 });
+  const answering = speech.transcribe(request, model, call);
   const answered = <Answer>(answer: Answer): Answer => {
-    meter.setModel(upload.model() ?? UNNAMED_MODEL);
+    // A word of the client's own making, which no server has taken, would have sums of its own.
+    meter.setModel(model ?? UNNAMED_MODEL);
     return answer;
   };
-  if (form.stream) {
-    const events = answering.then(({ events: read }) => read(form.format)).then(answered);
+  const limits = admission?.status;
+  if (stream) {
+    const events = answering.then(({ events: read }) => read(format)).then(answered);
     return { kind: "stream", events: meterCall(meter, events), limits };
   }
-  const whole = answering.then(({ whole: read }) => read(form.format)).then(answered);
+  const whole = answering.then(({ whole: read }) => read(format)).then(answered);
   const answer = await meterWhole(meter, whole, (made) => ({ usage: usageOf(made) }));
   return { kind: "whole", answer, limits };
+}
+
+function lengthOf({ parts }: TranscriptionRequest): number {
+  return parts.flatMap(({ content }) => content).reduce((sum, { length }) => sum + length, 0);
 }
 
 function usageOf({ text, usage }: WholeTranscript): Usage {

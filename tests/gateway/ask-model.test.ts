@@ -128,8 +128,8 @@ async function* rounds(call: ChatCall, requests: readonly ChatRequest[]): ChatEv
   }
 }
 
-function run(call: ChatCall, requests: readonly ChatRequest[]): ChatEvents {
-  return meterRounds(call.meter, rounds(call, requests));
+function run(call: ChatCall, requests: readonly ChatRequest[]): Promise<ChatEvents> {
+  return meterRounds(call.meter, Promise.resolve(rounds(call, requests)));
 }
 
 /** The one row of the call. */
@@ -284,7 +284,7 @@ describe("A client that leaves in the second round", () => {
       reporting([100, 10]);
       simulator.script({ text: "a few words and more of them", stall: { at: 3 } });
       const call = await openCall(saying("first"));
-      const stream = run(call, [saying("first"), saying("second")])[Symbol.asyncIterator]();
+      const stream = (await run(call, [saying("first"), saying("second")]))[Symbol.asyncIterator]();
       const second = () => simulator.ledger().filter(({ path }) => path.endsWith("/completions"));
       let events: ChatEvent[] = [];
       while (second().length < 2 || events.at(-1)?.type !== "text-delta") {
@@ -375,7 +375,22 @@ describe("A call that ends before its first round", () => {
       if (call.meter.isOpen) yield [];
       throw new Error("the knowledge could not be searched");
     })();
-    expect(ends(await collect(meterRounds(call.meter, failing)))).toHaveLength(1);
+    const events = meterRounds(call.meter, Promise.resolve(failing));
+    expect(ends(await collect(events))).toHaveLength(1);
+    expect(await use()).toEqual({ tokens: 0, reserved: 0, requests: 1 });
+  });
+});
+
+describe("A call whose first round fails", () => {
+  it("rejects while the status is still free, and has its row", async () => {
+    simulator.script({ respond: { status: 500 }, times: 2 });
+    const request = saying("first");
+    const call = await openCall(request);
+    const target = await models.resolve(request.model);
+    const answering = { model: target.model.id, ignored: [] };
+    const asking = askModel(call, { request, target, answering });
+    await expect(meterRounds(call.meter, asking)).rejects.toMatchObject({ code: "upstream_error" });
+    expect(await usageRow()).toMatchObject({ outcome: "error", status: 502, input_tokens: 0 });
     expect(await use()).toEqual({ tokens: 0, reserved: 0, requests: 1 });
   });
 });

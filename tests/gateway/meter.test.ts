@@ -3,7 +3,7 @@ import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import { CallMeter } from "../../src/gateway/call-meter.ts";
 import type { TokenBudget } from "../../src/gateway/gateway.ts";
-import { meterCall } from "../../src/gateway/meter.ts";
+import { meterCall, meterRound } from "../../src/gateway/meter.ts";
 import type { UsageRecord } from "../../src/usage/usage-record.ts";
 import { noLimits } from "../support/stages/no-limits.ts";
 
@@ -275,6 +275,21 @@ describe("the meter", () => {
       "text-delta",
       "error",
     ]);
+  });
+
+  it("tells the journal of further rounds what their prompts have used too, for the start has the first only", async () => {
+    const { meter, progress, time } = await openCall();
+    const usage = { inputTokens: 20, outputTokens: 5 };
+    await drain(
+      Promise.resolve(meterRound(meter, source([{ type: "finish", reason: "stop", usage }]))),
+    );
+    await meter.begin({ model: "m", inputTokens: 40 });
+    time.now += 1_000;
+    const further = meterRound(meter, source([start, delta("1234")]));
+    await further[Symbol.asyncIterator]().next();
+    // With the start's 7 that makes 25 for the first round, 40 for the second prompt, and the delta.
+    expect(progress).toEqual([18 + 40 + 1]);
+    expect(meter.charge).toBe(25 + 40 + 2);
   });
 
   it("tells the journal how far a long stream is, at most once a second", async () => {

@@ -101,7 +101,7 @@ async function sendToOne(
   request: HttpRequest,
   { choose, sendTo }: Sending,
 ): Promise<HttpResponse> {
-  let triesLeft = isRepeatable(request) ? candidates.length : 1;
+  let triesLeft = candidates.length;
   let brokenTriesLeft = MOST_BROKEN_TRIES;
   let untried = candidates;
   let refusal: HttpResponse | undefined;
@@ -123,9 +123,4 @@ async function sendToOne(
   if (refusal !== undefined && !request.signal.aborted) return refusal;
   refusal?.cancel();
   throw failure ?? request.signal.reason;
-}
-
-/** A streamed body is consumed by the first try. */
-function isRepeatable({ body }: HttpRequest): boolean {
-  return body === undefined || typeof body === "string";
 }

@@ -2,6 +2,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { CallTrace } from "../../lib/call-trace.ts";
 import type { HttpChunk, HttpResponse, Route } from "../../lib/http/http-client.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
+import type { WrittenForm } from "../../lib/multipart/write-multipart.ts";
 import { connectionError, isRefused } from "./connection-error.ts";
 import type { Upstream } from "./upstream.ts";
 import {
@@ -17,9 +18,9 @@ export interface UpstreamCall {
   readonly path: string;
   /** JSON text, sent with POST. Without a body the call is a GET. */
   readonly body?: string | undefined;
-  /** A body that is streamed while it arrives, instead of a text. Such a call cannot be retried. */
-  readonly upload?: Upload | undefined;
-  /** A stream times out after a silence, any other response only after its total time. */
+  /** A form instead of a JSON text. */
+  readonly form?: WrittenForm | undefined;
+  /** A stream ends after a silence; another answer only when its whole time is up. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
   /** Sent to a server that joins traces, where requests are traced. */
@@ -28,12 +29,6 @@ export interface UpstreamCall {
   readonly timeoutMs?: number | undefined;
   /** Selects the replica when the upstream has several; without it the least busy one takes the call. */
   readonly route?: Route | undefined;
-}
-
-/** A body for an engine, pulled as fast as the engine accepts it. */
-export interface Upload {
-  readonly contentType: string;
-  readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 /**
@@ -87,9 +82,11 @@ export async function callUpstream(
 /** Returns a function that counts the call's outcome on its first call only. */
 function countOnce({ figures }: Upstream, call: UpstreamCall): (outcome: UpstreamOutcome) => void {
   if (figures === undefined) return () => undefined;
+  // Not the call itself: its body is not held until the end of the answer.
+  const isOnTheSide = isQuestion(call);
   let isCounted = false;
   return (outcome) => {
-    if (!isCounted) noteOutcome(figures, outcome, isQuestion(call));
+    if (!isCounted) noteOutcome(figures, outcome, isOnTheSide);
     isCounted = true;
   };
 }
@@ -103,9 +100,8 @@ async function sendWithRetries(
   call: UpstreamCall,
   watch: CallWatch,
 ): Promise<HttpResponse> {
-  const retries = call.upload === undefined ? upstream.limits.retries : 0;
-  for (let retriesLeft = retries; ; retriesLeft--) {
-    // The runtimes notice an abort only from the next event loop turn on.
+  for (let retriesLeft = upstream.limits.retries; ; retriesLeft--) {
+    // The runtimes notice an abort only from the next turn on.
     watch.signal.throwIfAborted();
     let pauseMs: number | undefined;
     try {
@@ -127,7 +123,7 @@ function send(
   call: UpstreamCall,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
-  const body = call.upload?.bytes ?? call.body;
+  const body = call.form?.bytes ?? call.body;
   return (replicas ?? client).send({
     url: address + call.path,
     method: body === undefined ? "GET" : "POST",
@@ -137,7 +133,7 @@ function send(
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,
       ...(joinsTraces && call.trace),
-      ...(body !== undefined && { "content-type": call.upload?.contentType ?? "application/json" }),
+      ...(body !== undefined && { "content-type": call.form?.contentType ?? "application/json" }),
     },
     body,
     signal,
@@ -145,8 +141,8 @@ function send(
   });
 }
 
-function accepted({ stream, upload }: UpstreamCall): string {
-  if (upload !== undefined) return "application/json, text/plain, text/event-stream";
+function accepted({ stream, form }: UpstreamCall): string {
+  if (form !== undefined) return "application/json, text/plain, text/event-stream";
   return stream ? "text/event-stream, application/x-ndjson" : "application/json";
 }
 

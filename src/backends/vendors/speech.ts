@@ -7,7 +7,9 @@ import {
 import { createTranscriptReader } from "../../codecs/transcription/transcript-reader.ts";
 import type { ChatEvents } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { TranscriptFormat, TranscriptionUpload } from "../../core/transcription.ts";
+import type { TranscriptFormat, TranscriptionRequest } from "../../core/transcription.ts";
+import type { FormPart } from "../../lib/multipart/read-multipart.ts";
+import { textPart, type WrittenForm, writeMultipart } from "../../lib/multipart/write-multipart.ts";
 import type { CallContext } from "../backend.ts";
 import { listCards, listTags } from "../models/list-names.ts";
 import { createSpeechModels, type SpeechModels } from "../models/speech-models.ts";
@@ -23,10 +25,16 @@ import { refusalError } from "../upstream/upstream-refusal.ts";
 /** Transcribes audio, and lists the models for it. */
 export interface Speech extends SpeechModels {
   /**
-   * Relays the form and resolves when the server has accepted it. Rejects with a `ServiceError`, with the error that
-   * broke the upload, or with the reason of the signal, which ends the call immediately.
+   * Sends the form and resolves when the server has accepted it. Rejects with a `ServiceError`, or with the reason of the
+   * signal, which ends the call at once.
+   *
+   * @param model to ask for in the place of the client's word; undefined leaves the form as it is.
    */
-  readonly transcribe: (upload: TranscriptionUpload, context: CallContext) => Promise<SpeechAnswer>;
+  readonly transcribe: (
+    request: TranscriptionRequest,
+    model: string | undefined,
+    context: CallContext,
+  ) => Promise<SpeechAnswer>;
 }
 
 /** An answer that is still unread. Read it in one of the two ways; both reject with a `ServiceError`. */
@@ -40,7 +48,7 @@ export interface SpeechOptions {
   readonly upstream: Upstream;
   /** How it lists its models; the transcription format is the same for all. */
   readonly kind: "vllm" | "ollama";
-  /** The server only transcribes. */
+  /** The server does nothing but transcribe. */
   readonly isDedicated: boolean;
 }
 
@@ -56,8 +64,9 @@ export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Sp
       : { upstream: versioned, listNames: listCards };
   return {
     ...createSpeechModels({ ...models, isDedicated }),
-    async transcribe(upload, context) {
-      const response = await send(versioned, upload, context);
+    async transcribe(request, model, context) {
+      const form = writeMultipart(withModel(request.parts, model));
+      const response = await send(versioned, form, context);
       if (isWholeAnswer(response)) return openAnswer(versioned, response);
       const refusal = await readRefusal(response, { readErrorMessage });
       context.signal.throwIfAborted();
@@ -67,14 +76,27 @@ export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Sp
   };
 }
 
+/** The parts with another model, in its place or at the end. */
+function withModel(
+  parts: readonly FormPart[],
+  model: string | undefined,
+): readonly Pick<FormPart, "head" | "content">[] {
+  if (model === undefined) return parts;
+  const field = textPart("model", model);
+  if (!parts.some(({ name }) => name === "model")) return [...parts, field];
+  return parts.map((part) =>
+    part.name === "model" ? { head: part.head, content: field.content } : part,
+  );
+}
+
 function send(
   upstream: Upstream,
-  upload: TranscriptionUpload,
+  form: WrittenForm,
   { signal, trace }: CallContext,
 ): Promise<UpstreamResponse> {
   return callUpstream(upstream, {
     path: "/audio/transcriptions",
-    upload,
+    form,
     stream: false,
     signal,
     trace,

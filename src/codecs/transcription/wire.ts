@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { TRANSCRIPT_FORMATS } from "../../core/transcription.ts";
 
-/** The schema for the API documentation. `transcription-fields.ts` reads the form itself, while it is forwarded. */
+/** For the documentation; `parse-form.ts` checks the form itself. */
 export const transcriptionRequestSchema = z.looseObject({
   file: z.string().meta({
     format: "binary",

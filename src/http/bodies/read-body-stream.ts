@@ -3,8 +3,6 @@ import { withinBodyTime } from "./within-body-time.ts";
 
 /** A body that is read piece by piece. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
-  /** As it announced itself; the limit where it did not. */
-  readonly maxBytes: number;
   /** True once it has been read to its end. */
   readonly isRead: () => boolean;
 }
@@ -15,6 +13,8 @@ export interface BodyStreamLimits {
   readonly setting?: string;
   /** Ends the reading when its reason is a `ServiceError`. */
   readonly signal?: AbortSignal;
+  /** Called with the body's length as announced, then with how much has come. What it throws ends the reading. */
+  readonly hold?: (bytes: number) => void;
 }
 
 /** How long the client may be waited for in all, and a millisecond more for each of these many bytes it has sent. */
@@ -26,7 +26,8 @@ type Step = IteratorResult<Uint8Array, undefined>;
 /**
  * The body of a request while it arrives, pulled as fast as its reader takes it. Only the time spent waiting for the
  * client counts against it. The iterator throws `request_too_large`, `request_timeout`, or `invalid_value` when the
- * client has broken off. Throws `request_too_large` at once when the announced length is over the limit.
+ * client has broken off. Throws `request_too_large` at once when the announced length is over the limit, and what `hold`
+ * throws for it.
  *
  * @param onBroken called when the client has broken off.
  */
@@ -37,7 +38,7 @@ export function readBodyStream(
 ): BodyStream {
   const announced = Number(request.headers.get("content-length") ?? Number.NaN);
   if (announced > limits.maxBytes) throw tooLarge(limits);
-  const maxBytes = Number.isFinite(announced) ? announced : limits.maxBytes;
+  limits.hold?.(Number.isFinite(announced) ? announced : 0);
   let isRead = request.body === null;
   let bytes = 0;
   let waitedMs = 0;
@@ -64,15 +65,16 @@ export function readBodyStream(
         if (done === true) break;
         bytes += value.byteLength;
         if (bytes > limits.maxBytes) throw tooLarge(limits);
+        limits.hold?.(bytes);
         yield value;
       }
       isRead = true;
     } finally {
-      // What is left of it is nobody's any more.
+      // Nothing reads the rest.
       if (!isRead) reader.cancel().catch(() => {});
     }
   }
-  return { maxBytes, isRead: () => isRead, [Symbol.asyncIterator]: read };
+  return { isRead: () => isRead, [Symbol.asyncIterator]: read };
 }
 
 function tooLarge({ maxBytes, setting }: BodyStreamLimits): ServiceError {

@@ -1,16 +1,11 @@
 import { ServiceError } from "../../core/service-error.ts";
-import {
-  BrokenForm,
-  type FormPart,
-  MultipartScanner,
-} from "../../lib/multipart/multipart-scanner.ts";
+import type { FormPart } from "../../lib/multipart/read-multipart.ts";
 import { LICENSE_MAX_BYTES } from "../../license/license-file.ts";
-import { multipartBoundary } from "./multipart-boundary.ts";
 import { readBodyStream } from "./read-body-stream.ts";
+import { formBoundary, readForm } from "./read-form.ts";
 
 /** A form with one file takes no more than this around it. */
 const FORM_MAX_BYTES = 8 * 1024;
-const FILE_NAME = /;\s*filename\*?\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s"]+))/i;
 const LICENSE_NAME = /\.lic$/i;
 
 /**
@@ -18,12 +13,12 @@ const LICENSE_NAME = /\.lic$/i;
  * `unsupported_media_type`, `request_too_large`, `request_timeout`, or `invalid_value` when the form holds anything else.
  */
 export async function readLicenseUpload(request: Request): Promise<string> {
-  const boundary = multipartBoundary(request.headers);
+  const boundary = formBoundary(request.headers);
   const body = readBodyStream(request, { maxBytes: LICENSE_MAX_BYTES + FORM_MAX_BYTES }, () => {});
   // All of it is read before any of it is refused, so that the connection can be used again.
   const pieces: Uint8Array[] = [];
   for await (const bytes of body) pieces.push(bytes);
-  const file = readOnlyFile(Buffer.concat(pieces), boundary);
+  const file = onlyFile(await readForm(pieces, boundary, "file"));
   if (file.length <= LICENSE_MAX_BYTES) return file.toString("latin1");
   throw new ServiceError(
     "request_too_large",
@@ -31,34 +26,16 @@ export async function readLicenseUpload(request: Request): Promise<string> {
   );
 }
 
-function readOnlyFile(bytes: Buffer, boundary: string): Buffer {
-  const file: Uint8Array[] = [];
-  let parts = 0;
-  try {
-    const scanner = new MultipartScanner(boundary);
-    for (const token of scanner.read(bytes)) {
-      if (token.type === "data") file.push(token.bytes);
-      if (token.type === "part") checkPart(token, ++parts);
-    }
-    scanner.end();
-  } catch (thrown) {
-    throw thrown instanceof BrokenForm ? brokenForm(thrown) : thrown;
+function onlyFile([part, second]: readonly FormPart[]): Buffer {
+  if (part === undefined) {
+    throw refuse("The form holds no file; send one with the extension .lic.");
   }
-  if (parts === 0) throw refuse("The form holds no file; send one with the extension .lic.");
-  return Buffer.concat(file);
-}
-
-function checkPart({ isFile, head }: FormPart, number: number): void {
-  if (!isFile) throw refuse("The form holds a text field; send one file and nothing else.");
-  if (number > 1) throw refuse("The form holds more than one file; send one.");
-  const [, quoted, plain] = FILE_NAME.exec(Buffer.from(head).toString("latin1")) ?? [];
-  if (!LICENSE_NAME.test(quoted ?? plain ?? "")) {
-    throw refuse("The file's name must end in .lic.");
+  if (part.filename === undefined || (second !== undefined && second.filename === undefined)) {
+    throw refuse("The form holds a text field; send one file and nothing else.");
   }
-}
-
-function brokenForm({ message }: BrokenForm): ServiceError {
-  return refuse(`The body is not a valid multipart form: ${message}.`);
+  if (second !== undefined) throw refuse("The form holds more than one file; send one.");
+  if (!LICENSE_NAME.test(part.filename)) throw refuse("The file's name must end in .lic.");
+  return Buffer.concat(part.content.slice());
 }
 
 function refuse(message: string): ServiceError {

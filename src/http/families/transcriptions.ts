@@ -1,4 +1,5 @@
 import { encodeError } from "../../codecs/shared/openai-error-body.ts";
+import { parseTranscriptionForm } from "../../codecs/transcription/parse-form.ts";
 import { createTranscriptEncoder } from "../../codecs/transcription/transcript-encoder.ts";
 import {
   transcriptEventSchema,
@@ -11,15 +12,14 @@ import type { OpenCall } from "../../gateway/open-calls.ts";
 import { transcribe } from "../../gateway/transcribe.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { EVENT_STREAM_HEADERS, writeEventStream } from "../answers/write-event-stream.ts";
-import { multipartBoundary } from "../bodies/multipart-boundary.ts";
 import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
 import { judgeEarly } from "../bodies/read-call-body.ts";
+import { formBoundary, readForm } from "../bodies/read-form.ts";
 import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
 import type { RequestContext, RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
-import { openTranscriptionUpload } from "./transcription-upload.ts";
 
 const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
 
@@ -34,7 +34,7 @@ const createTranscription: RouteDefinition<"caller"> = {
   tags: ["Audio"],
   summary: "Turn speech into text",
   description:
-    "The form goes to the server that transcribes while it arrives, with all its fields. With `stream` true the answer " +
+    "The form goes to the server that transcribes once it is complete, with all its fields. With `stream` true the answer " +
     "is a server-sent event stream that ends with `transcript.text.done`; an error after its start is an event with " +
     "`error`. Silence is filled with comment lines. No server takes a limit of its transcript: a key that has tokens " +
     "left may have one that is longer.",
@@ -62,9 +62,6 @@ const createTranscription: RouteDefinition<"caller"> = {
   },
 };
 
-/** A recording goes on while it arrives; this much of it is held at most: the form's beginning, and what is on its way. */
-const RECORDING_HELD_BYTES = 256 * 1024;
-
 /** `POST /v1/audio/transcriptions`. */
 export function transcriptionsRoutes(deps: Deps): Router {
   const router = createRouter(deps);
@@ -74,28 +71,28 @@ export function transcriptionsRoutes(deps: Deps): Router {
   };
   router.add(createTranscription, async (context, caller) => {
     const { raw } = context.req;
-    const boundary = multipartBoundary(raw.headers);
+    const boundary = formBoundary(raw.headers);
     const open = openQuietCall(deps, context);
     let body: BodyStream | undefined;
     try {
       const channel = "audio" as const;
       await judgeEarly(deps, context, { caller, channel });
-      body = readBodyStream(raw, { ...limits, signal: open.signal }, open.abort);
-      open.holdBody(Math.min(body.maxBytes, RECORDING_HELD_BYTES));
-      const { modelFor } = deps.gateway.speech;
-      const upload = openTranscriptionUpload({ body, boundary, modelFor });
+      const { signal, holdBody: hold } = open;
+      body = readBodyStream(raw, { ...limits, signal, hold }, open.abort);
+      const request = parseTranscriptionForm(await readForm(body, boundary));
       const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
-      const { signal } = open;
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
-      const reply = await transcribe(deps.gateway, call, upload);
-      const told = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
+      const reply = await transcribe(deps.gateway, call, request);
+      const limitHeaders = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
       if (reply.kind === "stream") {
+        // A stream outlives its request: what the server has need not be held until the stream's end.
+        reply.events.then(open.releaseBody, open.releaseBody);
         const stream = await streamTranscript(deps, context, open, reply.events);
-        return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...told } });
+        return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...limitHeaders } });
       }
       open.close();
       const { body: text, contentType } = reply.answer;
-      return new Response(text, { headers: { "content-type": contentType, ...told } });
+      return new Response(text, { headers: { "content-type": contentType, ...limitHeaders } });
     } catch (thrown) {
       open.close();
       const response = router.refuse(thrown, context);
@@ -121,7 +118,7 @@ async function streamTranscript(
     abort: open.abort,
     report(error) {
       env.line.error = error;
-      // What breaks because the client left is no failure.
+      // What breaks because the client left is not a failure.
       if (!open.signal.aborted) logInternalError(log, error, env.requestId);
     },
     onEnd: open.close,

@@ -22,7 +22,6 @@ function send({ url, method, headers, body, signal }: HttpRequest): Promise<Http
     timeout: false,
     // As on Node: a proxy set in the environment is for external servers, not for a nearby engine.
     proxy: false,
-    // Bun accepts any async iterable, although its types do not include it.
     ...(body === undefined ? {} : { body: body as BodyInit }),
   };
   return fetch(url, init).then(toHttpResponse);

@@ -9,12 +9,8 @@ export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Sent in addition to the headers that the protocol itself needs. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * A text, or byte chunks that are pulled as fast as the receiver accepts them. The iterator is closed early if the
-   * receiver stops.
-   */
-  readonly body?: string | AsyncIterable<Uint8Array> | undefined;
-  /** Closes the connection immediately: while connecting, while waiting for headers, or in the middle of the body. */
+  readonly body?: string | Uint8Array | undefined;
+  /** Closes the connection at once: while it is made, while headers are awaited, in the middle of the body. */
   readonly signal: AbortSignal;
   readonly route?: Route | undefined;
 }

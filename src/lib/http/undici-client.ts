@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import { Agent, type Dispatcher, request } from "undici";
 import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
 import { fitsDeclared, readBodyText } from "./read-body-text.ts";
@@ -15,9 +14,7 @@ export function createUndiciClient(): HttpClient {
   });
   return {
     async send({ url, method, headers, body, signal }: HttpRequest) {
-      // undici accepts any async iterable, although its types do not include it.
-      const sent = (body ?? null) as string | Readable | null;
-      const options = { dispatcher: agent, method, headers, body: sent, signal };
+      const options = { dispatcher: agent, method, headers, body: body ?? null, signal };
       return unlessAborted(request(url, options).then(toHttpResponse), signal);
     },
     close: () => agent.destroy(),

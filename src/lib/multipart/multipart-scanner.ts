@@ -1,20 +1,20 @@
-/** The body is not a valid multipart form. The message tells the sender why. */
+/** A body that is not a multipart form. The message gives the sender the reason. */
 export class BrokenForm extends Error {
   override readonly name = "BrokenForm";
 }
 
-/** The tokens of a form, in the order `part data* part data* … end`. */
+/** What a form consists of, in its order: `part data* part data* … end`. */
 export type FormToken =
-  | FormPart
+  | { readonly type: "part"; readonly part: PartStart }
   | { readonly type: "data"; readonly bytes: Uint8Array }
   | { readonly type: "end" };
 
-export interface FormPart {
-  readonly type: "part";
+/** What the headers of a part say. */
+export interface PartStart {
   readonly name: string;
-  /** True for a part with a file name; false for a text field. */
-  readonly isFile: boolean;
-  /** The header lines as received, without the empty line after them. */
+  /** Makes it a file; a text field has none. */
+  readonly filename: string | undefined;
+  /** The header lines as they came, without the empty line after them. */
   readonly head: Uint8Array;
 }
 
@@ -22,15 +22,17 @@ const LINE_END = "\r\n";
 const HEAD_END = "\r\n\r\n";
 const MAX_PREAMBLE_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
-/** The most white space allowed after a delimiter. */
+/** White space that may follow a delimiter. */
 const MAX_PADDING_BYTES = 256;
 const MAX_PARTS = 1_000;
 
 type State = "preamble" | "delimiter" | "head" | "data" | "end";
 
 /**
- * Scans a multipart form incrementally. Bytes may be split anywhere. Only bytes that could begin a delimiter are held
- * back. Throws `BrokenForm`.
+ * Reads a multipart form while it arrives. Bytes may be cut anywhere; of the contents only what may be the beginning of a
+ * delimiter is held back. Throws `BrokenForm`.
+ *
+ * A scanner of our own, because it is stricter than libraries: two readers of one form must not see two forms.
  */
 export class MultipartScanner {
   readonly #delimiter: Buffer;
@@ -103,7 +105,7 @@ export class MultipartScanner {
     return isFound;
   }
 
-  /** After a delimiter comes either `--`, which ends the form, or the end of the line. */
+  /** A delimiter is followed by `--`, which ends the form, or by the line's end. */
   #readDelimiterEnd(tokens: FormToken[]): boolean {
     if (this.#rest.length < 2) return false;
     if (this.#rest.toString("latin1", 0, 2) === "--") {
@@ -132,7 +134,8 @@ export class MultipartScanner {
     if (at < 0) return false;
     this.#parts += 1;
     if (this.#parts > MAX_PARTS) throw new BrokenForm("it has too many parts");
-    tokens.push(readPart(this.#rest.subarray(LINE_END.length, Math.max(at, LINE_END.length))));
+    const head = this.#rest.subarray(LINE_END.length, Math.max(at, LINE_END.length));
+    tokens.push({ type: "part", part: readHead(head) });
     this.#rest = this.#rest.subarray(at + HEAD_END.length);
     this.#state = "data";
     return true;
@@ -143,11 +146,11 @@ export class MultipartScanner {
 const QUOTED = /"(?:[^"\\]|\\.)*"/g;
 const NAME_PARAMETERS = /;\s*name\*?\d*\*?\s*=/gi;
 
-function readPart(head: Buffer): FormPart {
+function readHead(head: Buffer): PartStart {
   const lines = head.toString("utf8").split(LINE_END);
   const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line));
   const [disposition = ""] = dispositions;
-  // The next server might use the other of two names, or an extended one, which is not read here.
+  // Another server may read the other one of two names, and extended ones, which are not read here.
   const names = disposition.replaceAll(QUOTED, '""').match(NAME_PARAMETERS) ?? [];
   if (dispositions.length > 1 || names.length > 1 || names.some((each) => each.includes("*"))) {
     throw new BrokenForm("a part has two names, or a name in the extended form 'name*='");
@@ -155,7 +158,8 @@ function readPart(head: Buffer): FormPart {
   const name = parameter(disposition, "name");
   if (name === undefined) throw new BrokenForm("a part has no name");
   const isFile = /;\s*filename\*?\s*=/i.test(disposition);
-  return { type: "part", name, isFile, head };
+  const filename = isFile ? (parameter(disposition, "filename\\*?") ?? "") : undefined;
+  return { name, filename, head };
 }
 
 function parameter(disposition: string, name: string): string | undefined {

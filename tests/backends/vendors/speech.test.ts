@@ -2,7 +2,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createSpeech, type SpeechOptions } from "../../../src/backends/vendors/speech.ts";
-import type { TranscriptionUpload } from "../../../src/core/transcription.ts";
+import type { TranscriptionRequest } from "../../../src/core/transcription.ts";
+import { textPart } from "../../../src/lib/multipart/write-multipart.ts";
 import { never, serviceErrorOf, upstreamAt } from "../support.ts";
 
 const servers: Server[] = [];
@@ -26,23 +27,23 @@ async function openSpeech(list: unknown, options: Partial<SpeechOptions> = {}) {
 const cards = (...ids: readonly string[]) => ({ data: ids.map((id) => ({ id })) });
 
 describe("A local engine that does not transcribe", () => {
-  const upload = {
-    contentType: "multipart/form-data; boundary=b",
-    bytes: (async function* () {
-      yield new TextEncoder().encode("--b--\r\n");
-    })(),
-  } as unknown as TranscriptionUpload;
+  const request: TranscriptionRequest = {
+    model: undefined,
+    format: "json",
+    stream: false,
+    parts: [{ name: "file", filename: "a.wav", ...textPart("file", "RIFF") }],
+  };
 
   it("is told from a failure: the setting is named, and no retry helps", async () => {
     const speech = await openSpeech(undefined);
-    const error = await serviceErrorOf(speech.transcribe(upload, { signal: never() }));
+    const error = await serviceErrorOf(speech.transcribe(request, undefined, { signal: never() }));
     expect(error).toMatchObject({ code: "not_found", status: 404, shouldRetry: false });
     expect(error.message).toContain("SPEECH_BASE_URL");
   });
 
   it("is not looked for where the operator names a speech server", async () => {
     const speech = await openSpeech(undefined, { isDedicated: true });
-    const error = await serviceErrorOf(speech.transcribe(upload, { signal: never() }));
+    const error = await serviceErrorOf(speech.transcribe(request, undefined, { signal: never() }));
     expect(error).toMatchObject({ code: "upstream_error", status: 502 });
   });
 });

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readMultipart } from "../../../simulator/http/read-multipart.ts";
@@ -36,7 +35,6 @@ const SSE = responseHead(200, {
 const LISTED = [
   "first-error",
   "passed-over",
-  "too-long",
   "refused-401",
   "refused-429",
   "left-midway-the-form",
@@ -128,26 +126,25 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
       expect(headerOf(request, "authorization")).toBe(`Bearer ${SPEECH_KEY}`);
     });
 
-    it("while it arrives, and no faster than the server takes it", async () => {
-      const recording = Buffer.alloc(64 * 1024 * 1024);
+    it("once it is complete, with its length, however its fields are ordered", async () => {
+      const recording = Buffer.alloc(24 * 1024 * 1024);
       for (let at = 0; at < recording.length; at += 4_096) recording.writeUInt32LE(at, at);
       const body = formBytes([
-        { name: "model", value: "slow" },
         { name: "file", value: recording, filename: "long.wav" },
+        { name: "model", value: "long" },
       ]);
-      speech.use(({ socket }) => void socket.pause());
-      const coming = speech.nextExchange();
-      const before = residentBytes(stage.gateway.pid);
-      const sending = post(body);
-      const { socket, request } = await coming;
-      await sleep(1_500);
-      expect(residentBytes(stage.gateway.pid) - before).toBeLessThan(24 * 1024 * 1024);
-      socket.resume();
-      const { body: received } = await request;
-      socket.end(wholeResponse(200, '{"text":"Long."}'));
-      expect((await sending).json()).toEqual({ text: "Long." });
-      const [, file] = readMultipart(FORM_TYPE["content-type"], received) ?? [];
-      expect(hashOf(file?.body)).toBe(hashOf(recording));
+      answer(wholeResponse(200, '{"text":"Long."}'));
+      const before = speech.exchanges().length;
+      const client = await open(undefined, { ...FORM_TYPE, "content-length": `${body.length}` });
+      client.send(body.subarray(0, -1_000));
+      await sleep(500);
+      expect(speech.exchanges()).toHaveLength(before);
+      client.send(body.subarray(-1_000));
+      expect((await client.readResponse({ method: "POST" })).json()).toEqual({ text: "Long." });
+      client.close();
+      const { request, parts } = await lastForm();
+      expect(headerOf(request, "content-length")).toBe(String(request.body.length));
+      expect(hashOf(parts?.[0]?.body)).toBe(hashOf(recording));
     });
   });
 
@@ -394,8 +391,8 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
       client.close();
     });
 
-    it("a body that grows too long, and ends the upstream call", async () => {
-      const exchange = speech.nextExchange();
+    it("a body that grows too long, and asks no server", async () => {
+      const before = speech.exchanges().length;
       const client = await open(undefined, { ...FORM_TYPE, "transfer-encoding": "chunked" });
       const form = formBytes([
         { name: "model", value: "too-long" },
@@ -403,14 +400,12 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
       ]);
       client.send(chunk(form.subarray(0, 500)));
       const piece = chunk(Buffer.alloc(1024 * 1024));
-      const { socket, closed } = await exchange;
-      socket.resume();
       for (let sent = 0; sent <= MAX_BYTES; sent += 1024 * 1024) {
         client.send(piece);
         await sleep(1);
       }
       expectChatError(await client.readResponse({ method: "POST" }), 413, "request_too_large");
-      await closed;
+      expect(speech.exchanges()).toHaveLength(before);
       client.close();
     });
 
@@ -436,27 +431,35 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
 
     it("at once what the server refuses before it has the recording", async () => {
       // Left open: closed with bytes unread, the system would reset the connection, and the answer with it.
-      speech.use(({ socket }) => void socket.write(wholeResponse(400, '{"error":"too noisy"}')));
-      const client = await open(undefined, { ...FORM_TYPE, "content-length": "5000000" });
-      client.send(audioForm("early").subarray(0, 900));
-      const response = await client.readResponse({ method: "POST" });
+      speech.use(({ socket }) => {
+        socket.pause();
+        socket.write(wholeResponse(400, '{"error":"too noisy"}', { connection: "close" }));
+      });
+      const response = await post(audioForm("early", [], 20_000_000));
       expect(expectChatError(response, 400).message).toBe("too noisy");
-      expect(response.header("connection")).toBe("close");
-      client.close();
     });
   });
 
   describe("stops the server's work when the client leaves", () => {
-    it("while the form is under way", async () => {
-      const coming = speech.nextExchange();
-      const form = formBytes([
-        { name: "model", value: "left-midway-the-form" },
-        { name: "file", value: Buffer.alloc(500_000), filename: "a.wav" },
-      ]);
+    it("while its form arrives: no server is asked", async () => {
+      const before = speech.exchanges().length;
+      const form = audioForm("left-at-once", [], 500_000);
       const client = await open(undefined, { ...FORM_TYPE, "content-length": `${form.length}` });
       client.send(form.subarray(0, 200_000));
-      const { received, closed } = await coming;
-      await eventually(() => received() > 100_000);
+      await sleep(100);
+      client.close();
+      await sleep(200);
+      expect(speech.exchanges()).toHaveLength(before);
+    });
+
+    it("while the server takes the form", async () => {
+      const coming = speech.nextExchange();
+      speech.use(({ socket }) => {
+        socket.pause();
+        setTimeout(() => socket.resume(), 500);
+      });
+      const client = await open(audioForm("left-midway-the-form", [], 20_000_000));
+      const { closed } = await coming;
       client.close();
       await closed;
     });
@@ -499,7 +502,7 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
     };
     expect(errorLines(stage.gateway)).toEqual([]);
     expect(await row("as-it-came")).toBe("ok 200 0 2 true");
-    expect(await row("slow")).toBe("ok 200 0 2 true");
+    expect(await row("long")).toBe("ok 200 0 2 true");
     expect(await row("openai-stream")).toBe("ok 200 31 7 false");
     expect(await row("vllm-stream")).toBe("ok 200 12 3 false");
     expect(await row("silent")).toBe("ok 200 0 1 true");
@@ -507,7 +510,6 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
     expect(await row("midway-is-silent-for-too-long")).toBe("error 200 0 3 true");
     expect(await row("first-error")).toBe("error 400 0 0 true");
     expect(await row("passed-over")).toBe("error 400 0 0 true");
-    expect(await row("too-long")).toBe("error 413 0 0 true");
     expect(await row("refused-401")).toBe("error 502 0 0 true");
     expect(await row("refused-429")).toBe("rate_limited 429 0 0 true");
     expect(await row("left-midway-the-form")).toBe("aborted 499 0 0 true");
@@ -518,23 +520,55 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
     const unknown = (await rows)?.filter(({ model }) => model === "unknown") ?? [];
     expect(unknown.length).toBeGreaterThan(5);
     expect(unknown.filter(({ success }) => success)).toEqual([]);
-    for (const word of ["refused-500", "garbage", "early", "m"]) {
+    for (const word of ["refused-500", "garbage", "early", "m", "too-long", "left-at-once"]) {
       expect((await rows)?.some(({ model }) => model === word)).toBe(false);
     }
   });
 });
 
-function residentBytes(pid: number): number {
-  const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
-  return pages * 4_096;
-}
+describe("Recordings are held in memory", () => {
+  it("and count among the bodies in hand: one that has no room is refused with 503 and a wait", async () => {
+    const speech = await startSpeechServer();
+    speech.use(async ({ request, socket }) => {
+      await request;
+      socket.end(wholeResponse(200, '{"text":"Hello."}'));
+    });
+    const stage = await startStage({
+      engine: "vllm",
+      models: [],
+      environment: { SPEECH_BASE_URL: `${speech.url}/v1/`, BODIES_IN_HAND_MB: "4" },
+    });
+    const { port } = stage.gateway;
+    const form = audioForm("m", [], 2_000_000);
+    const announced = { ...FORM_TYPE, "content-length": `${form.length}` };
+    const first = await openCall(port, { path: PATH, headers: announced, body: undefined });
+    first.send(form.subarray(0, 1_000));
+    await sleep(200);
+    const refused = await callGateway(port, { path: PATH, headers: FORM_TYPE, body: form });
+    expectChatError(refused, 503, "overloaded");
+    expect(Number(refused.header("retry-after"))).toBeGreaterThan(0);
+    expect(refused.text).toContain("BODIES_IN_HAND_MB");
+
+    // One of unknown length counts as it comes.
+    const chunked = { ...FORM_TYPE, "transfer-encoding": "chunked" };
+    const growing = await openCall(port, { path: PATH, headers: chunked, body: undefined });
+    growing.send(chunk(form));
+    expectChatError(await growing.readResponse({ method: "POST" }), 503, "overloaded");
+    growing.close();
+
+    first.send(form.subarray(1_000));
+    expect((await first.readResponse({ method: "POST" })).status).toBe(200);
+    first.close();
+    const again = await callGateway(port, { path: PATH, headers: FORM_TYPE, body: form });
+    expect(again.status).toBe(200);
+    expect(speech.exchanges()).toHaveLength(2);
+    await stage.finish();
+    await speech.stop();
+  });
+});
 
 function hashOf(bytes: Uint8Array | undefined): string {
   return createHash("sha256")
     .update(bytes ?? "")
     .digest("hex");
-}
-
-async function eventually(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(5);
 }

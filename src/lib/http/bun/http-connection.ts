@@ -13,9 +13,8 @@ export class HttpConnection implements SocketOwner {
   readonly #socket: BunSocket;
   readonly #onIdleEnd: (connection: HttpConnection) => void;
   #receiver: AnswerReceiver | undefined;
-  /** The part of the request that the system has not accepted yet, and the callback for when it has. */
+  /** Of the request: what the system did not take yet. */
   #unsent: Uint8Array | undefined;
-  #onSent: (() => void) | undefined;
   #isPaused = false;
   #isClosed = false;
   #isGivenUp = false;
@@ -44,18 +43,7 @@ export class HttpConnection implements SocketOwner {
     this.#send(request);
   }
 
-  /** Writes more of the request. Resolves when the system has accepted everything, or never will. */
-  write(bytes: Uint8Array): Promise<void> {
-    const unsent = this.#unsent;
-    if (unsent === undefined) this.#send(bytes);
-    else this.#unsent = Buffer.concat([unsent, bytes]);
-    if (this.#unsent === undefined || this.#isClosed) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onSent = resolve;
-    });
-  }
-
-  /** Ends the call; the connection waits for the next one. */
+  /** The call is over and the connection waits for the next one. */
   rest(idleUntil: number): void {
     this.#receiver = undefined;
     this.idleUntil = idleUntil;
@@ -92,23 +80,15 @@ export class HttpConnection implements SocketOwner {
 
   writable(): void {
     if (this.#unsent !== undefined) this.#send(this.#unsent);
-    if (this.#unsent === undefined) this.#endWait();
   }
 
   closed(error: unknown): void {
     this.#isClosed = true;
     this.#unsent = undefined;
-    this.#endWait();
     const receiver = this.#receiver;
     this.#receiver = undefined;
     if (receiver === undefined) this.#onIdleEnd(this);
     else receiver.closed(error === undefined && !this.#isGivenUp);
-  }
-
-  #endWait(): void {
-    const onSent = this.#onSent;
-    this.#onSent = undefined;
-    onSent?.();
   }
 
   #send(bytes: Uint8Array): void {

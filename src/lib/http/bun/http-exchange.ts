@@ -5,7 +5,6 @@ import {
   PIECE_MAX_BYTES,
 } from "../http-client.ts";
 import { readBodyText } from "../read-body-text.ts";
-import type { ChunkedUpload } from "./chunked-upload.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import type { AnswerReceiver, HttpConnection } from "./http-connection.ts";
 import { HttpResponseReader } from "./http-response-reader.ts";
@@ -44,8 +43,6 @@ export class HttpExchange implements AnswerReceiver {
   /** The caller set a `connection` header, so the connection is not reused. */
   readonly #isLast: boolean;
   readonly #answer = new HttpResponseReader();
-  /** The upload in progress, if any. */
-  #upload: ChunkedUpload | undefined;
   readonly #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #isOver = false;
@@ -67,8 +64,8 @@ export class HttpExchange implements AnswerReceiver {
     this.#isLast = headers["connection"] !== undefined;
   }
 
-  /** Sends the request. Rejects with `StaleConnection` when the server had already closed the connection. */
-  begin(request: Uint8Array, upload?: ChunkedUpload): Promise<HttpResponse> {
+  /** Rejects with `StaleConnection` when the server had closed the connection already. */
+  begin(request: Uint8Array): Promise<HttpResponse> {
     this.#signal.addEventListener("abort", this.#leave, { once: true });
     return new Promise((resolve, reject) => {
       this.#caller = { resolve, reject };
@@ -78,18 +75,7 @@ export class HttpExchange implements AnswerReceiver {
       }
       this.#beganAt = performance.now();
       this.#connection.start(request, this);
-      if (upload !== undefined) void this.#send(upload);
     });
-  }
-
-  async #send(upload: ChunkedUpload): Promise<void> {
-    this.#upload = upload;
-    try {
-      await upload.send((bytes) => this.#connection.write(bytes));
-      this.#upload = undefined;
-    } catch (thrown) {
-      this.#fail(thrown);
-    }
   }
 
   received(bytes: Buffer): void {
@@ -126,8 +112,7 @@ export class HttpExchange implements AnswerReceiver {
   /** The response is complete. The connection is reused unless part of the request is still unsent. */
   #end(): void {
     this.#finish();
-    const isSent = this.#upload === undefined && this.#connection.isSent;
-    if (isSent && !this.#isLast && this.#answer.leavesConnectionOpen) {
+    if (this.#connection.isSent && !this.#isLast && this.#answer.leavesConnectionOpen) {
       this.#pool.keep(this.#connection, keptMs(this.#answer.head?.headers.get("keep-alive")));
     } else {
       this.#pool.close(this.#connection);
@@ -147,7 +132,6 @@ export class HttpExchange implements AnswerReceiver {
   #finish(): void {
     this.#isOver = true;
     this.#signal.removeEventListener("abort", this.#leave);
-    this.#upload?.stop();
   }
 
   #answerCaller(): void {

@@ -1,5 +1,4 @@
 import type { HttpClient, HttpRequest, HttpResponse } from "../http-client.ts";
-import { ChunkedUpload } from "./chunked-upload.ts";
 import { ConnectionPool } from "./connection-pool.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import { ConnectionClosed, HttpExchange, StaleConnection } from "./http-exchange.ts";
@@ -7,10 +6,7 @@ import { ConnectionClosed, HttpExchange, StaleConnection } from "./http-exchange
 /** Characters that would end a header line or are not allowed in it. */
 const NOT_IN_HEADERS = /[^\t\x20-\x7e]/;
 
-/**
- * Builds the bytes of an HTTP/1.1 request: all of it, or the head if the body is streamed. Throws a `TypeError` for a
- * header that cannot be sent.
- */
+/** Builds the bytes of an HTTP/1.1 request. Throws a `TypeError` for a header that cannot be sent. */
 function requestBytes(
   { method, headers, body }: Pick<HttpRequest, "method" | "headers" | "body">,
   url: URL,
@@ -23,7 +19,9 @@ function requestBytes(
     head += `${name}: ${value}\r\n`;
   }
   if (body === undefined) return Buffer.from(`${head}\r\n`);
-  if (typeof body !== "string") return Buffer.from(`${head}transfer-encoding: chunked\r\n\r\n`);
+  if (typeof body !== "string") {
+    return Buffer.concat([Buffer.from(`${head}content-length: ${body.length}\r\n\r\n`), body]);
+  }
   return Buffer.from(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }
 
@@ -45,7 +43,7 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
     }
     return pool;
   };
-  const sendText = async (request: HttpRequest): Promise<HttpResponse> => {
+  const sendOn = async (request: HttpRequest): Promise<HttpResponse> => {
     const url = new URL(request.url);
     const bytes = requestBytes(request, url);
     const pool = poolFor(url);
@@ -65,25 +63,10 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
       return new HttpExchange(pool, connection, request).begin(bytes);
     }
   };
-  // An upload cannot be sent twice, so it gets a new connection, which cannot be stale.
-  const sendUpload = async (request: HttpRequest, upload: ChunkedUpload): Promise<HttpResponse> => {
-    try {
-      const url = new URL(request.url);
-      const bytes = requestBytes(request, url);
-      const pool = poolFor(url);
-      const connection = await connect(pool, request.signal, connectTimeoutMs);
-      return await new HttpExchange(pool, connection, request).begin(bytes, upload);
-    } catch (thrown) {
-      upload.stop();
-      throw thrown;
-    }
-  };
   return {
     async send(request) {
       if (isClosed) throw new ConnectionClosed();
-      return typeof request.body === "object"
-        ? sendUpload(request, new ChunkedUpload(request.body))
-        : sendText(request);
+      return sendOn(request);
     },
     async close() {
       isClosed = true;

@@ -234,23 +234,6 @@ describe.runIf("Bun" in globalThis)("a call over plain HTTP, on Bun", () => {
     expect(sockets.size).toBe(0);
   });
 
-  it("ends a body that is pulled when its call cannot be sent", async () => {
-    let isEnded = false;
-    const body = (async function* () {
-      try {
-        for (;;) yield Buffer.from("piece");
-      } finally {
-        isEnded = true;
-      }
-    })();
-    await body.next();
-    const { signal } = new AbortController();
-    const url = `http://127.0.0.1:${port}/`;
-    const headers = { "x-a": "one\r\nx-b: two" };
-    await expect(client.send({ url, method: "POST", headers, body, signal })).rejects.toThrow();
-    await expect.poll(() => isEnded).toBe(true);
-  });
-
   it("rejects a call that is over before it begins, and keeps its connection for the next one", async () => {
     const reason = new Error("the client left");
     await expect(send(AbortSignal.abort(reason))).rejects.toBe(reason);

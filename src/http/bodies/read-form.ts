@@ -1,13 +1,14 @@
 import { ServiceError } from "../../core/service-error.ts";
+import { BrokenForm } from "../../lib/multipart/multipart-scanner.ts";
+import { type FormPart, readMultipart } from "../../lib/multipart/read-multipart.ts";
 
 const FORM_TYPE = /^multipart\/form-data\s*(?:;|$)/i;
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i;
 /** RFC 2046, 5.1.1. */
 const WELL_FORMED = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
-const TOKEN = /^[0-9A-Za-z'+_.-]+$/;
 
 /** The boundary of a form's parts. Throws `unsupported_media_type` when the body is no form, or is encoded. */
-export function multipartBoundary(headers: Headers): string {
+export function formBoundary(headers: Headers): string {
   const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw unsupported("Send the body without a content encoding.", "Content-Encoding");
@@ -22,10 +23,27 @@ export function multipartBoundary(headers: Headers): string {
   );
 }
 
-/** The content type of a form with this boundary. Quoted only where it must be: not every server reads quotes. */
-export function multipartType(boundary: string): string {
-  const value = TOKEN.test(boundary) ? boundary : `"${boundary}"`;
-  return `multipart/form-data; boundary=${value}`;
+/**
+ * Reads a form whose parts are held in memory; its source bounds them. Rejects with `invalid_value` when it is not a
+ * valid form, and with what the source throws.
+ *
+ * @param param the field that the error names.
+ */
+export async function readForm(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  boundary: string,
+  param?: string,
+): Promise<readonly FormPart[]> {
+  try {
+    return await readMultipart(source, { boundary, limits: { fieldBytes: Infinity } });
+  } catch (thrown) {
+    throw thrown instanceof BrokenForm ? brokenForm(thrown, param) : thrown;
+  }
+}
+
+function brokenForm({ message }: BrokenForm, param: string | undefined): ServiceError {
+  const text = `The body is not a valid multipart form: ${message}.`;
+  return new ServiceError("invalid_value", text, { param });
 }
 
 function unsupported(message: string, param: string): ServiceError {
