@@ -73,3 +73,19 @@ function detailsOf({ customer, kind, expiresAt, maxUsers }: LicenseTerms) {
     max_users: maxUsers,
   };
 }
+
+/** Notes in the audit log that somebody's upload was no license to be taken, and why. */
+export async function recordRefusedUpload(
+  { database }: { readonly database: Pick<Database, "ask"> },
+  actor: Actor,
+  { code, message }: ServiceError,
+): Promise<void> {
+  await database.ask((db) =>
+    recordAudit(db, actor, {
+      action: "license.upload_refused",
+      targetKind: "license",
+      targetId: null,
+      details: { code, reason: message },
+    }),
+  );
+}

@@ -124,11 +124,7 @@ const LATEST_MONTHS = 3;
  * Tells of each key that exists what it has used, month by month from `since` on, given in Unix milliseconds, and from
  * the latest months of use on, for the clock may be ahead and be set right later. A key's months come in their order.
  */
-async function readUsage(
-  db: Db,
-  since: number,
-  onUsage: (usage: KeyUsage) => void,
-): Promise<void> {
+async function readUsage(db: Db, since: number, onUsage: (usage: KeyUsage) => void): Promise<void> {
   const firstMonth = await firstMonthToTell(db, new Date(since).toISOString().slice(0, 10));
   let lastId = "";
   for (;;) {

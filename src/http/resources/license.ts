@@ -1,8 +1,7 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { describeLicense } from "../../license/describe-license.ts";
-import { recordRefusedUpload } from "../../license/record-refused-upload.ts";
-import { uploadLicense } from "../../license/upload-license.ts";
+import { recordRefusedUpload, uploadLicense } from "../../license/upload-license.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { readLicenseUpload } from "../bodies/read-license-upload.ts";

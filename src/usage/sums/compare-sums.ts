@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import type { TimeRange } from "../reports/search-backwards.ts";
+import type { TimeRange } from "../reports/search-newest-first.ts";
 import type { Channel } from "../usage-record.ts";
 import { eachFigure, listOf, selectSums, type UsageSums } from "./usage-sums.ts";
 
