@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { raiseSeenTime, type SeenTime } from "./raise-seen-time.ts";
+import { raiseSeenTime, type SeenTime } from "./seen-time.ts";
 import type { SeenTimeStore } from "./seen-time-store.ts";
 
 /**

@@ -6,20 +6,15 @@ import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
-import { acceptLicense } from "./accept-license.ts";
-import type { HeldLicense } from "./choose-license.ts";
-import { countGpus } from "./count-gpus.ts";
+import { createLicenseStanding } from "./current-license.ts";
 import { type EffectiveTime, openEffectiveTime } from "./effective-time.ts";
-import { openHeldLicenses } from "./held-licenses.ts";
-import { joinWarnings } from "./join-warnings.ts";
-import { LicenseRefusal, type LicenseTerms } from "./license-file.ts";
-import type { LicenseState } from "./license-state.ts";
-import { openDeviceId } from "./open-device-id.ts";
-import { reportChanges } from "./report-changes.ts";
-import { createSeenTimeSeal } from "./seen-time-seal.ts";
+import { acceptLicense, LicenseRefusal, type LicenseTerms } from "./license-file.ts";
+import { type HeldLicense, openLicenseSources } from "./license-sources.ts";
+import { joinWarnings, type LicenseState, reportChanges } from "./license-state.ts";
+import { countGpus, openDeviceId } from "./machine.ts";
+import { createSeenTimeSeal } from "./seen-time.ts";
 import { createSeenTimeStore } from "./seen-time-store.ts";
 import { openVerificationKey, type VerificationKey } from "./verification-key.ts";
-import { watchStanding } from "./watch-standing.ts";
 
 /** The license in force. Every question is answered from memory, for the moment it is asked. */
 export interface License extends Part {
@@ -70,7 +65,7 @@ export async function openLicense(base: Base, options: OpenLicenseOptions): Prom
   const isClockMoved = isBuiltIn && settings.TEST_CLOCK_FILE !== undefined;
   const time = await openTime(base, options);
   const deviceId = await openDeviceId(database, machineRoot);
-  const held = await openHeldLicenses({
+  const held = await openLicenseSources({
     database,
     path: settings.LICENSE_FILE ?? join(settings.DATA_DIR, "license.lic"),
     isNamed: settings.LICENSE_FILE !== undefined,
@@ -81,7 +76,7 @@ export async function openLicense(base: Base, options: OpenLicenseOptions): Prom
     },
     log,
   });
-  const standing = watchStanding({ time, held, settings });
+  const standing = createLicenseStanding({ time, held, settings });
   let gpus = await countGpus(machineRoot);
 
   const state = (): LicenseState & JsonObject => {

@@ -9,7 +9,7 @@ import { installation } from "../../src/db/tables/installation.ts";
 import { usageRecords } from "../../src/db/tables/usage.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type EffectiveTime, openEffectiveTime } from "../../src/license/effective-time.ts";
-import { createSeenTimeSeal } from "../../src/license/seen-time-seal.ts";
+import { createSeenTimeSeal } from "../../src/license/seen-time.ts";
 import { createSeenTimeStore } from "../../src/license/seen-time-store.ts";
 import { openTestDatabase } from "../support/servers/test-database.ts";
 

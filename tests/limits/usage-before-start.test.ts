@@ -11,8 +11,8 @@ import { HeartbeatWatch, SILENCE_MS } from "../../src/lib/process-lock/heartbeat
 import { ownerText } from "../../src/lib/process-lock/process-lock.ts";
 import type { Limits, LostCall } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
-import { createAside } from "../../src/usage/journal/aside.ts";
-import { keepAdopting } from "../../src/usage/journal/keep-adopting.ts";
+import { adoptRepeatedly } from "../../src/usage/journal/adopt-journals.ts";
+import { createQuarantine } from "../../src/usage/journal/quarantine.ts";
 import {
   encodeRecord,
   MAX_RECORD_BYTES,
@@ -94,7 +94,11 @@ async function storeCalls(times: readonly number[]): Promise<void> {
     JSON.stringify(usageRecord(`earlier_${index}`, { startedAt })),
   );
   const checkpoint = { journal: "x", segment: 1, byteOffset: 1 };
-  await storeRecords({ db: database.db, aside: createAside(root, silentLog) }, records, checkpoint);
+  await storeRecords(
+    { db: database.db, quarantine: createQuarantine(root, silentLog) },
+    records,
+    checkpoint,
+  );
 }
 
 /** Requests and tokens used in all, and tokens of the month, as `key_1` is told. */
@@ -229,8 +233,8 @@ describe("the calls of a process that died", () => {
   const store = (...ids: string[]) => {
     const records = ids.map((id) => JSON.stringify(usageRecord(id, { startedAt: NOON })));
     const checkpoint = { journal: "x", segment: 1, byteOffset: 1 };
-    const aside = createAside(root, silentLog);
-    return storeRecords({ db: database.db, aside }, records, checkpoint);
+    const quarantine = createQuarantine(root, silentLog);
+    return storeRecords({ db: database.db, quarantine }, records, checkpoint);
   };
 
   it("count once each, and those that the database had at the start do not count again", async () => {
@@ -265,7 +269,7 @@ describe("the calls of a process that died", () => {
       ["start", usageStart("cut")],
       ["progress", { id: "cut", outputTokens: 5, at: NOON }],
     ]);
-    const { first, caughtUp, stop } = keepAdopting(adoption(stage.limits, database.db), true);
+    const { first, caughtUp, stop } = adoptRepeatedly(adoption(stage.limits, database.db), true);
     await Promise.all([first, caughtUp]);
     await stop();
     expect(readdirSync(root)).toEqual([]);
@@ -288,7 +292,7 @@ describe("the calls of a process that died", () => {
         return typeof member === "function" ? member.bind(target) : member;
       },
     });
-    const { first, caughtUp, stop } = keepAdopting(adoption(stage.limits, db), true);
+    const { first, caughtUp, stop } = adoptRepeatedly(adoption(stage.limits, db), true);
     await first;
     const soon = new Promise((resolve) => setTimeout(resolve, 100, "not yet"));
     expect(await Promise.race([caughtUp, soon])).toBe("not yet");
@@ -309,7 +313,7 @@ describe("the calls of a process that died", () => {
       let now = 0;
       const watch = new HeartbeatWatch(() => now);
       const adopted = { ...adoption(stage.limits, database.db), watch };
-      const { first, caughtUp, stop } = keepAdopting(adopted, isAlone);
+      const { first, caughtUp, stop } = adoptRepeatedly(adopted, isAlone);
       await first;
       const soon = new Promise((resolve) => setTimeout(resolve, 100, "not yet"));
       expect(await Promise.race([caughtUp, soon])).toBe(isAlone ? "not yet" : undefined);
@@ -322,9 +326,9 @@ describe("the calls of a process that died", () => {
   }
 
   function adoption(limits: Limits, db: Database["db"]) {
-    const aside = createAside(root, silentLog);
+    const quarantine = createQuarantine(root, silentLog);
     const watch = new HeartbeatWatch();
-    return { root, own: "none", db, aside, limits, watch, log: silentLog };
+    return { root, own: "none", db, quarantine, limits, watch, log: silentLog };
   }
 
   /** Leaves the journal of a process that is gone. */

@@ -2,7 +2,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
-import type { Aside } from "./aside.ts";
+import type { Quarantine } from "./quarantine.ts";
 import { storeRecords } from "./store-records.ts";
 
 const BATCH_RECORDS = 500;
@@ -19,7 +19,7 @@ export interface DirectInsertsOptions {
   /** Another one after the journal has moved. */
   readonly journal: string;
   readonly database: Database;
-  readonly aside: Aside;
+  readonly quarantine: Quarantine;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
   readonly log: Log;
@@ -115,10 +115,10 @@ export class DirectInserts {
   }
 
   #store(records: readonly string[]): Promise<void> {
-    const { database, aside, journal } = this.#options;
+    const { database, quarantine, journal } = this.#options;
     // No segment has the number 0: writing its checkpoint says nothing and proves that writing works.
     const checkpoint = { journal, segment: 0, byteOffset: 0 };
-    return database.askOwn((db) => storeRecords({ db, aside }, records, checkpoint));
+    return database.askOwn((db) => storeRecords({ db, quarantine }, records, checkpoint));
   }
 }
 

@@ -5,11 +5,10 @@ import { toDatabaseError } from "../../db/database-error.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import type { UsageRecord } from "../usage-record.ts";
-import type { Aside } from "./aside.ts";
 import type { JournalWriter } from "./journal-writer.ts";
-import { CHUNK_BYTES, readChunk } from "./read-chunk.ts";
+import type { Quarantine } from "./quarantine.ts";
 import { recordJson, type Scan, scanRecords } from "./scan-records.ts";
-import { isDone, type Segment } from "./segment.ts";
+import { CHUNK_BYTES, isDone, readChunk, type Segment } from "./segment.ts";
 import { storeRecords } from "./store-records.ts";
 import { deleteCheckpoints } from "./usage-store.ts";
 
@@ -23,7 +22,7 @@ const STORE_TIMEOUT_MS = 60_000;
 export interface FlusherOptions {
   readonly writer: JournalWriter;
   readonly db: Db;
-  readonly aside: Aside;
+  readonly quarantine: Quarantine;
   readonly log: Log;
 }
 
@@ -179,7 +178,7 @@ export class Flusher {
     const bytes = await readSegment(segment, byteOffset, rest);
     if (bytes !== undefined) {
       const damage = { journal, segment: number, byteOffset, bytes };
-      await this.#options.aside.keepDamaged(damage);
+      await this.#options.quarantine.keepDamaged(damage);
     }
     this.#skipRest(segment);
   }

@@ -7,8 +7,7 @@ import { HeartbeatWatch } from "../../lib/process-lock/heartbeat-watch.ts";
 import { within } from "../../lib/within.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { UsageJournal } from "../usage-record.ts";
-import type { Adoption } from "./adopt-journals.ts";
-import { createAside } from "./aside.ts";
+import { type Adopting, type Adoption, adoptRepeatedly } from "./adopt-journals.ts";
 import { DirectInserts } from "./direct-inserts.ts";
 import { Flusher } from "./flusher.ts";
 import { GroupSync } from "./group-sync.ts";
@@ -16,7 +15,7 @@ import { removeJournalFolder } from "./journal-folder.ts";
 import { JournalHome } from "./journal-home.ts";
 import { JournalWriter } from "./journal-writer.ts";
 import { canJournal, openCall } from "./journaled-call.ts";
-import { type Adopting, keepAdopting } from "./keep-adopting.ts";
+import { createQuarantine } from "./quarantine.ts";
 import { deleteCheckpoints } from "./usage-store.ts";
 
 const DRAIN_RETRY_MS = 200;
@@ -112,10 +111,10 @@ async function buildParts(
 ): Promise<Parts> {
   const root = journalsFolder(settings);
   const { db } = database;
-  const aside = createAside(root, log);
+  const quarantine = createQuarantine(root, log);
   const sync = new GroupSync(settings.JOURNAL_FSYNC, log);
   const writer = new JournalWriter(sync, log);
-  const flusher = new Flusher({ writer, db, aside, log });
+  const flusher = new Flusher({ writer, db, quarantine, log });
   const instance = settings.INSTANCE_ID ?? "gateway";
   const home = new JournalHome({ root, instance, writer, flusher, log });
   await home.open();
@@ -124,7 +123,7 @@ async function buildParts(
       return home.name;
     },
     database,
-    aside,
+    quarantine,
     waitMs: settings.DB_POOL_WAIT_MS,
     log,
   });
@@ -136,12 +135,12 @@ async function buildParts(
       return home.name;
     },
     db,
-    aside,
+    quarantine,
     limits,
     watch: new HeartbeatWatch(),
     log,
   };
-  const adopting = keepAdopting(adoption, isAlone);
+  const adopting = adoptRepeatedly(adoption, isAlone);
   return { home, database, writer, flusher, direct, sync, adopting, log };
 }
 

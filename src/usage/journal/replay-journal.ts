@@ -3,12 +3,11 @@ import { join } from "node:path";
 import type { Db } from "../../db/context.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { UsageRecord, UsageStart } from "../usage-record.ts";
-import type { Aside } from "./aside.ts";
 import { listSegments } from "./journal-folder.ts";
-import { CHUNK_BYTES, readChunk } from "./read-chunk.ts";
+import type { Quarantine } from "./quarantine.ts";
 import { MAX_RECORD_BYTES } from "./record-format.ts";
 import { type JournalRecord, recordJson, scanRecords } from "./scan-records.ts";
-import { SEGMENT_BYTES, segmentName } from "./segment.ts";
+import { CHUNK_BYTES, readChunk, SEGMENT_BYTES, segmentName } from "./segment.ts";
 import { storeRecords } from "./store-records.ts";
 import { type Checkpoint, readCheckpoints } from "./usage-store.ts";
 
@@ -24,7 +23,7 @@ export interface Progress {
 
 export interface Replay {
   readonly db: Db;
-  readonly aside: Aside;
+  readonly quarantine: Quarantine;
   readonly limits: Pick<Limits, "settleLost">;
   readonly journal: string;
   readonly folder: string;
@@ -59,7 +58,7 @@ async function replaySegment(
   segment: number,
   { ledger, storedUntil }: { readonly ledger: Ledger; readonly storedUntil: number },
 ): Promise<void> {
-  const { journal, aside } = replay;
+  const { journal, quarantine } = replay;
   const path = join(replay.folder, segmentName(segment));
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   let offset = 0;
@@ -78,7 +77,7 @@ async function replaySegment(
     if (scan.rest === "damaged" || scan.soundBytes === 0) {
       const isBehind = offset >= storedUntil;
       const rest = await readRest(path, offset, isBehind ? Infinity : storedUntil);
-      await aside.keepDamaged({ journal, segment, byteOffset: offset, bytes: rest });
+      await quarantine.keepDamaged({ journal, segment, byteOffset: offset, bytes: rest });
       if (isBehind) return;
       // A record begins there, whatever the bytes before it have come to.
       offset = storedUntil;

@@ -1,4 +1,5 @@
 import { openSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 
 /** What does not fit into this size any more goes to a new segment. */
@@ -70,4 +71,18 @@ export function isDone(segment: Segment, flushedUntil: number): boolean {
   return (
     segment.file === undefined && segment.openCalls === 0 && flushedUntil >= segment.neededUntil
   );
+}
+
+/** Bytes read at one go: a few hundred records, well under a millisecond of work. */
+export const CHUNK_BYTES = 256 * 1024;
+
+/** Reads up to `length` bytes from `offset` of the file at `path`; fewer at its end. Fills and returns part of `target`. */
+export async function readChunk(path: string, offset: number, target: Buffer): Promise<Buffer> {
+  const file = await open(path, "r");
+  try {
+    const { bytesRead } = await file.read(target, 0, target.length, offset);
+    return target.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }

@@ -1,10 +1,10 @@
 import type { Db } from "../../db/context.ts";
-import type { Aside } from "./aside.ts";
+import type { Quarantine } from "./quarantine.ts";
 import { type Checkpoint, insertUsage, refusalOf } from "./usage-store.ts";
 
 interface Target {
   readonly db: Db;
-  readonly aside: Aside;
+  readonly quarantine: Quarantine;
 }
 
 /** When all is refused, so many single records are tried before the database is taken for closed. */
@@ -17,7 +17,7 @@ const PROBES_MAX = 8;
  * Rejects when the database cannot be used now; everything may then be given again.
  */
 export async function storeRecords(
-  { db, aside }: Target,
+  { db, quarantine }: Target,
   records: readonly string[],
   checkpoint: Checkpoint,
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function storeRecords(
   }
   const insert = (some: readonly string[]) => insertUsage(db, some, nowhere);
   for (const refused of await findRefused(insert, records)) {
-    await aside.keepRefused(checkpoint.journal, refused);
+    await quarantine.keepRefused(checkpoint.journal, refused);
   }
   await insertUsage(db, [], checkpoint);
 }

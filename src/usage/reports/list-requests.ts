@@ -7,9 +7,9 @@ import type { Outcome } from "../usage-record.ts";
 import { findRequest } from "./find-request.ts";
 import { type MeteredRequest, selectRequests } from "./metered-request.ts";
 import type { UsageReading } from "./read-usage-report.ts";
-import { searchBackwards, type TimeRange } from "./search-backwards.ts";
+import { searchNewestFirst, type TimeRange } from "./search-newest-first.ts";
+import { withStatementTimeout } from "./statement-timeout.ts";
 import { type UsageOwner, usageScope } from "./usage-scope.ts";
-import { withinStatementTime } from "./within-statement-time.ts";
 
 /** Well within DB_POOL_WAIT_MS, so that a look at too much can be followed by a shorter one. */
 const LOOK_MS = 500;
@@ -67,13 +67,13 @@ export async function listRequests(
   // Nothing has started after today: to look there would take the time for what is there.
   const last = Math.min(range.to, dayOf(now) + DAY_MS);
   const end = before === undefined ? last : Math.min(last, endBefore(before));
-  const { rows, from } = await searchBackwards(
+  const { rows, from } = await searchNewestFirst(
     { from: range.from, to: end },
     limit + 1,
     (part, wanted) => {
       const condition = and(filter, inRange(part), before && isAfter(before)) ?? sql`true`;
       return reading.database.ask((db) =>
-        withinStatementTime(db, LOOK_MS, (look) => selectRequests(look, condition, wanted)),
+        withStatementTimeout(db, LOOK_MS, (look) => selectRequests(look, condition, wanted)),
       );
     },
   );
@@ -87,7 +87,7 @@ export async function listRequests(
 /** Whether there is anything left to look through, whatever is looked for: of empty days there is no next page. */
 async function hasRows({ database }: UsageReading, range: TimeRange): Promise<boolean> {
   const found = await database.ask((db) =>
-    withinStatementTime(db, LOOK_MS, (look) =>
+    withStatementTimeout(db, LOOK_MS, (look) =>
       look.execute(sql`select 1 from ${usageRecords} where ${inRange(range)} limit 1`),
     ),
   );

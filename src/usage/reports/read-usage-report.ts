@@ -1,17 +1,20 @@
+import { sql } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
 import type { Channel } from "../../core/channel.ts";
+import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
+import { usageHours } from "../../db/tables/usage.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { DAY_MS, firstKeptDay } from "../sums/usage-days.ts";
-import { fillTimes } from "./fill-times.ts";
-import { firstHourlyDay } from "./first-hourly-day.ts";
-import type {
-  UsageFigures,
-  UsageKey,
-  UsageReport,
-  UsageReportQuery,
-  UsageRow,
-  UsageUser,
+import { DAY_MS, dayOf, firstKeptDay, listUsageDays } from "../sums/usage-days.ts";
+import {
+  NO_USAGE,
+  type TimeGroup,
+  type UsageFigures,
+  type UsageKey,
+  type UsageReport,
+  type UsageReportQuery,
+  type UsageRow,
+  type UsageUser,
 } from "./usage-report.ts";
 import { type ReportRow, usageReportStatement } from "./usage-report-statement.ts";
 
@@ -55,7 +58,7 @@ export async function readUsageReport(
   const knowsRefusals = asked.model === undefined;
   const all = found.map((row) => rowOf(row, asked));
   const rows = isSeries
-    ? fillTimes(all, { from, to, hourlyFrom, unit: group, knowsRefusals }).slice(asked.offset)
+    ? fillSeries(all, { from, to, hourlyFrom, unit: group, knowsRefusals }).slice(asked.offset)
     : all;
   return {
     from,
@@ -109,4 +112,56 @@ function figuresOf(row: ReportRow, knowsRefusals: boolean): UsageFigures {
     reasoningTokens: row.reasoning_tokens,
     refused: knowsRefusals ? row.refused : null,
   };
+}
+
+interface TimeSpan {
+  /** Unix milliseconds. */
+  readonly from: number;
+  readonly to: number;
+  /** Hours before it are whole days. */
+  readonly hourlyFrom: number;
+  readonly unit: TimeGroup;
+  /** Whether it is known what was refused. */
+  readonly knowsRefusals: boolean;
+}
+
+/** The rows of a time alone, with one of zeros for each hour, day or month of the span that has none. */
+function fillSeries(rows: readonly UsageRow[], span: TimeSpan): readonly UsageRow[] {
+  const byTime = new Map(rows.map((row) => [row.time, row]));
+  const nothing = { ...NO_USAGE, refused: span.knowsRefusals ? 0 : null };
+  for (let time = beginningOf(span); time < span.to; time = next(time, span)) {
+    if (!byTime.has(time)) byTime.set(time, { ...nothing, time });
+  }
+  return [...byTime.values()].sort((one, other) => Number(one.time) - Number(other.time));
+}
+
+function beginningOf({ from, unit }: TimeSpan): number {
+  if (unit === "hour") return from;
+  const day = dayOf(from);
+  return unit === "day" ? day : new Date(day).setUTCDate(1);
+}
+
+function next(time: number, { unit, hourlyFrom }: TimeSpan): number {
+  if (unit === "month") {
+    const date = new Date(time);
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+  }
+  return time + (unit === "hour" && time >= hourlyFrom ? HOUR_MS : DAY_MS);
+}
+
+/**
+ * The beginning of the first UTC day whose sums are by hour for certain, in Unix milliseconds. It is later than the first
+ * day that is to be kept after USAGE_RETENTION_DAYS was raised: what was folded stays so, and its days have no partition.
+ *
+ * @param kept the first day whose single rows are kept, as `firstKeptDay` tells.
+ */
+async function firstHourlyDay(db: Db, kept: number): Promise<number> {
+  const [first = kept] = await listUsageDays(db);
+  if (first <= kept) return kept;
+  const [from, to] = [kept, first].map((day) => new Date(day).toISOString());
+  const [earlier] = await db.execute<{ are_there: boolean }>(sql`
+    select exists (
+      select from ${usageHours} where hour >= ${from}::timestamptz and hour < ${to}::timestamptz
+    ) as are_there`);
+  return earlier?.are_there === true ? first : kept;
 }

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { usageDays } from "../../db/tables/usage.ts";
-import { inUpkeepTurn } from "./in-upkeep-turn.ts";
+import { withUpkeepLock } from "./upkeep-lock.ts";
 import { dayTable, listUsageDays, OTHER_DAYS } from "./usage-days.ts";
 
 /** To drop a day locks the whole table for a moment: who wants to insert or to read waits that long at most. */
@@ -29,7 +29,7 @@ export async function dropUsageDays(db: Db, cutoff: number): Promise<Dropped> {
   let isDone = true;
   for (const day of old) {
     let dropped: number | undefined;
-    const isGone = await inUpkeepTurn(db, LOCK_TIMEOUT_MS, async (transaction) => {
+    const isGone = await withUpkeepLock(db, LOCK_TIMEOUT_MS, async (transaction) => {
       dropped = await dropDay(transaction, day);
     });
     if (!isGone) isDone = false;

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
-import { inUpkeepTurn } from "./in-upkeep-turn.ts";
+import { withUpkeepLock } from "./upkeep-lock.ts";
 import { DAY_MS } from "./usage-days.ts";
 import { addFigures, eachFigure, HOUR_FIGURES, listOf } from "./usage-sums.ts";
 
@@ -52,7 +52,7 @@ export function foldRefusalHours(db: Db, cutoff: number): Promise<boolean> {
 async function foldHours(db: Db, cutoff: number, sums: HourSums): Promise<boolean> {
   const days = await daysWithHours(db, cutoff, sums);
   for (const day of days) {
-    const isFolded = await inUpkeepTurn(db, LOCK_TIMEOUT_MS, (transaction) =>
+    const isFolded = await withUpkeepLock(db, LOCK_TIMEOUT_MS, (transaction) =>
       foldDay(transaction, day, sums),
     );
     if (!isFolded) return false;

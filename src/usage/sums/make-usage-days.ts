@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { inUpkeepTurn } from "./in-upkeep-turn.ts";
+import { withUpkeepLock } from "./upkeep-lock.ts";
 import { DAY_MS, dayOf, dayTable, listUsageDays, OTHER_DAYS } from "./usage-days.ts";
 
 /** Today and the two next ones: a gateway whose jobs stand still for a day still finds its day. */
@@ -20,7 +20,7 @@ const MOVED_ROWS_MAX = 100_000;
  */
 export async function makeUsageDays(db: Db, now: number): Promise<boolean> {
   if ((await missingDays(db, now)).length === 0) return true;
-  return inUpkeepTurn(db, LOCK_TIMEOUT_MS, async (transaction) => {
+  return withUpkeepLock(db, LOCK_TIMEOUT_MS, async (transaction) => {
     // Another replica may have made them since.
     for (const day of await missingDays(transaction, now)) await makeDay(transaction, day);
   });

@@ -1,6 +1,6 @@
 import type { Db } from "../../db/context.ts";
 import type { UsageReading } from "../reports/read-usage-report.ts";
-import type { TimeRange } from "../reports/search-backwards.ts";
+import type { TimeRange } from "../reports/search-newest-first.ts";
 import { compareSums, type UsageDifference } from "./compare-sums.ts";
 import { DAY_MS, dayOf, firstKeptDay, listUsageDays } from "./usage-days.ts";
 import { DAYS, HOURS, MODEL_HOURS, MONTHS, type UsageSums } from "./usage-sums.ts";

@@ -7,7 +7,7 @@ import { type Db, withTransaction } from "../../db/context.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
 import type { UsageReading } from "../reports/read-usage-report.ts";
-import type { TimeRange } from "../reports/search-backwards.ts";
+import type { TimeRange } from "../reports/search-newest-first.ts";
 import { compareSums, isOfPeriod, sourceOf } from "./compare-sums.ts";
 import { comparableRange, monthsOf, storedTime } from "./reconcile-usage.ts";
 import { dayOf, listUsageDays } from "./usage-days.ts";

@@ -6,7 +6,7 @@ import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
 import { journalCheckpoints, latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { STATEMENT_CUT_SHORT } from "../reports/within-statement-time.ts";
+import { STATEMENT_TIMED_OUT } from "../reports/statement-timeout.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
 import { foldModelHours, foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
 import { REFUSAL_WRITER } from "./limit-refusals.ts";
@@ -101,7 +101,7 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
       } catch (thrown) {
         const error = toDatabaseError(thrown);
         // A statement that was cut short takes as long the next time.
-        if (isUnavailable(error) && error.code !== STATEMENT_CUT_SHORT) return;
+        if (isUnavailable(error) && error.code !== STATEMENT_TIMED_OUT) return;
         // What fails now fails again in a minute: told once an hour.
         doneFor = today;
         dueAt = performance.now() + INTERVAL_MS;

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Database } from "../../../src/db/database.ts";
 import { HeartbeatWatch } from "../../../src/lib/process-lock/heartbeat-watch.ts";
 import { adoptJournals, type LeftJournals } from "../../../src/usage/journal/adopt-journals.ts";
-import { createAside } from "../../../src/usage/journal/aside.ts";
+import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import {
   encodeRecord,
   MAX_RECORD_BYTES,
@@ -59,10 +59,18 @@ function leaveJournal(name: string, ...segments: Buffer[]): void {
 }
 
 async function adopt(): Promise<LeftJournals> {
-  const aside = createAside(root, silentLog);
+  const quarantine = createQuarantine(root, silentLog);
   const { db } = database;
   const watch = new HeartbeatWatch();
-  return adoptJournals({ root, own: "none", db, aside, limits: uncounted, watch, log: silentLog });
+  return adoptJournals({
+    root,
+    own: "none",
+    db,
+    quarantine,
+    limits: uncounted,
+    watch,
+    log: silentLog,
+  });
 }
 
 async function totalRequests(): Promise<number> {

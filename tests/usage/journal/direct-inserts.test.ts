@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
-import { createAside } from "../../../src/usage/journal/aside.ts";
 import { DirectInserts } from "../../../src/usage/journal/direct-inserts.ts";
+import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import { journalRoot, ledger, silentLog, usageRecord } from "../../support/stages/usage-journal.ts";
 
@@ -18,8 +18,8 @@ afterAll(async () => {
 
 describe("A usage record that goes to the database directly", () => {
   it("is stored also when it comes in the very moment in which the one before is done", async () => {
-    const aside = createAside(root, silentLog);
-    const options = { journal: "test", database, aside, waitMs: 5_000, log: silentLog };
+    const quarantine = createQuarantine(root, silentLog);
+    const options = { journal: "test", database, quarantine, waitMs: 5_000, log: silentLog };
     const direct = new DirectInserts(options);
     const insert = (id: string, onSettled: () => void = () => undefined) =>
       direct.insert(JSON.stringify(usageRecord(id)), onSettled);
@@ -32,10 +32,10 @@ describe("A usage record that goes to the database directly", () => {
   });
 
   it("is given up, and whoever waits is told, when ten thousand wait before it", async () => {
-    const aside = createAside(root, silentLog);
+    const quarantine = createQuarantine(root, silentLog);
     const askOwn = () => new Promise<never>(() => undefined);
     const away = { ...database, askOwn };
-    const options = { journal: "test", database: away, aside, waitMs: 60_000, log: silentLog };
+    const options = { journal: "test", database: away, quarantine, waitMs: 60_000, log: silentLog };
     const direct = new DirectInserts(options);
     for (let count = 0; count < 10_000; count += 1)
       direct.insert("{}", () => undefined).catch(() => undefined);
@@ -49,7 +49,7 @@ describe("A usage record that goes to the database directly", () => {
   });
 
   it("tells calls that nothing is taken while it was refused, until it is stored", async () => {
-    const aside = createAside(root, silentLog);
+    const quarantine = createQuarantine(root, silentLog);
     let tries = 0;
     let isFull = true;
     const askOwn: Database["askOwn"] = (work) => {
@@ -57,7 +57,7 @@ describe("A usage record that goes to the database directly", () => {
       return isFull ? Promise.reject(new Error("no room")) : database.askOwn(work);
     };
     const full = { ...database, askOwn };
-    const options = { journal: "test", database: full, aside, waitMs: 50, log: silentLog };
+    const options = { journal: "test", database: full, quarantine, waitMs: 50, log: silentLog };
     const direct = new DirectInserts(options);
     const refusal = { code: "storage_unavailable" };
     await expect(

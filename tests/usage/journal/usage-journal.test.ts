@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Database } from "../../../src/db/database.ts";
 import { HeartbeatWatch } from "../../../src/lib/process-lock/heartbeat-watch.ts";
 import { adoptJournals } from "../../../src/usage/journal/adopt-journals.ts";
-import { createAside } from "../../../src/usage/journal/aside.ts";
 import type { OpenUsageJournal } from "../../../src/usage/journal/open-usage-journal.ts";
+import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { scanRecords } from "../../../src/usage/journal/scan-records.ts";
 import { SEGMENT_BYTES } from "../../../src/usage/journal/segment.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
@@ -225,9 +225,17 @@ describe("the usage journal", () => {
     const [taken = ""] = journals();
     rmSync(join(root, taken, "process.lock"));
     const { db } = database;
-    const aside = createAside(root, silentLog);
+    const quarantine = createQuarantine(root, silentLog);
     const watch = new HeartbeatWatch();
-    const adoption = { root, own: "none", db, aside, limits: uncounted, watch, log: silentLog };
+    const adoption = {
+      root,
+      own: "none",
+      db,
+      quarantine,
+      limits: uncounted,
+      watch,
+      log: silentLog,
+    };
     await adoptJournals(adoption);
     expect(journals()).toEqual([]);
     await writeCalls(journal, ["b"]);

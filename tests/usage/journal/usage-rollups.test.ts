@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Db, withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
-import { createAside } from "../../../src/usage/journal/aside.ts";
+import { createQuarantine } from "../../../src/usage/journal/quarantine.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
 import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
@@ -236,11 +236,11 @@ describe("usage by hour and by month", () => {
 
   it("leave out a record that the database refuses, and have all others", async () => {
     const { root, remove } = journalRoot();
-    const aside = createAside(root, silentLog);
+    const quarantine = createQuarantine(root, silentLog);
     const records = Array.from({ length: 20 }, (_, index) =>
       json(`call-${index}`, index === 13 ? { model: "nul \u0000" } : {}),
     );
-    await storeRecords({ db: database.db, aside }, records, CHECKPOINT);
+    await storeRecords({ db: database.db, quarantine }, records, CHECKPOINT);
     expect(await months(database)).toEqual(["key_1 2026-09-01 19 342"]);
     await expectExact(database);
     remove();

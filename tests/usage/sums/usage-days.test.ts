@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { toDatabaseError } from "../../../src/db/database-error.ts";
-import type { Aside } from "../../../src/usage/journal/aside.ts";
+import type { Quarantine } from "../../../src/usage/journal/quarantine.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
 import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
 afterAll(() => database.close());
 
 /** Nothing may be refused for good: that would be kept aside. */
-const ASIDE: Aside = {
+const ASIDE: Quarantine = {
   keepRefused: () => Promise.reject(new Error("a record was refused")),
   keepDamaged: () => Promise.reject(new Error("a record was damaged")),
 };
@@ -38,7 +38,7 @@ function insert(...calls: readonly (readonly [id: string, startedAt: number])[])
   segment += 1;
   const records = calls.map(([id, startedAt]) => JSON.stringify(usageRecord(id, { startedAt })));
   const checkpoint = { journal: "test", segment, byteOffset: 1 };
-  return storeRecords({ db: database.db, aside: ASIDE }, records, checkpoint);
+  return storeRecords({ db: database.db, quarantine: ASIDE }, records, checkpoint);
 }
 
 /** The table that holds each row, by the row's id. */

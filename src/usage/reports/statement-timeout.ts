@@ -3,13 +3,13 @@ import { type Db, withTransaction } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 
 /** SQLSTATE of a statement that the server has cut short. */
-export const STATEMENT_CUT_SHORT = "57014";
+export const STATEMENT_TIMED_OUT = "57014";
 
 /**
  * Runs `work` in a transaction of its own, each of whose statements PostgreSQL cuts short after `limitMs`; undefined when
  * it did. The embedded database cuts nothing short.
  */
-export async function withinStatementTime<Result>(
+export async function withStatementTimeout<Result>(
   db: Db,
   limitMs: number,
   work: (transaction: Db) => Promise<Result>,
@@ -20,7 +20,7 @@ export async function withinStatementTime<Result>(
       return work(transaction);
     });
   } catch (thrown) {
-    if (toDatabaseError(thrown).code === STATEMENT_CUT_SHORT) return undefined;
+    if (toDatabaseError(thrown).code === STATEMENT_TIMED_OUT) return undefined;
     throw thrown;
   }
 }

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { searchBackwards, type TimeRange } from "../../../src/usage/reports/search-backwards.ts";
+import {
+  searchNewestFirst,
+  type TimeRange,
+} from "../../../src/usage/reports/search-newest-first.ts";
 
 const DAY_MS = 86_400_000;
 const TO = Date.parse("2026-11-21T10:00:00Z");
@@ -24,14 +27,14 @@ const busy = (ms: number) => async () => {
 describe("a search from the newest", () => {
   it("looks at one day when that has enough", async () => {
     const { parts, look } = lookInto([TO - 1, TO - 2, TO - 3]);
-    const found = await searchBackwards(RANGE, 2, look);
+    const found = await searchNewestFirst(RANGE, 2, look);
     expect(found.rows).toEqual([TO - 1, TO - 2]);
     expect(parts).toEqual([{ from: Date.parse("2026-11-21T00:00:00Z"), to: TO }]);
   });
 
   it("looks everywhere, once, in parts that begin with a day, when there is nothing", async () => {
     const { parts, look } = lookInto([]);
-    const found = await searchBackwards(RANGE, 1, look);
+    const found = await searchNewestFirst(RANGE, 1, look);
     expect(found).toEqual({ rows: [], from: RANGE.from });
     expect(parts.length).toBeLessThan(40);
     expect(parts.at(0)?.to).toBe(RANGE.to);
@@ -50,7 +53,7 @@ describe("a search from the newest", () => {
     let searches = 0;
     while (to > RANGE.from) {
       const { parts, look } = lookInto([last], busy(60));
-      const found = await searchBackwards({ from: RANGE.from, to }, 10, look);
+      const found = await searchNewestFirst({ from: RANGE.from, to }, 10, look);
       // A third one would not end in time.
       expect(parts.length).toBeLessThanOrEqual(2);
       expect(found.from).toBeLessThan(to);
@@ -65,7 +68,7 @@ describe("a search from the newest", () => {
 
   it("takes two days at a time at most, however quiet they are", async () => {
     const { parts, look } = lookInto([]);
-    await searchBackwards(RANGE, 1, look);
+    await searchNewestFirst(RANGE, 1, look);
     const longest = Math.max(...parts.map(({ from, to }) => to - from));
     expect(longest).toBeLessThanOrEqual(2 * DAY_MS);
   });
@@ -82,7 +85,7 @@ describe("a search from the newest", () => {
 
   it("says what it has found when the next part is too much for one look", async () => {
     const { look } = lookAtMost(DAY_MS, [TO - 1, RANGE.from]);
-    const found = await searchBackwards(RANGE, 2, look);
+    const found = await searchNewestFirst(RANGE, 2, look);
     expect(found).toEqual({ rows: [TO - 1], from: Date.parse("2026-11-21T00:00:00Z") });
   });
 
@@ -96,7 +99,7 @@ describe("a search from the newest", () => {
       for (let calls = 0; to > from; calls += 1) {
         expect(calls).toBeLessThan(5_000);
         const { look } = lookAtMost(limitMs, times);
-        const found = await searchBackwards({ from, to }, 10, look);
+        const found = await searchNewestFirst({ from, to }, 10, look);
         expect(found.from).toBeLessThan(to);
         expect(Number.isInteger(found.from)).toBe(true);
         seen.push(...found.rows);
@@ -108,14 +111,14 @@ describe("a search from the newest", () => {
 
   it("gives up where not even a minute can be looked at", async () => {
     const { look } = lookAtMost(0, []);
-    await expect(searchBackwards(RANGE, 1, look)).rejects.toMatchObject({
+    await expect(searchNewestFirst(RANGE, 1, look)).rejects.toMatchObject({
       code: "storage_unavailable",
     });
   });
 
   it("of an empty range looks nowhere", async () => {
     const { parts, look } = lookInto([TO]);
-    expect(await searchBackwards({ from: TO, to: TO }, 1, look)).toEqual({ rows: [], from: TO });
+    expect(await searchNewestFirst({ from: TO, to: TO }, 1, look)).toEqual({ rows: [], from: TO });
     expect(parts).toEqual([]);
   });
 });

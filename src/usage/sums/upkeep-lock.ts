@@ -11,7 +11,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
  * `lockTimeoutMs`: whoever comes later waits behind a lock that is waited for, so that has to be a moment.
  * False when nothing was done.
  */
-export async function inUpkeepTurn(
+export async function withUpkeepLock(
   db: Db,
   lockTimeoutMs: number,
   work: (transaction: Db) => Promise<void>,

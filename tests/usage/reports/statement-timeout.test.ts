@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
-import { withinStatementTime } from "../../../src/usage/reports/within-statement-time.ts";
+import { withStatementTimeout } from "../../../src/usage/reports/statement-timeout.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 
 let database: Database;
@@ -13,7 +13,7 @@ afterAll(() => database.close());
 
 describe("a query with a limit of time", () => {
   it("is answered when it is quick enough", async () => {
-    const rows = await withinStatementTime(database.db, 10_000, (db) =>
+    const rows = await withStatementTimeout(database.db, 10_000, (db) =>
       db.execute<{ one: number }>(sql`select 1 as one`),
     );
     expect(rows?.[0]?.one).toBe(1);
@@ -22,7 +22,7 @@ describe("a query with a limit of time", () => {
   it("is cut short when it is not, and leaves its connection as it was", async ({ skip }) => {
     if (database.kind === "embedded") skip("it cuts nothing short");
     const sleep = sql`select pg_sleep(30)`;
-    expect(await withinStatementTime(database.db, 10, (db) => db.execute(sleep))).toBeUndefined();
+    expect(await withStatementTimeout(database.db, 10, (db) => db.execute(sleep))).toBeUndefined();
     for (let look = 0; look < 5; look += 1) {
       const rows = await database.db.execute<Record<string, string>>(sql`show statement_timeout`);
       expect(rows[0]?.["statement_timeout"]).not.toBe("10ms");
@@ -30,7 +30,7 @@ describe("a query with a limit of time", () => {
   });
 
   it("fails as the query does", async () => {
-    const failing = withinStatementTime(database.db, 1_000, (db) =>
+    const failing = withStatementTimeout(database.db, 1_000, (db) =>
       db.execute(sql`select from no_such_table`),
     );
     await expect(failing).rejects.toThrow();

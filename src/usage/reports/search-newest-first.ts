@@ -33,7 +33,7 @@ export interface Found<Row> {
  *
  * @param look the newest rows of a part of the range, at most so many; undefined when the part is too much for one look.
  */
-export async function searchBackwards<Row>(
+export async function searchNewestFirst<Row>(
   range: TimeRange,
   wanted: number,
   look: (part: TimeRange, limit: number) => Promise<readonly Row[] | undefined>,

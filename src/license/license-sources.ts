@@ -4,11 +4,18 @@ import type { Db } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
 import { uploadedLicense } from "../db/tables/license.ts";
 import type { Log } from "../lib/log.ts";
-import type { HeldLicense } from "./choose-license.ts";
 import { LICENSE_MAX_BYTES, LicenseRefusal, type LicenseTerms } from "./license-file.ts";
 
+/** Where a license came from. */
+type LicenseSource = "uploaded" | "placed";
+
+export interface HeldLicense {
+  readonly source: LicenseSource;
+  readonly terms: LicenseTerms;
+}
+
 /** The licenses at hand: the one that was uploaded, for all replicas, and the one placed beside this one. */
-export interface HeldLicenses {
+export interface LicenseSources {
   /** Another array when they have changed. */
   readonly all: () => readonly HeldLicense[];
   /** Takes in an upload that is committed by now. Never rejects. */
@@ -16,7 +23,7 @@ export interface HeldLicenses {
   readonly close: () => void;
 }
 
-export interface HeldLicensesOptions {
+export interface LicenseSourcesOptions {
   readonly database: Pick<Database, "db" | "askOwn" | "kind">;
   /** The placed file. */
   readonly path: string;
@@ -31,7 +38,7 @@ export interface HeldLicensesOptions {
 const POLL_INTERVAL_MS = 500;
 
 /** Reads both and follows the uploaded one until closed. What does not verify is told in the log and is not held. */
-export async function openHeldLicenses(options: HeldLicensesOptions): Promise<HeldLicenses> {
+export async function openLicenseSources(options: LicenseSourcesOptions): Promise<LicenseSources> {
   const { database, accept, log } = options;
   const take = (source: HeldLicense["source"], file: string): readonly HeldLicense[] => {
     try {
@@ -92,7 +99,7 @@ async function readPlaced({
   path,
   isNamed,
   log,
-}: HeldLicensesOptions): Promise<string | undefined> {
+}: LicenseSourcesOptions): Promise<string | undefined> {
   try {
     const { size } = await stat(path);
     if (size <= LICENSE_MAX_BYTES) return await readFile(path, "latin1");

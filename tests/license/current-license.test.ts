@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { chooseLicense, type HeldLicense } from "../../src/license/choose-license.ts";
+import { chooseLicense } from "../../src/license/current-license.ts";
 import type { LicenseTerms } from "../../src/license/license-file.ts";
+import type { HeldLicense } from "../../src/license/license-sources.ts";
 
 const NOW = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;

@@ -1,8 +1,37 @@
 import type { Settings } from "../config/settings.ts";
-import { chooseLicense, type HeldLicense } from "./choose-license.ts";
 import type { EffectiveTime } from "./effective-time.ts";
-import type { HeldLicenses } from "./held-licenses.ts";
+import type { LicenseTerms } from "./license-file.ts";
+import type { HeldLicense, LicenseSources } from "./license-sources.ts";
 import { type LicenseStanding, licenseStanding } from "./license-state.ts";
+
+/**
+ * Which of the licenses at hand is in force. Of those that have not expired it is the one issued last: the vendor's
+ * latest word holds, also where it allows less. When all have expired it is the one that did so last. Of equals the
+ * uploaded one.
+ *
+ * @param now Unix milliseconds.
+ */
+export function chooseLicense(held: readonly HeldLicense[], now: number): HeldLicense | undefined {
+  const running = held.filter(({ terms }) => endOf(terms) > now);
+  return running.length > 0 ? latest(running, ({ issuedAt }) => issuedAt) : latest(held, endOf);
+}
+
+function latest(
+  held: readonly HeldLicense[],
+  timeOf: (terms: LicenseTerms) => number,
+): HeldLicense | undefined {
+  const byTime = (one: HeldLicense, other: HeldLicense) =>
+    timeOf(other.terms) - timeOf(one.terms) || rank(one) - rank(other);
+  return held.toSorted(byTime)[0];
+}
+
+function rank({ source }: HeldLicense): number {
+  return source === "uploaded" ? 0 : 1;
+}
+
+function endOf({ expiresAt }: LicenseTerms): number {
+  return expiresAt ?? Number.MAX_SAFE_INTEGER;
+}
 
 export interface CurrentStanding extends LicenseStanding {
   /** The license that counts; undefined in the evaluation. */
@@ -11,7 +40,7 @@ export interface CurrentStanding extends LicenseStanding {
 
 export interface StandingSources {
   readonly time: Pick<EffectiveTime, "now" | "installedAt">;
-  readonly held: Pick<HeldLicenses, "all">;
+  readonly held: Pick<LicenseSources, "all">;
   readonly settings: Pick<Settings, "LICENSE_GRACE_DAYS" | "LICENSE_WARN_DAYS">;
 }
 
@@ -19,7 +48,11 @@ export interface StandingSources {
  * Makes what tells where the license stands at the moment. It is asked with every request, so it is worked out once for
  * all until it changes.
  */
-export function watchStanding({ time, held, settings }: StandingSources): () => CurrentStanding {
+export function createLicenseStanding({
+  time,
+  held,
+  settings,
+}: StandingSources): () => CurrentStanding {
   const { LICENSE_GRACE_DAYS: graceDays, LICENSE_WARN_DAYS: warnDays } = settings;
   let current: CurrentStanding | undefined;
   let since = 0;

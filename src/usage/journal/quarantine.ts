@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Log } from "../../lib/log.ts";
 
 /** Keeps what cannot be stored, in files beside the journals, for a human to look at. */
-export interface Aside {
+export interface Quarantine {
   /** Usage records that the database refuses, one JSON text a line. */
   readonly keepRefused: (journal: string, record: string) => Promise<void>;
   /** Bytes of a segment that are no sound record. */
@@ -18,7 +18,7 @@ interface Damage {
   readonly bytes: Uint8Array;
 }
 
-export function createAside(folder: string, log: Log): Aside {
+export function createQuarantine(folder: string, log: Log): Quarantine {
   return {
     async keepRefused(journal, record) {
       const file = `${journal}.aside`;
