@@ -53,7 +53,7 @@ async function main(): Promise<void> {
     log.warn({ settings: retired }, "settings of an earlier release are ignored");
   for (const { name, meant } of unknown) {
     const question = meant === undefined ? "" : `; did you mean ${meant}?`;
-    log.warn({ setting: name }, `${name} is set and is no setting of this program${question}`);
+    log.warn({ setting: name }, `${name} is set but is not a setting of this program${question}`);
   }
 
   // The port first: a start that cannot have it makes no database and no secrets.
@@ -103,19 +103,20 @@ function stopOnSignals(
   };
   const leaveNow = async () => {
     await within(deps.syncJournal(), JOURNAL_SYNC_MS, () => new Error("the time is over")).catch(
-      (error: unknown) => log.error({ err: error }, "the usage journal may not be on the disk"),
+      (error: unknown) =>
+        log.error({ err: error }, "the usage journal may not have reached the disk"),
     );
     await leave(1);
   };
   const onSignal = (signal: string) => {
     if (deps.stopping.signal.aborted) {
-      log.warn({ signal }, "told again to stop, leaving at once");
+      log.warn({ signal }, "second stop signal; stopping immediately");
       void leaveNow();
       return;
     }
     log.info({ signal }, "stopping");
     setTimeout(() => {
-      log.error("the stop takes too long, leaving with work undone");
+      log.error("the stop timed out; exiting with unfinished work");
       void leaveNow();
     }, settings.DRAIN_TIMEOUT_MS + HARD_STOP_MS);
     stop().then(
@@ -145,7 +146,7 @@ async function stop(deps: Deps, { app, server, jobs }: Running): Promise<void> {
   await within(closing, leftMs, () => new Error("something to be closed does not answer")).catch(
     async (error: unknown) => {
       await deps.syncJournal();
-      log.warn({ err: error }, "left without taking leave of all; the next start cleans up");
+      log.warn({ err: error }, "the stop timed out; the next start will clean up");
     },
   );
 }
@@ -156,7 +157,7 @@ function tellOfDescriptors(log: Log, isScarce: boolean): void {
       "nine tenths of the files and connections that the process may open are open; new connections are turned " +
         "away. Raise the limit (ulimit -n), or start another replica",
     );
-  } else log.info("new connections are taken again");
+  } else log.info("new connections are accepted again");
 }
 
 /** The address under which a client on this machine reaches the server. */
@@ -232,7 +233,10 @@ async function showSecrets(
     await appendFile(file, text, { mode: 0o600 });
     log.warn({ file }, "the first secrets are in this file: read it, then delete it");
   } catch (thrown) {
-    log.error({ err: thrown, file }, "the first secrets cannot be written there and follow here");
+    log.error(
+      { err: thrown, file },
+      "the first secrets could not be written to that file and follow here",
+    );
     output.write(text);
   }
 }

@@ -29,7 +29,7 @@ export async function confirmActor(
   if (rights.role === caller.role && rights.isRestricted === isRestricted) return;
   throw new ServiceError(
     "insufficient_permission",
-    "What you may do was changed while the request was under way; send it again.",
+    "Your permissions changed while the request was in progress; send it again.",
   );
 }
 

@@ -46,7 +46,10 @@ export async function openDatabase(
   const dataFolder = resolve(settings.DATA_DIR);
   const mode = await openModeOf(dataFolder);
   if (mode !== undefined)
-    log.warn({ dataFolder, mode }, "other users have rights in DATA_DIR; run `chmod 700` on it");
+    log.warn(
+      { dataFolder, mode },
+      "other users of this machine can access DATA_DIR; run `chmod 700` on it",
+    );
   if (settings.DATABASE_URL !== undefined)
     return openPostgres(settings.DATABASE_URL, settings, log);
   await makeFolder(dataFolder).catch((cause: unknown) => {
@@ -55,7 +58,7 @@ export async function openDatabase(
   const lock = await awaitProcessLock(dataFolder, { onLost: () => leaveTo(dataFolder) }, () =>
     log.warn(
       { dataFolder },
-      "a process elsewhere used DATA_DIR, waiting some seconds for a sign of life of it",
+      "DATA_DIR was last used by a process elsewhere; waiting some seconds to see whether it still runs",
     ),
   );
   try {

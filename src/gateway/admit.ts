@@ -32,7 +32,7 @@ export function refuseBoundKey(caller: Caller): void {
   if (caller.kind !== "key" || caller.assistantId === null) return;
   throw new ServiceError(
     "assistant_not_allowed",
-    "This API key is bound to its assistant and calls nothing else. Call with a key whose `assistant_id` is null.",
+    "This API key is bound to an assistant and cannot call other models. Use a key whose `assistant_id` is null.",
   );
 }
 

@@ -18,7 +18,7 @@ export function resolveTarget(
 function refuseToolsScope(): never {
   throw new ServiceError(
     "unsupported_parameter",
-    "metadata.ext.tools_scope applies to assistants only; take it out or name an assistant.",
+    "metadata.ext.tools_scope applies to assistants only; remove it, or name an assistant.",
     { param: "metadata.ext.tools_scope" },
   );
 }

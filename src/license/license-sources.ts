@@ -45,7 +45,7 @@ export async function openLicenseSources(options: LicenseSourcesOptions): Promis
       return [{ source, terms: accept(file) }];
     } catch (thrown) {
       if (!(thrown instanceof LicenseRefusal)) throw thrown;
-      log.warn({ source, reason: thrown.message }, "a license is not accepted");
+      log.warn({ source, reason: thrown.message }, "a license was rejected");
       return [];
     }
   };
@@ -71,7 +71,7 @@ export async function openLicenseSources(options: LicenseSourcesOptions): Promis
       await database.askOwn(read);
     } catch (thrown) {
       const cause = thrown instanceof Error ? thrown.message : String(thrown);
-      log.debug({ cause }, "the license goes on as last read");
+      log.debug({ cause }, "the license could not be read; the one last read stays in force");
     }
   };
   const schedule = (): void => {
@@ -106,7 +106,8 @@ async function readPlaced({
     log.warn({ file: path }, "the license file is too large to be a license");
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code;
-    if (isNamed || code !== "ENOENT") log.warn({ file: path, code }, "no license file is read");
+    if (isNamed || code !== "ENOENT")
+      log.warn({ file: path, code }, "the license file could not be read");
   }
   return undefined;
 }

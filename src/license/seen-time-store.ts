@@ -41,7 +41,10 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
     const text = await readFile(path, "utf8").catch(() => undefined);
     const time = text === undefined ? undefined : seal.open(text);
     if (text !== undefined && time === undefined) {
-      log.warn({ file: path }, "the latest time seen was changed from outside and is ignored");
+      log.warn(
+        { file: path },
+        "the stored latest time was changed outside the gateway and is ignored",
+      );
     }
     return time;
   };
@@ -56,7 +59,7 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
     ) {
       return time;
     }
-    log.warn("the latest time seen was changed in the database from outside and is ignored");
+    log.warn("the latest time in the database was changed outside the gateway and is ignored");
     return undefined;
   };
   const writeToRow = (time: StoredTime): Promise<StoredTime> =>
@@ -85,7 +88,10 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
       return await work;
     } catch (thrown) {
       const cause = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn({ cause }, "the latest time seen cannot be kept in both places now");
+      log.warn(
+        { cause },
+        "the latest time could not be stored in both places; this will be retried",
+      );
       return otherwise;
     }
   };

@@ -197,7 +197,8 @@ class MemoryLimits implements Limits {
   /** Not by the system's clock: one that is set forward would give back what calls under way still spend. */
   #releaseExpired(): boolean {
     const calls = this.#open.releaseExpired(this.#monotonic());
-    if (calls > 0) this.#options.log.warn({ calls }, "calls that never ended hold no tokens now");
+    if (calls > 0)
+      this.#options.log.warn({ calls }, "the reservations of calls that never ended were released");
     return calls > 0;
   }
 

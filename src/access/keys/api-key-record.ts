@@ -88,7 +88,7 @@ export function requireKeyChanges(caller: Caller): void {
   if (!isRestrictedKey(caller)) return;
   throw new ServiceError(
     "insufficient_permission",
-    "This key is restricted and changes no key; use a session, or a key without limits.",
+    "This key is restricted and cannot change keys. Use a session, or a key without limits.",
   );
 }
 

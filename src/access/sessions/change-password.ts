@@ -27,9 +27,13 @@ export async function changePassword(
   { current, next }: PasswordChange,
 ): Promise<LoggedIn> {
   if (next === current) {
-    throw new ServiceError("invalid_value", "The new password is the one that you have.", {
-      param: "new_password",
-    });
+    throw new ServiceError(
+      "invalid_value",
+      "The new password equals the current one; choose another.",
+      {
+        param: "new_password",
+      },
+    );
   }
   const { username } = actor.caller;
   const renewed = await underBrake(access, username, actor.address, async (attempt) => {

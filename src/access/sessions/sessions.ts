@@ -27,7 +27,10 @@ export function openSessions(
     database
       .ask((db) => pruneLogins(db, clock.now()))
       .catch((thrown: unknown) => {
-        log.warn({ cause: causeOf(thrown) }, "sessions that are over are deleted later");
+        log.warn(
+          { cause: causeOf(thrown) },
+          "expired sessions could not be deleted; this will be retried",
+        );
       }),
   );
   return {

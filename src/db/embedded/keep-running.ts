@@ -19,7 +19,7 @@ export async function keepRunning(
 
   const startAgain = (cause: string): void => {
     if (isStopping) return;
-    log.error({ cause }, "the embedded database is lost, starting it again");
+    log.error({ cause }, "the embedded database stopped; it is restarted");
     timer = setTimeout(() => {
       current = start(startAgain);
       current.catch((thrown: unknown) => startAgain(String(thrown)));
@@ -30,7 +30,7 @@ export async function keepRunning(
   await current;
   return {
     replace(cause) {
-      log.error({ cause }, "the embedded database hangs, its thread is replaced");
+      log.error({ cause }, "the embedded database does not respond; its thread is replaced");
       void current.then(
         (server) => server.kill(),
         () => undefined,

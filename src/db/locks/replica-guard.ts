@@ -79,7 +79,7 @@ class HeldGuard implements ReplicaGuard {
       this.#lock = await this.#tryLock();
       if (this.#lock !== undefined) return;
       if (performance.now() > deadline) throw new StartRefusal(refusalText(isShared));
-      if (attempt === 0) log.warn("another replica uses the database, waiting for it to leave");
+      if (attempt === 0) log.warn("another replica uses the database; waiting until it stops");
       await sleep(LEAVE_PAUSE_MS);
     }
   }
@@ -99,7 +99,7 @@ class HeldGuard implements ReplicaGuard {
     const { signal } = this.#closing;
     if (signal.aborted) return;
     this.#lock = undefined;
-    this.#parts.log.warn("the lock on the database is lost with its connection");
+    this.#parts.log.warn("the connection that holds the lock on the database was lost");
     while (!signal.aborted) {
       // A database that is away tells nothing new: limits go on from memory.
       const answer = await this.#tryLock().catch(() => "away" as const);

@@ -36,7 +36,7 @@ function notTaken({ type, at = "messages" }: Attachment, { id }: Model): Service
   const { name, ability } = DEMANDS[type];
   return new ServiceError(
     "invalid_value",
-    `'${at}' is ${name}, and the model '${id}' does not ${ability}. Take it out or name a model that does.`,
+    `'${at}' is ${name}, and the model '${id}' does not ${ability}. Remove it, or name a model that does.`,
     { param: at },
   );
 }

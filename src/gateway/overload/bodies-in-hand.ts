@@ -43,7 +43,7 @@ export class BodiesInHand {
 function noRoom(): ServiceError {
   return new ServiceError(
     "overloaded",
-    "The bodies of other requests fill the memory that the gateway has for them; send the request again. " +
+    "The gateway's memory for request bodies is in use; send the request again. " +
       "The operator sets BODIES_IN_HAND_MB.",
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );

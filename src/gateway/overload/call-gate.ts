@@ -103,7 +103,7 @@ export function openCallGate({
         loop_delay_ms: Math.round(delayMs),
         memory_percent: Math.round(memoryShare * 100),
       },
-      "calls were refused with 503: the process has as many as it can carry. Start another replica, or call less often",
+      "calls were refused with 503: the process is overloaded. Start another replica, or send fewer calls",
     );
     refused = 0;
   };
@@ -144,9 +144,7 @@ function processReadings(): LoadReadings {
 }
 
 function overloaded(retryAfterSeconds: number): ServiceError {
-  return new ServiceError(
-    "overloaded",
-    "The gateway has as many calls as it can carry; send the request again.",
-    { retryAfterSeconds },
-  );
+  return new ServiceError("overloaded", "The gateway is overloaded; send the request again.", {
+    retryAfterSeconds,
+  });
 }

@@ -60,7 +60,7 @@ function isAllowed(
  */
 export function guardCoding(transferEncoding: string | undefined): ServiceError | undefined {
   if (transferEncoding === undefined || /^\s*chunked\s*$/i.test(transferEncoding)) return undefined;
-  return new ServiceError("invalid_value", "Send the body with no Transfer-Encoding but chunked.", {
+  return new ServiceError("invalid_value", "The only supported Transfer-Encoding is chunked.", {
     param: "Transfer-Encoding",
   });
 }

@@ -9,7 +9,7 @@ const FLUSH_MS = 250;
  */
 export function endOnFaults(log: Log, output: LogOutput): void {
   const end = (fault: unknown) => {
-    log.fatal({ err: fault }, "an uncaught fault ends the server");
+    log.fatal({ err: fault }, "uncaught exception; the server stops");
     void output.flush(FLUSH_MS).then(() => process.exit(1));
   };
   process.on("uncaughtException", end);

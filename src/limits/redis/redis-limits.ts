@@ -182,7 +182,7 @@ class RedisLimits implements GuardedLimits {
       if (answer !== undefined) return answer;
       await this.#keys.look(key);
     }
-    throw new ServiceError("storage_unavailable", "The gateway's Redis loses what it is told.");
+    throw new ServiceError("storage_unavailable", "The gateway's Redis does not keep its data.");
   }
 
   #admission(key: KnownKey, call: LimitedCall, counted: CountedAdmission): Admission {

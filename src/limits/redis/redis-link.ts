@@ -165,7 +165,8 @@ class Link implements RedisLink {
     this.#isUp = true;
     this.#connectionFailure = "the connection broke off";
     const { log, onUp } = this.#options;
-    if (this.#isToldUp === false) log.info("Redis is back, limits hold again");
+    if (this.#isToldUp === false)
+      log.info("Redis is reachable again; keys with limits are accepted");
     this.#isToldUp = true;
     this.#answered();
     onUp();
@@ -179,7 +180,7 @@ class Link implements RedisLink {
     this.#isToldUp = false;
     this.#options.log.warn(
       { cause },
-      "Redis at REDIS_URL is away: keys with limits are refused, the others go on",
+      "Redis at REDIS_URL is unreachable: keys with limits are refused, others are not affected",
     );
   }
 
@@ -200,7 +201,10 @@ class Link implements RedisLink {
     const now = performance.now();
     if (!this.#isUp || now - this.#refusalToldAt < REFUSAL_LOG_MS) return;
     this.#refusalToldAt = now;
-    this.#options.log.error({ cause: failureOf(thrown) }, "Redis refuses to count limits");
+    this.#options.log.error(
+      { cause: failureOf(thrown) },
+      "Redis rejects the commands that count limits",
+    );
   }
 }
 

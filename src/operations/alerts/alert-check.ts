@@ -164,7 +164,8 @@ class Check {
     if (outcome === "sent") log.warn({ type, ...details }, text);
     else if (outcome !== "suppressed") {
       const facts = { type, ...details, cause: outcome.message };
-      if (before?.isWaiting !== true) log.warn(facts, `an alert waits for the database: ${text}`);
+      if (before?.isWaiting !== true)
+        log.warn(facts, `an alert is delayed until the database is reachable: ${text}`);
     } else if (over !== undefined && before === undefined) {
       // It is back within the window of its last alert, or this process has only now seen it.
       log.info({ type, ...details }, `${text} An alert about it was sent recently.`);
@@ -178,7 +179,8 @@ class Check {
     await inTime(pruneSuppressions(db, clock.now(), keys)).catch((thrown: unknown) => {
       const error = toDatabaseError(thrown);
       // The next check prunes again.
-      if (!isUnavailable(error)) log.error({ cause: error.message }, "old alerts were not pruned");
+      if (!isUnavailable(error))
+        log.error({ cause: error.message }, "old alert records could not be deleted");
     });
   }
 }

@@ -140,7 +140,8 @@ class Alerts {
         log.error(facts, "a budget alert could not be sent");
         return true;
       }
-      if (!this.#isAway) log.warn(facts, "budget alerts wait for the database");
+      if (!this.#isAway)
+        log.warn(facts, "budget alerts are delayed until the database is reachable");
       this.#isAway = true;
       return false;
     }

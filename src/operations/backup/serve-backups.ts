@@ -95,9 +95,9 @@ async function answer(
   };
   await pipeline(bytes, response).catch(() => undefined);
   await backup.close();
-  if (failure !== undefined) log.warn({ cause: textOf(failure) }, "a backup was not made");
-  else if (isRead) log.info("a backup was handed out");
-  else log.warn("the backup was given up: the command that asked for it is gone");
+  if (failure !== undefined) log.warn({ cause: textOf(failure) }, "a backup failed");
+  else if (isRead) log.info("a backup was sent");
+  else log.warn("the backup was cancelled: the command that requested it has ended");
 }
 
 function textOf(thrown: unknown): string {

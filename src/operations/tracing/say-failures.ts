@@ -11,8 +11,8 @@ export function sayFailures(exporter: SpanExporter, log: Log): SpanExporter {
         const failed = result.code !== 0;
         if (failed !== isFailing) {
           if (failed)
-            log.warn({ cause: causeOf(result.error) }, "traces do not reach the collector");
-          else log.info("traces reach the collector again");
+            log.warn({ cause: causeOf(result.error) }, "traces cannot be sent to the collector");
+          else log.info("traces are sent to the collector again");
         }
         isFailing = failed;
         done(result);

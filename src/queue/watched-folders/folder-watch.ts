@@ -194,7 +194,7 @@ export class FolderWatch {
     const isDatabase = thrown instanceof DatabaseError || isFromDatabase(thrown);
     const isNew = this.#facts.state !== "waiting";
     if (!isDatabase && isNew)
-      log.error({ err: thrown, folder }, "a look at a watched folder failed");
+      log.error({ err: thrown, folder }, "a watched folder could not be checked");
     const cause = isDatabase ? toDatabaseError(thrown).message : "the look failed, see the log";
     this.#become("waiting", { cause });
   }
@@ -220,9 +220,9 @@ export class FolderWatch {
         "a watched folder cannot be compared with what is known of it; it is retried",
       );
     } else if (state === "watched") {
-      log.info({ folder, files }, "a folder is watched");
+      log.info({ folder, files }, "watching a folder");
     } else {
-      log.info({ folder }, "a folder is watched by another replica");
+      log.info({ folder }, "another replica watches a folder");
     }
   }
 

@@ -73,11 +73,14 @@ async function forgetOthers(
       if ((await locks.hold(folder)) === undefined) continue;
       await forgetFolder(db, folder);
       await locks.release(folder);
-      log.info({ folder }, "a folder is no longer watched, and its files are forgotten");
+      log.info({ folder }, "a folder is no longer watched; the records of its files were deleted");
     }
     if (folders.length === 0) await locks.close();
   } catch (thrown) {
     const cause = toDatabaseError(thrown).message;
-    log.warn({ cause }, "folders that are no longer watched are not forgotten yet");
+    log.warn(
+      { cause },
+      "the records of folders that are no longer watched could not be deleted; this will be retried",
+    );
   }
 }

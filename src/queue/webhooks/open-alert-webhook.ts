@@ -76,7 +76,7 @@ function giveUpUnpostedAlerts(options: OpenAlertWebhookOptions): { readonly stop
         reason: REASON,
         now,
       });
-      if (events > 0) log.warn({ events, reason: REASON }, "stored alerts are given up");
+      if (events > 0) log.warn({ events, reason: REASON }, "stored alerts will not be sent");
     } catch (thrown) {
       const cause = toDatabaseError(thrown).message;
       log.warn({ cause }, "stored alerts could not be given up, it is retried in ten minutes");

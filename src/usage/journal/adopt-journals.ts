@@ -70,7 +70,7 @@ async function adopt(adoption: Adoption, journal: string): Promise<void> {
     for (const segment of segments) await rm(join(path, segmentName(segment)));
     await deleteCheckpoints(db, journal);
     if (segments.length > 0)
-      log.info({ journal, cutCalls }, "replayed the usage of a lost process");
+      log.info({ journal, cutCalls }, "replayed the usage journal of a process that ended");
   } catch (thrown) {
     await lock.release();
     throw thrown;

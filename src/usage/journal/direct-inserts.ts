@@ -52,7 +52,7 @@ export class DirectInserts {
   insert(record: string, onSettled: () => void): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX) {
       this.#options.log.error(
-        "a usage record is lost: neither the journal nor the database takes it",
+        "a usage record was lost: neither the journal nor the database accepts it",
       );
       onSettled();
       return Promise.reject(storageUnavailable(undefined));

@@ -117,7 +117,7 @@ export class Flusher {
       const until = this.#options.writer.position;
       while (this.#flushedUntil < until) await this.#flushChunk();
       await this.#deleteDone();
-      if (this.#failures > 0) this.#options.log.info("usage reaches the database again");
+      if (this.#failures > 0) this.#options.log.info("usage is written to the database again");
       this.#failures = 0;
     } catch (thrown) {
       this.#failure = thrown;
@@ -126,7 +126,7 @@ export class Flusher {
       const cause = toDatabaseError(thrown).message;
       this.#options.log.warn(
         { cause },
-        "usage does not reach the database; it waits in the journal",
+        "usage cannot be written to the database; it stays in the journal",
       );
     }
   }

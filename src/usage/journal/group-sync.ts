@@ -78,7 +78,8 @@ export class GroupSync {
       this.#isFailing = false;
       for (const waiter of waiters) waiter.resolve();
     } catch (thrown) {
-      if (!this.#isFailing) this.#log.error({ err: thrown }, "the usage journal is not synced");
+      if (!this.#isFailing)
+        this.#log.error({ err: thrown }, "the usage journal could not be synced to disk");
       this.#isFailing = true;
       for (const waiter of waiters) waiter.reject(new Error("fdatasync failed", { cause: thrown }));
     }

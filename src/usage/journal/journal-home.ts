@@ -49,7 +49,7 @@ export class JournalHome {
       await this.#enter();
     } catch (thrown) {
       if (!isFull(thrown)) throw thrown;
-      this.#options.log.error({ err: thrown }, "the usage journal's disk has no room for a folder");
+      this.#options.log.error({ err: thrown }, "no folder could be created for the usage journal");
       this.#moving = this.#keepTrying();
     }
   }
@@ -77,7 +77,7 @@ export class JournalHome {
     const { writer, flusher, log } = this.#options;
     log.error(
       { journal: name },
-      "another process took this one for dead and has its usage journal; a new one is begun",
+      "another process adopted the usage journal of this one; a new journal is started",
     );
     writer.leave();
     this.#folder = undefined;
@@ -91,7 +91,7 @@ export class JournalHome {
     while (!signal.aborted) {
       try {
         await this.#enter();
-        this.#options.log.info("the usage journal has a folder now");
+        this.#options.log.info("the usage journal has a folder again");
         return;
       } catch {
         // Told when it was lost, or at the start.

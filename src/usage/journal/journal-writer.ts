@@ -170,7 +170,7 @@ export class JournalWriter {
 
   /** A sealed segment can be flushed and deleted, which frees its space; so a full disk may heal by itself. */
   #refuse(thrown: unknown): void {
-    if (!this.#isRefusing) this.#log.error({ err: thrown }, "the usage journal's disk refuses");
+    if (!this.#isRefusing) this.#log.error({ err: thrown }, "the usage journal cannot be written");
     this.#isRefusing = true;
     this.#isResting = true;
     setTimeout(() => {
@@ -180,14 +180,17 @@ export class JournalWriter {
     try {
       ftruncateSync(fileOf(this.#current), this.#current.bytes);
     } catch (cause) {
-      this.#log.error({ err: cause }, "refused records could not be taken back");
+      this.#log.error(
+        { err: cause },
+        "rejected records could not be removed from the usage journal",
+      );
     }
     if (this.#current.bytes > 0) this.#seal();
   }
 
   #recover(): void {
     this.#isRefusing = false;
-    this.#log.info("the usage journal's disk takes records again");
+    this.#log.info("the usage journal can be written again");
   }
 }
 

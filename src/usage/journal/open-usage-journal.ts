@@ -152,7 +152,7 @@ async function drain(parts: Parts, limitMs: number): Promise<void> {
     await within(settle(parts, limit.signal), limitMs, () => new Error("the time is over"));
   } catch (thrown) {
     const waiting = flusher.unflushedRecords;
-    log.warn({ err: thrown, waiting }, "usage is left in the journal for the next start");
+    log.warn({ err: thrown, waiting }, "usage stays in the journal until the next start");
     await parts.home.folder?.lock.release().catch(() => undefined);
   } finally {
     limit.abort();

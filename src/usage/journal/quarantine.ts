@@ -23,13 +23,19 @@ export function createQuarantine(folder: string, log: Log): Quarantine {
     async keepRefused(journal, record) {
       const file = `${journal}.aside`;
       await append(join(folder, file), "a", Buffer.from(`${record}\n`));
-      log.error({ journal, file }, "the database refuses a usage record; it is kept aside");
+      log.error(
+        { journal, file },
+        "the database rejects a usage record; it is kept in a separate file",
+      );
     },
     async keepDamaged({ journal, segment, byteOffset, bytes }) {
       const file = `${journal}.${segment}.${byteOffset}.damaged`;
       await append(join(folder, file), "w", bytes);
       const damage = { journal, segment, byteOffset, bytes: bytes.length, file };
-      log.error(damage, "a usage journal is damaged; what cannot be read is kept aside");
+      log.error(
+        damage,
+        "a usage journal is damaged; the unreadable part is kept in a separate file",
+      );
     },
   };
 }

@@ -61,12 +61,12 @@ export function createDailyReconciliation(
         to: new Date(found.to).toISOString(),
       };
       const { mismatches, hours } = found;
-      if (mismatches === 0) log.debug({ ...range, hours }, "usage agrees with its rows");
+      if (mismatches === 0) log.debug({ ...range, hours }, "usage sums match their rows");
       else {
         const differences = found.differences.slice(0, LOGGED_MAX);
         log.error(
           { ...range, hours, mismatches, differences },
-          "sums of usage differ from their rows; see /api/usage/reconciliation",
+          "usage sums differ from their rows; see /api/usage/reconciliation",
         );
       }
     },

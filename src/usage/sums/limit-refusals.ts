@@ -75,11 +75,17 @@ export function openLimitRefusals({
     } catch (thrown) {
       const cause = toDatabaseError(thrown).message;
       if (refusalOf(thrown) === "values") {
-        log.error({ cause, entries: refusals.length }, "the database refuses to count refusals");
+        log.error(
+          { cause, entries: refusals.length },
+          "the database rejects the counts of refused calls",
+        );
         return true;
       }
       if (!isFailing)
-        log.warn({ cause }, "refusals of limits do not reach the database; they wait");
+        log.warn(
+          { cause },
+          "counts of refused calls cannot be written to the database; they are kept in memory",
+        );
       isFailing = true;
       return false;
     }
@@ -112,7 +118,10 @@ export function openLimitRefusals({
         if (batches > 0 && !isFailing) await deleteCheckpoints(db, writer);
       };
       await within(last(), limitMs, () => new Error("the time is over")).catch((thrown: unknown) =>
-        log.warn({ cause: toDatabaseError(thrown).message }, "the last refusals are not counted"),
+        log.warn(
+          { cause: toDatabaseError(thrown).message },
+          "the last refused calls were not counted",
+        ),
       );
     },
   };

@@ -53,7 +53,10 @@ export async function openUsageUpkeep(options: UsageUpkeepOptions): Promise<Usag
   const { database, clock, log } = options;
   await makeUsageDays(database.db, clock.now()).catch((thrown: unknown) => {
     const cause = toDatabaseError(thrown).message;
-    log.warn({ cause }, "the days of usage to come could not be made; it is tried again");
+    log.warn(
+      { cause },
+      "the usage partitions of the coming days could not be created; this will be retried",
+    );
   });
   return createUsageUpkeep(options);
 }

@@ -406,8 +406,8 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
     });
     const told = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
     expect(told).toEqual([
-      "Redis at REDIS_URL is away: keys with limits are refused, the others go on",
-      "Redis is back, limits hold again",
+      "Redis at REDIS_URL is unreachable: keys with limits are refused, others are not affected",
+      "Redis is reachable again; keys with limits are accepted",
     ]);
   });
 

@@ -75,7 +75,7 @@ test("a server hands a whole backup to its own user only", async () => {
   writeFileSync(file, await readAll(await ask()));
   const { tables } = await checkBackup({ file });
   expect(tables.find(({ name }) => name === "usage_records")?.rows).toBe(1_000);
-  await isLogged("a backup was handed out");
+  await isLogged("a backup was sent");
 });
 
 test("a second command is refused while the first reads, and served after it", async () => {
@@ -83,7 +83,7 @@ test("a second command is refused while the first reads, and served after it", a
   await first.next();
   await expect(askServer(dataDir)).rejects.toThrow("A backup is being made already");
   await readAll(first);
-  await isLogged("a backup was handed out");
+  await isLogged("a backup was sent");
   expect((await readAll(await ask())).length).toBeGreaterThan(LARGE_BYTES);
 });
 
@@ -91,7 +91,7 @@ test("a command that leaves costs nothing, and the next one gets its backup", as
   const left = await ask();
   await left.next();
   await left.return(undefined);
-  await isLogged("the backup was given up: the command that asked for it is gone");
+  await isLogged("the backup was cancelled: the command that requested it has ended");
   expect((await readAll(await ask())).length).toBeGreaterThan(LARGE_BYTES);
 });
 
@@ -100,7 +100,7 @@ test("a command that takes nothing is given up", async () => {
   server = await serve(200);
   const stalled = await ask();
   await stalled.next();
-  await isLogged("the backup was given up: the command that asked for it is gone");
+  await isLogged("the backup was cancelled: the command that requested it has ended");
   await expect(readAll(stalled)).rejects.toThrow(BROKEN_OFF);
 });
 
@@ -121,7 +121,7 @@ test("a database that fails half-way breaks the backup off, and the log says why
   } finally {
     await database.db.execute(sql`alter table elsewhere rename to installation`);
   }
-  await isLogged("a backup was not made");
+  await isLogged("a backup failed");
   expect(lines[0]?.cause).toContain("installation");
 });
 

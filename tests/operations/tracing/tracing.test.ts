@@ -243,7 +243,7 @@ describe("the collector", () => {
   it("may fail: it is said once in the log, without its address, and no call notices", async () => {
     collector.answer(400);
     const lines = () =>
-      stage.gateway.output().split("traces do not reach the collector").length - 1;
+      stage.gateway.output().split("traces cannot be sent to the collector").length - 1;
     for (let index = 0; index < 3; index += 1) {
       const before = collector.requests();
       expect((await call(chatBody("traced"))).status).toBe(200);
@@ -253,7 +253,7 @@ describe("the collector", () => {
     collector.answer(200);
     await vi.waitFor(async () => {
       await call(chatBody("traced"));
-      expect(stage.gateway.output()).toContain("traces reach the collector again");
+      expect(stage.gateway.output()).toContain("traces are sent to the collector again");
     }, EVENTUALLY);
     expect(stage.gateway.output()).not.toContain(collector.url);
     expect(stage.gateway.output()).not.toContain(CANARY);

@@ -288,7 +288,7 @@ async function overrunDescriptors(): Promise<void> {
   await says("new connections are turned away");
   // Some come only when their system tries again.
   await closedWithin(clients);
-  await says("new connections are taken again");
+  await says("new connections are accepted again");
   await vi.waitFor(async () => {
     expect((await callGateway(few.port, { body: chatBody(HONEST_MODEL) })).status).toBe(200);
   }, SOON);

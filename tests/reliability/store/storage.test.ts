@@ -120,7 +120,7 @@ function fullDisk(severable: SeverableDatabase): void {
         answeredCall(gateway, index % 2 === 0),
       );
       answered.push(...(await Promise.all(batch)));
-      await eventually(() => gateway.output().includes("the usage journal's disk refuses"));
+      await eventually(() => gateway.output().includes("the usage journal cannot be written"));
       await expectUnhurt(gateway);
 
       await severable.connection.down();

@@ -511,7 +511,7 @@ describe("the daily reconciliation", () => {
     await execute(`update usage_hours set requests = requests - 1 where ${ofVictim()}`);
     await job.run();
     expect(job.figures().mismatches).toBe(0);
-    expect(lines.at(-1)).toMatchObject({ level: "debug", msg: "usage agrees with its rows" });
+    expect(lines.at(-1)).toMatchObject({ level: "debug", msg: "usage sums match their rows" });
     await job.run();
     expect(lines).toHaveLength(told + 1);
   });

@@ -57,10 +57,14 @@ export async function followKeys({ database, log }: FollowOptions): Promise<Foll
     try {
       await readChanges();
       confirmedAt = startedAt;
-      if (isAway) log.info("API keys follow the database again");
+      if (isAway) log.info("API keys are read from the database again");
       isAway = false;
     } catch (thrown) {
-      if (!isAway) log.warn({ cause: causeOf(thrown) }, "API keys go on as last read");
+      if (!isAway)
+        log.warn(
+          { cause: causeOf(thrown) },
+          "API keys cannot be read from the database; those last read stay in use",
+        );
       isAway = true;
     }
   });

@@ -198,7 +198,7 @@ async function refuseOtherSecret(
 
 function standsStill(): BackupError {
   return new BackupError(
-    "The database stands still: see whether its disk is full and whether it runs, and restore again.",
+    "The database does not respond: check that it runs and that its disk has room, then restore again.",
   );
 }
 
