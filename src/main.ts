@@ -1,6 +1,3 @@
-// Gives schemas the method that documents them; it has to be there before the first schema is made.
-import "@hono/zod-openapi";
-
 import { appendFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import packageJson from "../package.json" with { type: "json" };
