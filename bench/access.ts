@@ -1,5 +1,5 @@
-// What it costs to let a call in: its key, the license, its limits. Usage: bun bench/access.ts [--check], or the same
-// with node --import tsx.
+// Measures the cost of admitting a call: its key, the license, its limits.
+// Usage: bun bench/access.ts [--check], or the same with node --import tsx.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,9 +13,9 @@ import { openSecret } from "../src/access/secret.ts";
 import { loadConfig } from "../src/config/load-config.ts";
 import type { KeyCaller } from "../src/core/caller.ts";
 import type { Database } from "../src/db/database.ts";
-import { embeddedArchive } from "../src/db/embedded/embedded-archive.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";
+import { embeddedArchive } from "../src/db/open-db.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/lib/log.ts";
 import { createRequestIds } from "../src/lib/request-id.ts";
@@ -34,7 +34,7 @@ const CALLS = 200_000;
 const REDIS_KEYS = 1_000;
 const REDIS_CALLS = 20_000;
 const REDIS_CALLS_AT_ONCE = 32;
-/** Microseconds of processor time that key, license and limits may take of a call together. */
+/** The goal: microseconds of processor time per call for key, license and limits together. */
 const GOAL_US = 50;
 const INPUT_TOKENS = 100;
 const OUTPUT_TOKENS = 200;
@@ -46,12 +46,12 @@ const nextId = createRequestIds();
 interface Parts {
   readonly authenticate: Authenticate;
   readonly license: License;
-  /** Requests of the keys in use. */
+  /** The request headers of the keys in use. */
   readonly requests: readonly Headers[];
   readonly openLimits: (redisUrl?: string) => Promise<Limits>;
 }
 
-/** Writes the keys, every one with all four limits, and returns the texts of those in use. */
+/** Writes the keys, each with all four limits, and returns the secrets of those in use. */
 async function writeKeys(database: Database, hash: (text: string) => string): Promise<string[]> {
   const { db } = database;
   await db.execute(sql`insert into users (id, username, role) values ('usr_1', 'admin', 'admin')`);
@@ -74,14 +74,16 @@ async function writeKeys(database: Database, hash: (text: string) => string): Pr
   return inUse;
 }
 
-/** The parts as a server builds them. */
+/** Builds the parts as a server does. */
 async function openParts(database: Database, folder: string): Promise<Parts> {
   const { settings } = loadConfig({ DATA_DIR: folder });
   const secret = await openSecret(settings);
   const { installedAt } = await openInstallation(database, secret, clock);
   const verificationKey = readVerificationKey(undefined);
-  const given = { database, settings, secret, clock, log };
-  const license = await openLicense({ ...given, verificationKey, installedAt });
+  const license = await openLicense(
+    { database, settings, clock, log },
+    { secret, verificationKey, installedAt },
+  );
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
   const texts = await writeKeys(database, hashApiKey);
   const keys = await openApiKeys({ database, hashApiKey, log });
@@ -92,33 +94,34 @@ async function openParts(database: Database, folder: string): Promise<Parts> {
     license,
     requests: texts.map((text) => new Headers({ authorization: `Bearer ${text}` })),
     async openLimits(redisUrl) {
-      const limits = await openLimits({
-        ...given,
-        clock: { ...clock, monotonic: () => performance.now() },
-        settings: { ...settings, REDIS_URL: redisUrl },
-        guard: { isSafe: () => true },
-        installation: secret.fingerprint,
-        observer,
-      });
+      const limits = await openLimits(
+        { database, clock, log, settings: { ...settings, REDIS_URL: redisUrl } },
+        {
+          guard: { isSafe: () => true },
+          installation: secret.fingerprint,
+          monotonic: () => performance.now(),
+        },
+      );
+      limits.observe(observer);
       limits.start(Promise.resolve());
       return limits;
     },
   };
 }
 
-/** One call's part; a promise only where it has to wait. */
+/** One call's share of the work; a promise only where it has to wait. */
 type Work = (call: number) => unknown;
 
 interface Figures {
   readonly name: string;
-  /** Processor time of the whole process: steady also on a busy machine. */
+  /** Processor time of the whole process, which is steady even on a busy machine. */
   readonly cpuUs: number;
   readonly meanUs: number;
   readonly p50Us: number;
   readonly p99Us: number;
 }
 
-/** Times each call by itself; what the timing alone costs is what the empty loop shows. */
+/** Times each call separately; the empty loop shows the cost of the timing itself. */
 async function measure(name: string, calls: number, work: Work): Promise<Figures> {
   for (let call = 0; call < Math.min(WARM_UP_CALLS, calls); call += 1) await work(call);
   const times = new Float64Array(calls);
@@ -136,13 +139,13 @@ async function measure(name: string, calls: number, work: Work): Promise<Figures
   return { name, cpuUs, meanUs, p50Us: at(0.5), p99Us: at(0.99) };
 }
 
-/** Microseconds. */
+/** Returns microseconds. */
 function cpuSince(from: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(from);
   return user + system;
 }
 
-/** What is done for a call of each key in use, in random order. */
+/** Returns the work for a call of each key in use, in random order. */
 function worksOf({ authenticate, license, requests }: Parts, limits: Limits, keys: number) {
   const order = Uint32Array.from({ length: CALLS }, () => Math.floor(Math.random() * keys));
   const headersOf = (call: number) => requests[order[call % CALLS] ?? 0] ?? new Headers();
@@ -198,7 +201,10 @@ async function measureMemory(parts: Parts): Promise<readonly Figures[]> {
   return figures;
 }
 
-/** One call after the other waits for a round trip each; many at once show what a call costs this process and Redis. */
+/**
+ * Measures the limits in Redis. Sequential calls wait for a round trip each; concurrent ones show the cost per call in
+ * this process and Redis.
+ */
 async function measureRedis(parts: Parts, url: string): Promise<readonly Figures[]> {
   const limits = await parts.openLimits(url);
   const { together } = worksOf(parts, limits, REDIS_KEYS);

@@ -1,4 +1,4 @@
-// What reading and writing a stream costs, without sockets: bun bench/codec.ts [SECONDS]
+// Measures the cost of reading and writing a stream, without sockets: bun bench/codec.ts [SECONDS]
 import { createStreamReader } from "../src/codecs/chat-completions/client/client-stream.ts";
 import { chatCompletionsServer } from "../src/codecs/chat-completions/server.ts";
 import type { ServerCodec, StreamEncoder } from "../src/codecs/codec.ts";
@@ -14,7 +14,7 @@ const secondsEach = Number(process.argv[2] ?? 1);
 
 const utf8 = new TextEncoder();
 
-/** A stream as the upstream of this benchmark sends it; `vary` gives every event something else of its own. */
+/** Builds a stream as this benchmark's upstream sends it; with `vary` every event differs. */
 function stream(vary: boolean): Uint8Array {
   const head =
     '{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"bench","choices":[';
@@ -39,7 +39,7 @@ function read(bytes: Uint8Array, reads: number): (readonly ChatEvent[])[] {
   );
 }
 
-/** A fresh encoder of each family, for a plain question. */
+/** Creates an encoder of each family, for a plain question. */
 const FAMILIES: Readonly<Record<string, () => StreamEncoder>> = {
   chat: () => chatCompletionsServer.streamEncoder(CONTEXT, { includeUsage: false }),
   messages: encoderOf(messagesServer, { max_tokens: 64, messages: [QUESTION] }),
@@ -57,7 +57,7 @@ function encode(batches: readonly (readonly ChatEvent[])[], family = "chat"): nu
   return batches.reduce((sum, batch) => sum + utf8.encode(encoder.encode(batch)).length, 0);
 }
 
-/** Processor time, so that a busy machine does not count. */
+/** Measures processor time, so that other load on the machine does not count. */
 function measure(name: string, step: () => unknown): void {
   const run = (milliseconds: number): number => {
     const end = performance.now() + milliseconds;

@@ -15,8 +15,8 @@ const COUNT =
   "select count(*)::int as rows, coalesce(sum(output_tokens), 0)::int as tokens from usage_records";
 
 /**
- * What the gateway wrote down, once it has as many rows as are expected or 20 s are over.
- * The embedded database takes one process at a time: there, call it after the gateway has stopped.
+ * Returns the stored usage once the expected number of rows is there, or after 20 s. The embedded database admits one
+ * process at a time: with it, call this after the gateway has stopped.
  */
 export async function countRows(targets: Targets, expected: number): Promise<Metered> {
   if (targets.databaseUrl === undefined) return countEmbedded(join(targets.dataFolder, "database"));

@@ -3,13 +3,13 @@ import type { Db } from "../src/db/context.ts";
 import { DAY_MS, dayTable } from "../src/usage/sums/usage-days.ts";
 
 export const DAYS = 90;
-/** Of these, counted back from today: nobody called, between two times in which many did. */
+/** The days without calls, counted back from today, between two busy periods. */
 export const QUIET = { from: 60, to: 30 };
 const KEYS = 500;
 const OWNERS = 50;
 const MODELS = 20;
 
-/** The eight digits of a time in base 36, as they stand in a request id. */
+/** The eight base-36 digits of a time, as in a request id. */
 const TIME_DIGITS = sql.raw(
   [7, 6, 5, 4, 3, 2, 1, 0]
     .map(
@@ -22,12 +22,11 @@ const CHANNEL = sql`(array['chat', 'chat', 'chat', 'chat', 'messages', 'messages
   'mcp'])[key % 10 + 1]`;
 
 /**
- * Fills the usage of the days before `today` as if `rows` calls had come: a few keys make most of them, each in its
- * channel and with three models, so that each model is called in each channel; 96 of 100 end well, and they take from
- * 50 ms to minutes. Sums are made from the rows,
- * indexes last. A month in the middle is quiet.
+ * Fills the usage of the days before `today` as if `rows` calls had been made. A few keys make most of them, each in
+ * its channel and with three models, so that each model is called in each channel. 96 of 100 succeed, and they take
+ * from 50 ms to minutes. Sums are computed from the rows, indexes are created last. A month in the middle has no calls.
  *
- * @param today the beginning of a UTC day in Unix milliseconds; it gets rows too, so that lists begin now.
+ * @param today the start of a UTC day in Unix milliseconds; it gets rows too, so that lists begin now.
  */
 export async function fillUsage(db: Db, today: number, rows: number): Promise<void> {
   const perDay = Math.ceil(rows / (DAYS - QUIET.from + QUIET.to));
@@ -75,7 +74,7 @@ export async function fillUsage(db: Db, today: number, rows: number): Promise<vo
   }
 }
 
-/** Keys with these ids, and their owners. */
+/** Inserts keys with these ids, and their owners. */
 export async function fillKeys(db: Db): Promise<void> {
   await db.execute(sql`
     insert into users (id, username, role)

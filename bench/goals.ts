@@ -3,7 +3,7 @@ import { medianOf, ratioToPassThrough } from "./report.ts";
 import type { Runs } from "./scenarios.ts";
 import { type Translation, translationRatio } from "./translation.ts";
 
-/** Everything one benchmark found. Scenarios stand in the order of `scenarios()`. */
+/** The results of one benchmark, with the scenarios in the order of `scenarios()`. */
 export interface Findings {
   readonly requests: Runs;
   readonly burst: Runs;
@@ -24,7 +24,7 @@ export interface Goal {
   readonly reached: boolean;
 }
 
-/** What the gateway is to reach, with what it did. Memory counts only beside a real PostgreSQL. */
+/** Returns the gateway's goals with its results. Memory counts only with a real PostgreSQL. */
 export function goals(findings: Findings, database: "postgres" | "embedded"): readonly Goal[] {
   const { requests, burst, openLoop, paced1000, paced4000, translation } = findings;
   const gapP99 = (name: "direct" | "gateway") =>

@@ -6,23 +6,23 @@ const INTERVAL_MS = 50;
 const STEP_STREAMS = 500;
 const MAX_STREAMS = 12_000;
 const STEP_TRIES = 2;
-/** A rate is held while the slowest hundredth of gaps stays below twice the pace and no stream fails. */
+/** A rate is sustained while the p99 of gaps is below twice the interval and no stream fails. */
 export const GAP_P99_MAX_MS = 2 * INTERVAL_MS;
 
 export interface HighestRate {
   readonly streams: number;
-  /** Tokens a second over all streams. */
+  /** Tokens per second over all streams. */
   readonly tokensPerS: number;
   readonly runs: readonly (Run & { readonly streams: number })[];
 }
 
 type StepRun = Run & { readonly streams: number };
 
-/** Raises the number of streams at 20 tokens/s until gaps break their bound; returns the last that held. */
+/** Raises the number of streams at 20 tokens/s until gaps exceed their bound; returns the last sustained number. */
 export async function findHighestRate(targets: Targets, name: TargetName): Promise<HighestRate> {
   const runs: StepRun[] = [];
   let held = 0;
-  // Steps grow with the height, so that a fast target is found about as soon as a slow one.
+  // Steps grow with the count, so that a fast target takes about as long as a slow one.
   for (let count = 1_000; count <= MAX_STREAMS; count += Math.max(STEP_STREAMS, count / 4)) {
     const tried = await tryStep(Math.round(count), targets, name);
     runs.push(...tried);
@@ -32,7 +32,7 @@ export async function findHighestRate(targets: Targets, name: TargetName): Promi
   return { streams: held, tokensPerS: (held * 1_000) / INTERVAL_MS, runs };
 }
 
-/** One run; a second one when it was not held, for a machine that was busy with something else. */
+/** Makes one run, and a second one if it failed, because the machine may have been busy. */
 async function tryStep(
   count: number,
   targets: Targets,

@@ -1,13 +1,15 @@
-// What the usage journal costs. Usage: bun bench/journal.ts [postgres url], or the same with node --import tsx.
+// Measures the cost of the usage journal.
+// Usage: bun bench/journal.ts [postgres url], or the same with node --import tsx.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
+import { loadConfig } from "../src/config/load-config.ts";
 import { connect } from "../src/db/connect.ts";
 import type { Database } from "../src/db/database.ts";
-import { embeddedArchive } from "../src/db/embedded/embedded-archive.ts";
 import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";
+import { embeddedArchive } from "../src/db/open-db.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/lib/log.ts";
 import { createRequestIds } from "../src/lib/request-id.ts";
@@ -41,7 +43,7 @@ function usageRecord(): UsageRecord {
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: false,
-    // From 50 ms to 20 s: what spreads over the histogram costs more than what does not.
+    // From 50 ms to 20 s, because latencies spread over the histogram cost more.
     latencyMs: Math.round(50 * 400 ** Math.random()),
     firstTokenMs: 12,
   };
@@ -53,7 +55,7 @@ async function writeCall(journal: OpenUsageJournal, record: UsageRecord): Promis
   await entry.close(record);
 }
 
-/** Nanoseconds that one call's open and close take, when so many calls begin and end in the same turn. */
+/** Returns the nanoseconds for opening and closing one call, when this many calls begin and end in the same turn. */
 async function measureCalls(journal: OpenUsageJournal, restMs: number): Promise<number> {
   let spentMs = 0;
   for (let done = 0; done < CALLS; done += CALLS_A_TURN) {
@@ -74,19 +76,17 @@ async function measure(name: string, database: Database): Promise<void> {
     await database.db.execute(sql`truncate usage_records`);
     const folder = mkdtempSync(join(tmpdir(), "journal-"));
     const settings = {
+      ...loadConfig({}).settings,
       DATA_DIR: folder,
       JOURNAL_DIR: folder,
       JOURNAL_FSYNC: fsync,
       INSTANCE_ID: "bench",
       DB_POOL_WAIT_MS: WAIT_MS,
     };
-    const journal = await openUsageJournal({
-      settings,
-      database,
-      limits: { settleLost: (_calls, store) => store() },
-      log,
-      clock: systemClock,
-    });
+    const journal = await openUsageJournal(
+      { settings, database, log, clock: systemClock },
+      { settleLost: (_calls, store) => store() },
+    );
     await measureCalls(journal, 0);
     await journal.flush();
     const from = performance.now();

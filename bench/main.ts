@@ -72,7 +72,7 @@ try {
   await targets.stop();
 }
 
-/** Returns the gateway's answers: they have rows too. */
+/** Returns the number of the gateway's answers, because they have usage rows too. */
 async function warmUpAll({ of }: Targets): Promise<number> {
   const load = { connections: 32, seconds: WARM_UP_SECONDS, ratePerS: 0 };
   for (const name of TARGET_NAMES.filter((each) => each !== "gateway"))

@@ -1,4 +1,4 @@
-// What the gateway answers under five times the load of its peak, and how long its health check takes meanwhile.
+// Measures the gateway's answers under five times its peak load, and its health check's latency meanwhile.
 // usage: bun bench/overload.ts [--embedded] [--seconds 6] [--check]
 import { parseArgs } from "node:util";
 import { buildTools, loadRequests, type RequestLoad } from "./load/load-tools.ts";
@@ -11,7 +11,7 @@ const OVERLOAD_CONNECTIONS = 1_000;
 const PROBE_EVERY_MS = 20;
 const GOODPUT_SHARE_MIN = 0.8;
 const HEALTH_P99_MAX_MS = 100;
-/** The gateway finds out in this time that it has too much to do; what follows is measured. */
+/** The time in which the gateway detects the overload; the measurement starts after it. */
 const SETTLE_SECONDS = 4;
 
 const { values: options } = parseArgs({
@@ -75,7 +75,7 @@ async function measure(
   return { name, load: result, healthP99Ms: await health.stop(), cpuSeconds: use.cpuSeconds };
 }
 
-/** Asks for the server's health at fixed times; a late answer holds up no later question. */
+/** Requests the server's health at fixed times; a late answer does not delay the next request. */
 function watchHealth(port: number): { readonly stop: () => Promise<number> } {
   const answers: Promise<number>[] = [];
   const timer = setInterval(() => answers.push(askHealth(port)), PROBE_EVERY_MS);

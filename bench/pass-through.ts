@@ -1,4 +1,4 @@
-// The bare proxy the gateway is measured against: Hono on Bun, the body handed on, the answer handed back.
+// The bare proxy the gateway is measured against: Hono on Bun, which passes on the body and the answer.
 // usage: UPSTREAM=http://127.0.0.1:PORT bun bench/pass-through.ts
 import { Hono } from "hono";
 

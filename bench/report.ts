@@ -23,12 +23,12 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   failed: (run) => run.failed,
 };
 
-/** The median of a figure over all rounds; undefined where the scenario has no such figure. */
+/** Returns the median of a figure over all rounds; undefined if the scenario has no such figure. */
 export function medianOf(runs: readonly Run[], figure: Figure): number | undefined {
   return median(runs.map(figure).filter((value) => value !== undefined));
 }
 
-/** The median over the rounds of gateway ÷ bare pass-through, each round against its own neighbour. */
+/** Returns the median over the rounds of gateway ÷ bare pass-through, each round against its own neighbour. */
 export function ratioToPassThrough(runs: Runs, figure: Figure): number | undefined {
   return median(
     runs.gateway.flatMap((run, round) => {
@@ -39,7 +39,7 @@ export function ratioToPassThrough(runs: Runs, figure: Figure): number | undefin
   );
 }
 
-/** One scenario, its targets side by side. */
+/** Builds the table of one scenario, with its targets side by side. */
 export function scenarioTable(name: string, runs: Runs): string {
   const lines = Object.entries(FIGURES).flatMap(([label, figure]) => {
     const values = TARGET_NAMES.map((target) => medianOf(runs[target], figure));
@@ -51,7 +51,7 @@ export function scenarioTable(name: string, runs: Runs): string {
   );
 }
 
-/** Medians of every figure, for the file of results. */
+/** Returns the medians of every figure, for the results file. */
 export function scenarioFigures(runs: Runs): Record<TargetName, Record<string, number>> {
   const figures = (target: TargetName) =>
     Object.fromEntries(
@@ -80,7 +80,7 @@ function ratio(value: number | undefined): string {
   return value === undefined ? "" : value.toFixed(2);
 }
 
-/** The middle value; undefined of none. */
+/** Returns the middle value; undefined for an empty list. */
 export function median(values: readonly number[]): number | undefined {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;

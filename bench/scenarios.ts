@@ -11,7 +11,7 @@ const PAUSE_MS = 300;
 export interface Run extends ProcessUse {
   /** Whole answers: JSON bodies or streams with every token. */
   readonly answered: number;
-  /** Refused, cut, unfinished: anything but a whole answer. */
+  /** Refused, truncated or unfinished: anything but a whole answer. */
   readonly failed: number;
   readonly requestsPerS: number;
   readonly tokensPerS: number;
@@ -28,7 +28,7 @@ export interface Scenario {
 
 export type Runs = Readonly<Record<TargetName, readonly Run[]>>;
 
-/** The scenarios that every target goes through; `quick` fits all of them into about a minute. */
+/** Returns the scenarios for all targets; with `quick` all of them take about a minute. */
 export function scenarios(quick: boolean): readonly Scenario[] {
   const rounds = quick ? 2 : 4;
   const seconds = quick ? 2 : 6;
@@ -65,7 +65,7 @@ export function scenarios(quick: boolean): readonly Scenario[] {
   ];
 }
 
-/** Runs a scenario on all targets in turn, round after round, so that drift of the machine hits all alike. */
+/** Runs a scenario on all targets in turn, round by round, so that drift of the machine affects all alike. */
 export async function runScenario(scenario: Scenario, targets: Targets): Promise<Runs> {
   const runs: Record<TargetName, Run[]> = { direct: [], passThrough: [], gateway: [] };
   for (let round = 0; round < scenario.rounds; round += 1) {
@@ -74,7 +74,7 @@ export async function runScenario(scenario: Scenario, targets: Targets): Promise
   return runs;
 }
 
-/** One run of one load, with what the target's process used meanwhile. */
+/** Makes one run of one load and measures the target's process meanwhile. */
 export async function runOnce(
   scenario: Pick<Scenario, "load">,
   targets: Targets,
@@ -101,7 +101,7 @@ async function requests(address: Address, load: Parameters<typeof loadRequests>[
   };
 }
 
-/** A load of streams as a scenario's run; also for the search of the highest rate. */
+/** Runs a load of streams for a scenario, or for the search of the highest rate. */
 export async function streams(address: Address, load: Parameters<typeof loadStreams>[1]) {
   const { started, done, streamsPerS, tokensPerS, firstMs, gapMs } = await loadStreams(
     address,

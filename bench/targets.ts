@@ -14,7 +14,7 @@ export type Target = Address & { readonly process: MeasuredProcess };
 export interface Targets {
   readonly of: Readonly<Record<TargetName, Target>>;
   readonly database: "postgres" | "embedded";
-  /** Of a real PostgreSQL. */
+  /** The URL of a real PostgreSQL. */
   readonly databaseUrl: string | undefined;
   /** DATA_DIR of the gateway. */
   readonly dataFolder: string;

@@ -2,7 +2,7 @@ import { median, medianOf } from "./report.ts";
 import { type Run, runOnce, type Scenario, streams } from "./scenarios.ts";
 import type { Targets } from "./targets.ts";
 
-/** Streams of the model server's own format and of another family, one after the other on the gateway. */
+/** Results for streams of the model server's own format and of another family, one after the other on the gateway. */
 export interface Translation {
   readonly chat: readonly Run[];
   readonly messages: readonly Run[];
@@ -11,7 +11,10 @@ export interface Translation {
 const STREAMS = 32;
 const TOKENS = 128;
 
-/** What translating to another family costs: bursts of both, in turn, so that drift of the machine hits both alike. */
+/**
+ * Measures the cost of translating to another family with alternating bursts, so that drift of the machine affects both
+ * alike.
+ */
 export async function measureTranslation(targets: Targets, quick: boolean): Promise<Translation> {
   const load = { streams: STREAMS, seconds: quick ? 2 : 6, tokens: TOKENS, intervalMs: 0 };
   const scenario = (family: "chat" | "messages"): Pick<Scenario, "load"> => ({
@@ -26,7 +29,7 @@ export async function measureTranslation(targets: Targets, quick: boolean): Prom
   return { chat, messages };
 }
 
-/** Tokens/s of the other family as a share of the same family's, each round against its own neighbour. */
+/** Returns the tokens/s of the other family as a share of the own family's, each round against its own neighbour. */
 export function translationRatio({ chat, messages }: Translation): number | undefined {
   return median(
     messages.flatMap((run, round) => {
@@ -36,7 +39,7 @@ export function translationRatio({ chat, messages }: Translation): number | unde
   );
 }
 
-/** Both families side by side. */
+/** Builds the table of both families side by side. */
 export function translationTable(translation: Translation): string {
   const rate = (runs: readonly Run[]) =>
     Math.round(medianOf(runs, (run) => run.tokensPerS) ?? Number.NaN).toLocaleString("en");

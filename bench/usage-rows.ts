@@ -1,5 +1,6 @@
-// What ten million usage rows cost those who look at them. Usage: bun bench/usage-rows.ts [rows], or the same with
-// node --import tsx. Takes some minutes and about 600 bytes of disk a row in the temporary folder, and cleans up.
+// Measures queries over ten million usage rows.
+// Usage: bun bench/usage-rows.ts [rows], or the same with node --import tsx.
+// Takes some minutes and about 600 bytes of disk per row in the temporary folder, and cleans up.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +71,7 @@ async function run(): Promise<void> {
 }
 
 async function fill(db: Db): Promise<void> {
-  // For the filling alone: what is measured afterwards is as safe as ever.
+  // Only for the filling; the measurements run with fsync on.
   await db.execute(sql`alter system set fsync = off`);
   await db.execute(sql`alter system set autovacuum = off`);
   await db.execute(sql`select pg_reload_conf()`);
@@ -142,7 +143,7 @@ async function measureReads(server: MeasuredProcess, db: Db): Promise<void> {
     "day,model",
     "day,key",
   ];
-  // The hours of a day that is not whole are added up.
+  // For a partial day the hours are summed.
   const noon = new Date(today - 30 * DAY_MS + DAY_MS / 2).toISOString();
   const reads: readonly (readonly [path: string, token: string])[] = [
     ["/metrics", METRICS_TOKEN],
@@ -156,7 +157,8 @@ async function measureReads(server: MeasuredProcess, db: Db): Promise<void> {
     ["/api/requests?model=no-such-model", token],
     ["/api/requests?outcome=error", token],
     ["/api/requests?status=502", token],
-    // In no index, and nowhere: from now on, and through the quiet month into days with many rows.
+    // A filter without an index that matches nothing: it searches from now on, through the quiet month into days with
+    // many rows.
     ["/api/requests?channel=audio&status=299", token],
     [`/api/requests?channel=audio&status=299&to=${quietTo}`, token],
     [`/api/requests?request_id=${row?.id}`, token],
@@ -194,7 +196,7 @@ async function logIn(url: string): Promise<string> {
 
 interface Call {
   readonly status: number;
-  /** To the last byte of the answer. */
+  /** The time until the last byte of the answer. */
   readonly tookMs: number;
 }
 

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const STREAMS = 20;
 const REQUESTS_PER_SECOND = 50;
-/** Until the streams flow evenly. */
+/** The time until the streams flow evenly. */
 const SETTLE_MS = 1_500;
-/** The end of the load waits no longer for answers. */
+/** The longest wait for answers at the end of the load. */
 const REST_MS = 5_000;
 
 export interface StreamTarget {
@@ -15,12 +15,12 @@ export interface StreamTarget {
 export interface StreamFigures {
   /** The longest time between two pieces of any stream. */
   readonly gapMs: number;
-  /** Of answers without streaming. */
+  /** The p99 latency of answers without streaming. */
   readonly p99Ms: number;
   readonly failures: number;
 }
 
-/** Runs streams and requests against a gateway, and tells how they fared while `work` ran. */
+/** Runs streams and requests against a gateway, and reports their results while `work` ran. */
 export async function watchStreams(
   target: StreamTarget,
   work: () => Promise<unknown>,

@@ -1,6 +1,7 @@
-// Keeps processors busy, so that a test that depends on an idle machine fails where its author can see it.
+// Keeps processors busy, so that a test that depends on an idle machine fails for its author.
 // usage: node scripts/busy.mjs PROCESSES [COMMAND [ARGUMENT…]]
-// With a command: runs it beside the busy processes and exits with its code. Without one: for half an hour, or until stopped.
+// With a command: runs it beside the busy processes and exits with its code. Without one: runs for half an hour, or
+// until stopped.
 import { spawn } from "node:child_process";
 
 const LIMIT_MS = 1_800_000;

@@ -1,9 +1,9 @@
-// For a container's health check: ends with 0 while the server answers.
+// A container's health check: exits with 0 while the server answers.
 import { get } from "node:http";
 
 const WAIT_MS = 4_000;
 const { PORT, ALLOWED_HOSTS = "" } = process.env;
-// Where only some host names are answered, any of them will do.
+// If only some host names are allowed, any of them works.
 const host = ALLOWED_HOSTS.split(",")[0].trim() || "127.0.0.1";
 
 const request = get({

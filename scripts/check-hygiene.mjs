@@ -1,10 +1,10 @@
-// Fails when a committed file holds what belongs to one machine: a registry's address or an absolute path.
+// Fails when a committed file contains machine-specific text: a registry's address or an absolute path.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 
-// Written in parts, so that this file does not find itself.
+// Composed at run time, so that this file does not match itself.
 const PUBLIC_REGISTRIES = ["npmjs.org", "yarnpkg.com", "npmmirror.com"].map(
   (host) => `registry.${host}`,
 );
@@ -23,9 +23,9 @@ const findings = files.flatMap((file) => {
   const text = readFileSync(file, "latin1");
   const found = forbidden
     .filter((word) => text.includes(word))
-    .map((word) => `${file}: holds ${word}`);
+    .map((word) => `${file}: contains ${word}`);
   return TARBALL.test(text)
-    ? [...found, `${file}: holds a package's address; run \`lock\``]
+    ? [...found, `${file}: contains a package's address; run \`lock\``]
     : found;
 });
 

@@ -1,5 +1,5 @@
-// Makes the empty embedded database that a first start begins with; making one takes seconds, loading it does not.
-// Runs under Node >= 20.19 or Bun, once after each installation of the dependencies. Does nothing when it is there.
+// Creates the empty embedded database that a first start loads; creating one takes seconds, loading it does not.
+// Runs under Node >= 20.19 or Bun, once after each installation of the dependencies. Does nothing if the file exists.
 import {
   existsSync,
   mkdirSync,

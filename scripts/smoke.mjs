@@ -1,6 +1,7 @@
-// What a newcomer does, in a fresh clone and a clean environment: `dev`, one streamed answer, stop, `start`, `test`.
+// Runs the steps of a new user in a fresh clone and a clean environment: `dev`, one streamed answer, stop, `start`,
+// `test`.
 // usage: node scripts/smoke.mjs node|bun|container [--test]     `--test` also runs the whole test suite there
-// `node` sees a machine without Bun, `bun` one without Node; `container` runs the Dockerfile without an engine.
+// `node` simulates a machine without Bun, `bun` one without Node; `container` runs the Dockerfile without an engine.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +37,7 @@ try {
 
 async function checkCommands(runtime, clone) {
   const path = isolatePath(join(folder, "bin"), runtime);
-  // Port 0 takes a free one: the only word more than a newcomer has.
+  // Port 0 selects a free port: the only setting beyond those of a new user.
   const env = { PATH: path, HOME: process.env.HOME, PORT: "0" };
   const machine = { cwd: clone, env };
   const number = execFileSync(...[version[runtime][0], [version[runtime][1]]], { env }).toString();
@@ -50,13 +51,13 @@ async function checkCommands(runtime, clone) {
   await checkServer({ name: "start", ...start, streams: false, signal: "SIGINT" });
   if (!process.argv.includes("--test")) return;
   const test = runtime === "node" ? ["npm", "test", "--"] : ["bun", "run", "test"];
-  // A test that needs another try is told by the run, and is no reason to stop a change.
+  // The run reports a test that needs a retry; this must not block a change.
   test.push("--retry=2");
   const output = await runCommand(test, machine, TEST_MS);
   if (!output.includes(told)) throw new Error(`${test.join(" ")} did not run on ${told}`);
 }
 
-/** A change under src is a reason to start again. */
+/** Changes a file under src and waits for the restart. */
 async function changeSource({ says }) {
   appendFileSync(join(folder, "main/src/main.ts"), "\n");
   await says(/starting again(.|\n)*"msg":"ready"/);

@@ -5,7 +5,7 @@ import type { SimulatorOptions } from "./options.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 import type { Script } from "./script.ts";
 
-/** One request on its way through an engine. */
+/** One request that an engine handles. */
 export interface Call {
   readonly exchange: Exchange;
   readonly entry: LedgerEntry;
@@ -14,7 +14,7 @@ export interface Call {
   readonly script: Script | undefined;
   readonly options: SimulatorOptions;
   readonly prefixCache: PrefixCache;
-  /** On every answer of the vendor. */
+  /** Headers of every answer of the vendor. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 
 type Control = (exchange: Exchange, world: World) => Promise<void>;
 
-/** The control API: the same as the functions of the simulator in process. */
+/** The control API: the same functions as the in-process API of the simulator. */
 export const controlRoutes: Readonly<Record<string, Control>> = {
   "POST /__sim/script": async (exchange, { scripts }) => {
     try {

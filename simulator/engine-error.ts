@@ -1,4 +1,4 @@
-/** A refusal in the engine's own words; `body` goes out as it stands. */
+/** An error response of an engine; `body` is sent unchanged. */
 export class EngineError extends Error {
   readonly status: number;
   readonly body: unknown;

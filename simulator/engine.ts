@@ -5,20 +5,20 @@ import type { Json } from "./json.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { Model } from "./models.ts";
 
-/** A vendor's server: what it serves and how it refuses what comes before any endpoint. */
+/** A vendor's server: its endpoints, and its errors for requests that reach no endpoint. */
 export interface Engine {
-  /** What it serves unless told otherwise. */
+  /** The models it serves by default. */
   readonly models: readonly Model[];
   readonly find: (method: string, path: string) => Handler | undefined;
-  /** The model a request names; scripts and the ledger know the request by it. */
+  /** Returns the model that a request names; scripts match it and the ledger records it. */
   readonly modelOf: (path: string, body: Json | undefined) => string | undefined;
-  /** On every answer. */
+  /** Returns the headers of every answer. */
   readonly headers: (entry: LedgerEntry) => Readonly<Record<string, string>>;
-  /** Throws what the vendor answers to a missing or wrong key. */
+  /** Throws the vendor's error for a missing or wrong key. */
   readonly checkKey: (call: Call) => void;
-  /** Throws what the vendor answers to a wrong version or media type. */
+  /** Throws the vendor's error for a wrong version or media type. */
   readonly checkHeaders: (call: Call) => void;
   readonly notFound: (request: HttpRequest, entry: LedgerEntry) => EngineError;
-  /** The body is no JSON object. */
+  /** Returns the error for a body that is not a JSON object. */
   readonly unreadable: (request: HttpRequest, entry: LedgerEntry) => EngineError;
 }

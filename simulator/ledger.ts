@@ -6,49 +6,52 @@ const BODY_KEPT_BYTES = 1024 * 1024;
 const BODIES_KEPT_BYTES = 128 * 1024 * 1024;
 
 export interface Usage {
-  /** Read from and written to the cache included. */
+  /** Includes tokens read from and written to the cache. */
   readonly inputTokens: number;
-  /** Reasoning included. */
+  /** Includes reasoning tokens. */
   readonly outputTokens: number;
   readonly cachedTokens?: number;
   readonly cacheWriteTokens?: number;
   readonly reasoningTokens?: number;
 }
 
-/** complete: the answer's proper end was written; client-left: the client closed before; the rest: what a script did. */
+/**
+ * How an answer ended. complete: its proper end was written. client-left: the client closed first. All others: a
+ * script's fault.
+ */
 export type End = "complete" | "client-left" | "reset" | "fin" | "cut";
 
-/** What the simulator saw and said in one request. Times are Unix milliseconds. */
+/** One request as the simulator received and answered it. Times are Unix milliseconds. */
 export interface LedgerEntry {
   readonly id: string;
-  /** From 1, in the order of arrival. */
+  /** The number of the request in order of arrival, from 1. */
   readonly sequence: number;
   readonly method: string;
   readonly path: string;
-  /** What stood behind the question mark; empty without one. */
+  /** The query string without the question mark; empty when there is none. */
   readonly query: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly bodyBytes: number;
   readonly bodySha256: string;
-  /** The body as text; undefined when it is over 1 MiB or the memory for bodies is used up. */
+  /** The body as text; undefined when it exceeds 1 MiB or the total memory for bodies is used up. */
   body: string | undefined;
   readonly beganAt: number;
   model: string | undefined;
   status: number | undefined;
-  /** The usage figures that were really written to the client; undefined when none were. */
+  /** The usage that was written to the client; undefined when none was. */
   told: Usage | undefined;
-  /** Tokens of the prompt that the engine still had, whether it told them or not; undefined where it reads no prompt. */
+  /** Tokens of the prompt in the engine's cache, reported or not; undefined for requests without a prompt. */
   cachedTokens?: number;
-  /** Tokens of the answer put on the wire so far. */
+  /** Tokens of the answer sent so far. */
   sentTokens: number;
-  /** Events of the stream put on the wire so far. */
+  /** Events of the stream sent so far. */
   sentEvents: number;
   firstByteAt: number | undefined;
   endedAt: number | undefined;
   end: End | undefined;
 }
 
-/** The oracle: every request in order, bounded; the oldest are forgotten first. */
+/** The record of every request, in order. It is bounded and drops the oldest entries first. */
 export class Ledger {
   entries: LedgerEntry[] = [];
   forgotten = 0;

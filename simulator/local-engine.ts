@@ -5,7 +5,7 @@ import { headerOf } from "./http/request-reader.ts";
 import { stringOf } from "./json.ts";
 import { defaultModels } from "./models.ts";
 
-/** An engine of one's own house: its routes, and the few words that vLLM and Ollama have besides. */
+/** Creates a self-hosted engine from its routes. The path determines whether other errors follow vLLM or Ollama. */
 export function localEngine(routes: Readonly<Record<string, Handler>>): Engine {
   return {
     models: defaultModels,

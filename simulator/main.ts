@@ -10,7 +10,7 @@ const usage = `usage: main.ts [--port 0] [--engine name] [--seed 0] [--models fi
                [--prompt-tokens-details] [--api-key key] [--unique-usage]
 engines: ${Object.keys(engines).join(", ")}`;
 
-/** The options of the command line. Throws with what is wrong. */
+/** Reads the options of the command line. Throws an error that names the invalid one. */
 function readOptions(): SimulatorOptions {
   const { values } = parseArgs({
     options: {

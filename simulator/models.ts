@@ -4,12 +4,12 @@ export type Capability = "completion" | "tools" | "vision" | "thinking" | "embed
 
 export interface Model {
   readonly name: string;
-  /** Tokens of prompt and answer together. */
+  /** Maximum tokens of prompt and answer together. */
   readonly contextLength: number;
   readonly capabilities: readonly Capability[];
-  /** Whether a thinking model thinks when the request says nothing of it. */
+  /** Whether a thinking model thinks when the request does not set it. */
   readonly thinksByDefault?: boolean;
-  /** Length of an embedding. */
+  /** The number of dimensions of an embedding. */
   readonly dimensions?: number;
   readonly parameterSize?: string;
   readonly family?: string;
@@ -48,7 +48,7 @@ export const defaultModels: readonly Model[] = [
   },
 ];
 
-/** The model by its name; Ollama's `:latest` may be left out or added. */
+/** Finds a model by name; Ollama's suffix `:latest` is optional. */
 export function findModel(models: readonly Model[], name: string | undefined): Model | undefined {
   const wanted = name?.replace(/:latest$/, "");
   return models.find((model) => model.name.replace(/:latest$/, "") === wanted);
@@ -58,7 +58,7 @@ export function can(model: Model, capability: Capability): boolean {
   return model.capabilities.includes(capability);
 }
 
-/** Reads a list of models. Throws with the name of what is wrong. */
+/** Reads a list of models. Throws an error that names the invalid field. */
 export function parseModels(value: unknown): Model[] {
   const list = objectsOf(value);
   if (list.length === 0) throw new Error("the models file must hold a list of models");

@@ -1,6 +1,6 @@
 import type { Model } from "./models.ts";
 
-/** Whose formats are spoken; both: vLLM and Ollama on one port. */
+/** The engine whose formats are served; `both` serves vLLM and Ollama on one port. */
 export type EngineName =
   | "vllm"
   | "ollama"
@@ -12,27 +12,30 @@ export type EngineName =
   | "compatible";
 
 export interface SimulatorOptions {
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly engine: EngineName;
   readonly seed: string;
-  /** Default: those of the engine. */
+  /** Default: the engine's own models. */
   readonly models: readonly Model[];
-  /** Before the first byte of an answer. */
+  /** The delay before the first byte of an answer. */
   readonly latencyMs: number;
-  /** 0: at once. */
+  /** 0 means no delay. */
   readonly tokensPerSecond: number;
   /**
-   * Speaks as engines of 2025 did. vLLM: `reasoning_content`, only low, medium and high as effort, the older
-   * overflow text. Ollama: no capabilities in `/api/tags`, no ids on tool calls.
+   * Behaves like engines of 2025. vLLM: `reasoning_content`, only the efforts low, medium and high, and the older
+   * overflow message. Ollama: no capabilities in `/api/tags`, and no ids on tool calls.
    */
   readonly legacy: boolean;
-  /** vLLM's `--reasoning-parser`; without it reasoning stands in the content between `<think>` tags. */
+  /** vLLM's `--reasoning-parser`; without it, reasoning is in the content between `<think>` tags. */
   readonly reasoningParser: boolean;
-  /** vLLM's `--enable-prompt-tokens-details`: the usage tells how much of the prompt was cached. */
+  /** vLLM's `--enable-prompt-tokens-details`: the usage reports how much of the prompt was cached. */
   readonly promptTokensDetails: boolean;
-  /** The only key taken: on `/v1` for vLLM, as its `--api-key`; of a cloud everywhere. Without it a cloud takes any. */
+  /**
+   * The only accepted key: for vLLM on `/v1`, as its `--api-key`; for a cloud on every path. When unset, a cloud
+   * accepts any key.
+   */
   readonly apiKey: string | undefined;
-  /** Tells 100,000 + the request's number as input tokens, so that each answer is known by its figures. */
+  /** Reports 100,000 plus the request's number as input tokens, so that the usage identifies each answer. */
   readonly uniqueUsage: boolean;
 }

@@ -3,20 +3,20 @@ import { tokenize } from "./content/tokenizer.ts";
 import type { Turn } from "./content/turn.ts";
 
 const BLOCK_TOKENS = 16;
-/** A million tokens; the blocks that were not needed for longest go first. */
+/** A million tokens; the least recently used blocks are evicted first. */
 const BLOCKS_LIMIT = 65_536;
 
 /**
- * What an engine keeps of the prompts it has read, in blocks of 16 tokens, as vLLM does. A block is known by itself and
- * by all that stands before it, so that only a common beginning is found again.
+ * An engine's cache of the prompts it has read, in blocks of 16 tokens, as in vLLM. A block is identified by its
+ * content and everything before it, so only a common prefix is reused.
  */
 export class PrefixCache {
   readonly #blocks = new Set<number>();
 
-  /** Tokens of the turn's prompt that were there already. From now on all its whole blocks are. */
+  /** Returns the number of cached tokens of the turn's prompt, and caches all its complete blocks. */
   admit({ model, messages, tools }: Turn): number {
     const tokens = tokenize(renderPrompt(messages, tools));
-    // The last token is always computed: the answer begins with what comes out of it.
+    // The last token is always computed, because the answer starts from its output.
     const reusable = Math.floor((tokens.length - 1) / BLOCK_TOKENS);
     let key = hashText(0, model.name);
     let found = 0;
@@ -43,7 +43,7 @@ export class PrefixCache {
   }
 }
 
-/** A hash of 53 bits of the text and of what came before it. */
+/** Returns a hash of 53 bits over the text and the preceding hash. */
 function hashText(before: number, text: string): number {
   let low = 0x811c9dc5 ^ before;
   let high = 0x9e3779b9 ^ Math.floor(before / 2 ** 32);

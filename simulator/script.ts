@@ -3,84 +3,87 @@ import { type HttpRequest, headerOf } from "./http/request-reader.ts";
 import { type Json, objectOf } from "./json.ts";
 import type { Usage } from "./ledger.ts";
 
-/** Before the headers, after so many events of the stream, or before the terminal marker. */
+/** A moment in an answer: before the headers, after a number of stream events, or before the terminal marker. */
 export type Moment = "headers" | "terminal" | number;
 
-/** Which requests a script is for; every field given must hold. */
+/** The requests that a script applies to; every given field must match. */
 interface ScriptMatch {
   readonly path?: string;
   readonly model?: string;
-  /** Text that the body holds. */
+  /** Text that the body must contain. */
   readonly body?: string;
-  /** Header names in lower case, and text that the value holds. */
+  /** Header names in lower case, each with a text that the value must contain. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface ScriptedToolCall {
   readonly name: string;
-  /** An object, or the very text of the arguments. */
+  /** An object, or the exact text of the arguments. */
   readonly arguments: Json | string;
   readonly id?: string;
 }
 
 /**
- * What to say to the next request that matches, and what to do to it. A scripted answer is said as it stands:
- * neither `stop` nor the token limit of the request cuts it. What is left out is made up as usual.
+ * The answer to the next matching request, and the faults to inject into it. A scripted answer is sent unchanged:
+ * neither `stop` nor the token limit of the request truncates it. Omitted parts are generated as usual.
  */
 export interface Script {
   readonly match?: ScriptMatch;
-  /** Requests it holds for; default 1. */
+  /** The number of requests it applies to; default 1. */
   readonly times?: number | "always";
 
   readonly text?: string;
-  /** Says the text so many times over. */
+  /** Repeats the text this many times. */
   readonly repeat?: number;
   readonly reasoning?: string;
   readonly toolCalls?: readonly ScriptedToolCall[];
-  /** Length of an event's piece of text or reasoning; default: a token an event. */
+  /** The length of a text or reasoning delta in characters; default: one token per event. */
   readonly fragmentCharacters?: number;
-  /** Length of a piece of a tool call's arguments; default: whole. */
+  /** The length of an arguments delta of a tool call in characters; default: all in one. */
   readonly argumentCharacters?: number;
-  /** Sends the pieces of parallel calls in turn. */
+  /** Interleaves the deltas of parallel calls. */
   readonly interleaveToolCalls?: boolean;
-  /** In OpenAI's words; each format says it in its own. */
+  /** The finish reason in OpenAI's words; each format maps it to its own. */
   readonly finishReason?: string;
-  /** The stop string that ended the text, for formats that tell it. */
+  /** The stop string that ended the text, for formats that report it. */
   readonly stopReason?: string;
-  /** Clouds: the model declines, in these words where the format has room for words. */
+  /** Clouds: the model refuses, with this text if the format has a field for it. */
   readonly refusal?: string;
-  /** Clouds: a filter stops the prompt, before any answer, or the answer after the text. */
+  /** Clouds: a filter blocks the prompt before any answer, or the answer after the text. */
   readonly blocked?: "prompt" | "answer";
-  /** Clouds that seal what was thought: the seal alone, without a word of it. */
+  /** Clouds that seal reasoning: only the seal is sent, without any text. */
   readonly redactedReasoning?: boolean;
-  /** null: none at all. */
+  /** Null sends no usage. */
   readonly usage?: Usage | null;
-  /** vLLM: the figures ride on the chunk with the finish reason, not on one of their own. */
+  /** vLLM: the usage is in the chunk with the finish reason, not in a separate chunk. */
   readonly usageOnFinish?: boolean;
 
   readonly latencyMs?: number;
   readonly tokensPerSecond?: number;
   readonly segments?: Segments;
 
-  /** This answer instead of any other. */
+  /** Replaces the whole answer. */
   readonly respond?: {
     readonly status: number;
     readonly headers?: Readonly<Record<string, string>>;
     readonly body?: unknown;
   };
-  /** Silence; without `forMs` until the client leaves. */
+  /** Stalls the answer; without `forMs` until the client leaves. */
   readonly stall?: { readonly at: Moment; readonly forMs?: number };
-  /** reset: RST. fin: the socket is closed mid-answer. end: the answer ends properly, its terminal marker missing. */
+  /**
+   * reset: sends RST. fin: closes the socket in the middle of the answer. end: ends the answer properly, but without
+   * its terminal marker.
+   */
   readonly cut?: { readonly at: Moment; readonly how: "reset" | "fin" | "end" };
-  /** A line put into the stream: framed as the format frames its events. */
+  /** Inserts a line into the stream, framed as an event of the format. */
   readonly inject?: { readonly at: Moment; readonly line: string };
-  /** Bytes put into the stream as they are. */
+  /** Inserts raw bytes into the stream. */
   readonly injectRaw?: { readonly at: Moment; readonly bytes: string };
-  /** The engine's error object in the stream, and then the end as the engine ends. */
+  /** Sends the engine's error object in the stream, followed by the engine's usual end. */
   readonly error?: { readonly at: Moment; readonly body?: unknown };
 }
 
-/** The queued scripts; the first that matches a request is used. */
+/** The queued scripts; the first one that matches a request is used. */
 export class ScriptQueue {
   #waiting: { readonly script: Script; left: number }[] = [];
 
@@ -99,7 +102,7 @@ export class ScriptQueue {
     return found.script;
   }
 
-  /** A request that was refused never got to say it: the script waits for the next one. */
+  /** Returns a script whose request was refused to the queue, for the next matching request. */
   giveBack(script: Script): void {
     const found = this.#waiting.find((entry) => entry.script === script);
     if (found) found.left += 1;
@@ -117,7 +120,10 @@ export class ScriptQueue {
 
 const looksOnly = /[/:](show|tokenize|count_tokens|input_tokens|countTokens)$/;
 
-/** A script without a marker is for the calls that make something, not for the looks at models and health. */
+/**
+ * Reports whether a script matches a request. A script without a matcher applies only to calls that generate something,
+ * not to requests for models or health.
+ */
 function matches(
   match: ScriptMatch | undefined,
   request: HttpRequest,
@@ -159,7 +165,7 @@ const fields: ReadonlySet<string> = new Set<keyof Script>([
   "error",
 ]);
 
-/** Reads a script or a list of them. A field it does not know is an error: a misspelt fault would never strike. */
+/** Reads a script or a list of scripts. An unknown field is an error, because a misspelt fault would never occur. */
 export function parseScripts(value: unknown): Script[] {
   const list = Array.isArray(value) ? value : [value];
   return list.map((item) => {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** What a vendor seals: each opens only what it sealed itself, as the same kind. */
+/** The kinds of sealed data. A vendor accepts only its own seals, of the right kind. */
 export type SealKind = "thinking" | "redacted" | "call" | "encrypted";
 
-/** altered: the seal is real, but of another text. foreign: not ours, or damaged. */
+/** altered: the seal is genuine, but for another text. foreign: the seal is another maker's, or damaged. */
 export type SealState = "intact" | "altered" | "foreign";
 
-/** As the vendors' own begin; four characters, so that base64 stays base64. */
+/** The prefixes of the vendors' own seals; four characters, so that the rest stays valid base64. */
 const prefixes: Readonly<Record<SealKind, string>> = {
   thinking: "EqQB",
   redacted: "EmwK",
@@ -14,13 +14,13 @@ const prefixes: Readonly<Record<SealKind, string>> = {
   encrypted: "gAAA",
 };
 
-/** An opaque proof that this text came from here; any simulator of the vendor can open it. */
+/** Returns an opaque proof that this text came from here; any simulator of the vendor can verify it. */
 export function seal(kind: SealKind, text: string): string {
   const digest = hash(text);
   return prefixes[kind] + Buffer.from(`${digest}.${hash(`${kind} ${digest}`)}`).toString("base64");
 }
 
-/** Whether the seal is real and of this text; without a text only whether it is real. */
+/** Verifies that the seal is genuine and belongs to this text; without a text, only that it is genuine. */
 export function openSeal(kind: SealKind, sealed: string, text?: string): SealState {
   if (!sealed.startsWith(prefixes[kind])) return "foreign";
   const inner = Buffer.from(sealed.slice(4), "base64").toString("latin1");

@@ -17,17 +17,17 @@ export interface Simulator {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly port: number;
-  /** Queues what to say to the next requests that match. */
+  /** Queues the answers to the next matching requests. */
   readonly script: (...scripts: readonly Script[]) => void;
-  /** Every request so far, in order; entries change while their answer runs. */
+  /** Returns every request so far, in order; entries change while their answer is in progress. */
   readonly ledger: () => readonly LedgerEntry[];
-  /** Forgets scripts, ledger and cached prompts. */
+  /** Clears scripts, ledger and cached prompts. */
   readonly reset: () => void;
   readonly openSockets: () => number;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts an engine of no intelligence that speaks the formats of vLLM, Ollama or a cloud on loopback. */
+/** Starts an engine without a model, which serves the formats of vLLM, Ollama or a cloud on loopback. */
 export async function startSimulator(wanted: Partial<SimulatorOptions>): Promise<Simulator> {
   const engine: Engine = engines[wanted.engine ?? "both"];
   const options: SimulatorOptions = {
@@ -104,7 +104,7 @@ async function answer(exchange: Exchange, world: World): Promise<void> {
   }
 }
 
-/** The JSON body; empty without one, undefined when it is broken. */
+/** Returns the JSON body; empty when there is none, undefined when it is invalid. */
 function readJson({ request }: Exchange): Json | undefined {
   const isForm = /^multipart\//i.test(headerOf(request, "content-type") ?? "");
   if (request.body.length === 0 || isForm) return {};

@@ -4,12 +4,12 @@ import type { SimulatorOptions } from "./options.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 import type { ScriptQueue } from "./script.ts";
 
-/** All that the requests of one simulator share. */
+/** The state shared by all requests of one simulator. */
 export interface World {
   readonly options: SimulatorOptions;
   readonly ledger: Ledger;
   readonly scripts: ScriptQueue;
-  /** Of the prompts of all requests. */
+  /** The cache of the prompts of all requests. */
   readonly prefixCache: PrefixCache;
   readonly engine: Engine;
   openSockets: () => number;

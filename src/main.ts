@@ -22,7 +22,6 @@ import { type LogOutput, openLogOutput } from "./lib/process/log-output.ts";
 import { repeat } from "./lib/repeat.ts";
 import { StartRefusal } from "./lib/start-refusal.ts";
 import { within } from "./lib/within.ts";
-import { createReadiness } from "./operations/health.ts";
 
 /** A connection without a call under way is closed after this long without a byte. */
 const QUIET_CONNECTION_SECONDS = 30;
@@ -168,12 +167,11 @@ function urlOf({ HOST: host }: Pick<Settings, "HOST">, port: number): string {
 
 /** Logs once that calls can be answered, as `/api/ready` reports it; until then, what is missing. */
 function tellWhenReady({ log, readiness, settings, stopping, version }: Deps, port: number): void {
-  const isReady = createReadiness(readiness, settings);
   let missing = "";
   const looking = repeat(
     READY_POLL_MS,
     async () => {
-      const { ready, failed } = await isReady();
+      const { ready, failed } = await readiness();
       if (stopping.signal.aborted) return looking.stop();
       if (ready) {
         looking.stop();

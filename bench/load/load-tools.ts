@@ -6,14 +6,14 @@ import { promisify } from "node:util";
 
 const source = fileURLToPath(new URL(".", import.meta.url));
 const binaries = join(source, "../bin");
-/** The families whose streams are measured: where they are asked for, what they need, and how their streams end. */
+/** The families whose streams are measured: their path, their required fields, and the end of their streams. */
 const FAMILIES = {
   chat: { path: "/v1/chat/completions", body: {}, end: "data: [DONE]" },
   messages: { path: "/v1/messages", body: { max_tokens: 8_192 }, end: "event: message_stop" },
 } as const;
 export type Family = keyof typeof FAMILIES;
 
-/** Past the end of a run a tool waits at most 60 s for open answers. */
+/** After the end of a run a tool waits at most 60 s for open answers. */
 const OVERTIME_MS = 70_000;
 
 export interface Percentiles {
@@ -34,7 +34,7 @@ export interface RequestLoad {
   readonly latencyMs: Percentiles;
 }
 
-/** Streams. `broken`: not every token came, or no clean end. */
+/** Streams. `broken`: a token is missing, or there is no clean end. */
 export interface StreamLoad {
   readonly started: number;
   readonly done: number;
@@ -49,7 +49,7 @@ export interface StreamLoad {
 
 export interface Address {
   readonly port: number;
-  /** Bearer token; the upstream and the bare proxy take any. */
+  /** Bearer token; the upstream and the bare proxy accept any. */
   readonly key: string;
 }
 
@@ -62,7 +62,7 @@ export function buildTools(): string {
   return join(binaries, "upstream");
 }
 
-/** `ratePerS` 0: each connection sends again as soon as it has its answer. */
+/** Sends requests. With `ratePerS` 0 each connection sends its next request as soon as it has its answer. */
 export function loadRequests(
   address: Address,
   load: { readonly connections: number; readonly seconds: number; readonly ratePerS: number },
@@ -76,7 +76,7 @@ export function loadRequests(
   ]);
 }
 
-/** Streams of `tokens` tokens, one each `intervalMs`; 0 sends a stream at once. */
+/** Requests streams of `tokens` tokens, one per `intervalMs`; 0 sends a stream in one burst. */
 export function loadStreams(
   address: Address,
   load: {

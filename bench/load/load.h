@@ -1,4 +1,4 @@
-// What the load clients share: a clock, percentiles, a request, non-blocking connections to loopback.
+// Shared by the load clients: a clock, percentiles, a request, non-blocking connections to loopback.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static double now_ms(void) {
   return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
-// Samples in milliseconds, for percentiles; what is past `MAX_SAMPLES` is not kept.
+// Samples in milliseconds, for percentiles; samples beyond `MAX_SAMPLES` are dropped.
 enum { MAX_SAMPLES = 8000000 };
 typedef struct {
   float *values;
@@ -44,7 +44,7 @@ static void sort_samples(Samples *samples) {
   if (samples->count) qsort(samples->values, samples->count, sizeof(float), compare_floats);
 }
 
-// The samples must be sorted; -1 without any.
+// The samples must be sorted; returns -1 if there are none.
 static double percentile(const Samples *samples, double share) {
   return samples->count ? samples->values[(long)((samples->count - 1) * share)] : -1;
 }
@@ -80,7 +80,7 @@ static void watch_fd(int operation, int fd, unsigned events, void *data) {
   epoll_ctl(epoll_fd, operation, fd, &event);
 }
 
-// A connection to loopback that is on its way; it is writable once it stands.
+// Starts a connection to loopback; the socket becomes writable once it is connected.
 static int open_connection(int port) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

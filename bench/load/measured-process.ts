@@ -9,7 +9,7 @@ const SAMPLE_MS = 200;
 /** `getconf CLK_TCK` on every Linux we know. */
 const TICKS_PER_SECOND = 100;
 
-/** What one process used while something ran. */
+/** The resources that one process used during some work. */
 export interface ProcessUse {
   readonly cpuSeconds: number;
   readonly peakMemoryMb: number;
@@ -36,7 +36,7 @@ export interface Program {
   readonly ready: RegExp;
 }
 
-/** Starts a program and waits until it says that it is ready. Rejects with the place of its log. */
+/** Starts a program and waits until it reports that it is ready. Rejects with the path of its log. */
 export async function startMeasured(program: Program, logFolder: string): Promise<MeasuredProcess> {
   mkdirSync(logFolder, { recursive: true });
   const logFile = join(logFolder, `${program.name}.log`);
@@ -105,7 +105,7 @@ function memoryMb(child: ChildProcess): number {
 }
 
 function cpuSeconds(child: ChildProcess): number {
-  // The name in parentheses may hold spaces; user and system time are the 12th and 13th field behind it.
+  // The name in parentheses can contain spaces; user and system time are the 12th and 13th fields after it.
   const fields = readProcess(child, "stat").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

@@ -21,7 +21,7 @@ static double rate, end_ms;
 static long sent, answered, answered_in_time, refused, broken;
 static Samples latency_ms;
 static Connection *idle;
-static double *due;  // times of requests that wait for a connection
+static double *due;  // due times of requests that wait for a connection
 static long due_first, due_last;
 
 static void connect_again(Connection *connection) {
@@ -58,7 +58,7 @@ static void become_free(Connection *connection) {
 static void take_answer(Connection *connection) {
   if (connection->status == 200) {
     answered++;
-    // What was still due at the end is answered later, and is no rate that the run has held.
+    // Answers after the end do not count towards the sustained rate.
     if (now_ms() <= end_ms) answered_in_time++;
     add_sample(&latency_ms, now_ms() - connection->due_ms);
   } else {
@@ -67,7 +67,7 @@ static void take_answer(Connection *connection) {
   become_free(connection);
 }
 
-// The head is parsed once it is whole; of the body only the length counts.
+// Parses the head once it is complete; of the body only the length counts.
 static int parse_head(Connection *connection, const char *text, size_t bytes) {
   size_t room = sizeof connection->head - 1 - connection->have;
   size_t take = bytes < room ? bytes : room;

@@ -1,4 +1,4 @@
-// Writes a backup of this installation, also while its server runs: `bun run backup [file]`.
+// Writes a backup of this installation, even while its server runs: `bun run backup [file]`.
 import { resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -11,9 +11,9 @@ import { commandLog, fileArgument, runCommand } from "./run-command.ts";
 
 const USAGE = `Usage:
   backup [file]
-      Writes everything of this installation into one new file: the database, the secret, the license and the usage that
-      is still on its way. The server may run. Without a name: DATA_DIR/backups/inference-gateway-<UTC time>.tar.gz.
-      Prints the file's path. Settings are read as the server reads them; \`restore\` brings it all back.`;
+      Writes everything of this installation into one new file: the database, the secret, the license and usage that
+      is not in the database yet. The server may run. Default: DATA_DIR/backups/inference-gateway-<UTC time>.tar.gz.
+      Prints the file's path. Settings are read as the server reads them. \`restore\` restores the file.`;
 
 await runCommand(USAGE, async (args) => {
   const file = fileArgument(args);
@@ -26,20 +26,18 @@ await runCommand(USAGE, async (args) => {
     signal: brokenOff(),
     onWritten: (bytes) => progress.say(() => `${megabytes(bytes)} written`),
   });
-  clock.close();
+  await clock.close();
   const rows = written.manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const secret = written.manifest.secret.keptIn;
   progress.end(`backed up ${sourceOf(settings)}`);
-  progress.end(`${rows} rows, ${megabytes(written.sizeBytes)}, read back and found whole`);
+  progress.end(`${rows} rows, ${megabytes(written.sizeBytes)}, verified by reading it back`);
   if (secret === "environment") {
-    progress.end(
-      "APP_SECRET is not part of it: keep its value elsewhere, no restore works without",
-    );
+    progress.end("APP_SECRET is not part of it: keep its value elsewhere, a restore needs it");
   }
   process.stdout.write(`${written.file}\n`);
 });
 
-/** What was backed up; the user and the password of an address are not shown. */
+/** Describes what was backed up, without the user and the password of an address. */
 function sourceOf({ DATA_DIR, DATABASE_URL }: Pick<Settings, "DATA_DIR" | "DATABASE_URL">): string {
   const folder = `the folder ${resolve(DATA_DIR)} (DATA_DIR)`;
   if (DATABASE_URL === undefined) return `${folder} with its embedded database`;
@@ -47,11 +45,11 @@ function sourceOf({ DATA_DIR, DATABASE_URL }: Pick<Settings, "DATA_DIR" | "DATAB
   return `${folder} and the PostgreSQL database ${pathname.slice(1)} at ${host} (DATABASE_URL)`;
 }
 
-/** Aborted by the first signal; the second one ends the process as it is. */
+/** Returns a signal that the first stop request aborts. The second one ends the process immediately. */
 function brokenOff(): AbortSignal {
   const controller = new AbortController();
   const abort = () =>
-    controller.abort(new BackupError("The backup was broken off; nothing is left."));
+    controller.abort(new BackupError("The backup was cancelled; no file is left."));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, abort);
   return controller.signal;
 }

@@ -1,12 +1,12 @@
 const INTERVAL_MS = 5_000;
 
 export interface Progress {
-  /** Says so on the error output, unless something was said a moment ago. */
+  /** Writes a line to the error output, at most one every five seconds. */
   readonly say: (text: () => string) => void;
   readonly end: (text: string) => void;
 }
 
-/** Tells how far a command is, when it takes long. */
+/** Reports the progress of a long-running command. */
 export function createProgress(command: string): Progress {
   let saidAt = Date.now();
   const write = (text: string) => void process.stderr.write(`${command}: ${text}\n`);

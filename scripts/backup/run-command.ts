@@ -26,7 +26,7 @@ export function fileArgument([file, ...more]: readonly string[]): string | undef
   return file && resolve(process.env["INIT_CWD"] ?? ".", file);
 }
 
-/** Runs a command to its end and ends the process: 0 when it is done, 1 when it failed, 2 when it was called wrongly. */
+/** Runs a command and ends the process with 0 for success, 1 for a failure, 2 for wrong usage. */
 export async function runCommand(
   usage: string,
   run: (args: readonly string[]) => Promise<void>,
@@ -47,7 +47,10 @@ export async function runCommand(
   process.exit(DONE);
 }
 
-/** What an operator can mend is told in one text; a failed file is named by the system; the database quotes no values. */
+/**
+ * Returns the message for the operator: our own errors as they are, failed file operations by path, database errors
+ * without values.
+ */
 function textOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const isOurs = thrown instanceof BackupError || thrown instanceof StartRefusal;
@@ -63,7 +66,7 @@ function fileFailure({ code, path, message }: NodeJS.ErrnoException): string {
   if (code === "ENOENT") return `There is no such file${where}.`;
   if (code === "EISDIR") return `A folder is named${where}, not a file. Name the file.`;
   if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
-    return `This user may not write or read there${where}. Run it as the user of the server, or name another place.`;
+    return `This user has no read or write permission there${where}. Run it as the user of the server, or name another place.`;
   }
   return message;
 }

@@ -1,4 +1,4 @@
-/** The cases of the fault suite: what is done to the gateway, in the order they are told. */
+/** The cases of the fault suite, in the order of the report, each with the injected fault. */
 export const CASES: Readonly<Record<string, string>> = {
   S01: "characters cut anywhere between two segments",
   S02: "every kind of line end, comments, events without an end",
@@ -60,5 +60,5 @@ export const CASES: Readonly<Record<string, string>> = {
   O06: "a machine without a network",
 };
 
-/** Those that every run has to show. */
+/** The cases that every run must report. */
 export const REQUIRED_CASES = /^([SHDO]\d\d|W08)$/;

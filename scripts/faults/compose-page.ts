@@ -3,12 +3,12 @@ import type { CaseReport } from "./report.ts";
 export interface Run {
   readonly cases: readonly CaseReport[];
   readonly seed: string;
-  /** `bun 1.4.5` and the like. */
+  /** For example `bun 1.4.5`. */
   readonly runtime: string;
   readonly seconds: number;
 }
 
-/** The table of one run, as the page has it. */
+/** Builds the table of one run for the page. */
 export function composeRun({ cases, seed, runtime, seconds }: Run): string {
   const told = cases.filter(
     ({ passed, failed, leftOut }) => passed + failed.length + leftOut.length > 0,
@@ -26,7 +26,7 @@ export function composeRun({ cases, seed, runtime, seconds }: Run): string {
   ].join("\n");
 }
 
-/** Puts a text between the two marks of a section; everything else of the page stays. */
+/** Replaces the text between the two markers of a section; the rest of the page is unchanged. */
 export function replaceSection(page: string, section: string, text: string): string {
   const [begin, end] = [`<!-- ${section} -->`, `<!-- end of ${section} -->`];
   const from = page.indexOf(begin);

@@ -1,4 +1,4 @@
-// Does to a running gateway all that a bad day may bring, and writes what came of it into docs/reliability.md.
+// Injects every fault of the suite into a running gateway and writes the results into docs/reliability.md.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { runTests } from "./run-tests.ts";
 const PAGE = "docs/reliability.md";
 const TESTS = [
   ...["tests/reliability", "tests/db/open-postgres", "tests/operations/metrics"],
-  // These have no case of the page, but larger trials here than elsewhere.
+  // These have no case on the page, but run larger trials here than elsewhere.
   ...["tests/queue/watched-folders/watched-folders", "tests/scripts/backup", "tests/codecs"],
   ...["journal/adopt-journals", "sums/reconcile-usage", "limits/redis-as-memory"],
 ];
@@ -23,7 +23,7 @@ if (options.kind !== "run") {
   process.exit(isAsked ? 0 : 2);
 }
 const { seed, isFull, patterns: asked } = options;
-/** The tests that RELIABILITY_FULL adds: where they are, and what is in their names. */
+/** The tests that RELIABILITY_FULL adds: their paths, and the text in their names. */
 const FULL_TESTS = [
   "clients/slow-readers",
   "clients/many-streams",

@@ -2,11 +2,10 @@ import { parseArgs } from "node:util";
 
 export const USAGE = `Usage:
   test:faults [--seed N] [--full] [pattern…]
-      Does to a running gateway all that a bad day may bring, and writes what came of it into docs/reliability.md.
-      --seed N    a whole number that what is left to chance is drawn from; 1 unless given
-      --full      instead, the cases that have a full load of their own, at that: three quarters of an hour, on a quiet
-                  machine
-      pattern     only test files whose path has it, such as drain; the page stays as it is then`;
+      Injects every fault of the suite into a running gateway and writes the results into docs/reliability.md.
+      --seed N    a whole number, the seed of all random choices; 1 by default
+      --full      runs only the cases with a full load, at that load: three quarters of an hour, on a quiet machine
+      pattern     only test files whose path contains it, such as drain; the page is then not written`;
 
 export type FaultOptions =
   | {
@@ -18,7 +17,7 @@ export type FaultOptions =
   | { readonly kind: "help" }
   | { readonly kind: "mistake"; readonly mistake: string };
 
-/** Reads the command line. A mistake in it must not begin a run of minutes that nobody asked for. */
+/** Reads the command line. A mistake in it is reported before a run of several minutes begins. */
 export function readOptions(args: readonly string[]): FaultOptions {
   let parsed: ReturnType<typeof parse>;
   try {

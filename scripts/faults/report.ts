@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { CASES, REQUIRED_CASES } from "./cases.ts";
 
-/** What a file of tests tells beside its results (tests/support/case-table.ts). */
+/** The facts that a test file reports in addition to its results (tests/support/case-table.ts). */
 const facts = z.object({
   loads: z.record(z.string(), z.string()),
   leftOut: z.array(z.object({ id: z.string(), where: z.string(), result: z.string() })),
   told: z.array(z.object({ id: z.string(), text: z.string() })),
 });
-/** The part of Vitest's JSON report that is read. */
+/** The part of Vitest's JSON report that is read here. */
 const results = z.object({
   testResults: z.array(
     z.object({
@@ -17,24 +17,24 @@ const results = z.object({
   ),
 });
 
-/** A test belongs to the case that its name has. */
+/** A test belongs to the case in its name. */
 const CASE_ID = /\b[SHKLDWO]\d\d\b/;
 
-/** All that is known of one case. */
+/** The results of one case. */
 export interface CaseReport {
   readonly id: string;
-  /** What is done. */
+  /** The injected fault. */
   readonly title: string;
   readonly loads: readonly string[];
   readonly passed: number;
   readonly failed: readonly string[];
-  /** What was measured. */
+  /** The measured figures. */
   readonly figures: readonly string[];
-  /** Each place or way that was left out, with its reason. */
+  /** Each place or variant that was skipped, with its reason. */
   readonly leftOut: readonly string[];
 }
 
-/** Reads what a run told, by case, in the order of the suite. */
+/** Reads the results of a run by case, in the order of the suite. */
 export function readReport(resultsPath: string, factsPath: string): readonly CaseReport[] {
   const { testResults } = results.parse(JSON.parse(readFileSync(resultsPath, "utf8")));
   const tests = testResults.flatMap(({ assertionResults }) =>
@@ -68,7 +68,7 @@ export function readReport(resultsPath: string, factsPath: string): readonly Cas
   });
 }
 
-/** Whether a run shows what it has to: nothing failed, and no required case was passed over. */
+/** Returns true when nothing failed and every required case ran. */
 export function isComplete(cases: readonly CaseReport[]): boolean {
   return cases.every(
     ({ id, passed, failed }) => failed.length === 0 && (passed > 0 || !REQUIRED_CASES.test(id)),

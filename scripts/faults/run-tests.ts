@@ -3,16 +3,16 @@ import { spawn } from "node:child_process";
 const VITEST = "node_modules/vitest/vitest.mjs";
 
 export interface TestRun {
-  /** Parts of the paths of test files. */
+  /** Substrings of test file paths. */
   readonly patterns: readonly string[];
-  /** Part of the names of the tests; all of them unless given. They run one at a time then. */
+  /** A substring of test names; all tests by default. Tests then run one at a time. */
   readonly name?: string | undefined;
   readonly environment: Readonly<Record<string, string>>;
-  /** File for the results as JSON. */
+  /** The file for the JSON results. */
   readonly results: string;
 }
 
-/** Runs tests on the runtime that runs this; resolves with the exit code. */
+/** Runs tests on the current runtime; resolves with the exit code. */
 export function runTests({ patterns, name, environment, results }: TestRun): Promise<number> {
   const flags = process.versions["bun"] === undefined ? [] : ["--bun"];
   const reports = ["--reporter=default", "--reporter=json", `--outputFile.json=${results}`];

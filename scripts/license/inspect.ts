@@ -4,7 +4,7 @@ import { readLicenseFile } from "../../src/license/license-file.ts";
 import { readVerificationKey } from "../../src/license/verification-key.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Shows what a file says and whether it verifies; returns the exit code. */
+/** Prints a file's content and whether it verifies; returns the exit code. */
 export function inspect(args: string[]): number {
   const { values, positionals } = parseArgs({
     args: joinKey(args),
@@ -17,7 +17,7 @@ export function inspect(args: string[]): number {
   const { key } = readVerificationKey(
     values["public-key"] ?? (process.env["LICENSE_PUBLIC_KEY"] || undefined),
   );
-  // Of a file that does not verify nothing is shown as true.
+  // Printed before the verification, so that unverified content is not presented as true.
   console.log(`says: ${contentOf(file)}`);
   try {
     readLicenseFile(file, key);
@@ -29,14 +29,14 @@ export function inspect(args: string[]): number {
   return 0;
 }
 
-/** One key in 64 begins with "-", and would be read as the next option. */
+/** Joins the option and its value, because one key in 64 begins with "-" and would be parsed as an option. */
 function joinKey(args: string[]): string[] {
   const at = args.indexOf("--public-key");
   const key = args[at + 1];
   return at === -1 || key === undefined ? args : args.toSpliced(at, 2, `--public-key=${key}`);
 }
 
-/** Printable, whatever it is. */
+/** Returns the content in printable form, even if it is invalid. */
 function contentOf(file: string): string {
   const text = Buffer.from(file.split(".")[0] ?? "", "base64url").toString("utf8");
   try {

@@ -66,7 +66,7 @@ function expiryOf(kind: LicensePayload["kind"], text: string | undefined): strin
   }
   const given = required("expires", text);
   const time = new Date(TIME.test(given) ? given : Number.NaN);
-  // Some runtimes take the 30th of February for a day of March.
+  // Some runtimes accept the 30th of February as a day in March.
   if (!Number.isNaN(time.getTime()) && time.toISOString().startsWith(given.slice(0, 10))) {
     return time.toISOString();
   }
@@ -78,5 +78,5 @@ function expiryOf(kind: LicensePayload["kind"], text: string | undefined): strin
 function readKey(file: string): KeyObject {
   const key = createPrivateKey(readFileSync(file));
   if (key.asymmetricKeyType === "ed25519") return key;
-  throw new UsageError(`${file} holds no Ed25519 key`);
+  throw new UsageError(`${file} does not contain an Ed25519 key`);
 }

@@ -2,7 +2,10 @@ import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
-/** Makes a pair: the private key goes into a new file that its user alone can read, the public one is printed. Returns the exit code. */
+/**
+ * Creates a key pair. Writes the private key to a new file that only its user can read and prints the public key.
+ * Returns the exit code.
+ */
 export function keygen(args: string[]): number {
   const { out } = parseArgs({
     args,
@@ -12,7 +15,7 @@ export function keygen(args: string[]): number {
   const pem = privateKey.export({ format: "pem", type: "pkcs8" });
   writeFileSync(out, pem, { flag: "wx", mode: 0o600 });
   const spki = publicKey.export({ format: "der", type: "spki" });
-  console.log(`Private key, to be kept secret: ${out}`);
+  console.log(`Private key, keep it secret: ${out}`);
   console.log(`LICENSE_PUBLIC_KEY=${spki.subarray(-32).toString("base64url")}`);
   return 0;
 }

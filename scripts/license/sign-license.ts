@@ -1,6 +1,6 @@
 import { type KeyObject, sign } from "node:crypto";
 
-/** A license's content, as the file holds it. */
+/** A license's content, as it is stored in the file. */
 export interface LicensePayload {
   readonly version: 1;
   readonly id: string;
@@ -14,7 +14,7 @@ export interface LicensePayload {
   readonly device_id: string | null;
 }
 
-/** The text of a `.lic` file. */
+/** Returns the text of a `.lic` file. */
 export function signLicense(payload: LicensePayload, privateKey: KeyObject): string {
   const bytes = Buffer.from(JSON.stringify(payload));
   const signature = sign(null, bytes, privateKey);

@@ -1,4 +1,4 @@
-// Brings an installation back from a backup, into an empty DATA_DIR and an empty database: `bun run restore FILE`.
+// Restores an installation from a backup, into an empty DATA_DIR and an empty database: `bun run restore FILE`.
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -9,12 +9,12 @@ import { commandLog, fileArgument, runCommand, UsageError } from "../backup/run-
 
 const USAGE = `Usage:
   restore FILE
-      Brings back what \`backup\` has written into FILE: into an empty DATA_DIR and, at DATABASE_URL or embedded, an empty
-      database. It overwrites nothing. Start the server afterwards. One that was broken off can be run again.`;
+      Restores what \`backup\` has written into FILE into an empty DATA_DIR and an empty database (at DATABASE_URL or
+      embedded). It overwrites nothing. Start the server afterwards. An interrupted restore can be run again.`;
 
 await runCommand(USAGE, async (args) => {
   const file = fileArgument(args);
-  if (file === undefined) throw new UsageError("name the backup");
+  if (file === undefined) throw new UsageError("name the backup file");
   const { size } = statSync(file);
   const progress = createProgress("restore");
   const { settings } = loadConfig();
@@ -28,6 +28,6 @@ await runCommand(USAGE, async (args) => {
     throw thrown;
   });
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-  progress.end(`${rows} rows of ${manifest.createdAt} are back; the server can be started`);
+  progress.end(`${rows} rows of ${manifest.createdAt} restored; the server can be started`);
   process.stdout.write(`${file}\n`);
 });

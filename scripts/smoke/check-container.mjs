@@ -6,14 +6,14 @@ import { runCommand } from "./run-command.mjs";
 
 const STEP_MS = 300_000;
 
-/** Does what the Dockerfile says in a folder, then runs its command as its user and its health check beside it. */
+/** Executes the Dockerfile's instructions in a folder, then runs its command as its user, with its health check. */
 export async function checkContainer(clone, folder) {
   const app = join(folder, "app");
   mkdirSync(app);
   const { env, user, command, health } = await build(clone, app);
   const [uid, gid] = user;
-  if (!uid) throw new Error("the Dockerfile names no user but root");
-  // A port and a home of our own; in a container both would be its own anyway.
+  if (!uid) throw new Error("the Dockerfile sets no user other than root");
+  // A separate port and home, which a container would have anyway.
   const port = 20_000 + (process.pid % 10_000);
   const machine = {
     ...{ cwd: app, uid, gid },
@@ -31,7 +31,7 @@ export async function checkContainer(clone, folder) {
   });
 }
 
-/** What a backup needs must be in the image: it is made beside the server that runs there. */
+/** Makes a backup beside the running server, because everything it needs must be in the image. */
 function backUp(runtime, machine) {
   const args = ["scripts/backup/main.ts"];
   const { status, stdout, stderr } = spawnSync(runtime, args, { ...machine, encoding: "utf8" });
@@ -39,7 +39,7 @@ function backUp(runtime, machine) {
   if (status !== 0 || !existsSync(file)) throw new Error(`no backup was made: ${stderr}`);
 }
 
-/** Follows the instructions in order; what they say about the run is returned. */
+/** Executes the instructions in order; returns the settings for the run. */
 async function build(clone, app) {
   const image = { env: { PATH: process.env.PATH, HOME: process.env.HOME }, user: [] };
   const follow = {
@@ -59,7 +59,7 @@ async function build(clone, app) {
 }
 
 function copy(words, clone, app) {
-  // What comes from the stage before is in the folder already.
+  // Files of an earlier stage are already in the folder.
   if (words[0].startsWith("--from")) return;
   const sources = words.slice(0, -1);
   const target = words.at(-1);

@@ -8,9 +8,9 @@ const READY = /"url":"([^"]+)".*"msg":"listening"/;
 const KEY = /Authorization: Bearer (sk-\w+)/;
 
 /**
- * Starts a server by its command, asks it for its health and one streamed answer, sends that command a signal,
- * and looks that nothing is left. Prints how long it took to be ready; throws at the first wrong thing.
- * `whileReady(server)` may do more in between.
+ * Starts a server by its command, requests its health and one streamed answer, sends the command a signal, and checks
+ * that nothing is left. Prints how long it took to be ready; throws at the first failure. `whileReady(server)` may do
+ * more in between.
  */
 export async function checkServer({
   name,
@@ -78,10 +78,10 @@ function startServer([program, ...args], { cwd, env, uid, gid }) {
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", collect);
   child.once("error", (error) => collect(error.message));
   return {
-    /** To the command alone; Ctrl-C, as a terminal sends it, to all in its group. */
+    /** Sends a signal to the command only; SIGINT goes to the whole group, as from a terminal. */
     signal: (name) => process.kill(name === "SIGINT" ? -child.pid : child.pid, name),
     output: () => output,
-    /** Waits until its output fits. */
+    /** Waits until its output matches. */
     says: (pattern) =>
       until(
         () => pattern.test(output),
@@ -89,7 +89,7 @@ function startServer([program, ...args], { cwd, env, uid, gid }) {
         () => `did not say ${pattern}`,
       ),
     isOver: () => child.exitCode !== null || child.signalCode !== null,
-    /** From the server's first line, when dependencies and engine are there. */
+    /** Measured from the server's first line, when dependencies and engine are ready. */
     sinceProgramMs: () => Math.round(readyMs - programMs),
     sinceCommandMs: () => Math.round(readyMs - startedMs),
   };
@@ -128,7 +128,7 @@ async function answers(url) {
   );
 }
 
-/** Processes that still run in the clone. */
+/** Returns the processes that still run in the clone. */
 function leftBehind(folder) {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.filter((pid) => workingFolder(pid).startsWith(folder)).map(Number);

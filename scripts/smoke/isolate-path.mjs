@@ -1,10 +1,10 @@
 import { accessSync, constants, mkdirSync, readdirSync, realpathSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
-// What a machine with only the one runtime does not have.
+// Programs that a machine with only this runtime does not have.
 const absent = { node: /^bunx?$/, bun: /^(node|nodejs|npm|npx|corepack|yarn|pnpm|tsx)$/ };
 
-/** Makes a folder with every program of PATH but the other runtime's; returns it, to be a PATH of its own. */
+/** Creates a folder with every program of PATH except the other runtime's; returns it for use as PATH. */
 export function isolatePath(folder, runtime) {
   mkdirSync(folder);
   const taken = new Set();

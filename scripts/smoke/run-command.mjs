@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Runs a command to its end, shows and returns its output; throws when it fails or takes too long. */
+/** Runs a command, prints and returns its output; throws when it fails or takes too long. */
 export async function runCommand([program, ...args], { cwd, env }, timeoutMs) {
   const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   const timer = setTimeout(() => child.kill("SIGTERM"), timeoutMs);

@@ -1,8 +1,8 @@
-/** What Bun is to be told before it starts the server. Node knows none of it. */
+/** Bun's settings for the server, as environment variables. Node ignores them. */
 export const BUN_SETTINGS = {
-  // Bun's `fetch` opens 256 connections at once unless told otherwise; this is its largest value.
+  // Bun's `fetch` opens at most 256 connections by default; this is the largest allowed value.
   BUN_CONFIG_MAX_HTTP_REQUESTS: "65336",
-  // Bun collects garbage as late as the machine's memory lets it: thousands of streams would take twice what they need.
-  // With this many bytes it begins earlier, and below a quarter of them nothing changes.
+  // Bun delays garbage collection as long as the machine's memory allows: thousands of streams would take twice the
+  // memory they need. With this many bytes it starts earlier; below a quarter of them nothing changes.
   BUN_JSC_forceRAMSize: "1073741824",
 };

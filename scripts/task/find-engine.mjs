@@ -5,7 +5,7 @@ import { startProcess } from "./start-process.mjs";
 const PROBE_MS = 500;
 const SIMULATOR_START_MS = 15_000;
 
-// Where an engine listens unless it was told otherwise, and a path that only this kind of engine answers.
+// The default addresses of engines, each with a path that only this kind of engine answers.
 const DEFAULT_ENGINES = [
   { backend: "vllm", address: "http://127.0.0.1:8000", path: "/v1/models", sign: "data" },
   { backend: "ollama", address: "http://127.0.0.1:11434", path: "/api/version", sign: "version" },
@@ -13,7 +13,7 @@ const DEFAULT_ENGINES = [
 
 const nothingToStop = async () => {};
 
-/** The settings that name the engine of this dev run, and how to stop what was started for it. */
+/** Returns the settings for the engine of this dev run, and a function that stops what was started for it. */
 export async function findEngine() {
   const { LLM_BACKEND, LLM_BASE_URL } = process.env;
   if (LLM_BACKEND || LLM_BASE_URL) return { env: {}, stop: nothingToStop };
@@ -27,7 +27,7 @@ export async function findEngine() {
 async function answers({ address, path, sign }) {
   try {
     const signal = AbortSignal.timeout(PROBE_MS);
-    // Bun would ask a proxy that the environment names.
+    // Otherwise Bun would use a proxy from the environment.
     const response = await fetch(address + path, { signal, proxy: false });
     return response.ok && sign in (await response.json());
   } catch {

@@ -7,7 +7,7 @@ import { script } from "./runtime.mjs";
 const STAMP = "node_modules/.deps-stamp";
 const PREPARE = "scripts/prepare-embedded-database.mjs";
 
-/** Installs exactly what bun.lockb says, unless node_modules holds that already. */
+/** Installs exactly the versions in bun.lockb, unless node_modules already has them. */
 export function installDependencies() {
   const wanted = createHash("sha256")
     .update(readFileSync("bun.lockb"))

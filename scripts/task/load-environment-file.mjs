@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 
-/** Loads .env as Bun does by itself; names that are set already keep their value. */
+/** Loads .env as Bun does by default; variables that are already set keep their value. */
 export function loadEnvironmentFile() {
   if (process.versions.bun === undefined && existsSync(".env")) process.loadEnvFile(".env");
 }

@@ -1,24 +1,24 @@
 import { readFileSync } from "node:fs";
 
-// Ctrl-C comes from the terminal and once more from npm: what follows this fast is the same request.
+// Ctrl-C arrives from the terminal and again from npm: signals this close together are one request.
 const SAME_REQUEST_MS = 500;
 const POLL_MS = 250;
 
 /**
- * Calls `stop(signal)` for each request to stop: a signal, or the end of the npm or Bun that started this task.
- * Those start a script through a shell, which may swallow a signal and outlives a killed parent.
+ * Calls `stop(signal)` for each stop request: a signal, or the end of the npm or Bun that started this task. These
+ * start a script through a shell, which may swallow a signal and outlives a killed parent.
  */
 export function onStop(stop) {
   let lastMs = 0;
   const request = (signal) => {
     const nowMs = Date.now();
     if (nowMs - lastMs <= SAME_REQUEST_MS) return;
-    // Of the last one that counted: whoever presses Ctrl-C over and over is heard too.
+    // The time of the last counted request, so that repeated Ctrl-C counts too.
     lastMs = nowMs;
     stop(signal);
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => request(signal));
-  // Writing to a terminal or pipe that is gone must not end this process before its children.
+  // A failed write to a closed terminal or pipe must not end this process before its children.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 
   const startedByRunner = process.env.npm_lifecycle_event !== undefined;
@@ -32,7 +32,7 @@ export function onStop(stop) {
   timer.unref();
 }
 
-/** The parent and, where that is a shell, its parent: the shell itself stays when npm is killed. */
+/** Returns the parent process and, if that is a shell, its parent: the shell itself survives when npm is killed. */
 function ancestors() {
   const parent = process.ppid;
   try {

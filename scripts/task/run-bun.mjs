@@ -2,10 +2,12 @@ import { spawnSync } from "node:child_process";
 
 const BUN = "1.4.5";
 
-/** Runs a Bun command, which alone reads bun.lockb: on Bun itself, on the one installed, or on one fetched by npm. */
+/**
+ * Runs a Bun command, because only Bun reads bun.lockb: on the current Bun, an installed one, or one that npm fetches.
+ */
 export function runBun(args) {
   const [command, ...prefix] = findBun();
-  // Its complaints are kept, to tell a registry that does not answer in one line instead of hundreds.
+  // Its error output is captured, to report an unreachable registry in one line instead of hundreds.
   const { status, error, stderr } = spawnSync(command, [...prefix, ...args], {
     stdio: ["inherit", "inherit", "pipe"],
     encoding: "utf8",
@@ -23,7 +25,7 @@ export function runBun(args) {
   process.exit(status ?? 1);
 }
 
-/** True when an installer's complaints are those of a registry that does not answer. */
+/** Returns true when the installer's error output indicates an unreachable registry. */
 function isUnreachable(complaints) {
   return /ConnectionRefused|FailedToOpenSocket|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|ENETUNREACH|DNSResolve|UnknownHost/i.test(
     complaints,
@@ -33,6 +35,6 @@ function isUnreachable(complaints) {
 function findBun() {
   if (process.versions.bun) return [process.execPath];
   if (spawnSync("bun", ["--version"], { stdio: "ignore" }).status === 0) return ["bun"];
-  // Without --allow-scripts newer npm leaves a stub in Bun's place.
+  // Without --allow-scripts newer npm versions install only a stub of Bun.
   return ["npm", "exec", "--yes", "--allow-scripts=bun", `--package=bun@${BUN}`, "--", "bun"];
 }

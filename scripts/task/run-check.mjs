@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { script } from "./runtime.mjs";
 
-// Each check fails by its exit code; dependency-cruiser also says how much it read, for it passes on nothing.
+// Each check fails by its exit code. dependency-cruiser must also report modules read, because it passes on none.
 const checks = [
   {
     name: "biome",
@@ -25,7 +25,7 @@ const checks = [
   { name: "hygiene", ...script("scripts/check-hygiene.mjs") },
 ];
 
-/** Runs all checks at once and prints what each found; 0 when all passed. */
+/** Runs all checks in parallel and prints their findings; returns 0 when all passed. */
 export async function runCheck() {
   const results = await Promise.all(checks.map(run));
   for (const { name, passed, output, seconds } of results) {

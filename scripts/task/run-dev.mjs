@@ -7,7 +7,7 @@ import { watchFolder } from "./watch-folder.mjs";
 
 const RESTART_WAIT_MS = 10_000;
 
-/** Runs the gateway on loopback with an engine and a key at hand, and again after each change under src. */
+/** Runs the gateway on loopback with an engine and a key, and restarts it after each change under src. */
 export async function runDev() {
   loadEnvironmentFile();
   let stopping = false;
@@ -33,7 +33,7 @@ export async function runDev() {
     server = startServer(env);
     const code = await server.ended;
     if (!stopping && !changed && run > 1) {
-      console.log(`dev: the server ended (${code}); it starts again at the next change under src`);
+      console.log(`dev: the server ended (${code}); it restarts at the next change under src`);
       await new Promise((resolve) => {
         wake = resolve;
       });
@@ -46,7 +46,7 @@ export async function runDev() {
   }
 }
 
-/** What `dev` sets unless the environment does. */
+/** Returns the settings of `dev`, unless the environment sets them. */
 function developmentSettings() {
   const { HOST, DRAIN_TIMEOUT_MS, BOOTSTRAP_API_KEY } = process.env;
   return {

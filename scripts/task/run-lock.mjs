@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { runBun } from "./run-bun.mjs";
 
-/** Brings bun.lockb up to package.json and takes the registry's address out of it. */
+/** Updates bun.lockb to package.json and removes the registry's address from it. */
 export function runLock(args) {
   runBun(["install", ...args]);
   return spawnSync(process.execPath, ["scripts/scrub-lockb.mjs", "bun.lockb"], { stdio: "inherit" })

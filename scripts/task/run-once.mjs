@@ -1,10 +1,10 @@
 import { startProcess } from "./start-process.mjs";
 
-/** Runs a program to its end and passes signals on to it; returns its exit code. */
+/** Runs a program and passes signals on to it; returns its exit code. */
 export function runOnce(program) {
   const { child, ended } = startProcess(program);
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  // The terminal sends Ctrl-C to the program itself; this process waits for it to end.
+  // The terminal sends Ctrl-C to the program too; this process only waits for it to end.
   process.on("SIGINT", () => {});
   return ended;
 }

@@ -14,7 +14,10 @@ export function startServer(env = {}) {
   });
 }
 
-/** Runs the gateway until it ends; the first signal lets it finish its streams, the second is its own to judge. */
+/**
+ * Runs the gateway until it ends. Every signal is passed on: at the first one it finishes its streams; it handles a
+ * second one itself.
+ */
 export function runServer() {
   loadEnvironmentFile();
   const { child, ended } = startServer();

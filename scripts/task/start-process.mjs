@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 
 /**
- * Starts a program. `group: "own"` keeps it out of reach of the terminal's Ctrl-C, so that a signal comes once, from us.
- * Returns the child and `ended`, its exit code: 128 + n where signal n ended it, 127 where it could not start.
+ * Starts a program. `group: "own"` shields it from the terminal's Ctrl-C, so that it gets each signal only once, from
+ * this process. Returns the child and `ended`, its exit code: 128 + n if signal n ended it, 127 if it could not start.
  */
 export function startProcess(
   { command, args },

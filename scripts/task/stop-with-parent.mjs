@@ -1,6 +1,6 @@
 import { isMainThread } from "node:worker_threads";
 
-// Loaded first into a server that a task starts: when the task is killed outright, the server stops too.
+// Preloaded into a server that a task starts, so that the server stops too when the task is killed.
 const POLL_MS = 250;
 const parent = process.ppid;
 

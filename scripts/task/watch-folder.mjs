@@ -4,8 +4,8 @@ import { join } from "node:path";
 const SETTLE_MS = 150;
 
 /**
- * Calls `onChange` once after each burst of changes under a folder.
- * One watch a folder: the recursive watch of Node 20 loses files that an editor replaces.
+ * Calls `onChange` once after each burst of changes under a folder. Uses one watch per folder, because the recursive
+ * watch of Node 20 loses files that an editor replaces.
  */
 export function watchFolder(root, onChange) {
   const watched = new Map();

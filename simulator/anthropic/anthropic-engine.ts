@@ -40,7 +40,7 @@ export const anthropicEngine: Engine = {
     ),
 };
 
-/** Every error body repeats the id of its request. */
+/** Adds the request id to an error, because every error body of Anthropic repeats it. */
 async function withRequestId(call: Call, handler: Handler): Promise<void> {
   try {
     await handler(call);

@@ -1,6 +1,6 @@
 import { EngineError } from "../engine-error.ts";
 
-/** Anthropic's error. The id of the request, which its bodies repeat, is added where the answer is sent. */
+/** Creates Anthropic's error. The request id, which its bodies repeat, is added when the answer is sent. */
 export function anthropicError(status: number, type: string, message: string): EngineError {
   return new EngineError(status, { type: "error", error: { type, message } });
 }

@@ -1,21 +1,21 @@
 import type { Model } from "../models.ts";
 
 export interface AnthropicTraits {
-  /** Which ids it holds for; the first that fits counts. */
+  /** The model ids of this generation; the first match is used. */
   readonly ids: RegExp;
   readonly thinking: readonly ("enabled" | "adaptive" | "disabled" | "between_tools")[];
-  /** Without a word of it the model thinks. */
+  /** The model thinks when the request does not set `thinking`. */
   readonly thinksByDefault: boolean;
   readonly efforts: readonly string[];
-  /** Up to which effort thinking may be disabled, or be `between_tools`. */
+  /** The highest effort with which thinking may be disabled or be `between_tools`. */
   readonly leastThinkingUpTo: "high" | "max";
-  /** free: as one likes while not thinking. defaults: nothing but temperature 1 and top_p from 0.99. */
+  /** free: any value while not thinking. defaults: only temperature 1 and top_p from 0.99. */
   readonly sampling: "free" | "defaults";
   readonly temperatureAndTopP: boolean;
   readonly forcedTools: boolean;
-  /** The conversation may end with what the model is to go on with. */
+  /** The conversation may end with the beginning of the model's answer. */
   readonly prefill: boolean;
-  /** `role: "system"` may stand among the messages. */
+  /** `role: "system"` may appear among the messages. */
   readonly systemTurns: boolean;
   readonly jsonSchema: boolean;
   readonly maxOutputTokens: number;
@@ -56,7 +56,7 @@ const always = {
   forcedTools: false,
 } as const;
 
-/** The generations, and what each of them takes. */
+/** The model generations and the parameters that each accepts. */
 const generations: readonly AnthropicTraits[] = [
   { ...budgeted, ids: /^claude-3-(opus|sonnet|haiku)/, thinking: [], maxOutputTokens: 4_096 },
   { ...budgeted, ids: /^claude-3-5/, thinking: [], maxOutputTokens: 8_192 },

@@ -24,7 +24,7 @@ const INPUT_BLOCKS: Readonly<Record<string, readonly string[]>> = {
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const ID = /^[a-zA-Z0-9_-]+$/;
 
-/** Throws Anthropic's refusal of the blocks of one message. */
+/** Throws Anthropic's error for invalid blocks of one message. */
 export function checkBlocks(blocks: readonly Json[], role: string, at: string): void {
   blocks.forEach((block, index) => {
     checkBlock(block, role, `${at}.${index}`);

@@ -10,7 +10,7 @@ const fields = new Set(
   ),
 );
 const samplingFields = ["temperature", "top_p", "top_k"];
-/** Fields that come with a beta, and the name of the beta. */
+/** Fields of a beta, and the name of the beta. */
 const betaFields: Readonly<Record<string, RegExp>> = {
   context_management: /context-management-/,
   mcp_servers: /mcp-client-/,
@@ -18,10 +18,10 @@ const betaFields: Readonly<Record<string, RegExp>> = {
   fallbacks: /fallback/,
   thread: /thread/,
 };
-/** The first version that has no sampling parameters any more. */
+/** The first version without sampling parameters. */
 const NO_SAMPLING_FROM = "2026-10-21";
 
-/** Throws Anthropic's refusal of fields that this version, with these betas, does not have. */
+/** Throws Anthropic's error for fields that this version, with these betas, does not have. */
 export function checkFields({ body, exchange }: Call, besides: readonly string[] = []): void {
   const version = headerOf(exchange.request, "anthropic-version") ?? "";
   const betas = headerOf(exchange.request, "anthropic-beta") ?? "";
@@ -44,7 +44,7 @@ function refuseExtra(name: string | undefined): void {
   if (name !== undefined) throw invalid(`${name}: Extra inputs are not permitted`);
 }
 
-/** Throws the refusal of numbers of the wrong kind or range. */
+/** Throws the error for numbers of the wrong type or range. */
 export function checkNumbers(body: Json): void {
   checkRange(body, "temperature", 1);
   checkRange(body, "top_p", 1);

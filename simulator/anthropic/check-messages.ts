@@ -5,7 +5,7 @@ import type { AnthropicTraits } from "./anthropic-models.ts";
 import { checkBlocks } from "./check-blocks.ts";
 import type { Thinking } from "./check-thinking.ts";
 
-/** One message, its content as blocks. */
+/** One message, with its content as blocks. */
 interface Entry {
   readonly role: string;
   readonly blocks: readonly Json[];
@@ -13,7 +13,7 @@ interface Entry {
   readonly index: number;
 }
 
-/** Throws Anthropic's refusal of a broken conversation. */
+/** Throws Anthropic's error for an invalid conversation. */
 export function checkMessages(body: Json, traits: AnthropicTraits, thinking: Thinking): void {
   const { messages } = body;
   if (messages === undefined) throw invalid("messages: Field required");
@@ -82,7 +82,7 @@ function checkEnds(entries: readonly Entry[], { prefill }: AnthropicTraits): voi
   }
 }
 
-/** What the system says stands between the user's turn and the model's, or at the end. */
+/** Checks that system messages are between the user's turn and the model's, or at the end. */
 function checkSystemTurns(entries: readonly Entry[]): void {
   for (const [place, { role, index }] of entries.entries()) {
     if (role !== "system") continue;
@@ -94,7 +94,7 @@ function checkSystemTurns(entries: readonly Entry[]): void {
   }
 }
 
-/** Turns of one side that follow each other count as one; system messages stand aside. */
+/** Merges consecutive messages of one role; system messages are skipped. */
 function mergeTurns(entries: readonly Entry[]): Entry[] {
   const turns: Entry[] = [];
   for (const entry of entries) {
@@ -133,7 +133,7 @@ function checkAnswers(turn: Entry, before: Entry | undefined): void {
   );
 }
 
-/** The results stand first in the next message. */
+/** Checks that the results are first in the next message. */
 function checkAnswered(turn: Entry, next: Entry | undefined): void {
   const calls = idsOf(turn, "tool_use", "id");
   const blocks = next?.blocks ?? [];
@@ -152,7 +152,7 @@ function idsOf(turn: Entry | undefined, type: string, field: string): string[] {
   return blocks.map((block) => String(block[field]));
 }
 
-/** Every seal must be real; in the last turn of the assistant it must fit the text too. */
+/** Checks the seals. Each must be genuine; in the last assistant turn it must also match the text. */
 function checkSeals(turns: readonly Entry[]): void {
   const last = turns.findLast(({ role }) => role === "assistant");
   for (const turn of turns) {
@@ -177,7 +177,7 @@ function checkSeal(block: Json, at: string, isLast: boolean): void {
   );
 }
 
-/** With a budget, the turn whose tool results come now must open with what was thought. */
+/** Checks that, with a budget, the turn whose tool results come now starts with reasoning. */
 function checkOpensWithThinking(turns: readonly Entry[]): void {
   const last = turns.at(-1);
   const isToolTurn =
@@ -191,7 +191,7 @@ function checkOpensWithThinking(turns: readonly Entry[]): void {
   );
 }
 
-/** Throws the refusal of more cache marks than there may be, wherever they stand. */
+/** Throws the error for too many cache breakpoints in the whole body. */
 export function checkCacheMarks(body: Json): void {
   const marks = countMarks([
     body["system"],

@@ -10,13 +10,13 @@ const GUIDE =
 
 export interface Thinking {
   readonly thinks: boolean;
-  /** A budget was given: the older way, with rules of its own for the conversation. */
+  /** A budget was given: the older mode, which has its own rules for the conversation. */
   readonly isBudgeted: boolean;
-  /** The text of what was thought is left out. */
+  /** The text of the reasoning is omitted. */
   readonly isOmitted: boolean;
 }
 
-/** How the model thinks. Throws what Anthropic refuses in thinking, effort, sampling and the choice of tools. */
+/** Determines how the model thinks. Throws Anthropic's errors for thinking, effort, sampling and tool choice. */
 export function checkThinking(body: Json, traits: AnthropicTraits): Thinking {
   const effort = checkEffort(body, traits);
   const thinking = objectOf(body["thinking"]);

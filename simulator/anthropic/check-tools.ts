@@ -16,7 +16,7 @@ const TOOL_FIELDS = [
   "allowed_callers",
 ];
 
-/** Throws Anthropic's refusal of tools, of the choice among them, and of the answer's format. */
+/** Throws Anthropic's error for invalid tools, tool choice or answer format. */
 export function checkTools(body: Json, traits: AnthropicTraits): void {
   const tools = objectsOf(body["tools"]);
   tools.forEach(checkTool);

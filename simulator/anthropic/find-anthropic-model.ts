@@ -3,7 +3,7 @@ import { stringOf } from "../json.ts";
 import type { Model } from "../models.ts";
 import { anthropicError, invalid } from "./anthropic-error.ts";
 
-/** The model of the request. Throws Anthropic's refusals. */
+/** Returns the model of the request. Throws Anthropic's errors. */
 export function findAnthropicModel({ body, options }: Call): Model {
   const name = stringOf(body["model"]);
   if (name === undefined) throw invalid("model: Field required");

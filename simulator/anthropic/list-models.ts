@@ -3,7 +3,7 @@ import type { Model } from "../models.ts";
 import { anthropicError } from "./anthropic-error.ts";
 import { traitsOf } from "./anthropic-models.ts";
 
-/** GET /v1/models, in pages. */
+/** Handles GET /v1/models, in pages. */
 export function listModels(call: Call): Promise<void> {
   const { query } = call.exchange.request;
   const { models } = call.options;
@@ -19,7 +19,7 @@ export function listModels(call: Call): Promise<void> {
   });
 }
 
-/** GET /v1/models/{id} */
+/** Handles GET /v1/models/{id}. */
 export function showModel(call: Call): Promise<void> {
   const id = decodeURIComponent(call.exchange.request.path.slice("/v1/models/".length));
   const model = call.options.models.find(({ name }) => name === id);

@@ -3,7 +3,7 @@ import type { Answer } from "../content/answer.ts";
 import { seal } from "../seals.ts";
 import type { Thinking } from "./check-thinking.ts";
 
-/** One block of an answer, with the pieces it is streamed in. */
+/** One block of an answer, with the pieces in which it is streamed. */
 export type MessageBlock =
   | { readonly type: "thinking"; readonly pieces: readonly string[]; readonly signature: string }
   | { readonly type: "redacted_thinking"; readonly data: string }
@@ -15,7 +15,7 @@ export type MessageBlock =
       readonly text: string;
     };
 
-/** The blocks of an answer in their order: what was thought, what is said, calls. */
+/** Returns the blocks of an answer in order: reasoning, text, calls. */
 export function messageBlocks(
   { script }: Call,
   answer: Answer,

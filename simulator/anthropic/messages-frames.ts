@@ -5,7 +5,7 @@ import type { Usage } from "../ledger.ts";
 import type { Script } from "../script.ts";
 import type { MessageBlock } from "./message-blocks.ts";
 
-/** After so many deltas a ping, in the middle of whatever is said. */
+/** A ping is sent after this many deltas, even in the middle of a block. */
 const PING_EVERY = 5;
 
 export interface MessageEnd {
@@ -23,7 +23,7 @@ export interface StreamedMessage {
   readonly script: Script | undefined;
 }
 
-/** The events of a streamed message, in Anthropic's order, with pings between them. */
+/** Yields the events of a streamed message in Anthropic's order, with pings between them. */
 export function* messagesFrames(message: StreamedMessage): Iterable<Frame> {
   const { blocks, end, head, usage } = message;
   const opening = usage ? { ...usage, outputTokens: 1, reasoningTokens: 0 } : undefined;
@@ -45,7 +45,7 @@ export function* messagesFrames(message: StreamedMessage): Iterable<Frame> {
   yield { ...frame("message_stop", {}), isTerminal: true };
 }
 
-/** An event as this family frames it. */
+/** Frames an event of this format. */
 export function frameEvent(type: string, payload: Json): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...payload })}\n\n`;
 }
@@ -97,7 +97,10 @@ function* deltasOf(block: MessageBlock, script: Script | undefined): Iterable<De
   }
 }
 
-/** The first piece is empty, as it really is; a call without arguments has no other. */
+/**
+ * Yields the deltas of the arguments. The first one is empty, as in the real API; a call without arguments has no
+ * other.
+ */
 function* argumentDeltas(text: string, script: Script | undefined): Iterable<Delta> {
   yield deltaOf({ type: "input_json_delta", partial_json: "" }, "");
   if (text === "{}") return;
@@ -112,7 +115,7 @@ function deltaOf(delta: Json, said: string): Delta {
   return { delta, tokens: said === "" ? 0 : tokenize(said).length };
 }
 
-/** The figures of a message; input tokens without what came from or went to the cache. */
+/** Renders the usage of a message; the input tokens exclude those read from or written to the cache. */
 export function renderUsage(usage: Usage): Json {
   const { cachedTokens = 0, cacheWriteTokens = 0, inputTokens, outputTokens } = usage;
   return {

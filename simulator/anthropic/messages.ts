@@ -20,7 +20,7 @@ import { type MessageBlock, messageBlocks } from "./message-blocks.ts";
 import { frameEvent, type MessageEnd, messagesFrames, renderUsage } from "./messages-frames.ts";
 import { readMessagesTurn } from "./read-messages-turn.ts";
 
-/** POST /v1/messages */
+/** Handles POST /v1/messages. */
 export async function messages(call: Call): Promise<void> {
   const { entry, script } = call;
   const model = findAnthropicModel(call);
@@ -64,7 +64,7 @@ export async function messages(call: Call): Promise<void> {
   });
 }
 
-/** POST /v1/messages/count_tokens */
+/** Handles POST /v1/messages/count_tokens. */
 export function countTokens(call: Call): Promise<void> {
   const model = findAnthropicModel(call);
   checkFields(call, ["max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences"]);

@@ -3,7 +3,7 @@ import type { Tool, Turn, TurnMessage } from "../content/turn.ts";
 import { type Json, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../json.ts";
 import type { Model } from "../models.ts";
 
-/** A messages body that was checked before, as a turn. */
+/** Converts a checked messages body to a turn. */
 export function readMessagesTurn(body: Json, model: Model, thinks: boolean): Turn {
   const tools = readTools(body["tools"]);
   const format = objectOf(objectOf(body["output_config"])?.["format"]);
@@ -25,7 +25,7 @@ function readSystem(system: unknown): TurnMessage[] {
   return text === "" ? [] : [{ role: "system", text, images, extra: "" }];
 }
 
-/** Results come first, each as a message of its own, then what else the message says. */
+/** Reads a message. Results come first, each as a separate message, then the rest of the content. */
 function readMessage(message: Json): TurnMessage[] {
   const role = String(message["role"]);
   const { content } = message;
@@ -55,7 +55,7 @@ function readExtra(blocks: readonly Json[]): string {
     .join("");
 }
 
-/** The client's own tools; those of the server call nothing here. */
+/** Reads the client's own tools; server tools are ignored here. */
 function readTools(value: unknown): Tool[] {
   return objectsOf(value)
     .filter(({ type }) => type === undefined || type === "custom")

@@ -19,7 +19,7 @@ export interface ChatSpeech {
 
 type Write = (delta: Json, tokens?: number, rest?: Json) => Frame;
 
-/** The events of a streamed chat completion, as the style has them. */
+/** Yields the events of a streamed chat completion in the vendor's style. */
 export function* chatFrames(answer: Answer, speech: ChatSpeech): Iterable<Frame> {
   const { style } = speech;
   let tail = { ...style.tail, ...style.openingTail };

@@ -3,7 +3,7 @@ import type { Tool, Turn, TurnMessage } from "../content/turn.ts";
 import { type Json, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../json.ts";
 import type { Model } from "../models.ts";
 
-/** A chat-completions body that was checked before, as a turn. */
+/** Converts a checked chat-completions body to a turn. */
 export function readChatTurn(body: Json, model: Model, thinks: boolean): Turn {
   const tools = readChatTools(body["tools"]);
   return makeTurn({

@@ -3,7 +3,7 @@ import { logProbability } from "../content/log-probabilities.ts";
 import { tokenize } from "../content/tokenizer.ts";
 import type { ChatSpeech } from "./chat-frames.ts";
 
-/** A chat completion that is not streamed. */
+/** Renders a non-streaming chat completion. */
 export function wholeChat(answer: Answer, speech: ChatSpeech): object {
   const { finishReason, script, style, topLogprobs } = speech;
   const message = style.message({

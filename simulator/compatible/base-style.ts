@@ -4,7 +4,7 @@ import type { Json } from "../json.ts";
 import type { LedgerEntry, Usage } from "../ledger.ts";
 import type { Model } from "../models.ts";
 
-/** What most compatible clouds have in common; each replaces what it does in another way. */
+/** The style that most compatible clouds share; each vendor overrides its differences. */
 export function baseStyle(entry: LedgerEntry, model: Model, failure: Failure): ChatStyle {
   return {
     head: {

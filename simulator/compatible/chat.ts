@@ -12,7 +12,7 @@ import type { Script } from "../script.ts";
 import { vendorOf } from "./compatible-models.ts";
 import { mistralError } from "./mistral-error.ts";
 
-/** POST /v1/chat/completions, as the vendor of the model has it. */
+/** Handles POST /v1/chat/completions in the style of the model's vendor. */
 export async function chat(call: Call): Promise<void> {
   const { body, entry, script } = call;
   const model = findModel(call);
@@ -41,7 +41,7 @@ export async function chat(call: Call): Promise<void> {
   });
 }
 
-/** None of them has a field for it: the finish reason tells. */
+/** Removes the refusal text: no vendor here has a field for it, so only the finish reason reports it. */
 function withoutRefusal(script: Script | undefined): Script | undefined {
   if (!script) return undefined;
   const { refusal: _, ...rest } = script;
@@ -59,7 +59,7 @@ function findModel({ body, options }: Call): Model {
   });
 }
 
-/** A call ends as a call, chosen by name or not. */
+/** Returns the finish reason. An answer with calls ends with `tool_calls`, also when the request named the tool. */
 function finishReasonOf(answer: Answer, script: Script | undefined): string {
   if (script?.blocked !== undefined || script?.refusal !== undefined) return "content_filter";
   const isCall = answer.toolCalls.length > 0 && answer.finishReason === "stop";

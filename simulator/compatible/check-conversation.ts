@@ -1,6 +1,6 @@
 import { type Json, objectsOf } from "../json.ts";
 
-/** Tool calls that nothing answers, and answers to calls that nobody made. */
+/** Refuses tool calls without a result, and results without a call. */
 export function checkConversation(
   messages: readonly Json[],
   refuse: (message: string) => Error,

@@ -15,7 +15,7 @@ const messageFields: Readonly<Record<string, readonly string[]>> = {
 const PARTS = ["text", "image_url", "document_url", "reference", "file", "thinking", "input_audio"];
 const CHOICES = ["auto", "none", "any", "required"];
 
-/** Throws what Mistral refuses. */
+/** Throws Mistral's error for an invalid body. */
 export function checkMistral(body: Json): void {
   for (const [name, input] of Object.entries(body)) {
     if (!fields.has(name)) throw extra([name], input);

@@ -8,7 +8,7 @@ import type { CompatibleVendor } from "./compatible-vendor.ts";
 
 const failure: Failure = { status: 500, body: { message: "internal server error" } };
 
-/** Cohere's compatible API: a call opens with arguments that are null. */
+/** Cohere's compatible API: the first delta of a call has null arguments. */
 export const cohere: CompatibleVendor = {
   ids: /^command-/,
   check(body) {

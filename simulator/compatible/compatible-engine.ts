@@ -13,7 +13,7 @@ const routes: Readonly<Record<string, Handler>> = {
   "POST /v1/chat/completions": chat,
 };
 
-/** A cloud that is compatible with OpenAI's chat completions, more or less. */
+/** A cloud that is more or less compatible with OpenAI's chat completions. */
 export const compatibleEngine: Engine = {
   models: compatibleModels,
   find: (method, path) => routes[`${method} ${path}`],

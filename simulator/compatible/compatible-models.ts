@@ -7,7 +7,7 @@ import { mistral } from "./mistral.ts";
 import { openrouter } from "./openrouter.ts";
 import { xai } from "./xai.ts";
 
-/** The model's name tells the vendor; what no other one claims is Mistral's. */
+/** The vendors. The model's name selects the vendor; a name without a match is Mistral's. */
 const vendors: readonly CompatibleVendor[] = [xai, deepseek, groq, openrouter, cohere, mistral];
 
 export function vendorOf({ name }: Model): CompatibleVendor {

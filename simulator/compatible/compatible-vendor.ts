@@ -6,14 +6,14 @@ import type { Json } from "../json.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import type { Model } from "../models.ts";
 
-/** One cloud that says it is compatible, in its own way. */
+/** A cloud with its own variant of the compatible API. */
 export interface CompatibleVendor {
-  /** Which models are its own. */
+  /** Matches the names of its models. */
   readonly ids: RegExp;
-  /** Throws what it refuses in a body; tells whether the model thinks. */
+  /** Throws the vendor's error for an invalid body; returns whether the model thinks. */
   readonly check: (body: Json, model: Model) => boolean;
   readonly styleOf: (entry: LedgerEntry, model: Model) => ChatStyle;
-  /** What its usage has besides input and output. */
+  /** The usage figures it reports in addition to input and output. */
   readonly figures: readonly Figure[];
   readonly newCallId: (random: () => number) => string;
   readonly overflow: (promptTokens: number, model: Model) => EngineError;

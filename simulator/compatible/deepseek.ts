@@ -20,7 +20,7 @@ const failure: Failure = {
   },
 };
 
-/** DeepSeek: content or reasoning is null while the other speaks, and the cache has figures of its own. */
+/** DeepSeek: content is null while reasoning is sent and vice versa, and the cache has its own usage fields. */
 export const deepseek: CompatibleVendor = {
   ids: /^deepseek-/,
   check(body, model) {
@@ -66,7 +66,7 @@ function invalid(message: string): EngineError {
   return new EngineError(400, { error: { message, type: code, param: null, code } });
 }
 
-/** While tools are at work, what was thought before must come back. */
+/** Checks that in a tool-call sequence the earlier reasoning is sent back. */
 function checkReasoningComesBack(messages: readonly Json[]): void {
   const opening = messages.findLastIndex(({ role }) => role === "user");
   messages.forEach((message, index) => {

@@ -21,7 +21,7 @@ const failure: Failure = {
   body: { error: { message: "Service unavailable", type: "internal_server_error" } },
 };
 
-/** Groq: figures in `x_groq` too, on the last chunk; calls come whole. */
+/** Groq: usage is also in `x_groq` of the last chunk; calls come whole. */
 export const groq: CompatibleVendor = {
   ids: /^(llama-|qwen\/|groq\/)/,
   check(body, { name }) {

@@ -1,6 +1,6 @@
 import { EngineError } from "../engine-error.ts";
 
-/** Mistral's error: flat, its code a number in a string. */
+/** Creates Mistral's error: a flat object, whose code is a number in a string. */
 export function mistralError(
   status: number,
   {
@@ -12,7 +12,7 @@ export function mistralError(
   return new EngineError(status, { object: "error", message, type, param: null, code });
 }
 
-/** What its validation found: a list, below the message. */
+/** Creates Mistral's validation error: a list below the message. */
 export function invalidField(
   loc: readonly (string | number)[],
   { input, msg, type }: { readonly input?: unknown; readonly msg: string; readonly type: string },

@@ -17,7 +17,7 @@ const failure: Failure = {
   }).body,
 };
 
-/** Mistral: reasoning as parts of the content, whole calls in the chunk that ends, figures there too. */
+/** Mistral: reasoning is part of the content; the last chunk contains whole calls and the usage. */
 export const mistral: CompatibleVendor = {
   ids: /./,
   check(body, model) {

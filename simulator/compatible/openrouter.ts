@@ -11,7 +11,7 @@ const failure: Failure = {
   body: { error: { message: "Provider returned error", code: 502 }, user_id: "user_simulator" },
 };
 
-/** OpenRouter: comments while it waits, a role in every delta, figures in a chunk that has a choice. */
+/** OpenRouter: comments while waiting, a role in every delta, and usage in a chunk that has a choice. */
 export const openrouter: CompatibleVendor = {
   ids: /^(openrouter|anthropic|openai|google|meta-llama|moonshotai)\//,
   check(body) {

@@ -8,7 +8,7 @@ import { checkConversation } from "./check-conversation.ts";
 import type { CompatibleVendor } from "./compatible-vendor.ts";
 
 const INVALID = "Client specified an invalid argument";
-/** What its reasoning models do not have. */
+/** Parameters that its reasoning models do not accept. */
 const refused: Readonly<Record<string, string>> = {
   presence_penalty: "presencePenalty",
   frequency_penalty: "frequencyPenalty",
@@ -20,7 +20,7 @@ const failure: Failure = {
   body: { code: "The service is currently unavailable", error: "Service temporarily unavailable." },
 };
 
-/** xAI: the error is a text, calls come whole, an answer may have no finish reason until its end. */
+/** xAI: the error is a string, calls come whole, and chunks have no `finish_reason` before the end of the answer. */
 export const xai: CompatibleVendor = {
   ids: /^grok-/,
   check(body) {
@@ -50,7 +50,7 @@ function invalid(error: string): EngineError {
   return new EngineError(400, { code: INVALID, error });
 }
 
-/** Reasoning stands beside the completion, not in it: only the total holds both. */
+/** Renders the usage. Reasoning tokens are not part of the completion tokens; only the total includes both. */
 function renderUsage({ cachedTokens = 0, ...usage }: Usage): Json {
   const { inputTokens, outputTokens, reasoningTokens = 0 } = usage;
   return {

@@ -1,17 +1,17 @@
 import type { Usage } from "../ledger.ts";
 import type { ToolCall } from "./choose-tool-calls.ts";
 
-/** What will be said, already cut into the pieces it is said in. */
+/** The content of an answer, already split into its deltas. */
 export interface Answer {
   readonly reasoning: readonly string[];
   readonly text: readonly string[];
-  /** The text is said so many times over. */
+  /** The text is repeated this many times. */
   readonly repeat: number;
   readonly toolCalls: readonly ToolCall[];
-  /** In OpenAI's words: stop, length, tool_calls. */
+  /** The finish reason in OpenAI's words: stop, length, tool_calls. */
   readonly finishReason: string;
   /** The stop string that ended the text. */
   readonly stopReason: string | null;
-  /** null: the engine tells none. */
+  /** Null when the engine reports none. */
   readonly usage: Usage | null;
 }

@@ -2,7 +2,7 @@ import type { Tool, Turn } from "./turn.ts";
 import { valueForSchema } from "./value-for-schema.ts";
 
 const CALLS_LIMIT = 8;
-/** Words of a tool's name that say nothing of what it is about. */
+/** Words in the name of a tool that do not describe its subject. */
 const commonWords: ReadonlySet<string> = new Set([
   "get",
   "set",
@@ -22,8 +22,9 @@ export interface ToolCall {
 }
 
 /**
- * The calls that the last user message asks for: every tool it names, by name or by the words of the name; one
- * tool named with several capitalised words ("Oslo and Paris") is called for each of them.
+ * Chooses the calls that the last user message asks for: every tool that it names, by name or by the words of the name.
+ * If the message names only one tool, with several capitalised words ("Oslo and Paris"), that tool is called for each
+ * of them.
  */
 export function chooseToolCalls(
   turn: Turn,
@@ -66,7 +67,7 @@ function names(text: string, toolName: string): boolean {
   return words.length > 0 && words.every((word) => said.has(word));
 }
 
-/** Capitalised words that do not open a sentence. */
+/** Returns capitalised words that do not start a sentence. */
 function properNames(text: string): string[] {
   return [...text.matchAll(/(?<=[\p{L}\p{N},;:] )\p{Lu}\p{L}+/gu)].map(([word]) => word);
 }

@@ -8,16 +8,16 @@ import { tokenize } from "./tokenizer.ts";
 import type { Turn } from "./turn.ts";
 import { writeReasoning, writeReply } from "./write-reply.ts";
 
-/** What an answer depends on besides the request. */
+/** What an answer depends on in addition to the request. */
 export interface Source {
   readonly seed: string;
-  /** The number of the request: tool-call ids are unique to it. */
+  /** The number of the request, which makes tool-call ids unique. */
   readonly sequence: number;
-  /** Makes the id of a tool call; vLLM's own without it. */
+  /** Creates the id of a tool call; default: vLLM's form. */
   readonly newCallId?: (random: () => number) => string;
 }
 
-/** The answer to a turn: the same for the same seed and request. Scripted parts stand as they are. */
+/** Composes the answer to a turn: the same for the same seed and request. Scripted parts are used unchanged. */
 export function composeAnswer(turn: Turn, source: Source, script: Script | undefined): Answer {
   const answer = saysSomething(script)
     ? scriptedAnswer(turn, script, source)
@@ -100,7 +100,7 @@ function cutAtStop(
   return { text: text.slice(0, end), stopReason };
 }
 
-/** Cuts reasoning, then text, then the calls' arguments where the request's token limit falls. */
+/** Truncates reasoning, then text, then the arguments of calls at the request's token limit. */
 function limitTokens(turn: Turn, answer: Omit<Answer, "usage">): Answer {
   const whole = answer.reasoning.length + answer.text.length + countCalls(answer.toolCalls);
   const limit = turn.maxTokens ?? Number.POSITIVE_INFINITY;

@@ -5,12 +5,12 @@ import { tellUsage } from "./tell-usage.ts";
 import { tokenize } from "./tokenizer.ts";
 import type { Turn } from "./turn.ts";
 
-/** Figures that not every format has a place for. */
+/** Usage figures that some formats have no field for. */
 export type Figure = "cachedTokens" | "cacheWriteTokens" | "reasoningTokens";
 
 const allFigures: readonly Figure[] = ["cachedTokens", "cacheWriteTokens", "reasoningTokens"];
 
-/** The answer to a turn, its usage with the figures that the format tells. */
+/** Composes the answer to a turn; its usage has only the figures that the format reports. */
 export function composeCloudAnswer(
   call: Call,
   turn: Turn,

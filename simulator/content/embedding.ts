@@ -4,7 +4,7 @@ import { tokenize } from "./tokenizer.ts";
 const CACHE_LIMIT = 20_000;
 const cache = new Map<string, readonly number[]>();
 
-/** A unit vector of the text's words: texts that share words are near each other. */
+/** Returns a unit vector made from the text's words: texts that share words are close to each other. */
 export function embed(text: string, dimensions: number): number[] {
   const sum = new Array<number>(dimensions).fill(0);
   for (const token of tokenize(text)) {

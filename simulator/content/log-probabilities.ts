@@ -9,7 +9,7 @@ export interface TokenLogprob {
   readonly top_logprobs?: readonly TokenLogprob[];
 }
 
-/** Made-up but stable log probabilities of one token and of its alternatives. */
+/** Returns invented but stable log probabilities of a token and its alternatives. */
 export function logProbability(token: string, alternatives: number): TokenLogprob {
   const others = ["the", " a", ".", " it", " is"].filter((other) => other !== token);
   const top = [token, ...others].slice(0, Math.min(alternatives, LIMIT));

@@ -1,6 +1,6 @@
 import type { Turn } from "./turn.ts";
 
-/** A turn whose answer depends on what it says, not on the format it came in. */
+/** Creates a turn whose answer depends on its content, not on the request's format. */
 export function makeTurn(
   said: Omit<Turn, "fingerprint" | "topLogprobs"> & Partial<Pick<Turn, "topLogprobs">>,
 ): Turn {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Numbers in [0, 1) that depend on nothing but the words given (mulberry32 over a SHA-256). */
+/** Creates a generator of numbers in [0, 1) that depend only on the given words (mulberry32 over a SHA-256). */
 export function createRandom(...words: readonly string[]): () => number {
   const digest = createHash("sha256").update(words.join("\u0000")).digest();
   let state = digest.readUInt32LE(0);
@@ -14,12 +14,12 @@ export function createRandom(...words: readonly string[]): () => number {
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/** Letters and digits. */
+/** Returns random letters and digits. */
 export function alphanumeric(random: () => number, length: number): string {
   return Array.from({ length }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join("");
 }
 
-/** Lower-case hexadecimal digits. */
+/** Returns random lower-case hexadecimal digits. */
 export function hexadecimal(random: () => number, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join("");
 }

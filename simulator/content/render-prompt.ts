@@ -3,7 +3,7 @@ import type { Tool, TurnMessage } from "./turn.ts";
 
 const IMAGE_TOKENS = 64;
 
-/** The prompt as the model would see it: a chat template in the manner of ChatML. */
+/** Renders the prompt as the model would see it, with a chat template similar to ChatML. */
 export function renderPrompt(messages: readonly TurnMessage[], tools: readonly Tool[]): string {
   const offered = tools.length > 0 ? `<|tools|>${JSON.stringify(tools)}<|end|>` : "";
   const said = messages.map(
@@ -13,7 +13,7 @@ export function renderPrompt(messages: readonly TurnMessage[], tools: readonly T
   return `${offered}${said.join("")}<|start|>assistant\n`;
 }
 
-/** Tokens of the prompt; the same count that `/tokenize` gives. */
+/** Returns the number of tokens of the prompt, the same as `/tokenize` reports. */
 export function countPromptTokens(
   messages: readonly TurnMessage[],
   tools: readonly Tool[],

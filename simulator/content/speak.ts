@@ -3,14 +3,14 @@ import type { Framing } from "../http/exchange.ts";
 import type { Usage } from "../ledger.ts";
 import type { Moment } from "../script.ts";
 
-/** Events that are said at once share a write up to this size. */
+/** Events that are due at the same time are written together up to this size. */
 const BATCH_CHARACTERS = 16 * 1024;
 
-/** One event of a stream, in its final bytes. */
+/** One encoded event of a stream. */
 export interface Frame {
   readonly bytes: string;
   readonly tokens: number;
-  /** The usage figures it carries. */
+  /** The usage that it reports. */
   readonly tells?: Usage | undefined;
   readonly isTerminal?: boolean;
 }
@@ -18,24 +18,24 @@ export interface Frame {
 export interface Speech {
   readonly contentType: string;
   readonly frames: Iterable<Frame>;
-  /** A line as the format frames its events. */
+  /** Frames a line as an event of the format. */
   readonly frameLine: (line: string) => string;
-  /** The engine's error in the stream, up to the end; undefined takes the engine's usual body. */
+  /** Renders the engine's error in the stream, up to its end; an undefined body selects the engine's usual error. */
   readonly frameError: (body: unknown) => string;
 }
 
-/** Says a stream at its pace and lets the script's faults strike where they are due. */
+/** Sends a stream at its pace and injects the script's faults at their moments. */
 export function speak(call: Call, speech: Speech): Promise<void> {
   return new Speaker(call, speech).run();
 }
 
-/** How an engine fails where nothing was said yet. */
+/** An engine's error before the start of the answer. */
 export interface Failure {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** Says a whole JSON answer; it takes as long as its stream would. */
+/** Sends a non-streaming JSON answer, which takes as long as its stream would. */
 export async function speakWhole(
   call: Call,
   value: unknown,
@@ -89,7 +89,7 @@ class Speaker {
     exchange.end();
   }
 
-  /** True when a fault ended the stream. */
+  /** Returns true when a fault ended the stream. */
   async #sayFrames(): Promise<boolean> {
     let events = 0;
     let isNearEnd = false;
@@ -142,7 +142,7 @@ class Speaker {
     }
   }
 
-  /** Does what the script has for this moment; true when the answer is over. */
+  /** Injects the script's faults for this moment; returns true when the answer is over. */
   async #reach(moment: Moment): Promise<boolean> {
     const { exchange, script } = this.#call;
     if (!script || exchange.gone) return exchange.gone;

@@ -4,8 +4,8 @@ import type { Answer } from "./answer.ts";
 const UNIQUE_FROM = 100_000;
 
 /**
- * Makes the told figures unique to the request where that is asked for, and adds the cached tokens where the engine tells
- * them; scripted figures stand.
+ * Makes the reported usage unique to the request if `uniqueUsage` is set, and adds the cached tokens if the engine
+ * reports them; scripted usage stays unchanged.
  */
 export function tellUsage(
   { entry, options, script }: Call,

@@ -5,7 +5,7 @@ export interface TurnMessage {
   readonly role: string;
   readonly text: string;
   readonly images: number;
-  /** What else counts as prompt: tool calls and earlier reasoning. */
+  /** Other content of the prompt: tool calls and earlier reasoning. */
   readonly extra: string;
 }
 
@@ -15,21 +15,21 @@ export interface Tool {
   readonly parameters: Json;
 }
 
-/** What both engines are asked, in one form. */
+/** A chat request, in one form for all engines. */
 export interface Turn {
   readonly model: Model;
   readonly messages: readonly TurnMessage[];
   readonly tools: readonly Tool[];
   readonly toolChoice: "auto" | "none" | "required" | { readonly name: string };
-  /** Undefined: whatever the context has left. */
+  /** Undefined means the rest of the context. */
   readonly maxTokens: number | undefined;
   readonly stop: readonly string[];
   readonly thinks: boolean;
-  /** A JSON schema the answer must follow. */
+  /** A JSON schema that the answer must match. */
   readonly schema: Json | undefined;
   readonly stream: boolean;
-  /** Alternatives a token; undefined: no log probabilities. */
+  /** The number of alternatives per token; undefined means no log probabilities. */
   readonly topLogprobs: number | undefined;
-  /** Everything that may change the answer. */
+  /** All parts of the request that may change the answer. */
   readonly fingerprint: string;
 }

@@ -4,9 +4,9 @@ const DEPTH_LIMIT = 8;
 const ITEMS_LIMIT = 16;
 
 export interface SchemaContext {
-  /** The schema that `$ref` points into. */
+  /** The schema that `$ref` refers to. */
   readonly root: Json;
-  /** Words of the prompt that a text property may take, in order; each is taken once, the last one stays. */
+  /** Words of the prompt for text properties, in order. Each is used once, except the last one, which remains. */
   readonly words: string[];
   readonly prompt: string;
   readonly random: () => number;
@@ -21,7 +21,7 @@ const formats: Readonly<Record<string, string>> = {
   uuid: "6f1c2c1e-8d5a-4b7e-9c3f-2a1b0c9d8e7f",
 };
 
-/** A value that follows the JSON schema, made of the prompt's own words where it can be. */
+/** Returns a value that matches the JSON schema, made of the prompt's words if possible. */
 export function valueForSchema(schema: Json, context: SchemaContext, depth = 0): unknown {
   if (depth > DEPTH_LIMIT) return null;
   const given = givenValue(schema, context);

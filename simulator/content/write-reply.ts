@@ -10,7 +10,7 @@ const closings = [
   "Point the gateway at a real engine and the same request gets a real answer.",
 ];
 
-/** A short coherent reply. "Say: …" is repeated word for word, "count to N" is done, a schema is followed. */
+/** Writes a short coherent reply. It repeats the text after "Say: …", obeys "count to N", and follows a schema. */
 export function writeReply(turn: Turn, random: () => number): string {
   const last = turn.messages.at(-1);
   const asked = turn.messages.findLast(({ role }) => role === "user")?.text.trim() ?? "";
@@ -23,7 +23,7 @@ export function writeReply(turn: Turn, random: () => number): string {
   return introduce(turn, asked, random);
 }
 
-/** What a thinking model thinks before it replies. */
+/** Writes the reasoning of a thinking model before its reply. */
 export function writeReasoning(turn: Turn): string {
   const asked = turn.messages.findLast(({ role }) => role === "user")?.text.trim() ?? "";
   const help = turn.tools.length > 0 ? " Let me see whether one of the tools helps." : "";
@@ -50,7 +50,7 @@ function countTo(count: number): string {
   return `${Array.from({ length: count }, (_, index) => index + 1).join(", ")}.`;
 }
 
-/** The text in quotation marks, ending as a sentence does. */
+/** Returns the text in quotation marks, with the end of a sentence. */
 function quote(text: string): string {
   const characters = Array.from(text);
   const isLong = characters.length > QUOTE_CHARACTERS;

@@ -3,7 +3,7 @@ import { openSeal } from "../seals.ts";
 import { badPayload, invalid } from "./gemini-error.ts";
 import type { GeminiTraits } from "./gemini-models.ts";
 
-/** Stands for the signature of a call that was made elsewhere. */
+/** Placeholders for the signature of a call that was made elsewhere. */
 const DUMMY_SIGNATURES = [
   "skip_thought_signature_validator",
   "context_engineering_is_the_way_to_go",
@@ -22,7 +22,7 @@ const DATA_FIELDS = [
 const MEDIA_TYPES =
   /^(image\/(png|jpeg|webp|heic|heif|gif)|application\/pdf|text\/|audio\/|video\/)/;
 
-/** Throws Google's refusal of a broken conversation. */
+/** Throws Google's error for an invalid conversation. */
 export function checkContents(value: unknown, traits: GeminiTraits): void {
   const contents = objectsOf(value);
   if (contents.length === 0) {
@@ -134,7 +134,7 @@ function partsWith(content: Json | undefined, field: string): Json[] {
   return objectsOf(content?.["parts"]).filter((part) => part[field] !== undefined);
 }
 
-/** Contents of one side that follow each other count as one. */
+/** Merges consecutive contents of one role. */
 function mergeTurns(contents: readonly Json[]): Json[] {
   const turns: Json[] = [];
   for (const content of contents) {
@@ -172,7 +172,7 @@ function checkTurns(contents: readonly Json[]): void {
   });
 }
 
-/** In the turn that runs, the first call of each step must bring the signature it was made with. */
+/** Checks that in the current turn the first call of each step has its original signature. */
 function checkSignatures(contents: readonly Json[]): void {
   const opening = contents.findLastIndex(
     (content) =>

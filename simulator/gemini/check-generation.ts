@@ -8,7 +8,7 @@ const MIME_TYPES = [undefined, "text/plain", "application/json", "text/x.enum"];
 const LEVELS = ["THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH"];
 const STOPS_LIMIT = 5;
 
-/** Throws Google's refusal of generation settings; tells whether the model thinks. */
+/** Throws Google's error for invalid generation settings; returns whether the model thinks. */
 export function checkGeneration(config: Json, model: Model): boolean {
   const traits = traitsOf(model);
   checkRange(config, "temperature", { from: 0, to: 2 });

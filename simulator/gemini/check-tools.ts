@@ -6,7 +6,7 @@ import { unknownField } from "./read-fields.ts";
 
 const MODES = ["AUTO", "ANY", "NONE", "VALIDATED", "MODE_UNSPECIFIED"];
 
-/** Throws Google's refusal of functions and of the choice among them. */
+/** Throws Google's error for invalid functions or function choice. */
 export function checkTools(body: Json, traits: GeminiTraits): void {
   const tools = Array.isArray(body["tools"])
     ? objectsOf(body["tools"])
@@ -54,7 +54,7 @@ function checkDeclaration(declaration: Json, at: string): void {
   }
 }
 
-/** The older field takes only a part of JSON Schema. */
+/** Checks a schema of the older field, which accepts only a part of JSON Schema. */
 export function checkSchema(schema: Json, at: string): void {
   for (const [name, value] of Object.entries(schema)) {
     if (!schemaFields.has(name)) throw unknownField(name, at);

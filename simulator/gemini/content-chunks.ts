@@ -6,19 +6,19 @@ import { seal } from "../seals.ts";
 
 export interface ContentChunk {
   readonly parts: readonly Json[];
-  /** Tokens of the answer in it, and those among them that were only thought. */
+  /** The tokens of the answer in this chunk, and how many of them are reasoning. */
   readonly tokens: number;
   readonly thoughts: number;
 }
 
 export interface ContentSettings {
-  /** Thoughts are shown. */
+  /** Reasoning is included in the answer. */
   readonly includesThoughts: boolean;
-  /** What was thought is sealed: on the first call, or at the end of the text. */
+  /** Reasoning is sealed: on the first call, or at the end of the text. */
   readonly seals: boolean;
 }
 
-/** The answer in the parts it is streamed in. */
+/** Returns the answer in the parts in which it is streamed. */
 export function contentChunks(answer: Answer, settings: ContentSettings): ContentChunk[] {
   const chunks: ContentChunk[] = answer.reasoning.map((text) => {
     const tokens = tokenize(text).length;
@@ -43,7 +43,7 @@ export function contentChunks(answer: Answer, settings: ContentSettings): Conten
   return chunks.filter(({ parts, thoughts }) => parts.length > 0 || thoughts > 0);
 }
 
-/** The part that ends an answer: empty, and with the seal where no call carries it. */
+/** Returns the last part of an answer: empty, with the seal if no call carries it. */
 export function closingPart(answer: Answer, { seals }: ContentSettings): Json {
   const isSealed = seals && answer.toolCalls.length === 0;
   return {
@@ -52,7 +52,7 @@ export function closingPart(answer: Answer, { seals }: ContentSettings): Json {
   };
 }
 
-/** Pieces of text that follow each other are one part in a whole answer. */
+/** Merges consecutive text parts for a non-streaming answer. */
 export function joinParts(chunks: readonly ContentChunk[]): Json[] {
   const parts: Json[] = [];
   for (const part of chunks.flatMap((chunk) => chunk.parts)) {
@@ -68,7 +68,7 @@ export function joinParts(chunks: readonly ContentChunk[]): Json[] {
   return parts;
 }
 
-/** Google's figures; what was thought stands beside what was said. */
+/** Renders Google's usage; reasoning tokens are counted separately from the answer. */
 export function renderUsage(usage: Usage): Json {
   const { cachedTokens = 0, inputTokens, outputTokens, reasoningTokens = 0 } = usage;
   const said = outputTokens - reasoningTokens;

@@ -16,13 +16,13 @@ export interface ContentStream {
   readonly finishReason: string;
   /** Fields of every chunk. */
   readonly head: Json;
-  /** One event, framed; the number of the event tells the first of an array. */
+  /** Frames one event; the index identifies the first event of an array. */
   readonly frame: (value: Json, index: number) => string;
-  /** What closes the stream behind the last event. */
+  /** Closes the stream after the last event. */
   readonly closing: string;
 }
 
-/** The chunks of a streamed answer; each tells the figures so far. */
+/** Yields the chunks of a streamed answer; each reports the cumulative usage. */
 export function* contentFrames(stream: ContentStream): Iterable<Frame> {
   const { answer, chunks, finishReason, frame, head, settings } = stream;
   let outputTokens = 0;

@@ -60,11 +60,11 @@ function findModel({ entry, options }: Call, verb: string | undefined): Model {
   });
 }
 
-/** The key belongs into its header: an address is logged on its way. */
+/** Checks the key, which must be in its header: URLs are logged on their way. */
 function checkKey({ exchange, options }: Call): void {
   const { request } = exchange;
   if (request.query.has("key")) {
-    throw invalid("The simulator takes no API key in the address: send x-goog-api-key.");
+    throw invalid("The simulator accepts no API key in the URL: send x-goog-api-key.");
   }
   const key = headerOf(request, "x-goog-api-key");
   if (!key) {

@@ -1,7 +1,7 @@
 import { EngineError } from "../engine-error.ts";
 import type { Json } from "../json.ts";
 
-/** Google's error. */
+/** Creates Google's error. */
 export function geminiError(
   code: number,
   status: string,
@@ -16,7 +16,7 @@ export function invalid(message: string, details?: readonly Json[]): EngineError
   return geminiError(400, "INVALID_ARGUMENT", details ? { message, details } : { message });
 }
 
-/** A field that the request's message does not have, or a value of the wrong kind. */
+/** Creates the error for an unknown field, or for a value of the wrong type. */
 export function badPayload(field: string, description: string): EngineError {
   const details = [
     {

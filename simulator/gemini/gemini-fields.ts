@@ -1,4 +1,4 @@
-/** A message of the request: the fields it has, and of which message each is. */
+/** The shape of a message in the request: its fields, with the shape of each. */
 export interface MessageShape {
   readonly [field: string]: MessageShape | "any";
 }
@@ -27,7 +27,7 @@ export const schemaFields: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Google's request, as far as this speaks it. Fields may be written in camel or in snake case. */
+/** Google's request, as far as the simulator supports it. Field names may be in camel case or snake case. */
 export const requestShape: MessageShape = {
   ...words("model cachedContent store serviceTier"),
   contents: content,

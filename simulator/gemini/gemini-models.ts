@@ -1,17 +1,17 @@
 import type { Model } from "../models.ts";
 
 export interface GeminiTraits {
-  /** Which ids it holds for; the first that fits counts. */
+  /** The model ids of this generation; the first match is used. */
   readonly ids: RegExp;
   readonly thinks: boolean;
-  /** Budgets that are taken besides -1; undefined: the model knows no budgets. */
+  /** The accepted budgets in addition to -1; undefined when the model has no budgets. */
   readonly budget:
     | { readonly from: number; readonly to: number; readonly mayBeOff: boolean }
     | undefined;
   readonly levels: readonly string[];
-  /** A call must come back with its signature. */
+  /** A call must be sent back with its signature. */
   readonly needsSignature: boolean;
-  /** JSON answers and functions go together. */
+  /** JSON answers and functions may be combined. */
   readonly jsonWithTools: boolean;
   readonly maxOutputTokens: number;
 }
@@ -26,7 +26,7 @@ const third = {
 } as const;
 const second5 = { ...third, levels: [], needsSignature: false, jsonWithTools: false } as const;
 
-/** The generations, and what each of them takes. */
+/** The model generations and the parameters that each accepts. */
 const generations: readonly GeminiTraits[] = [
   {
     ...second5,

@@ -19,7 +19,7 @@ import { traitsOf } from "./gemini-models.ts";
 import { readContentsTurn } from "./read-contents-turn.ts";
 import { readFields } from "./read-fields.ts";
 
-/** What Google says when its own server is overloaded. */
+/** Google's error when its own server is overloaded. */
 const failure: Failure = {
   status: 503,
   body: geminiError(503, "UNAVAILABLE", {
@@ -27,7 +27,7 @@ const failure: Failure = {
   }).body,
 };
 
-/** POST models/{id}:generateContent and :streamGenerateContent */
+/** Handles POST models/{id}:generateContent and :streamGenerateContent. */
 export async function generateContent(call: Call, model: Model, stream: boolean): Promise<void> {
   const { entry, exchange, script } = call;
   const { body, turn } = readChecked(call.body, model, stream);
@@ -56,7 +56,7 @@ export async function generateContent(call: Call, model: Model, stream: boolean)
   await speak(call, { ...framing.speech, frames });
 }
 
-/** POST models/{id}:countTokens */
+/** Handles POST models/{id}:countTokens. */
 export function countTokens(call: Call, model: Model): Promise<void> {
   const { contents, generateContentRequest } = call.body;
   const whole = objectOf(generateContentRequest) ?? { contents };
@@ -105,7 +105,7 @@ function finishReasonOf({ finishReason }: Answer, script: Script | undefined): s
   return finishReasons[finishReason] ?? finishReason;
 }
 
-/** A prompt that the filter stopped: feedback, and no candidate. */
+/** Answers a prompt that the filter blocked: feedback without a candidate. */
 function sayBlocked(call: Call, turn: Turn, head: Json): Promise<void> {
   const inputTokens = countPromptTokens(turn.messages, turn.tools);
   const usage = { inputTokens, outputTokens: 0 };

@@ -3,7 +3,7 @@ import type { Tool, Turn, TurnMessage } from "../content/turn.ts";
 import { type Json, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../json.ts";
 import type { Model } from "../models.ts";
 
-/** A generateContent body that was checked before, as a turn. */
+/** Converts a checked generateContent body to a turn. */
 export function readContentsTurn(
   body: Json,
   model: Model,
@@ -26,7 +26,7 @@ export function readContentsTurn(
   });
 }
 
-/** Responses of functions come first, each as a message of its own, then what else the content says. */
+/** Reads a content. Function responses come first, each as a separate message, then the other parts. */
 function readContent(content: Json): TurnMessage[] {
   const role = content["role"] === "model" ? "assistant" : String(content["role"] ?? "user");
   const parts = objectsOf(content["parts"]);
@@ -46,7 +46,7 @@ function readContent(content: Json): TurnMessage[] {
   return [...results, { role, text: texts.join("\n"), images, extra: readExtra(others) }];
 }
 
-/** What the function said: the one value of the object, where it is one text. */
+/** Returns the text of a function response: the object's only value if it is one string. */
 function textOf(response: Json): string {
   const values = Object.values(response);
   const [only] = values;
@@ -74,7 +74,7 @@ function readTools(value: unknown): Tool[] {
     }));
 }
 
-/** The older schemas write their types in capitals. */
+/** Reads a schema; older schemas write their types in capitals. */
 function readSchema(value: unknown): Json {
   const text = JSON.stringify(objectOf(value) ?? {});
   return JSON.parse(

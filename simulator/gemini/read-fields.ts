@@ -2,7 +2,7 @@ import { type Json, objectOf } from "../json.ts";
 import { badPayload } from "./gemini-error.ts";
 import type { MessageShape } from "./gemini-fields.ts";
 
-/** The message with its fields in camel case. Throws Google's refusal of a field it does not have. */
+/** Returns the message with its fields in camel case. Throws Google's error for an unknown field. */
 export function readFields(value: Json, shape: MessageShape, at = ""): Json {
   return Object.fromEntries(
     Object.entries(value)
@@ -16,7 +16,7 @@ export function readFields(value: Json, shape: MessageShape, at = ""): Json {
   );
 }
 
-/** Throws the refusal of a field that is not there. */
+/** Creates the error for an unknown field. */
 export function unknownField(name: string, at: string): Error {
   const place = at === "" ? "" : ` at '${at}'`;
   return badPayload(

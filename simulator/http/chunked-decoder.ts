@@ -1,6 +1,6 @@
 const LINE_LIMIT_BYTES = 1024;
 
-/** Takes HTTP/1.1 chunked coding apart, however the bytes are cut into segments. */
+/** Decodes HTTP/1.1 chunked coding, however the bytes are split into segments. */
 export class ChunkedDecoder {
   readonly parts: Buffer[] = [];
   sizeBytes = 0;
@@ -9,7 +9,7 @@ export class ChunkedDecoder {
   #left = 0;
   #state: "size" | "data" | "data-end" | "trailer" = "size";
 
-  /** Reads one segment; returns what stands behind the end of the body. Throws on malformed coding. */
+  /** Reads one segment; returns the bytes after the end of the body. Throws on malformed coding. */
   push(segment: Buffer): Buffer {
     let at = 0;
     while (at < segment.length && !this.done) {

@@ -1,12 +1,12 @@
 import type { Socket } from "node:net";
 import type { HttpRequest } from "./request-reader.ts";
 
-/** What was sent just before a reset is given this long to reach the other side. */
+/** Gives data that was sent before a reset the time to arrive. */
 const RESET_GRACE_MS = 10;
 
 export type Framing = "chunked" | "close" | { readonly lengthBytes: number };
 
-/** Cuts every piece of the body into slices of its own, with a pause between them. */
+/** Splits every piece of the body into slices, with a pause between them. */
 export interface Segments {
   readonly bytes: number;
   readonly delayMs: number;
@@ -23,15 +23,15 @@ const reasonPhrases: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** One request and its answer, down to the segment; the owner says what happens byte by byte. */
+/** One request and its answer, down to the segment; the owner controls every byte. */
 export class Exchange {
   readonly request: HttpRequest;
-  /** True when the client went away before the answer's end. */
+  /** True when the client left before the end of the answer. */
   gone = false;
   ended = false;
   status: number | undefined;
   segments: Segments | undefined;
-  /** Called once, at the moment the client goes away. */
+  /** Called once, when the client leaves. */
   onGone: (() => void) | undefined;
   readonly #socket: Socket;
   #framing: Framing = "close";
@@ -42,7 +42,7 @@ export class Exchange {
     this.request = request;
   }
 
-  /** The whole answer at once. */
+  /** Sends the whole answer in one write. */
   async send(status: number, body: string | Buffer, headers: Readonly<Record<string, string>>) {
     const bytes = Buffer.from(body as string);
     this.head(status, { lengthBytes: bytes.length }, headers);
@@ -88,7 +88,7 @@ export class Exchange {
     return Buffer.concat([size, bytes, Buffer.from("\r\n")]);
   }
 
-  /** The proper end of the answer. */
+  /** Ends the answer properly. */
   end(): void {
     if (this.gone || this.ended) return;
     this.ended = true;
@@ -96,13 +96,13 @@ export class Exchange {
     if (this.#framing === "close") this.#socket.end();
   }
 
-  /** FIN in the middle of whatever was being said. */
+  /** Sends FIN in the middle of the answer. */
   fin(): void {
     this.ended = true;
     this.#socket.end();
   }
 
-  /** RST, after what was written had time to arrive. */
+  /** Sends RST after earlier data had time to arrive. */
   async reset(): Promise<void> {
     await this.sleep(RESET_GRACE_MS);
     if (this.gone) return;
@@ -110,7 +110,7 @@ export class Exchange {
     this.#socket.resetAndDestroy();
   }
 
-  /** Resolves after the time, or at once when the client goes away. */
+  /** Resolves after the time, or at once when the client leaves. */
   async sleep(ms: number): Promise<void> {
     if (ms <= 0 || this.gone) return;
     await this.#wait((wake) => {
@@ -119,7 +119,7 @@ export class Exchange {
     });
   }
 
-  /** The connection is over; tells the owner when the answer was not. */
+  /** Handles a closed connection; notifies the owner if the answer was not complete. */
   leave(): void {
     if (this.gone || this.ended) return;
     this.gone = true;

@@ -9,8 +9,8 @@ export interface HttpListener {
 }
 
 /**
- * A small HTTP/1.1 server straight on sockets, so that resets, early ends and segment borders are ours to
- * choose and the same on every runtime. Listens on loopback; port 0 takes a free one.
+ * Starts a small HTTP/1.1 server directly on sockets, so that resets, early ends and segment boundaries can be chosen
+ * and are the same on every runtime. Listens on loopback; port 0 selects a free port.
  */
 export function listenHttp(
   port: number,

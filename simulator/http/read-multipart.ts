@@ -4,7 +4,7 @@ export interface Part {
   readonly body: Buffer;
 }
 
-/** The parts of a multipart/form-data body; undefined when it is none. */
+/** Returns the parts of a multipart/form-data body; undefined for any other body. */
 export function readMultipart(contentType: string, body: Buffer): Part[] | undefined {
   const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;

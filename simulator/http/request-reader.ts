@@ -7,7 +7,7 @@ export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** As received: order, case and repetition kept. */
+  /** The headers as received, with order, case and repetition preserved. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
 }
@@ -18,12 +18,12 @@ interface Head extends Omit<HttpRequest, "body"> {
   readonly expectsContinue: boolean;
 }
 
-/** The first value of a header, whatever its case. */
+/** Returns the first value of a header, regardless of its case. */
 export function headerOf(request: Pick<HttpRequest, "headers">, name: string): string | undefined {
   return request.headers.find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
-/** Cuts the bytes of one connection into requests. */
+/** Splits the bytes of one connection into requests. */
 export class RequestReader {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
@@ -38,7 +38,7 @@ export class RequestReader {
     if (this.#pendingBytes > BODY_LIMIT_BYTES) throw new Error("request too large");
   }
 
-  /** The next whole request; undefined until more bytes come. Throws on what is not HTTP/1.1. */
+  /** Returns the next complete request; undefined until more bytes arrive. Throws on data that is not HTTP/1.1. */
   next(sendContinue: () => void): HttpRequest | undefined {
     if (!this.#head && !this.#readHead()) return undefined;
     const head = this.#head;

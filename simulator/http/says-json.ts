@@ -1,6 +1,6 @@
 import { type HttpRequest, headerOf } from "./request-reader.ts";
 
-/** Whether the request calls its body JSON; one without a body need not. */
+/** Reports whether the request declares its body as JSON; a request without a body need not. */
 export function saysJson(request: HttpRequest): boolean {
   if (request.method === "GET" || request.body.length === 0) return true;
   const type = headerOf(request, "content-type") ?? "";

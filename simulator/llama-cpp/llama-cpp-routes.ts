@@ -9,7 +9,7 @@ import { embeddings } from "../vllm/embeddings.ts";
 import { findServedModel } from "../vllm/find-served-model.ts";
 import { readMessages, readTools } from "../vllm/read-messages.ts";
 
-/** What llama.cpp's server answers: the format of vLLM with other refusals, another list and another tokenizer call. */
+/** The routes of llama.cpp's server: vLLM's format with other errors, another model list and another tokenizer call. */
 export const llamaCppRoutes: Readonly<Record<string, Handler>> = {
   "GET /health": (call) => sendJson(call, 200, { status: "ok" }),
   "GET /v1/models": listModels,
@@ -37,7 +37,7 @@ function listModels(call: Call): Promise<void> {
   });
 }
 
-/** The model may be trained on more tokens than the server was started with. */
+/** Renders a model; it may be trained on more tokens than the server was started with. */
 function toCard({ name, contextLength }: Model): object {
   return {
     id: name,
@@ -50,7 +50,7 @@ function toCard({ name, contextLength }: Model): object {
   };
 }
 
-/** A model without eyes: the server takes the request's fault for its own. */
+/** Refuses images for a model without vision, with a server error, as llama.cpp reports it. */
 function checkImages(call: Call): void {
   const hasImages = readMessages(call.body["messages"]).some(({ images }) => images > 0);
   if (!hasImages || can(findServedModel(call), "vision")) return;
@@ -59,7 +59,7 @@ function checkImages(call: Call): void {
   throw new EngineError(500, { error: { code: 500, message, type: "server_error" } });
 }
 
-/** It looks at the prompt alone: an answer that would grow over the context is cut there. */
+/** Checks only the prompt against the context; an answer that would exceed the context is truncated there. */
 function withinContext(call: Call): Call {
   const { body, options } = call;
   const { contextLength } = findServedModel(call);

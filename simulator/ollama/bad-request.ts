@@ -1,6 +1,6 @@
 import { EngineError } from "../engine-error.ts";
 
-/** Ollama's 400: nothing but a text. */
+/** Creates Ollama's 400, which is only a text. */
 export function badRequest(error: string): EngineError {
   return new EngineError(400, { error });
 }

@@ -17,7 +17,7 @@ const defaultError = {
   error: "an error was encountered while running the model: CUDA error: out of memory",
 };
 
-/** POST /api/chat */
+/** Handles POST /api/chat. */
 export async function chat(call: Call): Promise<void> {
   const { body, entry, options, prefixCache, script } = call;
   if (!Array.isArray(body["messages"]) || body["messages"].length === 0) return load(call);
@@ -43,7 +43,7 @@ interface Voice {
   readonly startedAt: number;
 }
 
-/** No messages: the model is loaded or, with `keep_alive: 0`, unloaded. */
+/** Handles a request without messages: the model is loaded or, with `keep_alive: 0`, unloaded. */
 function load(call: Call): Promise<void> {
   findLocalModel(call);
   const reason = call.body["keep_alive"] === 0 ? "unload" : "load";
@@ -109,7 +109,7 @@ function ending({ startedAt }: Voice, { finishReason, usage }: Answer): object {
   };
 }
 
-/** Counters that are zero are left out, as Go's `omitempty` does. */
+/** Returns the counters; zero counters are omitted, as with Go's `omitempty`. */
 function counters({ inputTokens, outputTokens }: Usage, total: number): object {
   return {
     ...(inputTokens > 0 ? { prompt_eval_count: inputTokens } : {}),
@@ -119,7 +119,7 @@ function counters({ inputTokens, outputTokens }: Usage, total: number): object {
   };
 }
 
-/** Arguments are objects; a call cut in the middle by the token limit is not told at all. */
+/** Renders the calls with their arguments as objects; a call that the token limit truncated is omitted. */
 function renderCalls(calls: readonly ToolCall[], { call }: Voice): object[] {
   return calls.flatMap(({ id, name, arguments: text }, index) => {
     const value = objectOf(parseJson(text));

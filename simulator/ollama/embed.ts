@@ -9,7 +9,7 @@ import { findLocalModel } from "./find-local-model.ts";
 
 const DEFAULT_DIMENSIONS = 256;
 
-/** POST /api/embed: one text or a list; too long a text is cut unless `truncate` is false. */
+/** Handles POST /api/embed: one text or a list; a text that is too long is truncated unless `truncate` is false. */
 export function embedTexts(call: Call): Promise<void> {
   const { body } = call;
   const model = findLocalModel(call);

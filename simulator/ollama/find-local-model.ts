@@ -3,7 +3,7 @@ import { EngineError } from "../engine-error.ts";
 import { stringOf } from "../json.ts";
 import { findModel, type Model } from "../models.ts";
 
-/** The model of the request. Throws Ollama's 400 or 404. */
+/** Returns the model of the request. Throws Ollama's 400 or 404. */
 export function findLocalModel({ body, options }: Call): Model {
   const name = stringOf(body["model"]) ?? stringOf(body["name"]);
   if (!name) throw new EngineError(400, { error: "model is required" });
@@ -12,7 +12,7 @@ export function findLocalModel({ body, options }: Call): Model {
   throw new EngineError(404, { error: `model "${name}" not found, try pulling it first` });
 }
 
-/** A model's full name: Ollama always shows the tag. */
+/** Returns a model's full name: Ollama always shows the tag. */
 export function fullName(model: Model): string {
   return model.name.includes(":") ? model.name : `${model.name}:latest`;
 }

@@ -2,7 +2,7 @@ import type { Tool, TurnMessage } from "../content/turn.ts";
 import { type Json, objectOf, objectsOf, stringOf } from "../json.ts";
 import { badRequest } from "./bad-request.ts";
 
-/** Messages of `/api/chat`. Throws Ollama's 400, which speaks of Go's structures. */
+/** Reads the messages of `/api/chat`. Throws Ollama's 400, which names Go's structures. */
 export function readMessages(value: unknown): TurnMessage[] {
   return objectsOf(value).map((message) => {
     const { role = "", content = "", images = [] } = message;
@@ -49,7 +49,7 @@ function readExtra(message: Json): string {
   return `${stringOf(message["thinking"]) ?? ""}${calls.join("")}`;
 }
 
-/** Function tools of `/api/chat`. */
+/** Reads the function tools of `/api/chat`. */
 export function readTools(value: unknown): Tool[] {
   return objectsOf(value).flatMap((item) => {
     const definition = objectOf(item["function"]);

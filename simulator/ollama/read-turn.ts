@@ -10,7 +10,7 @@ import { readMessages, readTools } from "./read-messages.ts";
 const DEFAULT_CONTEXT = 4096;
 const levels: ReadonlySet<unknown> = new Set([true, false, "low", "medium", "high", "max"]);
 
-/** A request of `/api/chat`. Throws Ollama's refusals. */
+/** Reads a request of `/api/chat`. Throws Ollama's errors. */
 export function readTurn(call: Call): Turn {
   const { body } = call;
   const model = findLocalModel(call);
@@ -54,7 +54,9 @@ function readThinking(think: unknown, model: Model, name: string | undefined): b
   throw badRequest(`"${name}" does not support thinking`);
 }
 
-/** Without room the oldest messages are dropped silently; the system message and the last one stay. */
+/**
+ * Silently drops the oldest messages of a prompt that does not fit; the system message and the last message are kept.
+ */
 function fitContext(
   messages: readonly TurnMessage[],
   { tools, body, model }: { tools: readonly Tool[]; body: Json; model: Model },

@@ -7,7 +7,7 @@ const hello: Handler = ({ exchange }) =>
   exchange.send(200, "Ollama is running", { "content-type": "text/plain; charset=utf-8" });
 const version: Handler = (call) => sendJson(call, 200, { version: "0.17.0-simulator" });
 
-/** What Ollama's server answers. */
+/** The routes of Ollama's server. */
 export const ollamaRoutes: Readonly<Record<string, Handler>> = {
   "GET /": hello,
   "HEAD /": hello,

@@ -15,7 +15,7 @@ const shownCapabilities: ReadonlySet<Capability> = new Set([
   "audio",
 ]);
 
-/** GET /api/tags */
+/** Handles GET /api/tags. */
 export function listTags(call: Call): Promise<void> {
   const { legacy, models } = call.options;
   const list = models.map((model) => ({
@@ -26,7 +26,7 @@ export function listTags(call: Call): Promise<void> {
   return sendJson(call, 200, { models: list });
 }
 
-/** POST /api/show */
+/** Handles POST /api/show. */
 export function showModel(call: Call): Promise<void> {
   const name = stringOf(call.body["model"]) ?? stringOf(call.body["name"]);
   const model = findModel(call.options.models, name);
@@ -47,7 +47,7 @@ export function showModel(call: Call): Promise<void> {
   });
 }
 
-/** GET /api/ps: every model counts as loaded. */
+/** Handles GET /api/ps: every model counts as loaded. */
 export function listRunning(call: Call): Promise<void> {
   const models = call.options.models.map((model) => ({
     ...card(model),

@@ -17,7 +17,7 @@ import { openAiFailure } from "./openai-failure.ts";
 import { traitsOf } from "./openai-models.ts";
 import { sayBlocked } from "./say-blocked.ts";
 
-/** POST /v1/chat/completions */
+/** Handles POST /v1/chat/completions. */
 export async function chat(call: Call): Promise<void> {
   const { body, entry, script } = call;
   const model = findOpenAiModel(call);

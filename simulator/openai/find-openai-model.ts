@@ -3,7 +3,7 @@ import { stringOf } from "../json.ts";
 import type { Model } from "../models.ts";
 import { invalid, openAiError } from "./openai-error.ts";
 
-/** The model of the request. Throws OpenAI's refusals. */
+/** Returns the model of the request. Throws OpenAI's errors. */
 export function findOpenAiModel({ body, options }: Call): Model {
   const name = stringOf(body["model"]);
   if (!name) throw invalid("you must provide a model parameter", null);

@@ -2,7 +2,7 @@ import type { ChatStyle } from "../chat/chat-style.ts";
 import type { LedgerEntry, Usage } from "../ledger.ts";
 import { openAiFailure } from "./openai-failure.ts";
 
-/** OpenAI's own way of writing chat completions. */
+/** OpenAI's own style of chat completions. */
 export function openAiChatStyle(
   entry: LedgerEntry,
   model: string,

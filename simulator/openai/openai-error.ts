@@ -6,13 +6,13 @@ interface Details {
   readonly code?: string | null;
 }
 
-/** OpenAI's error: all four fields, always. */
+/** Creates OpenAI's error. All four fields are always present. */
 export function openAiError(status: number, message: string, details: Details = {}): EngineError {
   const { type = "invalid_request_error", param = null, code = null } = details;
   return new EngineError(status, { error: { message, type, param, code } });
 }
 
-/** A 400 that names its parameter. */
+/** Creates a 400 that names its parameter. */
 export function invalid(message: string, param: string | null, code: string | null = null) {
   return openAiError(400, message, { param, code });
 }

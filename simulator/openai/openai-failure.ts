@@ -1,6 +1,6 @@
 import type { Failure } from "../content/speak.ts";
 
-/** What OpenAI says when its own server fails. */
+/** OpenAI's error when its own server fails. */
 export const openAiFailure: Failure = {
   status: 500,
   body: {

@@ -1,16 +1,16 @@
 import type { Model } from "../models.ts";
 
 export interface OpenAiTraits {
-  /** Which ids it holds for; the first that fits counts. */
+  /** The model ids of this generation; the first match is used. */
   readonly ids: RegExp;
-  /** Empty: the model does not reason. */
+  /** Empty when the model does not reason. */
   readonly efforts: readonly string[];
   readonly defaultEffort: string;
-  /** When temperature, top_p and log probabilities are taken. */
+  /** When temperature, top_p and log probabilities are accepted. */
   readonly sampling: "always" | "never" | "without-effort";
   readonly endpoints: "both" | "responses";
   readonly stop: boolean;
-  /** Function tools are refused in chat while the model reasons. */
+  /** Function tools are refused in chat completions while the model reasons. */
   readonly toolsWithoutEffortOnly: boolean;
   readonly maxOutputTokens: number;
 }
@@ -35,7 +35,7 @@ const reasoning = {
 const switchable = { ...reasoning, defaultEffort: "none", sampling: "without-effort" } as const;
 const wideEfforts = ["none", "low", "medium", "high", "xhigh"] as const;
 
-/** The generations, and what each of them takes. */
+/** The model generations and the parameters that each accepts. */
 const generations: readonly OpenAiTraits[] = [
   {
     ...reasoning,

@@ -3,7 +3,7 @@ import type { Tool, Turn, TurnMessage } from "../content/turn.ts";
 import { type Json, numberOf, objectOf, objectsOf, stringOf } from "../json.ts";
 import type { Model } from "../models.ts";
 
-/** A responses body that was checked before, as a turn. */
+/** Converts a checked responses body to a turn. */
 export function readResponsesTurn(body: Json, model: Model, thinks: boolean): Turn {
   const tools = readTools(body["tools"]);
   return makeTurn({
@@ -19,7 +19,7 @@ export function readResponsesTurn(body: Json, model: Model, thinks: boolean): Tu
   });
 }
 
-/** What one side said in several items, as one message. */
+/** Several items of one role, merged into one message. */
 interface Growing {
   role: string;
   text: string;
@@ -38,7 +38,7 @@ function readInput({ input, instructions }: Json): TurnMessage[] {
   return messages;
 }
 
-/** A call belongs to what the assistant said just before. */
+/** Adds an item. A call belongs to the assistant message before it. */
 function addItem(messages: Growing[], item: Json): void {
   const type = stringOf(item["type"]) ?? "message";
   if (type === "message") {
@@ -62,7 +62,7 @@ function readContent(content: unknown): { text: string; images: number } {
   return { text: texts.join("\n"), images };
 }
 
-/** Functions, custom tools as functions of one text, and what namespaces hold. */
+/** Reads the tools: functions, custom tools as functions with one text, and the tools in namespaces. */
 function readTools(value: unknown): Tool[] {
   return objectsOf(value).flatMap((item) => {
     const name = String(item["name"]);

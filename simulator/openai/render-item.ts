@@ -3,7 +3,7 @@ import type { ResponseItem } from "./response-items.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-/** The item as it stands in a response; in progress it is still empty. */
+/** Renders the item as part of a response; an item in progress is still empty. */
 export function renderItem(item: ResponseItem, status: ItemStatus): Json {
   const isEmpty = status === "in_progress";
   switch (item.kind) {

@@ -14,14 +14,14 @@ export interface ResponseState {
   readonly error?: Json;
 }
 
-/** What stays the same in every picture of one response. */
+/** The fields that are the same in every snapshot of one response. */
 export interface ResponseHead {
   readonly call: Call;
   readonly model: Model;
   readonly effort: string | null;
 }
 
-/** The response object: the request's own settings are said back. */
+/** Renders the response object, which repeats the request's settings. */
 export function renderResponse({ call, model, effort }: ResponseHead, state: ResponseState): Json {
   const { body, entry } = call;
   const { error = null, incompleteReason, output, status, usage } = state;
@@ -92,7 +92,7 @@ function renderUsage(usage: Usage): Json {
   };
 }
 
-/** How the answer ended, in the words of this format. */
+/** Returns how the answer ended, in this format's words. */
 export function endOf(
   answer: Answer,
   items: readonly ResponseItem[],
@@ -107,7 +107,7 @@ export function endOf(
   return { status: "incomplete", output, usage: answer.usage, incompleteReason };
 }
 
-/** Only what was being said when the answer was cut is incomplete. */
+/** Returns the status of an item. Only the last item of a truncated answer is incomplete. */
 export function statusOf(incompleteReason: string | undefined, isLast: boolean): ItemStatus {
   return incompleteReason !== undefined && isLast ? "incomplete" : "completed";
 }

@@ -4,7 +4,7 @@ import { type Json, objectOf, objectsOf, parseJson, stringOf, stringsOf } from "
 import type { Script } from "../script.ts";
 import { seal } from "../seals.ts";
 
-/** One item of a response's output, whole. */
+/** One complete item of a response's output. */
 export type ResponseItem =
   | {
       readonly kind: "reasoning";
@@ -38,12 +38,12 @@ export type ResponseItem =
 export interface ItemContext {
   readonly body: Json;
   readonly script: Script | undefined;
-  /** Unique to the response. */
+  /** Unique per response. */
   readonly seed: string;
   readonly reasons: boolean;
 }
 
-/** The items of an answer in their order: reasoning, what is said, calls. */
+/** Returns the items of an answer in order: reasoning, text, calls. */
 export function responseItems(answer: Answer, context: ItemContext): ResponseItem[] {
   const random = createRandom("items", context.seed);
   const newId = (prefix: string) => `${prefix}_${hexadecimal(random, 48)}`;
@@ -68,7 +68,10 @@ export function responseItems(answer: Answer, context: ItemContext): ResponseIte
   return items;
 }
 
-/** A message without a word: only where nothing else is said and the answer was not cut while thinking. */
+/**
+ * Reports whether an empty message is needed: only if there is no other content and the answer was not truncated while
+ * thinking.
+ */
 function saysNothing({ finishReason, toolCalls }: Answer, script: Script | undefined): boolean {
   return toolCalls.length === 0 && finishReason !== "length" && script?.blocked !== "prompt";
 }
@@ -96,7 +99,7 @@ function findTool(
   return undefined;
 }
 
-/** The raw text for a custom tool, out of the function's one argument. */
+/** Returns the raw text for a custom tool from the function's only argument. */
 function inputOf(text: string): string {
   return stringOf(objectOf(parseJson(text))?.["input"]) ?? text;
 }

@@ -34,7 +34,7 @@ export class ResponseEvents {
   }
 }
 
-/** The events of a streamed response, in OpenAI's order. */
+/** Yields the events of a streamed response, in OpenAI's order. */
 export function* responsesFrames(
   items: readonly ResponseItem[],
   end: ResponseState,
@@ -57,7 +57,7 @@ export function* responsesFrames(
   yield { bytes, tokens: 0, tells: end.usage ?? undefined, isTerminal: true };
 }
 
-/** Items follow each other, but scripted calls may be said in turn. */
+/** Orders the events. Items come one after another, but scripted calls may be interleaved. */
 function ordered(
   items: readonly ResponseItem[],
   perItem: readonly Event[][],

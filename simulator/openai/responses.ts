@@ -16,7 +16,7 @@ import { responseItems } from "./response-items.ts";
 import { ResponseEvents, responsesFrames } from "./responses-frames.ts";
 import { sayBlocked } from "./say-blocked.ts";
 
-/** POST /v1/responses */
+/** Handles POST /v1/responses. */
 export async function responses(call: Call): Promise<void> {
   const { entry, script } = call;
   const { effort, turn } = readChecked(call);
@@ -41,7 +41,7 @@ export async function responses(call: Call): Promise<void> {
   });
 }
 
-/** POST /v1/responses/input_tokens */
+/** Handles POST /v1/responses/input_tokens. */
 export function countInputTokens(call: Call): Promise<void> {
   const { turn } = readChecked(call);
   const count = countPromptTokens(turn.messages, turn.tools);
@@ -60,7 +60,7 @@ function readChecked(call: Call): { effort: string; turn: Turn } {
   return { effort, turn };
 }
 
-/** The recorded pair: the error, nested, and then the response that failed by it. */
+/** Frames the recorded pair: the nested error, followed by the failed response. */
 function frameError(body: unknown, events: ResponseEvents, head: ResponseHead): string {
   const error = objectOf(objectOf(body)?.["error"]) ?? {};
   const { code, message, type } = error;

@@ -1,6 +1,6 @@
 import { EngineError } from "../engine-error.ts";
 
-/** vLLM's 400: a class-like type, an integer code. */
+/** Creates vLLM's 400: its type is a class name, its code an integer. */
 export function badRequest(message: string, param: string | null = null): EngineError {
   return vllmError(400, "BadRequestError", { message, param });
 }

@@ -11,13 +11,13 @@ export interface ChatIdentity {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
-  /** The field reasoning goes into; null: into the content, between tags. */
+  /** The field for reasoning; null puts it into the content, between tags. */
   readonly reasoningField: "reasoning" | "reasoning_content" | null;
   readonly includeUsage: boolean;
   readonly script: Script | undefined;
 }
 
-/** The events of a streamed chat completion, as vLLM writes them. */
+/** Yields the events of a streamed chat completion as vLLM writes them. */
 export function* chatFrames(turn: Turn, answer: Answer, identity: ChatIdentity): Iterable<Frame> {
   const { created, id } = identity;
   const head = { id, object: "chat.completion.chunk", created, model: turn.model.name };
@@ -125,7 +125,7 @@ function* endFrames(
   yield { bytes: "data: [DONE]\n\n", tokens: 0, isTerminal: true };
 }
 
-/** vLLM's usage object. */
+/** Renders vLLM's usage object. */
 export function renderUsage(usage: Usage): object {
   const { inputTokens, outputTokens, cachedTokens, reasoningTokens } = usage;
   return {

@@ -19,7 +19,7 @@ const defaultError = {
   },
 };
 
-/** POST /v1/chat/completions */
+/** Handles POST /v1/chat/completions. */
 export async function chat(call: Call): Promise<void> {
   const { body, entry, options, prefixCache, script } = call;
   const turn = readTurn(call);

@@ -8,7 +8,7 @@ import { findServedModel } from "./find-served-model.ts";
 
 const DEFAULT_DIMENSIONS = 256;
 
-/** POST /v1/embeddings: text or token arrays, float or base64 (little-endian float32). */
+/** Handles POST /v1/embeddings: text or token arrays, float or base64 (little-endian float32). */
 export function embeddings(call: Call): Promise<void> {
   const { body } = call;
   const model = findServedModel(call);

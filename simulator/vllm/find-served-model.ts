@@ -3,7 +3,7 @@ import { stringOf } from "../json.ts";
 import { findModel, type Model } from "../models.ts";
 import { vllmError } from "./bad-request.ts";
 
-/** The model of the request; the first one when it names none. Throws vLLM's 404. */
+/** Returns the model of the request, or the first model when it names none. Throws vLLM's 404. */
 export function findServedModel({ body, options }: Call): Model {
   const name = stringOf(body["model"]);
   const found = name === undefined ? options.models[0] : findModel(options.models, name);

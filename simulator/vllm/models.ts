@@ -1,6 +1,6 @@
 import { type Call, sendJson } from "../call.ts";
 
-/** GET /v1/models */
+/** Handles GET /v1/models. */
 export function listModels(call: Call): Promise<void> {
   const data = call.options.models.map((model) => ({
     id: model.name,

@@ -2,7 +2,7 @@ import type { Tool, TurnMessage } from "../content/turn.ts";
 import { type Json, objectOf, objectsOf, stringOf } from "../json.ts";
 import { badRequest } from "./bad-request.ts";
 
-/** Messages of the chat-completions format. Throws vLLM's 400. */
+/** Reads messages of the chat-completions format. Throws vLLM's 400. */
 export function readMessages(value: unknown): TurnMessage[] {
   if (!Array.isArray(value) || value.length === 0) {
     throw badRequest("messages must be a list that is not empty", "messages");
@@ -48,7 +48,7 @@ function readExtra(message: Json): string {
   return `${thought}${calls.join("")}`;
 }
 
-/** Function tools of the chat-completions format. */
+/** Reads function tools of the chat-completions format. */
 export function readTools(value: unknown): Tool[] {
   return objectsOf(value).map((item) => {
     const definition = objectOf(item["function"]);

@@ -17,7 +17,7 @@ const NOT_PART_OF_THE_ANSWER: ReadonlySet<string> = new Set([
   "model",
 ]);
 
-/** A chat-completions request. Throws vLLM's refusals. */
+/** Reads a chat-completions request. Throws vLLM's errors. */
 export function readTurn(call: Call): Turn {
   const { body } = call;
   const model = findServedModel(call);
@@ -145,7 +145,8 @@ function checkRanges(body: Json): void {
   if (topP != null && (typeof topP !== "number" || topP <= 0 || topP > 1)) {
     throw badRequest(`top_p must be in (0, 1], got ${String(topP)}.`, "top_p");
   }
-  if (body["n"] != null && body["n"] !== 1) throw badRequest("this simulator knows only n=1", "n");
+  if (body["n"] != null && body["n"] !== 1)
+    throw badRequest("this simulator supports only n=1", "n");
 }
 
 function fingerprint(body: Json): string {

@@ -7,7 +7,7 @@ import { transcriptions } from "./transcriptions.ts";
 
 const empty: Handler = ({ exchange }) => exchange.send(200, "", {});
 
-/** What vLLM's server answers. */
+/** The routes of vLLM's server. */
 export const vllmRoutes: Readonly<Record<string, Handler>> = {
   "GET /health": empty,
   "GET /ping": empty,

@@ -5,7 +5,7 @@ import { stringOf } from "../json.ts";
 import { findServedModel } from "./find-served-model.ts";
 import { readMessages, readTools } from "./read-messages.ts";
 
-/** POST /tokenize: a prompt, or messages with tools through the chat template. */
+/** Handles POST /tokenize: a prompt, or messages and tools rendered by the chat template. */
 export function tokenizePrompt(call: Call): Promise<void> {
   const { body } = call;
   const model = findServedModel(call);

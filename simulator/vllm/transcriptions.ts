@@ -15,7 +15,7 @@ interface Transcript {
   readonly language: string;
 }
 
-/** POST /v1/audio/transcriptions: any model name but that of a chat or embedding model is served. */
+/** Handles POST /v1/audio/transcriptions: any model name is served, except those of chat and embedding models. */
 export function transcriptions(call: Call): Promise<void> {
   const { entry, exchange, options } = call;
   const { request } = exchange;

@@ -1,7 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { HashCredential } from "./hash-credential.ts";
-import type { ApiKeys } from "./keys/known/api-keys.ts";
 import type { InLoginTurn } from "./sessions/login-turns.ts";
 import type { Passwords } from "./sessions/passwords.ts";
 
@@ -15,7 +14,8 @@ export interface CredentialHashes {
 export interface Access extends CredentialHashes {
   readonly database: Pick<Database, "ask">;
   readonly clock: Clock;
-  readonly keys: Pick<ApiKeys, "catchUp">;
+  /** Reads what is committed by now, so that a change made by this process holds for the next call. Never rejects. */
+  readonly keys: { readonly catchUp: () => Promise<void> };
   /** How many active users the license allows. */
   readonly maxUsers: () => number;
 }

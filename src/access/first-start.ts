@@ -1,33 +1,20 @@
 import { verify } from "@node-rs/argon2";
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
-import type { Settings } from "../config/settings.ts";
+import type { Base } from "../db/base.ts";
 import { type Db, withTransaction } from "../db/context.ts";
-import type { Database } from "../db/database.ts";
 import { ADVISORY_LOCK } from "../db/locks/advisory-locks.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";
 import { users } from "../db/tables/users.ts";
 import { randomBase62 } from "../lib/id.ts";
-import type { Log } from "../lib/log.ts";
 import { recordAudit } from "./audit/record-audit.ts";
 import type { HashCredential } from "./hash-credential.ts";
-import { newApiKeyText } from "./keys/create-api-key.ts";
+import { newApiKeyText, provideApiKey } from "./keys/create-api-key.ts";
 import { createBootstrapKey } from "./keys/create-bootstrap-key.ts";
-import { provideApiKey } from "./keys/provide-api-key.ts";
 import { replaceDevKey } from "./keys/replace-dev-key.ts";
 import { hashPassword } from "./sessions/hash-password.ts";
 import { newPassword } from "./sessions/new-password.ts";
 
 const ADMIN_NAME = "admin";
-
-export interface FirstStartOptions {
-  readonly database: Pick<Database, "db">;
-  readonly settings: Pick<
-    Settings,
-    "ADMIN_PASSWORD" | "BOOTSTRAP_API_KEY" | "BOOTSTRAP_API_KEY_PASSTHROUGH" | "DEV_API_KEY"
-  >;
-  readonly hashApiKey: HashCredential;
-  readonly log: Log;
-}
 
 /** What a start has made up, to be shown once. */
 export interface FirstSecrets {
@@ -39,12 +26,10 @@ export interface FirstSecrets {
  * Sees to it that there is an administrator who can log in and a key, and that the keys of the settings work. Each
  * start runs it; all but the first find their work done, and of several replicas only one does it.
  */
-export function firstStart({
-  database,
-  settings,
-  hashApiKey,
-  log,
-}: FirstStartOptions): Promise<FirstSecrets> {
+export function firstStart(
+  { database, settings, log }: Pick<Base, "database" | "settings" | "log">,
+  hashApiKey: HashCredential,
+): Promise<FirstSecrets> {
   return withTransaction(database.db, async (transaction) => {
     await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.firstStart})`);
     const ownerId = await findOrCreateAdmin(transaction);

@@ -1,12 +1,27 @@
+import type { Base } from "../db/base.ts";
 import type { Database } from "../db/database.ts";
 import { installation } from "../db/tables/installation.ts";
 import type { Clock } from "../lib/clock.ts";
+import { inFolderOf } from "../lib/in-folder-of.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
-import type { Secret } from "./secret.ts";
+import { openSecret, type Secret } from "./secret.ts";
 
 export interface Installation {
   /** Unix milliseconds of the first start on this database. */
   readonly installedAt: number;
+}
+
+export interface Identity extends Installation {
+  readonly secret: Secret;
+  /** A text that no other installation has. */
+  readonly installation: string;
+}
+
+/** Opens the secret and registers the installation. Throws a `StartRefusal` where one of these fails. */
+export async function openIdentity({ settings, database, clock }: Base): Promise<Identity> {
+  const secret = await inFolderOf("DATA_DIR", () => openSecret(settings));
+  const { installedAt } = await openInstallation(database, secret, clock);
+  return { secret, installedAt, installation: `${secret.fingerprint} ${installedAt}` };
 }
 
 /**

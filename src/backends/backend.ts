@@ -2,15 +2,15 @@ import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 
-/** What vendors call the amounts of thinking, weakest first. Which of them a model takes differs from model to model. */
+/** The vendors' names of reasoning efforts, weakest first. Each model takes its own subset. */
 export const VENDOR_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type VendorEffort = (typeof VENDOR_EFFORTS)[number];
 
-/** What a model can do, and how it wants to be asked. Known from its engine, from its name or from `MODELS_FILE`. */
+/** A model's capabilities and how it must be called. They come from its engine, its name or `MODELS_FILE`. */
 export interface ModelTraits {
-  /** Tokens of prompt and answer together; undefined when the engine does not tell. */
+  /** Tokens of prompt and answer together; undefined when the engine does not report it. */
   readonly contextLength: number | undefined;
-  /** Tokens one answer may have at most; undefined when only the context limits it. */
+  /** The most tokens of one answer; undefined when only the context limits it. */
   readonly maxOutputTokens?: number | undefined;
   readonly tools: boolean;
   readonly vision: boolean;
@@ -19,65 +19,65 @@ export interface ModelTraits {
   readonly audio: boolean;
   /** It can think before it answers. */
   readonly thinking: boolean;
-  /** How a cloud has it told to think: the older ones by a budget of tokens, the newer ones by a word. */
+  /** How a cloud controls its thinking: older models take a budget of tokens, newer ones a named level. */
   readonly generation?: "older" | "newer" | undefined;
-  /** The efforts it takes, weakest first. Without `none` it cannot be kept from thinking. */
+  /** The efforts it accepts, weakest first. Without `none` its thinking cannot be disabled. */
   readonly efforts?: readonly VendorEffort[] | undefined;
-  /** False when it refuses temperature, top_p and top_k whatever it does. */
+  /** False when it always refuses temperature, top_p and top_k. */
   readonly sampling?: boolean | undefined;
-  /** It takes system messages amid a conversation, where its vendor's format has a place for them. */
+  /** It accepts system messages in the middle of a conversation, where the vendor's format allows them. */
   readonly midSystem?: boolean | undefined;
-  /** Which of its vendor's interfaces it answers on; `chat` where a vendor has one alone. */
+  /** The vendor interface that serves it; `chat` where the vendor has only one. */
   readonly api?: "chat" | "responses" | undefined;
 }
 
 /** A chat model as `GET /v1/models` lists it. */
 export interface Model extends ModelTraits {
-  /** What clients call it. */
+  /** The name that clients use. */
   readonly id: string;
-  /** The backend that answers for it. */
+  /** The name of the backend that serves it. */
   readonly backend: string;
-  /** Unix seconds; 0 when the engine does not tell. */
+  /** Unix seconds; 0 when the engine does not report it. */
   readonly created: number;
   readonly ownedBy: string;
 }
 
-/** On whose behalf an engine is called, and for how long. */
+/** The signal and the trace of the client call that an engine is called for. */
 export interface CallContext {
-  /** Ends the upstream call at once, whatever it is doing. */
+  /** Ends the upstream call immediately, whatever its state. */
   readonly signal: AbortSignal;
-  /** The trace that the call belongs to, where requests are traced. */
+  /** The trace of the call, where requests are traced. */
   readonly trace?: CallTrace | undefined;
 }
 
-/** What one chat call to an engine needs beside the request. */
+/** The options of one chat call to an engine. */
 export interface CallOptions extends CallContext {
-  /** The client's messages and tools go to the model unchanged, whatever the parameter table says of tools. */
+  /** The client's messages and tools are sent to the model unchanged, whatever the parameter table says about tools. */
   readonly passthrough?: boolean | undefined;
   /**
-   * Called before each request of the call, when the model is not told all that the request asks for: with the
-   * names of those parameters in the chat-completions format.
+   * Called before each request of the call that omits parameters of the client's request, with their names in the
+   * chat-completions format.
    */
   readonly onIgnored?: ((names: readonly string[]) => void) | undefined;
 }
 
-/** A server of models. It knows no caller and no table. */
+/** A model server. It knows no callers and no database tables. */
 export interface Backend {
   readonly name: string;
-  /** The chat models it has now. Embedding models are left out. Throws a `ServiceError` when it cannot be reached. */
+  /** Lists its current chat models, without embedding models. Throws a `ServiceError` when it cannot be reached. */
   readonly listModels: (signal: AbortSignal) => Promise<readonly Model[]>;
-  /** True when the engine answers. Never throws. */
+  /** Returns true when the engine answers. Never throws. */
   readonly isReachable: (signal: AbortSignal) => Promise<boolean>;
   /**
-   * Starts one chat call. Resolves when the engine's first events are there, rejects with a `ServiceError` before that;
-   * afterwards errors come as an `error` event. The request is already fitted to the model.
+   * Starts one chat call. Resolves with the engine's first events and rejects with a `ServiceError` before that. Later
+   * errors arrive as an `error` event. The request is already fitted to the model.
    */
   readonly chat: (request: ChatRequest, model: Model, options: CallOptions) => Promise<ChatEvents>;
-  /** The least limit of an answer that it takes for a model; 1 where it does not say. */
+  /** The smallest output limit that it accepts for a model; 1 where unknown. */
   readonly leastOutputTokens?: (model: Model) => number;
-  /** Its counter counts pictures, sound and documents too; else they are not among the counted tokens. */
+  /** True when its counter includes images, audio and documents; otherwise the count leaves them out. */
   readonly countsMedia?: boolean;
-  /** The prompt's tokens by the engine's own tokenizer; undefined where it has none. */
+  /** The prompt's size in tokens by the engine's own tokenizer; undefined where it has none. */
   readonly countTokens?: (
     request: ChatRequest,
     model: Model,

@@ -28,7 +28,7 @@ export interface Registry {
   readonly models: ModelCatalog;
   readonly embeddings: Embeddings;
   readonly speech: Speech;
-  /** The local engine's come first. */
+  /** The local engine's figures come first. */
   readonly figures: readonly UpstreamFigures[];
   /** Stops the background work and closes all connections. */
   readonly close: () => Promise<void>;
@@ -36,13 +36,13 @@ export interface Registry {
 
 export interface RegistryOptions {
   readonly settings: Settings;
-  /** What `MODELS_FILE` says. */
+  /** The content of `MODELS_FILE`. */
   readonly overrides?: ModelOverrides | undefined;
   readonly log: Log;
   readonly clock: Clock;
 }
 
-/** Builds the backends that the settings name. */
+/** Builds the configured backends. */
 export function createRegistry({ settings, overrides, log, clock }: RegistryOptions): Registry {
   const client = createHttpClient();
   const book = createUpstreamBook();
@@ -83,7 +83,7 @@ function createLocal(settings: Settings, upstream: Upstream): Backend {
   }
 }
 
-/** Embeds on the server that the settings name for it, else on the local engine. */
+/** Embeds on the embedding server of the settings, else on the local engine. */
 function createEmbedder(settings: Settings, local: Upstream, book: UpstreamBook): Embeddings {
   const { EMBEDDING_BASE_URL, EMBEDDING_API_KEY, EMBEDDING_MODEL, LLM_BACKEND } = settings;
   const dedicated = dedicatedUpstream(
@@ -104,7 +104,7 @@ function createEmbedder(settings: Settings, local: Upstream, book: UpstreamBook)
   });
 }
 
-/** Transcribes on the server that the settings name for it, else on the local engine. */
+/** Transcribes on the speech server of the settings, else on the local engine. */
 function createTranscriber(settings: Settings, local: Upstream, book: UpstreamBook): Speech {
   const { SPEECH_BASE_URL, SPEECH_API_KEY, LLM_BACKEND } = settings;
   const dedicated = dedicatedUpstream(

@@ -8,9 +8,7 @@ import type { ReplayMemory } from "./replay/replay-memory.ts";
 import { routeKey } from "./replicas/route-key.ts";
 import type { Concession } from "./rules/concessions.ts";
 import { decideEffort, type EffortRule, followsEffort, sayEffort } from "./rules/effort-rule.ts";
-import { fitAfterOverflow } from "./rules/fit-after-overflow.ts";
-import { withMaxOutputTokens } from "./rules/fit-output.ts";
-import { holdReservation } from "./rules/hold-reservation.ts";
+import { fitAfterOverflow, holdReservation, withMaxOutputTokens } from "./rules/fit-output.ts";
 import { findIgnored } from "./rules/ignored-parameters.ts";
 import {
   applyParameterRules,
@@ -27,31 +25,31 @@ import { refusalError, type UpstreamRefusal } from "./upstream/upstream-refusal.
 /** A kind of server, as data. */
 export interface ChatEngine {
   readonly upstream: Upstream;
-  /** Where chat calls go, from the address on. */
+  /** The path of chat calls, relative to the address. */
   readonly path: (model: Model, stream: boolean) => string;
   readonly codec: ClientCodec;
   readonly parameters: ParameterTable;
-  /** The row of the table of efforts that a model belongs to. */
+  /** Returns the row of the effort table for a model. */
   readonly effort: (model: Model) => EffortRule;
   readonly concessions: readonly Concession[];
-  /** How far a prompt is too long, read from a refusal; undefined when the refusal is about something else. */
+  /** Reads from a refusal how far a prompt is too long; undefined for any other refusal. */
   readonly readOverflow: (message: string) => ContextOverflow | undefined;
-  /** The longest answer a model gives, read from a refusal of a longer one. */
+  /** Reads a model's output limit from the refusal of a longer one. */
   readonly readOutputLimit?: (message: string) => number | undefined;
   readonly readRefusalBody?: RefusalReader["readRefusalBody"];
-  /** What a vendor's models need beside the tables. */
+  /** Applies what a vendor's models need in addition to the tables. */
   readonly adapt?: (request: ChatRequest, model: Model) => ChatRequest;
-  /** Gives back to the vendor what it wants replayed and what clients do not carry. */
+  /** Restores data that the vendor requires back and clients do not carry. */
   readonly memory?: ReplayMemory;
-  /** It seals texts too, and not only calls and thoughts. */
+  /** The vendor seals texts too, not only calls and reasoning. */
   readonly sealsTexts?: true;
 }
 
 export interface Chat {
   readonly run: Backend["chat"];
-  /** The request as it will be sent, before it is written in the engine's format. */
+  /** Returns the request as it will be sent, before it is written in the engine's format. */
   readonly prepare: (request: ChatRequest, model: Model, options: CallOptions) => ChatRequest;
-  /** What the engine has now. When that changes, what models have refused is forgotten. */
+  /** Receives the engine's current models. When they change, remembered refusals are dropped. */
   readonly noteModels: (models: readonly Model[]) => void;
 }
 
@@ -62,9 +60,9 @@ const NO_CONCESSIONS: ReadonlySet<Concession> = new Set();
 const DONE = Promise.resolve({ done: true as const, value: undefined });
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** The one way in which every engine is talked to. */
+/** Creates the chat call that all engines share. */
 export function createChat(engine: ChatEngine): Chat {
-  // By model id; it holds no more ids than the engine lists.
+  // Keyed by model id, so it has at most as many entries as the engine has models.
   const refused = new Map<string, ReadonlySet<Concession>>();
   let listed = "";
 
@@ -72,7 +70,7 @@ export function createChat(engine: ChatEngine): Chat {
   const prepare: Chat["prepare"] = (request, model, { passthrough }) =>
     applyTables(engine, request, { model, passthrough, conceded: concessionsFor(model) }).request;
 
-  /** Only what helped is remembered: a refusal may quote a client, who must not decide for all others. */
+  /** Only concessions that helped are remembered: a refusal may quote a client, who must not decide for all others. */
   const remember = (model: Model, found: readonly Concession[]) => {
     if (found.length > 0) refused.set(model.id, new Set([...concessionsFor(model), ...found]));
   };
@@ -82,7 +80,7 @@ export function createChat(engine: ChatEngine): Chat {
     let current = engine.memory?.restore(request, engine.sealsTexts) ?? request;
     let conceded = concessionsFor(model);
     const found: Concession[] = [];
-    // Each concession helps once and so does fitting; an engine that refuses whatever it gets ends the loop.
+    // Each concession can help once, and so can fitting. The limit ends the loop for an engine that refuses everything.
     for (let correctionsLeft = engine.concessions.length + 2; ; correctionsLeft--) {
       const prepared = applyTables(engine, current, { model, passthrough, conceded });
       const codec = codecFor(engine, conceded);
@@ -118,11 +116,11 @@ export function createChat(engine: ChatEngine): Chat {
 
 interface Prepared {
   readonly request: ChatRequest;
-  /** What it tells the model of effort is what the client asked for. */
+  /** True when the effort sent to the model is the one the client asked for. */
   readonly followsEffort: boolean;
 }
 
-/** The request as the tables of an engine leave it. */
+/** Applies the engine's tables to the request. */
 function applyTables(
   engine: ChatEngine,
   request: ChatRequest,
@@ -135,7 +133,7 @@ function applyTables(
   if (engine.adapt !== undefined) prepared = engine.adapt(prepared, model);
   prepared = holdReservation(prepared);
   const rule = engine.effort(model);
-  // Whether a model thinks decides what else it is told.
+  // Whether a model thinks decides which other parameters it gets.
   const setting = decideEffort(prepared, model, rule);
   const isTold = setting !== "default" && setting !== "off";
   const thinks = isTold && prepared.leavesThinking !== true;
@@ -154,7 +152,7 @@ interface Reporting {
   readonly table: ParameterTable;
 }
 
-/** Reports what the request asks for and the model is not told: by the tables, or because its format has no words for it. */
+/** Reports requested parameters that are not sent: removed by the tables, or not part of the engine's format. */
 function reportIgnored(asked: ChatRequest, prepared: Prepared, how: Reporting): void {
   const { options, codec, table } = how;
   const ignored = findIgnored(asked, prepared.request, table);
@@ -163,7 +161,7 @@ function reportIgnored(asked: ChatRequest, prepared: Prepared, how: Reporting): 
   if (ignored.length > 0) options.onIgnored?.(ignored);
 }
 
-/** The habits of a format may be given up for a model. */
+/** Returns the codec for a model, which a concession may have replaced. */
 function codecFor({ codec }: ChatEngine, conceded: ReadonlySet<Concession>): ClientCodec {
   for (const concession of conceded) if (concession.codec !== undefined) return concession.codec;
   return codec;
@@ -175,7 +173,7 @@ interface TableOptions {
   readonly conceded: ReadonlySet<Concession>;
 }
 
-/** What to leave out after this refusal that was not left out before. */
+/** Returns the concession that this refusal calls for, if it was not made before. */
 function findConcession(
   { concessions }: ChatEngine,
   { status, message }: UpstreamRefusal,
@@ -185,7 +183,7 @@ function findConcession(
   return concessions.find((concession) => !conceded.has(concession) && concession.isCause(message));
 }
 
-/** The request cut to what the engine says fits. Throws the refusal when it is about something else. */
+/** Limits the request to what fits by the engine's own report. Throws the refusal when it is about something else. */
 function fitToRefusal(
   { readOverflow, readOutputLimit, upstream }: ChatEngine,
   request: ChatRequest,
@@ -239,7 +237,7 @@ async function readAnswer(
   return events;
 }
 
-/** The error that stands in place of an answer is in the engine's own words too. */
+/** An error inside a complete answer is in the engine's own words too, so they are redacted. */
 function readWhole(codec: ClientCodec, text: string, upstream: Upstream): Batch {
   try {
     return codec.readAnswer(text);
@@ -248,13 +246,13 @@ function readWhole(codec: ClientCodec, text: string, upstream: Upstream): Batch 
   }
 }
 
-/** An answer that fails before it has said anything is no answer: the status is still free to say so. */
+/** Throws the error of an answer that fails before any content, because the HTTP status can still report it. */
 function throwIfFailed(batch: Batch, upstream: Upstream): void {
   const first = batch.find((event) => event.type !== "start");
   if (first?.type === "error") throw concealError(first.error, upstream);
 }
 
-/** By hand: a generator would cost every short answer several objects and turns. */
+/** Not a generator, which would cost every short answer several objects and event loop turns. */
 function onlyBatch(batch: Batch): ChatEvents {
   let next: Promise<IteratorResult<Batch, undefined>> | undefined = Promise.resolve({
     done: false,

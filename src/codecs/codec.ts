@@ -7,29 +7,31 @@ import type { JsonObject } from "../lib/json.ts";
 import type { ClientNames } from "./shared/client-names.ts";
 
 /**
- * A wire format as clients speak it to us. Pure: no I/O, no clock, no randomness of its own.
- * `Form` is what a request asks of the shape of its answer; it concerns nobody but the format itself.
+ * A wire format that clients use to call the gateway. Pure: no I/O, no clock, no randomness of its own. `Form` is the
+ * part of a request that determines the shape of its answer; only the format itself reads it.
  */
 export interface ServerCodec<Form> {
   /**
-   * Reads a parsed JSON body. Throws a `ServiceError` that names the field at fault.
-   * @param text the body as it came: the parser rounds integers beyond 2^53, the text has them whole.
-   * @param memory what earlier calls of the same caller kept; undefined where nothing is remembered.
+   * Reads a parsed JSON body. Throws a `ServiceError` that names the invalid field.
+   * @param text the body as received: the JSON parser rounds integers beyond 2^53, the text keeps them exact.
+   * @param memory what earlier calls of the same caller kept; undefined when nothing is remembered.
    */
   readonly parse: (body: unknown, text: string, memory?: CallerMemory) => ParsedCall<Form>;
-  /** The whole answer as the JSON text of a non-streaming call. */
+  /** Returns the complete answer as the JSON text of a non-streaming response. */
   readonly encodeAnswer: (answer: ChatAnswer, context: AnswerContext, form: Form) => string;
-  /** A fresh encoder for one stream. */
+  /** Creates an encoder for one stream. */
   readonly streamEncoder: (context: AnswerContext, form: Form) => StreamEncoder;
-  /** What to write when nothing was said for a while, before the first event too. */
+  /** The text to write after a period without events, also before the first event. */
   readonly keepalive: string;
-  /** The JSON body of an error response. */
+  /** Returns the JSON body of an error response. */
   readonly encodeError: (error: ServiceError, requestId: string) => JsonObject;
 }
 
-/** Turns event batches into the bytes of one stream, as text. */
+/** Encodes batches of events as the text of one stream. */
 export interface StreamEncoder {
-  /** The text for one batch; every frame in it is whole. `finish` and `error` end the stream in the family's form. */
+  /**
+   * Returns the text of one batch, made of complete frames. `finish` and `error` end the stream as the format requires.
+   */
   readonly encode: (events: readonly ChatEvent[]) => string;
 }
 
@@ -39,51 +41,56 @@ export interface ParsedCall<Form> {
   readonly names: ClientNames;
 }
 
-/** What an encoder must know beside the events. */
+/** What an encoder needs in addition to the events. */
 export interface AnswerContext {
   readonly requestId: string;
-  /** The id of the model that answers, as listed. */
+  /** The id of the answering model, as `GET /v1/models` lists it. */
   readonly model: string;
   /** Unix seconds. */
   readonly created: number;
-  /** What of the request had no effect, in the client's own names. */
+  /** The parts of the request that had no effect, by the client's own names. */
   readonly ignored?: readonly string[] | undefined;
-  /** Unix seconds at the moment it is asked, for formats that tell when an answer was whole. */
+  /** Returns the current time in Unix seconds, for formats that report when an answer was complete. */
   readonly now?: (() => number) | undefined;
 }
 
-/** A wire format as we speak it to engines and clouds. Pure. */
+/** A wire format that the gateway uses to call engines and clouds. Pure. */
 export interface ClientCodec {
-  /** The JSON body of the call, as text. */
+  /** Returns the JSON body of the call, as text. */
   readonly build: (request: ChatRequest, model: UpstreamModel) => string;
-  /** Parameters of a request that `build` has no words for, by their names in the chat-completions format. */
+  /** Returns the parameters of a request that `build` cannot express, by their chat-completions names. */
   readonly unsaid?: (request: ChatRequest) => readonly string[];
-  /** A fresh reader for one streaming answer. An event larger than `maxEventBytes` is an error. */
+  /** Creates a reader for one streaming answer. An event larger than `maxEventBytes` is an error. */
   readonly streamReader: (maxEventBytes: number) => StreamReader;
-  /** Reads a whole non-streaming answer: the same events in one batch. Throws `upstream_error` on garbage. */
+  /**
+   * Reads a complete non-streaming answer into the same events, in one batch. Throws `upstream_error` on invalid input.
+   */
   readonly readAnswer: (text: string) => readonly ChatEvent[];
-  /** What the engine says in an error response; undefined when the body says nothing readable. */
+  /** Reads the engine's message from an error body; returns undefined when the body has no readable message. */
   readonly readErrorMessage: (body: string) => string | undefined;
 }
 
 /**
- * Reads one streaming answer. Bytes may be cut anywhere, inside a character too.
- * Whatever comes in, the events obey the order of `ChatEvent`, with exactly one `finish` or `error` over the whole stream:
- * garbage, an event over `maxEventBytes`, or an end without the format's terminal marker become an `error` event.
+ * Reads one streaming answer. The bytes may be split anywhere, even inside a character. For any input, the events
+ * follow the order of `ChatEvent`, with exactly one `finish` or `error` in the whole stream. Invalid data, an event
+ * over `maxEventBytes`, and an end without the format's terminal marker become an `error` event.
  */
 export interface StreamReader {
-  /** The events in these bytes; may be empty. After `finish` or `error` always empty. */
+  /** Returns the events in these bytes; possibly none. Returns none after `finish` or `error`. */
   readonly read: (bytes: Uint8Array) => readonly ChatEvent[];
-  /** The upstream closed the connection. */
+  /** Ends the stream: the upstream closed the connection. */
   readonly end: () => readonly ChatEvent[];
 }
 
-/** What a builder must know of the model it writes to. */
+/** What a builder must know about the target model. */
 export interface UpstreamModel {
   /** The model's name as the engine knows it. */
   readonly name: string;
-  /** Tokens of context the engine is asked to hold, where the engine must be told (Ollama's `num_ctx`). */
+  /** The context length in tokens to request, for engines that must be given one (Ollama's `num_ctx`). */
   readonly contextLength: number | undefined;
-  /** It takes what the system says amid a conversation as such. Else the user says it, where a format has two speakers. */
+  /**
+   * The model accepts system messages in the middle of a conversation. Otherwise a format with two roles sends them as
+   * user text.
+   */
   readonly midSystem?: boolean | undefined;
 }

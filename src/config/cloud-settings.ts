@@ -3,34 +3,32 @@ import { httpUrl, vendorKey, words } from "./setting-types.ts";
 
 /** The settings of cloud vendors. */
 export const cloudSettings = {
-  OPENAI_API_KEY: vendorKey.describe("Key for OpenAI; without it none of its models is listed."),
+  OPENAI_API_KEY: vendorKey.describe("Key for OpenAI; without it its models are not listed."),
   OPENAI_BASE_URL: httpUrl
     .default("https://api.openai.com/v1")
     .describe("Address of OpenAI's interface, with its version."),
   OPENAI_MODELS: words.prefault("").describe("Comma list of OpenAI's chat models to offer."),
   OPENAI_FORWARD: words
     .prefault("")
-    .describe("Comma list of further parameters that OpenAI is sent, such as stop or seed."),
-  ANTHROPIC_API_KEY: vendorKey.describe(
-    "Key for Anthropic; without it none of its models is listed.",
-  ),
+    .describe("Comma list of further parameters that are sent to OpenAI, such as stop or seed."),
+  ANTHROPIC_API_KEY: vendorKey.describe("Key for Anthropic; without it its models are not listed."),
   ANTHROPIC_BASE_URL: httpUrl
     .default("https://api.anthropic.com")
     .describe("Address of Anthropic's interface, without its version."),
   ANTHROPIC_MODELS: words.prefault("").describe("Comma list of Anthropic's models to offer."),
   ANTHROPIC_FORWARD: words
     .prefault("")
-    .describe("Comma list of further parameters that Anthropic is sent, such as stop."),
-  GEMINI_API_KEY: vendorKey.describe("Key for Gemini; without it none of its models is listed."),
+    .describe("Comma list of further parameters that are sent to Anthropic, such as stop."),
+  GEMINI_API_KEY: vendorKey.describe("Key for Gemini; without it its models are not listed."),
   GEMINI_BASE_URL: httpUrl
     .default("https://generativelanguage.googleapis.com/v1beta")
     .describe("Address of Gemini's interface, with its version."),
   GEMINI_MODELS: words.prefault("").describe("Comma list of Gemini's chat models to offer."),
   GEMINI_FORWARD: words
     .prefault("")
-    .describe("Comma list of further parameters that Gemini is sent, such as stop or seed."),
+    .describe("Comma list of further parameters that are sent to Gemini, such as stop or seed."),
   COMPATIBLE_API_KEY: vendorKey.describe(
-    "Key for the OpenAI-compatible cloud; without it none of its models is listed.",
+    "Key for the OpenAI-compatible cloud; without it its models are not listed.",
   ),
   COMPATIBLE_BASE_URL: httpUrl
     .default("https://api.mistral.ai/v1")
@@ -41,12 +39,12 @@ export const cloudSettings = {
     .enum(["mistral", "groq", "other"])
     .optional()
     .describe(
-      "Whose habits the OpenAI-compatible cloud has: mistral, groq or other; unset goes by the name of its host.",
+      "Dialect of the OpenAI-compatible cloud: mistral, groq or other; unset derives it from the host name.",
     ),
   COMPATIBLE_MODELS: words
     .prefault("")
     .describe("Comma list of the OpenAI-compatible cloud's chat models to offer."),
   COMPATIBLE_FORWARD: words
     .prefault("")
-    .describe("Comma list of further parameters that the OpenAI-compatible cloud is sent."),
+    .describe("Comma list of further parameters that are sent to the OpenAI-compatible cloud."),
 };

@@ -1,9 +1,11 @@
 import { join, resolve } from "node:path";
 import type { Settings } from "./settings.ts";
 
-// Where the service writes much and often, as absolute paths.
+// Absolute paths of the folders that the service writes to often.
 
-/** Where backups go that are given no name, under DATA_DIR; it may stand in a folder that a restore finds empty. */
+/**
+ * The folder for backups without a given name, under DATA_DIR. A restore accepts a folder that contains only this one.
+ */
 export const BACKUPS_FOLDER = "backups";
 
 /** The folder of all journals. */
@@ -14,7 +16,7 @@ export function journalsFolder({
   return resolve(JOURNAL_DIR ?? join(DATA_DIR, "journal"));
 }
 
-/** The files of the embedded database. */
+/** The folder of the embedded database's files. */
 export function databaseFolder(dataFolder: string): string {
   return resolve(dataFolder, "database");
 }

@@ -2,7 +2,6 @@ import { relative, resolve, sep } from "node:path";
 import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { databaseFolder, journalsFolder } from "./folders.ts";
-import { RETIRED_SETTINGS } from "./retired-settings.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
 import {
   findUnknownSettings,
@@ -10,23 +9,32 @@ import {
   type UnknownSetting,
 } from "./unknown-settings.ts";
 
+/** Setting names of earlier releases. They are ignored, and the start logs them once. */
+const RETIRED_SETTINGS: readonly RegExp[] = [
+  /^MAX_PDF_PAGES$/,
+  /^CLOUD_DEFAULT_MAX_TOKENS$/,
+  /^SESSION_RAG_/,
+  /^RAG_DEFAULT_/,
+  /^BOT_RAG_TOP_K$/,
+  /^RAG_GROUNDING_INSTRUCTION$/,
+];
+
 export interface Config {
   readonly settings: Settings;
-  /** Retired names that are set, to be warned of. */
+  /** Retired names that are set, for a warning. */
   readonly retired: readonly string[];
-  /** Names that may be misspelt settings, to be warned of. */
+  /** Names that may be misspelt settings, for a warning. */
   readonly unknown: readonly UnknownSetting[];
 }
 
-/** Thrown with every wrong setting at once, ready to print. Values are never in the text: they may be secrets. */
+/** Lists all invalid settings at once, ready to print. The text contains no values, because they may be secrets. */
 export class SettingsError extends StartRefusal {
   override readonly name = "SettingsError";
 }
 
 /**
- * Reads the settings; the only reader of the environment.
- * An empty value counts as unset, so that `NAME=` in an .env file takes the default. So does one of blanks alone, which
- * would be read as the number 0.
+ * Reads the settings. Nothing else reads the environment. An empty value counts as unset, so that `NAME=` in an .env
+ * file takes the default. So does a blank value, which would be parsed as the number 0.
  */
 export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(
@@ -45,7 +53,7 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
   return { settings: parsed.data, retired, unknown };
 }
 
-/** What is wrong with a setting whose schema does not say so itself. */
+/** Returns the message for an issue whose schema has no message of its own. */
 function inOwnWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "too_big") return `must be at most ${issue.maximum}`;
   if (issue.code === "too_small") {
@@ -57,11 +65,11 @@ function inOwnWords(issue: z.core.$ZodRawIssue): string | undefined {
 
 type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
 
-/** Folders in which the service writes itself: each event from there would make the next one. */
+/** Finds watched folders that the service writes to: each event from there would cause the next one. */
 function watchedLoops(settings: Settings): Issue[] {
   const { WATCH_DIRS, DATA_DIR } = settings;
   const message = "must not hold what the service writes itself, in DATA_DIR and JOURNAL_DIR";
-  // Other folders in DATA_DIR are nobody's but the operator's.
+  // The service does not write to other folders in DATA_DIR.
   const written = [DATA_DIR, journalsFolder(settings), databaseFolder(DATA_DIR)];
   return WATCH_DIRS.flatMap((folder, index) =>
     written.some((own) => isWithin(own, folder)) ? [{ path: ["WATCH_DIRS", index], message }] : [],
@@ -77,5 +85,5 @@ function describe(issues: readonly Issue[]): string {
     const entry = typeof index === "number" ? ` (entry ${index + 1} of the list)` : "";
     return `  ${String(name)}: ${message}${entry}`;
   });
-  return `Wrong settings, nothing was started:\n${lines.join("\n")}\nEach setting is explained in .env.example.`;
+  return `Invalid settings, nothing was started:\n${lines.join("\n")}\nEach setting is explained in .env.example.`;
 }

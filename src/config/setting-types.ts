@@ -2,13 +2,11 @@ import { z } from "zod";
 import { isAllowEntry } from "../lib/egress/egress-allow-list.ts";
 import { IpRanges, isIpRange } from "../lib/egress/ip-ranges.ts";
 
-// The types that settings have, as texts of the environment.
+// Types of settings, parsed from the texts of the environment.
 
-/** Any number. */
 export const fraction = z.coerce.number({
   error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined),
 });
-/** A whole number. */
 export const number = fraction.int({
   error: ({ code }) => (code === "invalid_type" ? "must be a whole number" : undefined),
 });
@@ -21,7 +19,10 @@ export const fullUrl = z.url({
   protocol: /^https?$/,
   error: "must be an address such as http://127.0.0.1:8000",
 });
-/** An address that paths are put behind. Not every client would send what stands before an `@`. */
+/**
+ * An address that paths are appended to. It has no credentials, because not every client would send what is before an
+ * `@`.
+ */
 export const httpUrl = fullUrl
   .refine(
     (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === "",
@@ -41,7 +42,7 @@ export const words = z.string().transform((list) =>
 
 const HOST_NAME = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/;
 
-/** Names as the header `Host` has them before its port; any case. */
+/** Names as in the header `Host`, without the port; case-insensitive. */
 export const hostNames = words
   .transform((names) => names.map((one) => one.toLowerCase()))
   .pipe(
@@ -50,7 +51,7 @@ export const hostNames = words
         .string()
         .regex(
           HOST_NAME,
-          "must be a host name alone, without scheme, port and path: gw.example.com or [::1]",
+          "must be only a host name, without scheme, port and path: gw.example.com or [::1]",
         ),
     ),
   );
@@ -58,7 +59,7 @@ export const hostNames = words
 const ORIGIN =
   /^(?:\*|https?:\/\/[a-z0-9.-]+(?::\d{1,5})?|https?:\/\/\[[0-9a-f:.]+\](?::\d{1,5})?)$/;
 
-/** Origins as the header `Origin` has them. */
+/** Origins as in the header `Origin`. */
 export const webOrigins = words.pipe(
   z.array(z.string().regex(ORIGIN, "must be an origin such as https://app.example.com, or *")),
 );
@@ -85,13 +86,13 @@ export const trustedProxies = z.string().transform((text, context) => {
   return new IpRanges(entries);
 });
 
-/** What begins as a secret of Standard Webhooks has to be one: its receivers decode it. */
+/** A secret with the prefix of Standard Webhooks must be valid, because receivers decode it. */
 const UNREADABLE_SECRET = /^whsec_(?![A-Za-z0-9+/]+={0,2}$)/;
 
 export const webhookSecret = z
   .string()
   .min(16, "must have at least 16 characters")
-  .refine((secret) => !UNREADABLE_SECRET.test(secret), "must have base64 behind whsec_");
+  .refine((secret) => !UNREADABLE_SECRET.test(secret), "must have base64 after whsec_");
 
 export const name = z.string().min(1);
 export const vendorKey = name.optional();

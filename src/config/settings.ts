@@ -20,24 +20,28 @@ import {
 } from "./setting-types.ts";
 
 /**
- * Every setting: its name in the environment, its type, its default, one line of documentation. One that is absent or
- * empty takes its default.
+ * Every setting: its environment variable, its type, its default and one line of documentation. An absent or empty one
+ * takes its default.
  */
 export const settingsSchema = z.object({
   HOST: z.string().default("0.0.0.0").describe("Address to listen on; `dev` uses 127.0.0.1."),
-  PORT: number.min(0).max(65_535).default(8080).describe("Port to listen on; 0 takes a free one."),
+  PORT: number
+    .min(0)
+    .max(65_535)
+    .default(8080)
+    .describe("Port to listen on; 0 selects a free port."),
   ALLOWED_HOSTS: hostNames
     .prefault("")
-    .describe("Comma list of host names this server answers to; empty answers to any."),
+    .describe("Comma list of host names this server answers to; empty allows any."),
   CORS_ORIGINS: webOrigins
     .prefault("")
     .describe(
-      "Comma list of origins whose pages may call this server from a browser, such as https://app.example.com; * is any, empty is none.",
+      "Comma list of origins whose pages may call this server from a browser, such as https://app.example.com; * allows any, empty allows no origin.",
     ),
   TRUST_PROXY: trustedProxies
     .prefault("0")
     .describe(
-      "Proxies whose X-Forwarded-For tells the client's address: how many stand in front, or a comma list of their addresses and CIDR ranges; 0 believes none.",
+      "Proxies whose X-Forwarded-For is trusted for the client's address: their number, or a comma list of their addresses and CIDR ranges; 0 trusts no proxy.",
     ),
   DATA_DIR: z.string().default("./data").describe("Folder of everything the service writes."),
   DATABASE_URL: z
@@ -46,7 +50,7 @@ export const settingsSchema = z.object({
     .describe("PostgreSQL 15 or newer; unset uses the embedded database under DATA_DIR."),
   DB_POOL_MAX: positive
     .default(10)
-    .describe("Connections to PostgreSQL for callers; the gateway itself takes up to five more."),
+    .describe("Connections to PostgreSQL for callers; the gateway itself uses up to five more."),
   DB_POOL_WAIT_MS: milliseconds
     .default(2_000)
     .describe("Longest wait for the database before a call answers 503."),
@@ -54,14 +58,16 @@ export const settingsSchema = z.object({
     .string()
     .min(16, "must have at least 16 characters")
     .optional()
-    .describe("Secret under which keys are hashed; unset keeps one in DATA_DIR/secret."),
+    .describe(
+      "Secret that keys are hashed with; unset generates one and keeps it in DATA_DIR/secret.",
+    ),
   ADMIN_PASSWORD: z
     .string()
     .min(8, "must have at least 8 characters")
     .max(256, "must have at most 256 characters")
     .optional()
     .describe(
-      "Password of the user admin, set at the first start; unset makes one up and prints it once.",
+      "Password of the user admin, set at the first start; unset generates one and prints it once.",
     ),
   SESSION_LIFETIME_HOURS: positive
     .max(8_760)
@@ -72,7 +78,7 @@ export const settingsSchema = z.object({
     .describe("An API key to create at start, unlimited, owned by the administrator."),
   BOOTSTRAP_API_KEY_PASSTHROUGH: flag
     .prefault("0")
-    .describe("1 gives that key passthrough, as coding agents need it with OpenAI's models."),
+    .describe("1 gives that key passthrough, which coding agents need with OpenAI's models."),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: "must be an address such as redis://127.0.0.1:6379" })
     .optional()
@@ -83,7 +89,7 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)
     .optional()
-    .describe("Name of this replica; unset makes one up."),
+    .describe("Name of this replica; unset generates one."),
   LLM_BACKEND: z
     .enum(["vllm", "ollama"])
     .default("ollama")
@@ -100,30 +106,30 @@ export const settingsSchema = z.object({
     .describe("Seconds a call to an engine may take."),
   LLM_CONTEXT_LENGTH: positive
     .default(32_768)
-    .describe("Tokens of context Ollama is asked to hold, at most what the model has."),
+    .describe("Context length in tokens that is requested from Ollama, at most the model's own."),
   MODELS_FILE: name
     .optional()
-    .describe("JSON file that says of single models what they can do; see the README."),
+    .describe("JSON file with the capabilities of single models; see the README."),
   MODEL_FALLBACKS: words
     .prefault("")
-    .describe("Comma list of models to try, in this order, when the one asked for cannot answer."),
+    .describe("Comma list of models to try, in this order, when the requested one cannot answer."),
   ...cloudSettings,
   EMBEDDING_BASE_URL: httpUrl
     .optional()
-    .describe("Address of the server that embeds; defaults to the local engine."),
+    .describe("Address of the embedding server; defaults to the local engine."),
   EMBEDDING_API_KEY: vendorKey.describe(
-    "Bearer token for EMBEDDING_BASE_URL; the local engine's key goes to the local engine alone.",
+    "Bearer token for EMBEDDING_BASE_URL; LLM_API_KEY is sent only to the local engine.",
   ),
   EMBEDDING_MODEL: name
     .optional()
-    .describe("Embedding model for a missing or unknown name; unset takes the engine's first."),
+    .describe("Embedding model for a missing or unknown name; unset uses the engine's first."),
   SPEECH_BASE_URL: httpUrl
     .optional()
     .describe(
-      "Address of the OpenAI-compatible server that transcribes; defaults to the local engine.",
+      "Address of the OpenAI-compatible transcription server; defaults to the local engine.",
     ),
   SPEECH_API_KEY: vendorKey.describe(
-    "Bearer token for SPEECH_BASE_URL; the local engine's key goes to the local engine alone.",
+    "Bearer token for SPEECH_BASE_URL; LLM_API_KEY is sent only to the local engine.",
   ),
   EGRESS_ALLOW: egressEntries
     .prefault("")
@@ -143,10 +149,10 @@ export const settingsSchema = z.object({
     .string()
     .min(1)
     .optional()
-    .describe("Model for a missing or unknown name; unset takes the first local chat model."),
+    .describe("Model for a missing or unknown name; unset uses the first local chat model."),
   DEFAULT_MAX_OUTPUT_TOKENS: positive
     .default(8_192)
-    .describe("Output tokens asked for when the client names no limit."),
+    .describe("Output limit in tokens when the client sets none."),
   STREAM_IDLE_TIMEOUT_MS: milliseconds
     .default(300_000)
     .describe("Silence of the engine that ends a call."),
@@ -156,11 +162,11 @@ export const settingsSchema = z.object({
   SLOW_CLIENT_TIMEOUT_MS: milliseconds
     .default(30_000)
     .describe("How long a client may stop reading before its stream ends."),
-  // With what main.ts adds to it, a timer has to hold it.
+  // Must stay within a timer's range together with what main.ts adds.
   DRAIN_TIMEOUT_MS: milliseconds
     .max(86_400_000)
     .default(30_000)
-    .describe("How long open streams may go on after SIGTERM."),
+    .describe("How long open streams may continue after SIGTERM."),
   GATEWAY_MAX_BODY_BYTES: positive.default(32 * 1024 * 1024).describe("Largest JSON body."),
   GATEWAY_MAX_AUDIO_BYTES: positive
     .default(25 * 1024 * 1024)
@@ -170,7 +176,7 @@ export const settingsSchema = z.object({
     .max(65_536)
     .default(64)
     .describe(
-      "Megabytes of answers of /v1/responses that are remembered for an hour, in memory only; 0 remembers none.",
+      "Megabytes of answers of /v1/responses that are kept for an hour, in memory only; 0 keeps nothing.",
     ),
   BODIES_IN_HAND_MB: positive
     .max(1_048_576)
@@ -190,7 +196,7 @@ export const settingsSchema = z.object({
     .enum(["off", "group", "wait"])
     .default("group")
     .describe(
-      "When usage reaches the disk's platter: never forced, in groups behind the answers, or before each answer ends.",
+      "When usage is flushed to the disk: never forced, in groups after the answers, or before each answer ends.",
     ),
   LICENSE_FILE: name
     .optional()
@@ -198,7 +204,7 @@ export const settingsSchema = z.object({
   LICENSE_PUBLIC_KEY: name
     .optional()
     .describe(
-      "Key that licenses are verified with instead of the built-in one, with ALLOW_LICENSE_PUBLIC_KEY only; base64url.",
+      "Key that replaces the built-in one for verifying licenses, only with ALLOW_LICENSE_PUBLIC_KEY; base64url.",
     ),
   ALLOW_LICENSE_PUBLIC_KEY: flag
     .prefault("0")
@@ -209,70 +215,69 @@ export const settingsSchema = z.object({
     .min(0)
     .max(14)
     .default(14)
-    .describe("Days that everything goes on after a license's expiry."),
+    .describe("Days that everything continues to work after a license's expiry."),
   LICENSE_WARN_DAYS: positive
     .max(3_650)
     .optional()
-    .describe("Days before the expiry at which a warning begins; unset warns only afterwards."),
+    .describe("Days before the expiry at which warnings begin; unset warns only after it."),
   LICENSE_RECHECK_INTERVAL_SEC: positive
     .max(86_400)
     .default(3_600)
-    .describe("Seconds between two looks at the license and the clock."),
+    .describe("Seconds between two checks of the license and the clock."),
   ...alertSettings,
   OUTBOX_BACKOFF_SCALE: fraction
     .positive()
     .max(10)
     .default(1)
-    .describe("Factor of the pauses between tries to deliver an event; below 1 for tests."),
+    .describe("Factor of the pauses between attempts to deliver an event; below 1 for tests."),
   OUTBOX_TRY_TIMEOUT_MS: milliseconds
     .min(1_000)
     .max(300_000)
     .default(15_000)
-    .describe(
-      "Longest time of one try to deliver an event; after twice this time a process that claimed it counts as gone.",
-    ),
+    .describe("Time limit of one attempt to deliver an event."),
   ALLOW_TEST_CLOCK: flag
     .prefault("0")
     .describe("1 lets TEST_CLOCK_FILE move the clock, for tests; refused under a real license."),
   TEST_CLOCK_FILE: name
     .optional()
     .describe(
-      "File with the seconds to add to the clock, with ALLOW_TEST_CLOCK only; `60 elapsed` lets time pass too.",
+      "File with the seconds to add to the clock, only with ALLOW_TEST_CLOCK; `60 elapsed` lets time pass too.",
     ),
-  // Each day is a partition: a query over all of them takes six locks a day, and PostgreSQL has room for some thousand.
+  // Each day is a partition. A query over all of them takes six locks per day, and PostgreSQL has room for a few
+  // thousand.
   USAGE_RETENTION_DAYS: positive
     .max(730)
     .default(90)
-    .describe("Days that single usage rows are kept; sums by day stay."),
+    .describe("Days that single usage rows are kept; daily sums are kept permanently."),
   WATCH_DIRS: words
     .prefault("")
     .describe(
-      "Comma list of folders whose files fire file.uploaded and file.deleted when they come, change or go.",
+      "Comma list of folders whose files fire file.uploaded and file.deleted when they are created, changed or removed.",
     ),
   WATCH_INTERVAL_MS: milliseconds
     .default(2_000)
     .describe(
-      "Pause between two looks at a watched folder; one of very many files makes it longer.",
+      "Pause between two scans of a watched folder; a folder with very many files makes it longer.",
     ),
   WATCH_SETTLE_MS: milliseconds
     .default(5_000)
     .describe(
-      "How long the size and time of a watched file must stay the same before it counts; network file systems need 4000 or more.",
+      "How long the size and time of a watched file must be unchanged before it is reported; network file systems need 4000 or more.",
     ),
   WATCH_ANSWER_TIMEOUT_MS: milliseconds
     .default(30_000)
-    .describe("Longest wait for an answer of a watched folder before it counts as away."),
-  METRICS_ENABLED: flag.prefault("0").describe("1 serves figures for a scraper at /metrics."),
+    .describe("Longest wait for an answer of a watched folder before it counts as unavailable."),
+  METRICS_ENABLED: flag.prefault("0").describe("1 serves metrics for a scraper at /metrics."),
   METRICS_TOKEN: z
     .string()
     .min(16, "must have at least 16 characters")
     .optional()
     .describe(
-      "Bearer token that /metrics asks for, of 16 characters or more; unset lets anybody read it.",
+      "Bearer token that /metrics requires, of 16 characters or more; unset allows anyone to read it.",
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
     .optional()
-    .describe("Address of an OpenTelemetry collector (OTLP over HTTP); unset traces nothing."),
+    .describe("Address of an OpenTelemetry collector (OTLP over HTTP); unset disables tracing."),
   OTEL_EXPORTER_OTLP_HEADERS: name
     .optional()
     .describe("Headers for the collector, as name=value in a comma list."),
@@ -286,8 +291,7 @@ export const settingsSchema = z.object({
     .describe("Least severe log line written."),
   DEV_API_KEY: apiKey
     .optional()
-    .describe("Set by `dev`: the key it prints. It replaces the one of the run before."),
+    .describe("Set by `dev`: the key it prints. It replaces the key of the previous run."),
 });
 
-/** The settings as the program uses them. */
 export type Settings = z.output<typeof settingsSchema>;

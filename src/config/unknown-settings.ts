@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 
-/** A name that is set and is no setting. */
+/** A name that is set but is not a setting. */
 export interface UnknownSetting {
   readonly name: string;
-  /** The setting that it resembles. */
+  /** The setting that it resembles, if any. */
   readonly meant: string | undefined;
 }
 
 const ENVIRONMENT_FILE = ".env";
-/** Names for the runtime, for its libraries or for the shell, which may well stand in the file. */
+/** Names for the runtime, its libraries or the shell, which may be in the file too. */
 const FOR_OTHERS =
   /^(NODE|BUN|UV|NPM|PG|SSL|LC|COMPOSE|DOCKER)_|^(TZ|LANG|PATH|HOME|NO_COLOR)$|_PROXY$/i;
 const LONG_NAME = 8;
 
 /**
- * Names that resemble a setting, wherever they are set, and unknown names of the file `.env`: what stands there is meant
+ * Finds names that resemble a setting, wherever they are set, and all unknown names in the file `.env`, which is meant
  * for this program.
  *
  * @param given names that are set.
@@ -34,7 +34,7 @@ export function findUnknownSettings(
   });
 }
 
-/** The names that `.env` in the working folder sets; none without it. */
+/** Returns the names that `.env` in the working folder sets; empty if there is no such file. */
 export function namesInEnvironmentFile(file = ENVIRONMENT_FILE): ReadonlySet<string> {
   try {
     return new Set(Object.keys(parseEnv(readFileSync(file, "utf8"))));
@@ -50,7 +50,7 @@ function resembles(name: string, setting: string): boolean {
   return countEdits(written, setting) <= most;
 }
 
-/** Characters to put in, take out, replace or swap with their neighbour to make one text of the other. */
+/** Counts the edits between two texts: insertions, deletions, replacements and swaps of neighbours. */
 function countEdits(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);

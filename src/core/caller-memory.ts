@@ -1,6 +1,11 @@
-/** What a format keeps of one caller's calls, for later calls that refer to them. It may be forgotten at any time. */
+/**
+ * The state a format keeps of one caller's calls, for later calls that refer to them. Entries may be evicted at any
+ * time.
+ */
 export interface CallerMemory {
-  /** What was kept of that call. Throws `request_too_large` when one call asks for more than a body may bring. */
+  /**
+   * Returns what was kept for that call. Throws `request_too_large` when one call requests more than a body may hold.
+   */
   readonly find: (requestId: string) => readonly string[] | undefined;
   readonly keep: (requestId: string, texts: readonly string[]) => void;
   readonly forget: (requestId: string) => void;

@@ -1,6 +1,6 @@
 export type Role = "admin" | "user";
 
-/** Limits of a key; null is unlimited, 0 refuses. */
+/** Limits of a key. Null means unlimited; 0 refuses every call. */
 export interface KeyLimits {
   /** Input and output tokens in a UTC calendar month. */
   readonly monthlyTokens: number | null;
@@ -17,15 +17,18 @@ export interface KeyCaller {
   readonly kind: "key";
   readonly keyId: string;
   readonly ownerId: string;
-  /** The owner's. */
+  /** The owner's role. */
   readonly role: Role;
-  /** The one assistant that it may call; null binds it to none. */
+  /** The only assistant that this key may call; null means that the key is not bound to one. */
   readonly assistantId: string | null;
   /** The client's tools and messages reach the model unchanged. */
   readonly passthrough: boolean;
-  /** Null when nothing of the key is limited. */
+  /** Null when the key has no limits. */
   readonly limits: KeyLimits | null;
-  /** It has a limit, an expiry, an address list or an assistant: it may change no key, or it could lift what holds it. */
+  /**
+   * The key has a limit, an expiry, an address list or an assistant. It may not change keys: it could lift its own
+   * restrictions.
+   */
   readonly isRestricted: boolean;
 }
 
@@ -33,14 +36,14 @@ export interface KeyCaller {
 export interface SessionCaller {
   readonly kind: "session";
   readonly sessionId: string;
-  /** The user's id, by the name it has for keys. */
+  /** The id of the user, named as the owner of keys is. */
   readonly ownerId: string;
   readonly username: string;
   readonly role: Role;
-  /** Nothing is allowed but to change the password and to log out. */
+  /** Only changing the password and logging out are allowed. */
   readonly mustChangePassword: boolean;
   readonly passthrough: false;
 }
 
-/** Who calls. Made once by authentication, immutable, safe to share between requests. */
+/** The authenticated caller. Created once by authentication, immutable, safe to share between requests. */
 export type Caller = KeyCaller | SessionCaller;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { FinishReason, Usage } from "./chat-event.ts";
 
-/** A whole answer: what a stream of events adds up to. */
+/** A complete answer: the sum of a stream of events. */
 export interface ChatAnswer {
   readonly blocks: readonly AnswerBlock[];
   readonly sources: readonly JsonObject[];
@@ -21,7 +21,7 @@ export interface AnswerTextBlock {
   readonly text: string;
   readonly signature?: string | undefined;
   readonly redacted?: string | undefined;
-  /** The deltas' extras in order, one entry a delta that had any. */
+  /** The extras of the deltas, in order; one entry per delta that had any. */
   readonly extras: readonly JsonObject[];
 }
 

@@ -2,13 +2,13 @@ import type { JsonObject } from "../lib/json.ts";
 import type { ServiceError } from "./service-error.ts";
 
 /**
- * What a backend says while it answers. The order is part of the contract:
+ * An event of a backend's answer. The order is part of the contract:
  *
  *   start (block-start delta* block-end)* (finish | error)
  *
- * Blocks are numbered from 0 in the order of their start. Text, reasoning and refusal blocks never overlap
- * another block; tool calls may be open side by side, because vendors interleave parallel calls.
- * Exactly one `finish` or `error` ends a stream and closes what is open. An error may come first of all.
+ * Blocks are numbered from 0 in the order of their start. Text, reasoning and refusal blocks never overlap another
+ * block; tool calls may be open in parallel, because vendors interleave parallel calls. Exactly one `finish` or `error`
+ * ends a stream and closes what is open. An error may be the first event.
  */
 export type ChatEvent =
   | StartEvent
@@ -24,7 +24,7 @@ export type ChatEvent =
 
 export interface StartEvent {
   readonly type: "start";
-  /** Tokens of the prompt, cached ones included, as far as they are known before the answer; the truth is in `finish`. */
+  /** Tokens of the prompt, including cached ones, as known before the answer; the final count is in `finish`. */
   readonly inputTokens?: number | undefined;
   /** The vendor's own fields of the answer that have no canonical place (`system_fingerprint`, …). */
   readonly extra?: JsonObject | undefined;
@@ -39,10 +39,10 @@ export interface BlockStartEvent {
 export interface ToolCallStartEvent {
   readonly type: "tool-call-start";
   readonly block: number;
-  /** Unique in the answer; `[A-Za-z0-9_-]{1,64}` where we made it. */
+  /** Unique in the answer; `[A-Za-z0-9_-]{1,64}` when the gateway made it. */
   readonly callId: string;
   readonly name: string;
-  /** The vendor's seal over the call, marked likewise, to be replayed with it. */
+  /** The vendor's seal over the call, marked as described in `core/seal.ts`, to be replayed with the call. */
   readonly signature?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface DeltaEvent {
   readonly type: "text-delta" | "reasoning-delta" | "refusal-delta";
   readonly block: number;
   readonly text: string;
-  /** Local extras that belong to these very tokens, by their chat-completions names: `logprobs`, `token_ids`. */
+  /** Extras of local engines for exactly these tokens, by their chat-completions names: `logprobs`, `token_ids`. */
   readonly extra?: JsonObject | undefined;
 }
 
@@ -62,7 +62,10 @@ export interface ToolCallDeltaEvent {
   readonly arguments: string;
 }
 
-/** The vendor's seal over a reasoning block, or the block's encrypted content, both marked as `core/seal.ts` says. */
+/**
+ * The vendor's seal over a reasoning block, or the block's encrypted content; both are marked as described in
+ * `core/seal.ts`.
+ */
 export interface SignatureEvent {
   readonly type: "signature";
   readonly block: number;
@@ -73,7 +76,9 @@ export interface SignatureEvent {
 export interface BlockEndEvent {
   readonly type: "block-end";
   readonly block: number;
-  /** The vendor's seal over a text block, marked likewise. No client's format has a place for it. */
+  /**
+   * The vendor's seal over a text block, marked as described in `core/seal.ts`. No client format has a place for it.
+   */
   readonly signature?: string | undefined;
 }
 
@@ -86,9 +91,9 @@ export interface SourceEvent {
 export interface FinishEvent {
   readonly type: "finish";
   readonly reason: FinishReason;
-  /** The stop string that was met, where the vendor tells. */
+  /** The stop string that was matched, if the vendor reports it. */
   readonly stopSequence?: string | undefined;
-  /** Undefined when the vendor never said; the meter then estimates. */
+  /** Undefined when the vendor reported no usage; the meter then estimates it. */
   readonly usage?: Usage | undefined;
   /** The vendor's own fields of the choice that have no canonical place (`stop_reason`, …). */
   readonly extra?: JsonObject | undefined;
@@ -108,16 +113,16 @@ export type FinishReason =
   | "content-filter"
   | "paused";
 
-/** Tokens of one call. Cached and cache-written tokens are part of `inputTokens`, reasoning tokens of `outputTokens`. */
+/** Tokens of one call. `inputTokens` includes cached and cache-written tokens, `outputTokens` reasoning tokens. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens?: number | undefined;
   readonly cacheWriteTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
-  /** True when we counted because the vendor did not. */
+  /** True when the gateway counted the tokens because the vendor did not. */
   readonly estimated?: boolean | undefined;
 }
 
-/** Events arrive in batches: one batch is what one network read brought. It is never empty. */
+/** Events arrive in batches: one batch is the result of one network read. A batch is never empty. */
 export type ChatEvents = AsyncIterable<readonly ChatEvent[]>;

@@ -1,31 +1,34 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Effort } from "./effort.ts";
 
-/** One chat call in the gateway's own language. Every client format is parsed into it, every backend builds from it. */
+/**
+ * One chat call in the gateway's canonical form. Every client format is parsed into it; every backend builds its
+ * request from it.
+ */
 export interface ChatRequest {
-  /** The client's word for the model; undefined asks for the default. */
+  /** The model name the client sent; undefined selects the default model. */
   readonly model: string | undefined;
-  /** At least one message, in order. System messages may stand anywhere. */
+  /** At least one message, in order. System messages may appear anywhere. */
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice?: ToolChoice | undefined;
-  /** False asks the model for at most one tool call an answer. */
+  /** False limits the model to one tool call per answer. */
   readonly parallelToolCalls?: boolean | undefined;
   readonly parameters: GenerationParameters;
   readonly effort?: Effort | undefined;
-  /** The effort is for the whole answer: the client left it to the model whether it thinks. */
+  /** The effort applies to the whole answer: the client leaves it to the model whether to think. */
   readonly leavesThinking?: boolean | undefined;
   readonly stream: boolean;
   /**
-   * Tokens that are reserved for the answer, thinking included: it may have no more, whoever gives it and whatever the
-   * client asked for. Undefined when no limit of the key holds them.
+   * Tokens reserved for the answer, including thinking. The answer may not exceed them, whichever model gives it and
+   * whatever limit the client requested. Undefined when no token limit of the key applies.
    */
   readonly reservedOutputTokens?: number | undefined;
-  /** Models to try in this order when the one asked for cannot answer. */
+  /** Models to try in this order when the requested one cannot answer. */
   readonly fallbacks?: readonly string[] | undefined;
-  /** The client wants no words of what the model thinks, only the seals it needs to replay them. */
+  /** The client wants no reasoning text, only the seals it needs to replay the reasoning. */
   readonly omitsReasoning?: boolean | undefined;
-  /** Tools the client asks an assistant to use; refused on a plain model. */
+  /** Tools that the client asks an assistant to use; refused on a plain model. */
   readonly toolsScope?: readonly string[] | undefined;
 }
 
@@ -34,7 +37,7 @@ export interface GenerationParameters {
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly topK?: number | undefined;
-  /** Tokens the answer may have, thinking included. */
+  /** Maximum number of tokens of the answer, including thinking. */
   readonly maxOutputTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   readonly seed?: number | undefined;
@@ -43,7 +46,7 @@ export interface GenerationParameters {
   readonly responseFormat?: ResponseFormat | undefined;
   readonly logprobs?: boolean | undefined;
   readonly topLogprobs?: number | undefined;
-  /** Further fields of the client's body, by their chat-completions names. Local engines get them unchanged. */
+  /** Other fields of the client's body, by their chat-completions names. Local engines receive them unchanged. */
   readonly extra?: JsonObject | undefined;
 }
 
@@ -88,8 +91,8 @@ export interface ToolMessage {
 }
 
 /**
- * A client's mark that the prompt up to here is worth keeping in the vendor's cache, in the messages format's words.
- * Only a vendor that knows such marks is told.
+ * A client's cache breakpoint: the prompt up to here is worth keeping in the vendor's cache. It has the messages
+ * format's form and is sent only to vendors that support it.
  */
 export type CacheControl = JsonObject;
 
@@ -100,7 +103,7 @@ export interface TextPart {
   readonly type: "text";
   readonly text: string;
   readonly cacheControl?: CacheControl | undefined;
-  /** The vendor's seal over a text of its own, marked as `core/seal.ts` says; replayed unchanged. */
+  /** The vendor's seal over its own text, marked as described in `core/seal.ts`; replayed unchanged. */
   readonly signature?: string | undefined;
 }
 
@@ -111,11 +114,11 @@ export interface ImagePart extends Attachment {
   readonly cacheControl?: CacheControl | undefined;
 }
 
-/** A file that the model is to read whole, such as a PDF. What a client sends as plain text is a `TextPart`. */
+/** A file that the model reads as a whole, such as a PDF. A plain-text file from a client becomes a `TextPart`. */
 export interface DocumentPart extends Attachment {
   readonly type: "document";
   readonly source: MediaSource;
-  /** Its title or the name of its file. */
+  /** The title, or the file name. */
   readonly title?: string | undefined;
   readonly cacheControl?: CacheControl | undefined;
 }
@@ -124,9 +127,9 @@ export type MediaSource =
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string };
 
-/** Something that not every model takes. */
+/** Content that not every model accepts. */
 interface Attachment {
-  /** Where it stood in the client's own body, so that a refusal can name it: `messages[0].content[1]`. */
+  /** Its path in the client's body, so that a refusal can name it: `messages[0].content[1]`. */
   readonly at?: string | undefined;
 }
 
@@ -138,13 +141,13 @@ export interface AudioPart extends Attachment {
   readonly format: string;
 }
 
-/** What the model thought in an earlier turn. */
+/** Reasoning of the model in an earlier turn. */
 export interface ReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
-  /** The vendor's seal over the text, marked as `core/seal.ts` says; replayed unchanged. */
+  /** The vendor's seal over the text, marked as described in `core/seal.ts`; replayed unchanged. */
   readonly signature?: string | undefined;
-  /** Encrypted thinking, shown to nobody, marked likewise; replayed unchanged. */
+  /** Encrypted reasoning, never shown, marked as described in `core/seal.ts`; replayed unchanged. */
   readonly redacted?: string | undefined;
 }
 
@@ -157,9 +160,9 @@ export interface ToolCallPart {
   readonly type: "tool-call";
   readonly callId: string;
   readonly name: string;
-  /** JSON text as it was sent, never re-serialised: byte for byte. */
+  /** The JSON text exactly as it was sent, byte for byte; it is never re-serialised. */
   readonly arguments: string;
-  /** The vendor's seal over the call, marked likewise; replayed unchanged. */
+  /** The vendor's seal over the call, marked as described in `core/seal.ts`; replayed unchanged. */
   readonly signature?: string | undefined;
   readonly cacheControl?: CacheControl | undefined;
 }

@@ -1,10 +1,10 @@
-/** How far a prompt is too long, as far as an engine tells. */
+/** By how much a prompt is too long, as far as the engine reports it. */
 export interface ContextOverflow {
   readonly promptTokens: number | undefined;
   readonly contextLength: number | undefined;
 }
 
-/** Tells a client that its prompt is too long, in the words that clients look for. */
+/** Describes that a prompt is too long in the words that client libraries search for. */
 export function describeOverflow({ contextLength, promptTokens }: ContextOverflow): string {
   return contextLength === undefined || promptTokens === undefined
     ? "Your messages are longer than the model's context."

@@ -2,10 +2,10 @@
 export const EFFORTS = ["none", "low", "medium", "high", "max"] as const;
 export type Effort = (typeof EFFORTS)[number];
 
-/** Names of newer clients, folded into ours. */
+/** Names that newer clients use, mapped to ours. */
 const FOLDED: Readonly<Record<string, Effort>> = { minimal: "low", xhigh: "max" };
 
-/** The effort that a client's word stands for, or undefined when it is none of the known words. */
+/** Returns the effort that a client's word stands for, or undefined when the word is unknown. */
 export function parseEffort(word: unknown): Effort | undefined {
   if (typeof word !== "string") return undefined;
   return (

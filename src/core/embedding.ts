@@ -3,17 +3,17 @@ import type { JsonObject } from "../lib/json.ts";
 /** A text, or the tokens of one. */
 export type EmbeddingInput = string | readonly number[];
 
-/** A request for embeddings, whatever format it came in. */
+/** A request for embeddings in any client format. */
 export interface EmbeddingRequest {
-  /** The client's word for the model. */
+  /** The model name the client sent. */
   readonly model: string | undefined;
-  /** All texts or all tokens, in the order of the answer. Neither the list nor one of them is empty. */
+  /** All texts or all token lists, in the order of the answer. Neither the list nor an item is empty. */
   readonly inputs: readonly EmbeddingInput[];
-  /** Numbers a vector is to have; undefined leaves it to the model. */
+  /** The number of dimensions of each vector; undefined leaves it to the model. */
   readonly dimensions: number | undefined;
-  /** The form of the vectors that costs least, because the client wants it; an engine may answer in the other. */
+  /** The encoding the client wants, which needs no conversion. An engine may answer in the other one. */
   readonly encoding: VectorEncoding;
-  /** Further fields of the client, for the engine. */
+  /** Other fields of the client's body, passed to the engine. */
   readonly extra: JsonObject;
 }
 
@@ -23,8 +23,8 @@ export type VectorEncoding = "float" | "base64";
 export type Vector = readonly number[] | string;
 
 export interface EmbeddingAnswer {
-  /** One for each input, in its order. */
+  /** One vector per input, in input order. */
   readonly vectors: readonly Vector[];
-  /** Tokens of all inputs, by the engine's count; undefined when it does not tell. */
+  /** Tokens of all inputs, as counted by the engine; undefined when it does not report them. */
   readonly inputTokens: number | undefined;
 }

@@ -3,7 +3,7 @@ import type { AnswerBlock, ChatAnswer } from "./chat-answer.ts";
 import type { ChatEvent, ChatEvents, FinishEvent } from "./chat-event.ts";
 import { ServiceError } from "./service-error.ts";
 
-/** Adds a stream of events up to a whole answer. Throws the `ServiceError` of an `error` event. */
+/** Combines a stream of events into a complete answer. Throws the `ServiceError` of an `error` event. */
 export async function foldEvents(events: ChatEvents): Promise<ChatAnswer> {
   const draft: Draft = { blocks: [], sources: [], extra: undefined, finish: undefined };
   for await (const batch of events) {
@@ -23,7 +23,7 @@ export async function foldEvents(events: ChatEvents): Promise<ChatAnswer> {
 }
 
 interface Draft {
-  /** By block number. */
+  /** Indexed by block number. */
   readonly blocks: Growing<AnswerBlock>[];
   readonly sources: JsonObject[];
   extra: JsonObject | undefined;

@@ -1,8 +1,10 @@
-/** What is left of a key's limits after a call was admitted or refused; each family tells it by headers of its own. */
+/**
+ * What remains of a key's limits after a call was admitted or refused. Each API family reports it in its own headers.
+ */
 export interface LimitStatus {
-  /** Of the limits on calls the one with the least left. */
+  /** The limit on calls with the least remaining. */
   readonly requests?: LimitMeter | undefined;
-  /** Of the limits on tokens the one with the least left. */
+  /** The limit on tokens with the least remaining. */
   readonly tokens?: LimitMeter | undefined;
 }
 
@@ -10,6 +12,6 @@ export interface LimitMeter {
   readonly limit: number;
   /** Never below 0. */
   readonly remaining: number;
-  /** When all of it is there again, in Unix milliseconds; null: never. */
+  /** When the whole limit is available again, in Unix milliseconds; null means never. */
   readonly resetsAt: number | null;
 }

@@ -1,9 +1,9 @@
 import type { GenerationParameters } from "./chat-request.ts";
 
-/** A parameter with a place of its own in the request. */
+/** A parameter with its own field in the request. */
 export type ParameterField = keyof Omit<GenerationParameters, "extra">;
 
-/** The names in the chat-completions format. Rules and reports about a parameter use them, whatever its client's format. */
+/** The names in the chat-completions format. Rules and reports use these names, whatever the client's format is. */
 export const PARAMETER_NAMES: Readonly<Record<ParameterField, string>> = {
   temperature: "temperature",
   topP: "top_p",
@@ -18,7 +18,7 @@ export const PARAMETER_NAMES: Readonly<Record<ParameterField, string>> = {
   topLogprobs: "top_logprobs",
 };
 
-/** True when the field is set, to something else than what every model does without it. */
+/** Reports whether the field is set to something other than the behaviour every model has without it. */
 export function isAsked(parameters: GenerationParameters, field: ParameterField): boolean {
   switch (field) {
     case "temperature":
@@ -39,7 +39,7 @@ export function isAsked(parameters: GenerationParameters, field: ParameterField)
   }
 }
 
-/** The names of those of the fields that are asked for. */
+/** Returns the names of those fields that are set to a non-default value. */
 export function namesOfAsked(
   parameters: GenerationParameters,
   fields: readonly ParameterField[],

@@ -2,8 +2,8 @@ import type { ContextOverflow } from "./context-overflow.ts";
 import type { LimitStatus } from "./limit-status.ts";
 
 /**
- * The one table of errors. A family only renders it; a status or a type is never written elsewhere.
- * `type` is the chat form's type, `messagesType` the messages form's.
+ * The only table of errors. An API family renders it; a status or a type is never defined elsewhere. `type` is the type
+ * in the chat format, `messagesType` the type in the messages format.
  */
 const ERROR_TABLE = {
   invalid_json: [400, "invalid_request_error", "invalid_request_error"],
@@ -44,7 +44,7 @@ const ERROR_TABLE = {
 } as const satisfies Record<string, readonly [number, string, string]>;
 
 export const ERROR_CODES: readonly string[] = Object.keys(ERROR_TABLE);
-/** Of the chat form. */
+/** The types in the chat format. */
 export const ERROR_TYPES: readonly string[] = [
   ...new Set(Object.values(ERROR_TABLE).map(([, type]) => type)),
 ];
@@ -52,29 +52,29 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 export type ErrorStatus = (typeof ERROR_TABLE)[ErrorCode][0];
 
 export interface ErrorDetails {
-  /** How far the prompt is too long: every family says it in the words its clients look for. */
+  /** By how much the prompt is too long. Every family describes it in the words its clients search for. */
   readonly overflow?: ContextOverflow | undefined;
-  /** The status a vendor answered with, where a family passes it on. */
+  /** The status a vendor answered with, for families that pass it on. */
   readonly upstreamStatus?: number | undefined;
-  /** The request field at fault, as a path: `messages[0].content`. */
+  /** The path of the invalid request field: `messages[0].content`. */
   readonly param?: string | undefined;
-  /** How long the client should wait, in whole seconds. Sent as `Retry-After`. A 429 or 503 always says one. */
+  /** How long the client should wait, in whole seconds. Sent as `Retry-After`. Always set on a 429 or 503. */
   readonly retryAfterSeconds?: number | undefined;
-  /** False when no wait helps: sent as `x-should-retry: false`, which client libraries obey. */
+  /** False when a retry cannot succeed: sent as `x-should-retry: false`, which client libraries obey. */
   readonly shouldRetry?: boolean | undefined;
-  /** Where the key stands that was refused for a limit: each family tells it by headers of its own. */
+  /** The status of the limits of the refused key. Each API family reports it in its own headers. */
   readonly limits?: LimitStatus | undefined;
-  /** What went wrong beneath, for the log. Never shown to a client. */
+  /** The underlying error, for the log. Never shown to a client. */
   readonly cause?: unknown;
 }
 
-/** What a client is told to wait where nothing better is known. */
+/** The `Retry-After` value when no better one is known. */
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 
-/** No wait makes a credential valid. Some clients try a 401 again for minutes unless they are told so. */
+/** Waiting does not make a credential valid. Without `x-should-retry: false` some clients retry a 401 for minutes. */
 const HOPELESS: ReadonlySet<number> = new Set([401, 403]);
 
-/** An error that a client may see. Everything else that is thrown is an `internal_error`. */
+/** An error that a client may see. Any other thrown value becomes an `internal_error`. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
@@ -98,23 +98,25 @@ export class ServiceError extends Error {
     this.upstreamStatus = details.upstreamStatus;
   }
 
-  /** The HTTP status. */
   get status(): ErrorStatus {
     return ERROR_TABLE[this.code][0];
   }
 
-  /** The `type` of the chat, responses and embeddings form. */
+  /** The `type` in the chat, responses and embeddings formats. */
   get type(): string {
     return ERROR_TABLE[this.code][1];
   }
 
-  /** The `type` of the messages form. */
+  /** The `type` in the messages format. */
   get messagesType(): string {
     return ERROR_TABLE[this.code][2];
   }
 }
 
-/** The error a client sees for anything thrown: its own, or a bare `internal_error` with the cause kept for the log. */
+/**
+ * Returns the error that a client sees for any thrown value: a `ServiceError` itself, or a generic `internal_error`
+ * with the cause kept for the log.
+ */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   return new ServiceError(

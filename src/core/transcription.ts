@@ -9,25 +9,25 @@ export const TRANSCRIPT_FORMATS = [
 
 export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 
-/** What the form of a transcription asks of its answer. */
+/** The part of a transcription form that determines the shape of the answer. */
 export interface TranscriptionForm {
   readonly format: TranscriptFormat;
   /** Answer as server-sent events. */
   readonly stream: boolean;
 }
 
-/** A form with a recording, on its way from the client to the server that transcribes. */
+/** A form with a recording, streamed from the client to the transcription server. */
 export interface TranscriptionUpload {
-  /** Of the whole body, its boundary included. */
+  /** The content type of the whole body, including its boundary. */
   readonly contentType: string;
-  /** The most bytes that the body has, as far as is known before it is read. */
+  /** The maximum size of the body in bytes, as far as it is known before the body is read. */
   readonly maxBytes: number;
-  /** The body as it goes on; it is read as fast as it is pulled, once. */
+  /** The body as it is forwarded. It can be read once, and is read only as fast as it is pulled. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Resolves when the recording begins. Rejects with a `ServiceError` when the form is wrong before that. */
+  /** Resolves when the recording begins. Rejects with a `ServiceError` when the form is invalid before that. */
   readonly begin: () => Promise<void>;
-  /** Settled when the form has been read to its end, for its fields may stand behind the recording. */
+  /** Settles when the whole form has been read, because fields may follow the recording. */
   readonly form: Promise<TranscriptionForm>;
-  /** The model that is asked for, as far as the form has told. */
+  /** Returns the requested model, as far as the form has been read. */
   readonly model: () => string | undefined;
 }

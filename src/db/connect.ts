@@ -1,4 +1,4 @@
-import { commitWhileAwaited } from "./commit-while-awaited.ts";
+import type { Db } from "./context.ts";
 import type { Ask, Database } from "./database.ts";
 import { createQueryGate, type QueryGate } from "./query-gate.ts";
 import { openRenewedPool, type PoolOptions, type RenewedPool } from "./renewed-pool.ts";
@@ -7,21 +7,23 @@ type Driver = PoolOptions["driver"] & { readonly max: number };
 
 export interface ConnectOptions extends Pick<PoolOptions, "url"> {
   readonly kind: Database["kind"];
-  /** Of the gateway's own connections. */
+  /** The options of the gateway's own connections. */
   readonly driver: Driver;
-  /** Of those for callers; undefined where both share the same. */
+  /** The options of the callers' connections; undefined where both share the same. */
   readonly callers?: Driver;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
 }
 
-/** The connections to PostgreSQL, embedded or not, and the gates before them. Connects at the first query. */
+/**
+ * Opens the connections to PostgreSQL, embedded or not, and the gates in front of them. Connects at the first query.
+ */
 export function connect(options: ConnectOptions): Database {
   const own = openGatedPool(options, options.driver);
   const callers = options.callers === undefined ? own : openGatedPool(options, options.callers);
   const ownGate = own.addGate();
   const callersGate = callers.addGate();
-  // What the gateway does for itself may end late: it is done again until it is done.
+  // The gateway's own work may end late, because it is retried until it succeeds.
   const askOwn: Ask = (work) => ownGate.ask(() => work(own.db));
   return {
     db: own.db,
@@ -41,7 +43,7 @@ export function connect(options: ConnectOptions): Database {
 }
 
 interface GatedPool extends RenewedPool {
-  /** A new gate before the pool, for those who are not to stand in one line with others. */
+  /** Adds a gate in front of the pool, with a queue of its own. */
   readonly addGate: () => QueryGate;
 }
 
@@ -51,7 +53,7 @@ function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): G
     for (const gate of gates) gate.renew();
   };
   const pool = openRenewedPool({ url, driver, onRenewed });
-  // The embedded database has a watch of its own, which replaces its thread.
+  // The embedded database has its own watchdog, which replaces its thread.
   const onHung = kind === "postgres" ? pool.renew : () => undefined;
   return {
     ...pool,
@@ -61,4 +63,23 @@ function openGatedPool({ kind, url, waitMs }: ConnectOptions, driver: Driver): G
       return gate;
     },
   };
+}
+
+/**
+ * Wraps the handle for work that its caller may abandon. A transaction that ends after that is rolled back. The caller
+ * got an error, and data that only the answer would have shown, such as a new secret, is lost.
+ *
+ * @param signal aborted when the caller has given up; the transaction rejects with its reason.
+ */
+export function commitWhileAwaited(db: Db, signal: AbortSignal): Db {
+  const transaction: Db["transaction"] = (work, config) =>
+    db.transaction(async (inner) => {
+      const result = await work(inner);
+      signal.throwIfAborted();
+      return result;
+    }, config);
+  return new Proxy(db, {
+    get: (target, name): unknown =>
+      name === "transaction" ? transaction : Reflect.get(target, name),
+  });
 }

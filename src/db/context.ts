@@ -2,13 +2,12 @@ import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { PostgresJsQueryResultHKT } from "drizzle-orm/postgres-js";
 import { isConnectionLost, toDatabaseError } from "./database-error.ts";
 
-/** A handle on the database: the pool itself, or one transaction. */
+/** A database handle: the pool itself, or one transaction. */
 export type Db = PgDatabase<PostgresJsQueryResultHKT>;
 
 /**
- * Runs `work` in one transaction and commits when it resolves.
- * Inside, only the handle it is given may be used: the embedded database has one session, so the outer
- * handle would wait for this very transaction, for good.
+ * Runs `work` in one transaction and commits when it resolves. Inside, use only the given handle: the embedded database
+ * has one session, so the outer handle would wait for this same transaction forever.
  */
 export function withTransaction<Result>(
   db: Db,
@@ -17,8 +16,8 @@ export function withTransaction<Result>(
   return db.transaction((transaction) =>
     work(transaction).catch((thrown: unknown) => {
       if (!isConnectionLost(toDatabaseError(thrown))) throw thrown;
-      // There is nothing to roll back, and the driver fails badly when it writes to a lost connection.
-      // It rejects the transaction by itself, so this part just never ends.
+      // There is nothing to roll back, and the driver fails badly when it writes to a lost connection. It rejects the
+      // transaction itself, so this promise never settles.
       return new Promise<never>(() => undefined);
     }),
   );

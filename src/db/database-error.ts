@@ -1,11 +1,11 @@
 import { DrizzleQueryError } from "drizzle-orm";
 
-/** What the database said, without statement, parameters or address: fit for the log. */
+/** A database failure without statement, parameters or address, so that it can be logged. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
-  /** The SQLSTATE, or the system's or the driver's word (`ECONNREFUSED`, `CONNECT_TIMEOUT`). */
+  /** The SQLSTATE, or the code of the system or the driver (`ECONNREFUSED`, `CONNECT_TIMEOUT`). */
   readonly code: string;
-  /** The constraint that was violated. */
+  /** The violated constraint. */
   readonly constraint: string | undefined;
 
   constructor(code: string, message: string, constraint?: string) {
@@ -15,10 +15,10 @@ export class DatabaseError extends Error {
   }
 }
 
-/** Classes 22 and 23 quote the values at fault in their message. */
+/** SQLSTATE classes 22 and 23 quote the offending values in their message. */
 const QUOTES_VALUES = /^2[23]/;
 
-/** Turns whatever a query threw into a DatabaseError; nothing of the original travels along. */
+/** Converts any error of a query into a DatabaseError. The original error is not attached. */
 export function toDatabaseError(thrown: unknown): DatabaseError {
   if (thrown instanceof DatabaseError) return thrown;
   const origin = rootCause(thrown);
@@ -31,32 +31,32 @@ export function toDatabaseError(thrown: unknown): DatabaseError {
   return new DatabaseError(code, message, constraint);
 }
 
-/** True for what the driver throws, wrapped by drizzle or not; false for a fault in our own code around it. */
+/** Returns true for an error of the driver, wrapped by drizzle or not; false for a fault in our own code around it. */
 export function isFromDatabase(thrown: unknown): boolean {
   return thrown instanceof DrizzleQueryError || "code" in rootCause(thrown);
 }
 
-/** True for a query that failed, and for nothing else: not for a fault of files or sockets around it. */
+/** Returns true only for a failed query, not for a fault of files or sockets around it. */
 export function isQueryFailure(thrown: unknown): boolean {
   return thrown instanceof DrizzleQueryError || thrown instanceof DatabaseError;
 }
 
 /**
- * True when the database cannot be reached or is going down, full or starting: a matter of waiting.
- * Classes: 08 connection, 53 resources, 57 operator's intervention.
+ * Returns true when the database is unreachable, shutting down, full or starting, so that waiting helps. Classes: 08
+ * connection, 53 resources, 57 operator intervention.
  */
 export function isUnavailable(error: DatabaseError): boolean {
   return /^(08|53|57)|^(CONNECT|E[A-Z]{3,}$)/.test(error.code);
 }
 
-/** True when the connection that was used is gone, by the server's word or by the system's. */
+/** Returns true when the connection was lost, as reported by the server or the system. */
 export function isConnectionLost(error: DatabaseError): boolean {
   return /^(CONNECTION_CLOSED$|57P0|ECONN|EPIPE$)/.test(error.code);
 }
 
 function rootCause(thrown: unknown): Error {
   let error = thrown instanceof Error ? thrown : new Error("unknown");
-  // A driver's error is wrapped once by drizzle; the limit only guards against a ring.
+  // drizzle wraps a driver's error once; the limit only guards against a cycle.
   for (let depth = 0; depth < 5 && error.cause instanceof Error; depth += 1) error = error.cause;
   return error;
 }

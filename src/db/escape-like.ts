@@ -1,4 +1,4 @@
-/** The text as a pattern of SQL's LIKE that stands for itself alone. */
+/** Escapes a text so that it matches only itself in SQL's LIKE. */
 export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, "\\$&");
 }

@@ -8,20 +8,19 @@ import { toDatabaseError } from "./database-error.ts";
 import { ADVISORY_LOCK } from "./locks/advisory-locks.ts";
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
-/** Longest a statement of a migration, or the wait for another replica's, may take. */
+/** The time limit of a migration's statement, and of the wait for another replica's migration. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
-/** Thrown when a later release has been at this database: this one would not understand it. */
+/** A later release has used this database, so this release would not understand it. */
 export class SchemaTooNewError extends StartRefusal {
   override readonly name = "SchemaTooNewError";
 }
 
 /**
- * Brings the schema to this program's version. One transaction does it all under a lock, so of several
- * replicas one migrates and the others find it done, and a kill leaves the schema as it was.
- * Throws a StartRefusal when that fails.
+ * Migrates the schema to this release in one transaction under a lock. Of several replicas one migrates and the others
+ * find it done; a kill leaves the schema unchanged. Throws a StartRefusal when that fails.
  *
- * @param until when the last migration to apply was made, in Unix milliseconds.
+ * @param until the creation time of the last migration to apply, in Unix milliseconds.
  */
 export async function migrate(
   { db }: Pick<Database, "db">,
@@ -43,14 +42,13 @@ export async function migrate(
   await migrated.catch((thrown: unknown) => {
     if (thrown instanceof StartRefusal) throw thrown;
     const cause = toDatabaseError(thrown);
-    throw new StartRefusal(
-      `The schema could not be brought up to date, it is as it was. ${cause.message}`,
-      { cause },
-    );
+    throw new StartRefusal(`The schema could not be migrated and is unchanged. ${cause.message}`, {
+      cause,
+    });
   });
 }
 
-/** When each migration of this release was made, in Unix milliseconds, the oldest first. */
+/** Returns the creation times of this release's migrations, in Unix milliseconds, oldest first. */
 export function knownMigrations(): readonly number[] {
   const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
   return known.map((migration) => migration.folderMillis);
@@ -64,7 +62,7 @@ function refuseLaterSchema(newest: number, known: readonly MigrationMeta[]): voi
   );
 }
 
-/** When the newest migration in the database was made, in Unix milliseconds; 0 for an empty database. */
+/** Returns the creation time of the newest applied migration, in Unix milliseconds; 0 for an empty database. */
 async function newestApplied(transaction: Db): Promise<number> {
   await transaction.execute(sql`create schema if not exists drizzle`);
   await transaction.execute(

@@ -2,10 +2,13 @@ import { sql } from "drizzle-orm";
 import type { Db } from "./context.ts";
 import { changeCounters } from "./tables/change-counters.ts";
 
-/** Kinds of things that replicas hold in memory and poll for changes. */
+/** The kinds of data that replicas cache and poll for changes. */
 export type ChangeCounter = "api_keys" | "license";
 
-/** The number to stamp changed rows with, in the same transaction. Other changes of that kind wait until it ends. */
+/**
+ * Returns the number to stamp changed rows with, in the same transaction. Other changes of that kind wait until it
+ * ends.
+ */
 export async function nextChange(transaction: Db, name: ChangeCounter): Promise<number> {
   const [row] = await transaction
     .insert(changeCounters)

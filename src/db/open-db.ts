@@ -1,15 +1,30 @@
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../lib/log.ts";
 import { makeFolder, openModeOf } from "../lib/make-folder.ts";
 import { awaitProcessLock } from "../lib/process-lock/process-lock.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
-import { embeddedArchive } from "./embedded/embedded-archive.ts";
 import { openEmbedded } from "./embedded/open-embedded.ts";
 import { openPostgres } from "./open-postgres.ts";
 
-/** Longest a statement may keep the embedded database from answering. */
+const MODULES = new URL("../../node_modules/", import.meta.url);
+
+/**
+ * Returns the path of the prepared empty database, which makes the first start faster.
+ * scripts/prepare-embedded-database.mjs creates it after the dependencies are installed; its name contains the version
+ * it fits.
+ */
+export function embeddedArchive(): string {
+  const description = readFileSync(new URL("@electric-sql/pglite/package.json", MODULES), "utf8");
+  const { version } = JSON.parse(description) as { version: string };
+  const name = `.cache/inference-gateway/embedded-database-${version}.tar.gz`;
+  return fileURLToPath(new URL(name, MODULES));
+}
+
+/** How long a statement may keep the embedded database from answering. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 type StoreSettings = Pick<
@@ -18,10 +33,10 @@ type StoreSettings = Pick<
 >;
 
 /**
- * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR.
- * Throws a StartRefusal when the server cannot be reached or another process uses that folder.
+ * Opens the store: PostgreSQL at DATABASE_URL, else the embedded database under DATA_DIR. Throws a StartRefusal when
+ * the server cannot be reached or another process uses that folder.
  *
- * @param statementMs longest that a statement or a transaction may keep the embedded database from answering.
+ * @param statementMs how long a statement or a transaction may keep the embedded database from answering.
  */
 export async function openDatabase(
   settings: StoreSettings,
@@ -35,7 +50,7 @@ export async function openDatabase(
   if (settings.DATABASE_URL !== undefined)
     return openPostgres(settings.DATABASE_URL, settings, log);
   await makeFolder(dataFolder).catch((cause: unknown) => {
-    throw new StartRefusal("DATA_DIR: the folder cannot be made there.", { cause });
+    throw new StartRefusal("DATA_DIR: the folder cannot be created there.", { cause });
   });
   const lock = await awaitProcessLock(dataFolder, { onLost: () => leaveTo(dataFolder) }, () =>
     log.warn(
@@ -58,10 +73,10 @@ export async function openDatabase(
   }
 }
 
-/** Two processes on one embedded database destroy it: nothing catches this, so the process ends. */
+/** Ends the process by an uncaught error: two processes on one embedded database destroy it. */
 function leaveTo(dataFolder: string): never {
   throw new Error(
-    `Another process has taken ${dataFolder} (DATA_DIR) while this one stood still, so this one leaves. ` +
+    `Another process has taken ${dataFolder} (DATA_DIR) while this one was suspended, so this one ends. ` +
       "Run one server on it, or give each a folder of its own.",
   );
 }

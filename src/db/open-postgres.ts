@@ -8,18 +8,21 @@ import { type DatabaseError, isUnavailable, toDatabaseError } from "./database-e
 
 /** Connections for the gateway's own work: usage, keys, alerts, metrics, jobs. */
 const OWN_CONNECTIONS = 4;
-/** Longest a statement of the gateway's own, and the wait for a row's lock within it, may take on the server. */
+/** The time limits on the server for the gateway's own statements, and for a wait for a row lock within them. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const LOCK_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 
 type PoolSettings = Pick<Settings, "DB_POOL_MAX" | "DB_POOL_WAIT_MS">;
 
-/** How long a start waits for a server that is still starting itself. */
+/** How long a start waits for a database server that is still starting. */
 const START_WAIT_MS = 30_000;
 const START_PAUSE_MS = 250;
 
-/** Connections to the PostgreSQL server at `url`, DB_POOL_MAX of them for callers. Throws a StartRefusal when there is none to be reached. */
+/**
+ * Opens connections to the PostgreSQL server at `url`, DB_POOL_MAX of them for callers. Throws a StartRefusal when the
+ * server cannot be reached.
+ */
 export async function openPostgres(
   url: string,
   settings: PoolSettings,
@@ -29,7 +32,7 @@ export async function openPostgres(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    // To compile a statement takes longer than any of ours gains by it: a report by hours a third of its time.
+    // JIT compilation takes longer than it saves for these statements; it took a third of the time of an hourly report.
     jit: "off",
   };
   const connect_timeout = Math.ceil(settings.DB_POOL_WAIT_MS / 1_000);
@@ -41,7 +44,7 @@ export async function openPostgres(
     callers: {
       max: settings.DB_POOL_MAX,
       connect_timeout,
-      // Nobody waits for it any longer; its connection is for others then.
+      // After that no caller waits for the statement, so its connection is freed.
       connection: { ...limits, statement_timeout: settings.DB_POOL_WAIT_MS },
     },
   });

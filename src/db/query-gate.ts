@@ -1,34 +1,37 @@
 import { ServiceError } from "../core/service-error.ts";
 import { isFromDatabase, isUnavailable, toDatabaseError } from "./database-error.ts";
 
-/** Works that may wait for a connection at once; the next ones are turned away instead of piling up. */
+/** The most jobs that may wait for a connection. Further ones are refused instead of piling up. */
 const WAITING_MAX = 1_000;
 /**
- * Longest a work may go on after its caller was told 503. The server cuts every statement earlier, so what is longer
- * without an answer waits for a host that has vanished without a word.
+ * How long a job may continue after its caller got 503. The server cancels every statement earlier, so a longer silence
+ * means that the host has vanished.
  */
 const HUNG_MS = 45_000;
 
-/** What a gate has let in and kept out. */
+/** The state and the counters of a gate. */
 export interface GateFigures {
-  /** Works under way, of those given up on too: each holds a connection. */
+  /** Running jobs, abandoned ones included: each holds a connection. */
   readonly inUse: number;
-  /** Works that may be under way at once. */
+  /** The most jobs that may run at once. */
   readonly max: number;
-  /** Works that wait for a connection. */
+  /** Jobs that wait for a connection. */
   readonly waiting: number;
-  /** Since the start: turned away because too many waited, or because it took too long. */
+  /** Jobs refused since the start, because too many waited or because they took too long. */
   readonly refused: number;
 }
 
 export interface QueryGateOptions {
-  /** Longest from the asking to the answer. */
+  /** The time limit from the request to the answer. */
   readonly waitMs: number;
-  /** Works under way at once: as many as there are connections. */
+  /** The most jobs that may run at once: the number of connections. */
   readonly max: number;
-  /** Called when the database is silent for so long that its connections must be dead; `renew` is to follow. */
+  /**
+   * Called when the database has been silent for so long that its connections must be dead. The callee must cause
+   * `renew`.
+   */
   readonly onHung?: () => void;
-  /** Default HUNG_MS. */
+  /** Defaults to HUNG_MS. */
   readonly hungMs?: number;
 }
 
@@ -36,18 +39,17 @@ type Work<Result> = (signal: AbortSignal) => Promise<Result>;
 
 export interface QueryGate {
   /**
-   * Does a work that somebody waits for: at most `waitMs` each, at most WAITING_MAX in line. One that is given up on
-   * before its turn never begins; one under way keeps its place until it ends, and is told by its signal, whose reason
-   * is what the asker got.
-   * Rejects with `storage_unavailable`, or with a DatabaseError when the database refuses.
+   * Runs a job for a caller, who waits at most `waitMs`; at most WAITING_MAX jobs queue. A job abandoned in the queue
+   * never starts. A running one keeps its place until it ends; its signal is aborted with the caller's error as the
+   * reason. Rejects with `storage_unavailable`, or with a DatabaseError when the database refuses.
    */
   readonly ask: <Result>(work: Work<Result>) => Promise<Result>;
-  /** All places are free again: there are new connections, what the old ones still have in hand no longer counts. */
+  /** Frees all places, because there are new connections. Jobs on the old ones no longer count. */
   readonly renew: () => void;
   readonly figures: () => GateFigures;
 }
 
-/** The gate in front of a pool. The driver knows no limit: neither in time, nor in the number of those who wait. */
+/** Creates the gate in front of a pool. The driver limits neither the time nor the number of waiting queries. */
 export function createQueryGate(options: QueryGateOptions): QueryGate {
   const { waitMs, max, onHung = () => undefined, hungMs = HUNG_MS } = options;
   const waiting = new Set<() => void>();
@@ -66,7 +68,7 @@ export function createQueryGate(options: QueryGateOptions): QueryGate {
       begin();
     }
   };
-  /** Takes a place; returns how to give it back. */
+  /** Takes a place; returns the function that releases it. */
   const takePlace = () => {
     const taken = generation;
     free -= 1;
@@ -114,7 +116,7 @@ export function createQueryGate(options: QueryGateOptions): QueryGate {
   };
 }
 
-/** A work that throws at once rejects like any other. */
+/** Turns a synchronous throw into a rejection. */
 async function started<Result>(work: Work<Result>, signal: AbortSignal): Promise<Result> {
   return work(signal);
 }

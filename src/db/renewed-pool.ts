@@ -3,22 +3,22 @@ import type { Options, PostgresType } from "postgres";
 import postgres from "postgres";
 import type { Db } from "./context.ts";
 
-/** Seconds that open queries get when a pool closes. */
+/** The seconds that running queries get when a pool closes. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 const APPLICATION_NAME = "inference-gateway";
 
 export interface PoolOptions {
-  /** Absent for a unix socket, whose path is then in `driver`. */
+  /** Absent for a unix socket, whose path is in `driver`. */
   readonly url?: string | undefined;
   readonly driver: Options<Record<string, PostgresType>>;
-  /** Called when new connections have taken the place of the old ones. */
+  /** Called when new connections have replaced the old ones. */
   readonly onRenewed: () => void;
 }
 
 export interface RenewedPool {
-  /** Stays good however often the connections are replaced. */
+  /** Stays valid when the connections are replaced. */
   readonly db: Db;
-  /** Lets all connections go and begins anew. */
+  /** Replaces all connections. */
   readonly renew: () => void;
   readonly close: () => Promise<void>;
 }
@@ -29,9 +29,9 @@ interface Pool {
 }
 
 /**
- * A pool of connections that outlives them; connects at the first query. The driver's own does not survive the loss
- * of a connection: it may leave one dead for good and queries unanswered. So the first loss retires it; what it still
- * has in hand ends there, in time.
+ * Opens a pool that survives the loss of connections; it connects at the first query. The driver's own pool does not:
+ * it can leave a dead connection in place permanently, and queries unanswered. So the first loss retires the driver's
+ * pool; its running queries end there within a time limit.
  */
 export function openRenewedPool(options: PoolOptions): RenewedPool {
   let isClosing = false;
@@ -59,7 +59,7 @@ export function openRenewedPool(options: PoolOptions): RenewedPool {
   };
 }
 
-/** A handle that stays good while pools come and go: each use goes to the one of the moment. */
+/** Returns a handle that always uses the current pool. */
 function alwaysCurrent(current: () => Db): Db {
   return new Proxy(current(), {
     get(_, name) {
@@ -74,7 +74,8 @@ function openPool({ url, driver }: PoolOptions, onLost: () => void): Pool {
   const options: Options<Record<string, PostgresType>> = {
     onnotice: () => undefined,
     onclose: onLost,
-    // The driver leaves a failure of this extra query unhandled, which ends the process. Arrays are drizzle's to read.
+    // The driver does not handle a failure of this extra query, which would end the process. Arrays are parsed by
+    // drizzle.
     fetch_types: false,
     max_lifetime: null,
     ...driver,

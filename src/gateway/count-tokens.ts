@@ -1,7 +1,7 @@
 import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
+import { refuseBoundKey } from "./admit.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
-import { refuseBoundKey } from "./refuse-bound-key.ts";
 import { resolveTarget } from "./resolve-target.ts";
 
 export interface TokenCount {

@@ -2,13 +2,12 @@ import type { Embeddings } from "../backends/vendors/embeddings.ts";
 import type { EmbeddingAnswer, EmbeddingInput, EmbeddingRequest } from "../core/embedding.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
-import { admitCall } from "./admit-call.ts";
+import { admitCall, refuseBoundKey } from "./admit.ts";
+import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import type { ClientCall } from "./gateway.ts";
-import { meteredAnswer } from "./metered-answer.ts";
-import { type MeteringGateway, openMetered } from "./open-metered.ts";
-import { refuseBoundKey } from "./refuse-bound-key.ts";
+import { meterWhole } from "./meter.ts";
 
-/** What embeddings stand on. */
+/** What embeddings need of the gateway. */
 export interface EmbeddingGateway extends MeteringGateway {
   readonly embeddings: Embeddings;
 }
@@ -23,9 +22,8 @@ export interface EmbeddingReply extends EmbeddingAnswer {
 }
 
 /**
- * Answers a call for embeddings and writes its usage row, which holds the estimate whatever the engine reports. Limits are
- * charged the larger of the two.
- * Throws a `ServiceError`.
+ * Answers a call for embeddings and writes its usage row, which has the estimate whatever the engine reports. Limits are
+ * charged the larger of the two. Throws a `ServiceError`.
  */
 export async function embed(
   gateway: EmbeddingGateway,
@@ -38,17 +36,13 @@ export async function embed(
   const model = await embeddings.resolve(request.model);
   const inputTokens = estimateEmbeddingTokens(request.inputs);
   const admission = await admitCall(gateway, call, { inputTokens, outputTokens: 0 });
-  const grant = admission && { admission };
-  const metered = await openMetered(gateway, call, { model, inputTokens }, grant);
-  const usage = { inputTokens, outputTokens: 0, estimated: true };
-  let reported = 0;
-  // The estimate is too low for most scripts but Latin; of a call that costs nothing the engine reports nothing.
-  const settle = (tokens: number) => metered.settle(Math.max(tokens, reported));
-  const answering = embeddings.embed(request, model, call);
-  const answer = await meteredAnswer({ ...metered, settle }, answering, (made) => {
-    reported = made.inputTokens ?? 0;
-    return usage;
-  });
+  const meter = new CallMeter(gateway, call, admission && { admission });
+  await meter.begin({ model, inputTokens });
+  const answer = await meterWhole(meter, embeddings.embed(request, model, call), (made) => ({
+    usage: { inputTokens, outputTokens: 0, estimated: true },
+    // The estimate is too low for most scripts but Latin.
+    charge: Math.max(inputTokens, made.inputTokens ?? 0),
+  }));
   return {
     ...answer,
     model,

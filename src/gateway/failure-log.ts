@@ -1,11 +1,10 @@
 import type { Target } from "../backends/models/model-catalog.ts";
-import type { ChatRequest } from "../core/chat-request.ts";
+import type { ChatMessage, ChatRequest } from "../core/chat-request.ts";
 import type { ServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { quotesRequest } from "./quotes-request.ts";
 
-/** Tells the operator of servers that fail calls, also of those that a fallback hides from the client. */
+/** Reports servers that fail calls to the operator, also where a fallback hides the failure from the client. */
 export interface FailureLog {
   readonly note: (target: Target, error: ServiceError, call: FailedCall) => void;
 }
@@ -21,32 +20,62 @@ const QUOTING = "The model server failed, in words that quote the request and ar
 /** One line a minute for each kind of failure of a backend: a server that is down fails every call. */
 const QUIET_MS = 60_000;
 
-interface Told {
+/** This many characters in a row that stand in both are taken for a quote. */
+const QUOTE_CHARACTERS = 16;
+/** A longer prompt is not searched: what is said of it may quote it. */
+const MAX_SEARCHED_CHARACTERS = 1_000_000;
+
+interface Reported {
   readonly at: number;
-  /** Failures since then that no line told of. */
-  untold: number;
+  /** Failures since then without a line of their own. */
+  unreported: number;
 }
 
 export function createFailureLog(log: Log, clock: Clock): FailureLog {
-  // By backend and status: no more than these can be.
-  const toldOf = new Map<string, Told>();
+  // Bounded by the number of backends and statuses.
+  const reports = new Map<string, Reported>();
   return {
     note({ backend, model }, error, { requestId, request }) {
       const { code, upstreamStatus, message } = error;
       const kind = `${backend.name} ${code} ${upstreamStatus ?? ""}`;
-      const told = toldOf.get(kind);
+      const last = reports.get(kind);
       const now = clock.now();
-      if (told !== undefined && Math.abs(now - told.at) < QUIET_MS) {
-        told.untold += 1;
+      if (last !== undefined && Math.abs(now - last.at) < QUIET_MS) {
+        last.unreported += 1;
         return;
       }
-      toldOf.set(kind, { at: now, untold: 0 });
-      const more = told !== undefined &&
-        told.untold > 0 && { failures_since_last_line: told.untold };
+      reports.set(kind, { at: now, unreported: 0 });
+      const more = last !== undefined &&
+        last.unreported > 0 && { failures_since_last_line: last.unreported };
       const upstream = { backend: backend.name, model: model.id, code };
       const fields = { ...upstream, upstream_status: upstreamStatus, request_id: requestId };
       const text = quotesRequest(message, request) ? QUOTING : message;
       log.warn({ ...fields, ...more }, text);
     },
   };
+}
+
+/** True when a text may repeat what a request says. A few words in common are no quote. */
+function quotesRequest(text: string, { messages }: ChatRequest): boolean {
+  const pieces = new Set<string>();
+  for (let at = 0; at + QUOTE_CHARACTERS <= text.length; at++) {
+    pieces.add(text.slice(at, at + QUOTE_CHARACTERS));
+  }
+  const said = messages.flatMap(textsOf);
+  const length = said.reduce((sum, one) => sum + one.length, 0);
+  return length > MAX_SEARCHED_CHARACTERS || said.some((one) => holdsAny(one, pieces));
+}
+
+function holdsAny(text: string, pieces: ReadonlySet<string>): boolean {
+  for (let at = 0; at + QUOTE_CHARACTERS <= text.length; at++) {
+    if (pieces.has(text.slice(at, at + QUOTE_CHARACTERS))) return true;
+  }
+  return false;
+}
+
+function textsOf({ content }: ChatMessage): readonly string[] {
+  return content.flatMap((part) => {
+    if (part.type === "tool-call") return [part.arguments];
+    return "text" in part ? [part.text] : [];
+  });
 }

@@ -2,13 +2,12 @@ import type { Target } from "../backends/models/model-catalog.ts";
 import { type FittedRequest, fitOutput } from "../backends/rules/fit-output.ts";
 import type { ChatEvents } from "../core/chat-event.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
-import { type ChatRun, runOptions, targetOptions } from "./chat-run.ts";
+import { type ChatCall, callOptions, fitOptions, type Round, withBudget } from "./chat-call.ts";
+import { boundInputTokens } from "./fit/bound-input-tokens.ts";
 import { checkContent } from "./fit/check-content.ts";
-import { furtherTargets } from "./further-targets.ts";
-import { covers } from "./grant.ts";
-import { type MeteredCall, meter } from "./meter.ts";
-import { failMetered } from "./metered-answer.ts";
 
+/** A client may name any number of models, and each of them costs a call. */
+const MAX_FALLBACKS = 8;
 /** Failures of a model's server; what is wrong with the request itself is wrong for every model. */
 const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
   "upstream_error",
@@ -18,38 +17,52 @@ const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * What follows the failure of a call before its first event: the further models in their order, as long as servers fail
- * and the call's time lasts. The one usage row of the call tells the model that was asked last. Throws the last failure.
+ * Asks the further models of a round in their order after one failed before its first event, as long as servers fail
+ * and the call's time lasts. The round then names the model that was asked last. Rejects with the last failure.
  */
-export async function fallBack(
-  run: ChatRun,
-  first: MeteredCall,
-  thrown: unknown,
-): Promise<ChatEvents> {
-  let metered = first;
+export async function fallBack(call: ChatCall, round: Round, thrown: unknown): Promise<ChatEvents> {
   let failure = thrown;
-  noteFailure(run, thrown);
-  for (const target of furtherTargets(run)) {
-    if (!isServerFailure(failure) || run.call.signal.aborted) break;
-    const fitted = await fitTo(run, target);
+  noteFailure(call, round, thrown);
+  for (const target of furtherTargets(call, round)) {
+    if (!isServerFailure(failure) || call.client.signal.aborted) break;
+    const fitted = await fitTo(call, round, target);
     if (fitted === undefined) continue;
-    run.target = target;
-    run.answering.model = target.model.id;
-    const { inputTokens, request } = fitted;
-    metered = { ...first, start: { ...first.start, model: target.model.id, inputTokens } };
+    const { request, inputTokens } = fitted;
+    round.target = target;
+    round.answering.model = target.model.id;
+    call.meter.retry({ model: target.model.id, inputTokens, budget: round.budget });
     try {
-      return meter(await target.backend.chat(request, target.model, runOptions(run)), metered);
+      return await target.backend.chat(request, target.model, callOptions(call, round));
     } catch (thrownAgain) {
       failure = thrownAgain;
-      noteFailure(run, thrownAgain);
+      noteFailure(call, round, thrownAgain);
     }
   }
-  return failMetered(metered, failure);
+  throw failure;
 }
 
-function noteFailure({ gateway, call, target, request }: ChatRun, thrown: unknown): void {
-  if (isServerFailure(thrown) && !call.signal.aborted) {
-    gateway.failures?.note(target, thrown, { requestId: call.requestId, request });
+/** The models to try after the first one, each once. Names that are not listed are skipped, never replaced by a default. */
+export function furtherTargets(
+  { gateway }: Pick<ChatCall, "gateway">,
+  { request, target: first }: Pick<Round, "request" | "target">,
+): readonly Target[] {
+  const names = request.fallbacks ?? gateway.fallbacks ?? [];
+  const targets = new Map<string, Target>();
+  for (const name of names.slice(0, MAX_FALLBACKS)) {
+    const target = gateway.models.find(name);
+    if (target !== undefined) targets.set(target.model.id, target);
+  }
+  targets.delete(first.model.id);
+  return [...targets.values()];
+}
+
+function noteFailure(
+  { gateway, client }: ChatCall,
+  { target, request }: Round,
+  thrown: unknown,
+): void {
+  if (isServerFailure(thrown) && !client.signal.aborted) {
+    gateway.failures?.note(target, thrown, { requestId: client.requestId, request });
   }
 }
 
@@ -57,13 +70,29 @@ function isServerFailure(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && SERVER_FAILURES.has(thrown.code);
 }
 
-/** The request as this model can take it; undefined when it cannot, for content, length or limits: the next one may. */
-async function fitTo(run: ChatRun, target: Target): Promise<FittedRequest | undefined> {
-  if (run.grant !== undefined && !covers(run.grant, run.request, target)) return undefined;
+/** The request as this model takes it; undefined where its content, length or budget do not fit: the next one may. */
+async function fitTo(
+  call: ChatCall,
+  round: Round,
+  target: Target,
+): Promise<FittedRequest | undefined> {
+  if (!isWithinBudget(round, target)) return undefined;
   try {
-    checkContent(run.request, target.model);
-    return await fitOutput(run.request, target, targetOptions(run));
+    checkContent(round.request, target.model);
+    return await fitOutput(withBudget(round), target, fitOptions(call));
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A model that is asked in another's place may count the prompt otherwise than the one that counted it for the
+ * reservation, and may need room for a longer answer.
+ */
+function isWithinBudget({ request, budget }: Round, { backend, model }: Target): boolean {
+  if (budget === undefined) return true;
+  const { text, fields, media } = boundInputTokens(request);
+  const inputTokens = Math.min(text + fields + media, model.contextLength ?? Infinity);
+  const least = backend.leastOutputTokens?.(model) ?? 1;
+  return inputTokens <= budget.inputTokens && least <= budget.outputTokens;
 }

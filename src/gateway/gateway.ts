@@ -1,14 +1,15 @@
 import type { ModelCatalog } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
+import type { Channel } from "../core/channel.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Admission, Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
-import type { Channel, UsageJournal, UsageRecord } from "../usage/usage-record.ts";
+import type { UsageJournal, UsageRecord } from "../usage/usage-record.ts";
 import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
 
-/** What the pipeline stands on. */
+/** What the pipeline needs of the other areas. */
 export interface Gateway {
   readonly models: ModelCatalog;
   readonly journal: UsageJournal;
@@ -44,4 +45,16 @@ export interface ClientCall {
   /** For its calls to engines, where requests are traced. */
   readonly trace?: CallTrace | undefined;
   readonly observer?: CallObserver | undefined;
+}
+
+/** What limits hold for one call, however many rounds it has. */
+export interface Reservation {
+  readonly admission: Admission;
+  /** What the call cannot exceed; undefined where no limit on tokens holds. */
+  readonly budget?: TokenBudget | undefined;
+}
+
+export interface TokenBudget {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }

@@ -3,12 +3,10 @@ import type { ChatEvents, Usage } from "../core/chat-event.ts";
 import { estimateTokens } from "../core/estimate-tokens.ts";
 import type { LimitStatus } from "../core/limit-status.ts";
 import type { TranscriptionForm, TranscriptionUpload } from "../core/transcription.ts";
-import { admitCall } from "./admit-call.ts";
+import { admitCall, refuseBoundKey } from "./admit.ts";
+import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import type { ClientCall } from "./gateway.ts";
-import { type MeteredCall, meter } from "./meter.ts";
-import { failMetered, meteredAnswer } from "./metered-answer.ts";
-import { type MeteringGateway, openMetered } from "./open-metered.ts";
-import { refuseBoundKey } from "./refuse-bound-key.ts";
+import { failMetered, meterCall, meterWhole } from "./meter.ts";
 
 /** What transcription stands on. */
 export interface TranscriptionGateway extends MeteringGateway {
@@ -52,52 +50,36 @@ export async function transcribe(
   await upload.begin();
   const outputTokens = Math.ceil(upload.maxBytes / BYTES_PER_TOKEN);
   const admission = await admitCall(gateway, call, { inputTokens: 0, outputTokens });
-  let isAnswered = false;
-  const measured = {
-    // The form may name it behind the recording, so that the row's end may know it better than its start. A word of the
-    // client's own making that no server has taken would leave sums of its own for good.
-    get model() {
-      const model = upload.model();
-      const isKnown = model !== undefined && (isAnswered || gateway.speech.isListed(model));
-      return isKnown ? model : UNNAMED_MODEL;
-    },
-    inputTokens: 0,
+  const meter = new CallMeter(gateway, call, admission && { admission });
+  // The form may name it behind the recording. A word of the client's own making that no server has taken would leave
+  // sums of its own.
+  const listedModel = () => {
+    const model = upload.model();
+    return model !== undefined && gateway.speech.isListed(model) ? model : UNNAMED_MODEL;
   };
-  const metered = await openMetered(gateway, call, measured, admission && { admission });
+  await meter.begin({ model: listedModel(), inputTokens: 0 });
   const limits = admission?.status;
   const answering = gateway.speech.transcribe(upload, call);
-  const form = await readForm(metered, upload, answering);
+  let form: TranscriptionForm;
+  try {
+    // A server that refuses it earlier ends the call.
+    form = await Promise.race([upload.form, answering.then(() => upload.form)]);
+  } catch (thrown) {
+    meter.setModel(listedModel());
+    return failMetered(meter, thrown);
+  }
+  meter.setModel(listedModel());
   const answered = <Answer>(answer: Answer): Answer => {
-    isAnswered = true;
+    meter.setModel(upload.model() ?? UNNAMED_MODEL);
     return answer;
   };
   if (form.stream) {
     const events = answering.then(({ events: read }) => read(form.format)).then(answered);
-    return { kind: "stream", events: meterStream(metered, events), limits };
+    return { kind: "stream", events: meterCall(meter, events), limits };
   }
   const whole = answering.then(({ whole: read }) => read(form.format)).then(answered);
-  return { kind: "whole", answer: await meteredAnswer(metered, whole, usageOf), limits };
-}
-
-/** The form, as soon as it is read; a server that refuses it earlier ends the call. */
-async function readForm(
-  metered: MeteredCall,
-  upload: TranscriptionUpload,
-  answering: Promise<SpeechAnswer>,
-): Promise<TranscriptionForm> {
-  try {
-    return await Promise.race([upload.form, answering.then(() => upload.form)]);
-  } catch (thrown) {
-    return failMetered(metered, thrown);
-  }
-}
-
-async function meterStream(metered: MeteredCall, events: Promise<ChatEvents>): Promise<ChatEvents> {
-  try {
-    return meter(await events, metered);
-  } catch (thrown) {
-    return failMetered(metered, thrown);
-  }
+  const answer = await meterWhole(meter, whole, (made) => ({ usage: usageOf(made) }));
+  return { kind: "whole", answer, limits };
 }
 
 function usageOf({ text, usage }: WholeTranscript): Usage {

@@ -1,11 +1,11 @@
-/** A text as base64url of its UTF-8 bytes. */
+/** Encodes the text's UTF-8 bytes as base64url. */
 export function encodeBase64Text(text: string): string {
   let binary = "";
   for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** The text behind base64 or base64url of UTF-8; undefined when it is anything else. */
+/** Decodes base64 or base64url into UTF-8 text. Returns undefined for any other input. */
 export function decodeBase64Text(encoded: string): string | undefined {
   try {
     const binary = atob(encoded.replaceAll("-", "+").replaceAll("_", "/"));

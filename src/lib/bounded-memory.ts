@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 
 interface Bounds {
-  /** Sum of the sizes of all values. */
+  /** The largest sum of the sizes of all values. */
   readonly maxSize: number;
   readonly maxEntries: number;
   /** How long a value is kept after it was set or read. */
@@ -14,11 +14,11 @@ interface Entry<Value> {
   expiresAt: number;
 }
 
-/** Values by id in this process only. When there are too many, the one that was not used for the longest goes first. */
+/** Values by id, in this process only. When a limit is exceeded, the least recently used value is dropped first. */
 export class BoundedMemory<Value> {
   readonly #clock: Clock;
   readonly #bounds: Bounds;
-  // The one that was used last stands at the end, so that the first is also the first to expire.
+  // In order of use, the most recent at the end. The first entry is therefore also the first to expire.
   readonly #entries = new Map<string, Entry<Value>>();
   #size = 0;
 
@@ -27,7 +27,7 @@ export class BoundedMemory<Value> {
     this.#bounds = bounds;
   }
 
-  /** The value without counting as its use. */
+  /** Returns the value without counting this as a use. */
   peek(id: string): Value | undefined {
     this.#dropExpired();
     return this.#entries.get(id)?.value;
@@ -43,7 +43,7 @@ export class BoundedMemory<Value> {
     return entry.value;
   }
 
-  /** A value that is larger than all may be together is not kept. */
+  /** Stores a value. A value larger than `maxSize` is not kept. */
   set(id: string, value: Value, size: number): void {
     this.delete(id);
     this.#dropExpired();

@@ -3,22 +3,22 @@ import { hideAddresses } from "./hide-addresses.ts";
 const MESSAGE_MAX_LENGTH = 1_000;
 const FRAMES_MAX = 20;
 const CAUSES_MAX = 4;
-/** Classes of SQLSTATE whose messages quote the values at fault. */
+/** SQLSTATE classes whose messages quote the offending values. */
 const QUOTES_VALUES = /^2[23]/;
 
-/** An error as the log has it. */
+/** An error as it is logged. */
 interface ErrorFields {
   readonly type: string;
   readonly code?: string;
   readonly message: string;
-  /** Where it was thrown, without its message. */
+  /** The stack frames, without the message. */
   readonly stack?: string;
   readonly cause?: ErrorFields;
 }
 
 /**
- * What a log line tells of whatever was thrown. Nothing else that libraries hang onto their errors comes along: a
- * failed query carries its parameters, a failed call its headers, and either may quote them in its message.
+ * Returns the loggable fields of a thrown value. Other properties that libraries attach to their errors are left out: a
+ * failed query carries its parameters, a failed call its headers. Either may also quote them in its message.
  */
 export function errorFields(thrown: unknown): ErrorFields {
   return fieldsOf(thrown, 0);
@@ -36,13 +36,13 @@ function fieldsOf(thrown: unknown, depth: number): ErrorFields {
   };
 }
 
-/** A statement with its parameters, or a database's complaint about a value. */
+/** Returns true for an error that carries a statement's parameters, and for a database error that quotes a value. */
 function quotesValues(error: Error): boolean {
   if ("query" in error || "params" in error || "parameters" in error) return true;
   return "code" in error && QUOTES_VALUES.test(String(error.code)) && "severity" in error;
 }
 
-/** Without addresses, which may hold passwords, and without keys. */
+/** Removes addresses, which can contain passwords, and keys. */
 function plain(text: string): string {
   return hideAddresses(text, MESSAGE_MAX_LENGTH);
 }

@@ -4,7 +4,7 @@ const HOSTS_WITH_PORT =
 const BARE_ADDRESSES = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;
 const KEYS = /\b(?:sk|gsk|xai)-[\w*.-]{8,}|\bBearer\s+\S+/gi;
 
-/** A text of another server made fit for a client's eyes: no addresses, no keys, at most `maxLength` characters. */
+/** Redacts another server's text for clients: removes addresses and keys, and keeps at most `maxLength` characters. */
 export function hideAddresses(text: string, maxLength: number): string {
   return text
     .slice(0, maxLength)

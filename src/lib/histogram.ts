@@ -1,6 +1,6 @@
-/** How often values came up, by size, and their sum. To observe one is a walk along a few bounds: nothing is allocated. */
+/** Counts values by size and sums them. Observing a value walks a few bounds and allocates nothing. */
 export class Histogram {
-  /** Upper bounds, inclusive, in rising order. What is above the last is counted too. */
+  /** Inclusive upper bounds in ascending order. Values above the last bound are counted too. */
   readonly bounds: readonly number[];
   readonly #counts: Float64Array;
   #sum = 0;
@@ -22,7 +22,7 @@ export class Histogram {
     return this.#sum;
   }
 
-  /** How many values were no larger than each bound; the last figure is of all values. */
+  /** Returns, for each bound, the number of values not larger than it. The last number counts all values. */
   cumulative(): readonly number[] {
     let total = 0;
     return Array.from(this.#counts, (count) => {

@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** `length` random base62 characters from the system's random source, without bias. */
+/** Returns `length` random base62 characters from the system's random source, without bias. */
 export function randomBase62(length: number): string {
   let text = "";
   const bytes = new Uint8Array(length * 2);

@@ -1,11 +1,11 @@
 import { StartRefusal } from "./start-refusal.ts";
 
-/** What the system says of a folder that cannot be made or written in. */
+/** System error codes for a folder that cannot be created or written to. */
 const DENIALS: ReadonlySet<unknown> = new Set([
   "EACCES",
   "EPERM",
   "EROFS",
-  // Nothing can be made in /proc, and where a link leads nowhere.
+  // ENOENT is returned in /proc and for a dangling symbolic link.
   "ENOENT",
   "ENOTDIR",
   "EEXIST",
@@ -16,8 +16,8 @@ const DENIALS: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Does what a start has to do in the folder that a setting names. Rejects with a `StartRefusal` that names the setting
- * where the system denies it, and else as the work does.
+ * Runs startup work in the folder that a setting names. Rejects with a `StartRefusal` that names the setting when the
+ * system denies access; any other error passes through.
  */
 export async function inFolderOf<Result>(
   setting: string,
@@ -29,7 +29,7 @@ export async function inFolderOf<Result>(
     const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
     if (!DENIALS.has(code)) throw thrown;
     throw new StartRefusal(
-      `${setting}: the folder cannot be used (${String(code)}). Name one that this user may make and write in, on a disk with room.`,
+      `${setting}: the folder cannot be used (${String(code)}). Name a folder that this user can create and write to, on a disk with free space.`,
       { cause: thrown },
     );
   }

@@ -6,8 +6,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * True when the JSON text nests deeper than `limit`. Runs on bytes and stops at the first level too many,
- * so that a hostile body costs nothing before the parser sees it.
+ * Returns true when the JSON text nests deeper than `limit`. It scans bytes and stops at the first excess level, so
+ * that a hostile body costs nothing before it is parsed.
  */
 export function isDeeperThan(limit: number, bytes: Uint8Array): boolean {
   let depth = 0;
@@ -22,7 +22,7 @@ export function isDeeperThan(limit: number, bytes: Uint8Array): boolean {
   return false;
 }
 
-/** The index of the quote that closes the string opened at `start`, or the end of the bytes. */
+/** Returns the index of the quote that closes the string opened at `start`, or the end of the bytes. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let index = start;
   for (;;) {

@@ -1,12 +1,12 @@
 export interface WorkLimits {
   readonly running: number;
-  /** Further works that wait for their turn. */
+  /** The number of further jobs that may wait. */
   readonly waiting: number;
-  /** What the next one is refused with. */
+  /** Creates the error for a job beyond both limits. */
   readonly refusal: () => Error;
 }
 
-/** Makes a gate that runs a few works at once, in the order they come, and lets a limited number wait. */
+/** Creates a gate that runs a limited number of jobs at once, in order of arrival, and lets a limited number wait. */
 export function limitWork({
   running,
   waiting,

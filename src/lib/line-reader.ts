@@ -1,15 +1,15 @@
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** UTF-8 needs at most this many bytes for one UTF-16 unit. */
+/** The most UTF-8 bytes per UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
 const encoder = new TextEncoder();
 
 /**
- * Cuts a stream of UTF-8 bytes into lines. Bytes may be split anywhere, inside a character too; lines end with LF, CRLF
- * or CR. Empty lines are left out, so a CRLF that falls into two reads counts once.
- * A line of more than `maxLineBytes` bytes ends the reading: `tooLong` is then true and no further line comes.
+ * Splits a stream of UTF-8 bytes into lines. Bytes may be split anywhere, even inside a character. Lines end with LF,
+ * CRLF or CR. Empty lines are skipped, so a CRLF split across two reads counts once. A line of more than `maxLineBytes`
+ * bytes ends the reading: `tooLong` becomes true and no further line is returned.
  */
 export class LineReader {
   readonly #maxLineBytes: number;
@@ -26,7 +26,7 @@ export class LineReader {
     return this.#tooLong;
   }
 
-  /** The lines that these bytes complete. */
+  /** Returns the lines that these bytes complete. */
   read(bytes: Uint8Array): readonly string[] {
     if (this.#tooLong) return [];
     const text = this.#decoder.decode(bytes, { stream: true });
@@ -42,7 +42,7 @@ export class LineReader {
     return lines;
   }
 
-  /** The line that the end of the stream completes, if any. */
+  /** Returns the line that the end of the stream completes, if any. */
   end(): readonly string[] {
     if (this.#tooLong) return [];
     const text = this.#pending + this.#decoder.decode();
@@ -75,7 +75,7 @@ export class LineReader {
   }
 }
 
-/** The index just past the last line end, 0 when there is none. */
+/** Returns the index just past the last line end, 0 when there is none. */
 function endOfLastLine(bytes: Uint8Array): number {
   return Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN)) + 1;
 }

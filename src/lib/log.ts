@@ -3,14 +3,14 @@ import { errorFields } from "./error-fields.ts";
 
 export type Log = Logger;
 
-/** What a plain line may hold: nothing that is secret, and no text that is long. */
+/** The fields of a plain line. They must contain no secrets and no long texts. */
 export type PlainFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
- * One JSON line an event. Secrets are redacted by name as a last net: they are not to be logged at all. Of an error
- * only its kind, code, message and place are written.
+ * Creates the log: one JSON line per event. Redaction by name is only a safety net; secrets must not be logged at all.
+ * For an error only its type, code, message and stack are written.
  *
- * @param destination takes each line; standard output, waited for, when there is none.
+ * @param destination receives each line. Defaults to standard output, written synchronously.
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
@@ -41,8 +41,8 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 }
 
 /**
- * Writes a line of plain fields at a tenth of the logger's cost, for what is written with every request. Nothing is
- * redacted, and a text is escaped as JSON does it.
+ * Writes a line of plain fields at a tenth of the logger's cost, for lines that are written for every request. Nothing
+ * is redacted; strings are escaped as in JSON.
  */
 export function writePlainLine(
   log: Log,
@@ -59,7 +59,7 @@ export function writePlainLine(
 let lastMs = 0;
 let lastText = "";
 
-/** A busy server writes many lines in one millisecond. */
+/** Cached, because a busy server writes many lines in one millisecond. */
 function timeText(): string {
   const now = Date.now();
   if (now !== lastMs) {

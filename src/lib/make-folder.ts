@@ -2,8 +2,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder that only this user enters, and those above it, where they are missing. Rejects with the system's own
- * code: Node's recursive making says ENOENT of a disk that is full.
+ * Creates a folder that only this user can enter, and its missing parents. Rejects with the system's own code: Node's
+ * recursive creation reports ENOENT for a full disk.
  */
 export async function makeFolder(path: string): Promise<void> {
   try {
@@ -15,7 +15,9 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** The mode of a folder in which other users of the machine have a right, such as `0755`; undefined for any other. */
+/**
+ * Returns the mode, such as `0755`, of a folder that gives other users any permission; undefined for any other folder.
+ */
 export async function openModeOf(path: string): Promise<string | undefined> {
   const { mode } = await stat(path).catch(() => ({ mode: 0 }));
   return (mode & 0o077) === 0 ? undefined : `0${(mode & 0o777).toString(8)}`;

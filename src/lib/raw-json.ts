@@ -5,17 +5,19 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-// Parts of a JSON text in the very characters they stand in: `JSON.parse` would round integers beyond 2^53.
-// The text must be valid JSON, that is, `JSON.parse` took it.
+// Extracts parts of a JSON text verbatim: `JSON.parse` would round integers beyond 2^53. The text must be valid JSON,
+// that is, `JSON.parse` has accepted it.
 
-/** The text of a member's value; undefined when the object has no such member. Of equal names the last counts. */
+/**
+ * Returns the text of a member's value; undefined when the object has no such member. Of equal names the last counts.
+ */
 export function rawMember(objectText: string, name: string): string | undefined {
   let found: string | undefined;
   for (const [key, value] of rawEntries(objectText)) if (key === name) found = value;
   return found;
 }
 
-/** The texts of an array's elements. */
+/** Returns the texts of an array's elements. */
 export function rawElements(arrayText: string): string[] {
   return Array.from(rawEntries(arrayText), ([, value]) => value);
 }
@@ -48,7 +50,7 @@ function skipSpace(text: string, start: number): number {
   return index;
 }
 
-/** The index just past the value that begins at `start`. */
+/** Returns the index just past the value that begins at `start`. */
 function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfString(text, start);
@@ -72,7 +74,7 @@ function endOfContainer(text: string, start: number): number {
   return text.length;
 }
 
-/** The index just past the quote that closes the string opened at `start`. */
+/** Returns the index just past the quote that closes the string opened at `start`. */
 function endOfString(text: string, start: number): number {
   let index = start;
   for (;;) {

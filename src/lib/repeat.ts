@@ -1,7 +1,7 @@
 /**
- * Does a work again and again, with a pause between the end of one and the start of the next, until it is stopped.
+ * Runs a job repeatedly until it is stopped, with a pause between the end of one run and the start of the next.
  *
- * @param firstMs longest pause before the first one.
+ * @param firstMs the longest pause before the first run.
  */
 export function repeat(
   pauseMs: number,

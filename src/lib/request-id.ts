@@ -1,8 +1,8 @@
 import { randomBase62 } from "./id.ts";
 
 /**
- * A maker of request ids: `req_` + time + this process + a counter. Unique over replicas and restarts by the
- * process part, sortable by time, and far cheaper than a random id a request.
+ * Creates a generator of request ids: `req_` + time + process + counter. The process part makes them unique over
+ * replicas and restarts. They sort by time, and cost far less than a random id per request.
  */
 export function createRequestIds(): (nowMs: number) => string {
   const process = randomBase62(8);
@@ -16,10 +16,10 @@ export function createRequestIds(): (nowMs: number) => string {
 /** Five base-36 digits: 60 million ids in one millisecond. */
 const COUNTER_LIMIT = 36 ** 5;
 
-/** Process and counter follow the time. */
+/** The process and the counter follow the time. */
 const ID = /^req_([0-9a-z]{6,9})[0-9A-Za-z]{8}[0-9a-z]{5}$/;
 
-/** When the request of an id came, in Unix milliseconds; undefined when the id is none of ours. */
+/** Returns when the request arrived, in Unix milliseconds; undefined for an id of another form. */
 export function timeOfRequestId(id: string): number | undefined {
   const time = ID.exec(id)?.[1];
   return time === undefined ? undefined : Number.parseInt(time, 36);

@@ -1,6 +1,6 @@
 /**
- * Makes a work that runs one at a time. Whoever asks for it gets a run that begins after the asking; all who ask while
- * one is under way share the next, so that any number of them costs two runs.
+ * Wraps a job so that only one run is active at a time. Each caller gets a run that begins after the call. All callers
+ * during a run share the next one, so any number of calls costs two runs.
  */
 export function shareRuns(work: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> | undefined;

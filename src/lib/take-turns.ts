@@ -1,4 +1,4 @@
-/** Runs one work at a time, in the order they come; each waits until those before it have settled. */
+/** Runs one job at a time in order of arrival. Each waits until all earlier ones have settled. */
 export function takeTurns(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

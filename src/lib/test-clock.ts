@@ -2,27 +2,27 @@ import { readFileSync } from "node:fs";
 import { type Clock, systemClock } from "./clock.ts";
 
 export interface TestClock extends Clock {
-  /** Milliseconds of a clock that nobody can set; it never runs backwards, and a step of `now` does not move it. */
+  /** Milliseconds of a monotonic clock. A step of `now` does not move it. */
   readonly monotonic: () => number;
   readonly close: () => void;
 }
 
-/** A change of the file holds within twice this time. */
+/** A change of the file takes effect within twice this time. */
 const READ_INTERVAL_MS = 25;
-/** A hundred years: every time that is still storable and printable. */
+/** A hundred years: every resulting time can still be stored and printed. */
 const LONGEST_OFFSET_SECONDS = 3_200_000_000;
 const OFFSET = /^([+-]?\d+(?:\.\d+)?)( elapsed)?$/;
 
 interface Offset {
   readonly ms: number;
-  /** The time passed instead of being set: the monotonic clock went with it. */
+  /** True when the time passed instead of being set, so that the monotonic clock advanced too. */
   readonly isElapsed: boolean;
 }
 
 /**
- * The system's time plus the seconds that the file holds, fractions allowed, for tests alone: `60` is a clock that was
- * set forward, `60 elapsed` a minute that passed. The file is read again and again: while it is missing nothing is added,
- * while its text is neither the last one that was stays in force.
+ * A test clock: the system's time plus the seconds in the file, fractions allowed. `60` is a clock that was set
+ * forward; `60 elapsed` is a minute that passed. The file is polled. A missing file adds nothing; with invalid content
+ * the last valid offset stays in force.
  */
 export function openTestClock(file: string): TestClock {
   let offset = readOffset(file, { ms: 0, isElapsed: false });
@@ -46,7 +46,7 @@ function readOffset(file: string, last: Offset): Offset {
     const isMissing = (thrown as NodeJS.ErrnoException).code === "ENOENT";
     return isMissing ? { ms: 0, isElapsed: false } : last;
   }
-  // A file is empty for a moment while it is written, and an empty text would count as 0.
+  // A file is briefly empty while it is written, and an empty text would count as 0.
   const [, seconds = "", elapsed] = OFFSET.exec(text) ?? [];
   if (seconds === "" || Math.abs(Number(seconds)) > LONGEST_OFFSET_SECONDS) return last;
   return { ms: Math.round(Number(seconds) * 1000), isElapsed: elapsed !== undefined };

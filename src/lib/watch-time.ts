@@ -7,8 +7,8 @@ const looks = new Set<Look>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /**
- * Calls `look` about every 50 ms until the returned function is called. For limits that are nearly never reached:
- * one timer serves them all, where arming and clearing a timer for each call costs every call microseconds.
+ * Calls `look` about every 50 ms until the returned function is called. It is for limits that are rarely reached: one
+ * timer serves them all. Arming and clearing a timer for each call would cost microseconds per call.
  */
 export function watchTime(look: Look): () => void {
   looks.add(look);

@@ -1,4 +1,4 @@
-/** Resolves or rejects as `work` does, or rejects with `tooLate()` once `limitMs` are over. The work itself goes on. */
+/** Settles as `work` does, or rejects with `tooLate()` after `limitMs`. The work itself continues. */
 export async function within<Result>(
   work: Promise<Result>,
   limitMs: number,

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import type { Secret } from "../access/secret.ts";
 import { journalsFolder } from "../config/folders.ts";
-import type { Settings } from "../config/settings.ts";
-import type { Database } from "../db/database.ts";
-import type { Clock } from "../lib/clock.ts";
+import { eachWith, type Metric, single } from "../core/metric.ts";
+import type { Part } from "../core/part.ts";
+import type { Base } from "../db/base.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Log } from "../lib/log.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { createLicenseStanding } from "./current-license.ts";
 import { type EffectiveTime, openEffectiveTime } from "./effective-time.ts";
@@ -15,10 +14,10 @@ import { joinWarnings, type LicenseState, reportChanges } from "./license-state.
 import { countGpus, openDeviceId } from "./machine.ts";
 import { createSeenTimeSeal } from "./seen-time.ts";
 import { createSeenTimeStore } from "./seen-time-store.ts";
-import type { VerificationKey } from "./verification-key.ts";
+import { openVerificationKey, type VerificationKey } from "./verification-key.ts";
 
 /** The license in force. Every question is answered from memory, for the moment it is asked. */
-export interface License {
+export interface License extends Part {
   /** As the health endpoints show it. */
   readonly state: () => LicenseState & JsonObject;
   /** True once the grace is over: what the license gate stands before is refused. */
@@ -42,42 +41,32 @@ export interface License {
 }
 
 export interface OpenLicenseOptions {
-  readonly database: Pick<Database, "db" | "askOwn" | "kind">;
-  readonly settings: Pick<
-    Settings,
-    | "DATA_DIR"
-    | "JOURNAL_DIR"
-    | "LICENSE_FILE"
-    | "LICENSE_GRACE_DAYS"
-    | "LICENSE_WARN_DAYS"
-    | "LICENSE_RECHECK_INTERVAL_SEC"
-    | "TEST_CLOCK_FILE"
-  >;
-  readonly verificationKey: VerificationKey;
   readonly secret: Secret;
   /** Unix milliseconds of the first start, as the database has it. */
   readonly installedAt: number;
-  readonly clock: Clock;
-  readonly log: Log;
+  /** That of the settings, else the vendor's, where it is absent. */
+  readonly verificationKey?: VerificationKey;
   /** Milliseconds of a clock that nobody can set. */
   readonly monotonic?: () => number;
-  /** The file system that tells of the machine. */
+  /** The file system that describes the machine. */
   readonly machineRoot?: string;
 }
 
 const EVALUATION_USERS = 5;
+const DAY_SECONDS = 86_400;
 const TEST_CLOCK =
   "TEST_CLOCK_FILE moves the clock, which no license of the vendor's allows: unset it.";
 
 /** Finds out what the installation runs on, and follows it until closed. Throws a `StartRefusal`. */
-export async function openLicense(options: OpenLicenseOptions): Promise<License> {
-  const { settings, log, machineRoot = "/" } = options;
-  const { key, isBuiltIn } = options.verificationKey;
+export async function openLicense(base: Base, options: OpenLicenseOptions): Promise<License> {
+  const { settings, database, log } = base;
+  const { machineRoot = "/", verificationKey = openVerificationKey(settings) } = options;
+  const { key, isBuiltIn } = verificationKey;
   const isClockMoved = isBuiltIn && settings.TEST_CLOCK_FILE !== undefined;
-  const time = await openTime(options);
-  const deviceId = await openDeviceId(options.database, machineRoot);
+  const time = await openTime(base, options);
+  const deviceId = await openDeviceId(database, machineRoot);
   const held = await openLicenseSources({
-    database: options.database,
+    database,
     path: settings.LICENSE_FILE ?? join(settings.DATA_DIR, "license.lic"),
     isNamed: settings.LICENSE_FILE !== undefined,
     accept(file) {
@@ -130,6 +119,7 @@ export async function openLicense(options: OpenLicenseOptions): Promise<License>
       await held.catchUp();
       report();
     },
+    metrics: licenseMetrics(state),
     async close() {
       clearInterval(timer);
       held.close();
@@ -139,11 +129,38 @@ export async function openLicense(options: OpenLicenseOptions): Promise<License>
   };
 }
 
-function openTime(options: OpenLicenseOptions): Promise<EffectiveTime> {
-  const { database, settings, secret, installedAt, clock, log } = options;
+function licenseMetrics(read: () => LicenseState): readonly Metric[] {
+  return [
+    {
+      name: "svc_license_state",
+      type: "gauge",
+      help: "1 for the state that the license or the evaluation is in, 0 for the others.",
+      labels: ["state"],
+      read() {
+        const { valid: isValid, in_grace: isGrace } = read();
+        const states = { valid: isValid && !isGrace, grace: isValid && isGrace, invalid: !isValid };
+        return eachWith("state", states, single);
+      },
+    },
+    {
+      name: "svc_license_remaining_seconds",
+      type: "gauge",
+      help: "Time to the license's expiry, in grace to the grace's end, in whole days; +Inf for a license without end.",
+      labels: [],
+      read() {
+        const { days_left: days } = read();
+        return single(days === null ? Number.POSITIVE_INFINITY : days * DAY_SECONDS);
+      },
+    },
+  ];
+}
+
+function openTime(
+  { database, settings, clock, log }: Base,
+  { secret, installedAt, monotonic = () => performance.now() }: OpenLicenseOptions,
+): Promise<EffectiveTime> {
   const seal = createSeenTimeSeal(secret);
   const journals = journalsFolder(settings);
   const store = createSeenTimeStore({ database, seal, folder: settings.DATA_DIR, journals, log });
-  const { monotonic = () => performance.now() } = options;
   return openEffectiveTime({ clock, monotonic, store, installedAt, log });
 }

@@ -1,10 +1,8 @@
 import type { Actor } from "../access/actor.ts";
 import { recordAudit } from "../access/audit/record-audit.ts";
-import { confirmActor } from "../access/confirm-actor.ts";
+import { change } from "../access/change.ts";
 import { ServiceError } from "../core/service-error.ts";
-import { withTransaction } from "../db/context.ts";
 import type { Database } from "../db/database.ts";
-import { nextChange } from "../db/next-change.ts";
 import { uploadedLicense } from "../db/tables/license.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { License } from "./license.ts";
@@ -28,29 +26,25 @@ export async function uploadLicense(
   file: string,
 ): Promise<void> {
   const terms = check(license, file);
-  await database.ask((db) =>
-    withTransaction(db, async (transaction) => {
-      const changeSeq = await nextChange(transaction, "license");
-      await confirmActor(transaction, { clock }, actor);
-      const row = {
-        text: file,
-        uploadedAt: new Date(clock.now()),
-        uploadedBy: actor.caller.ownerId,
-        changeSeq,
-      };
-      await transaction
-        .insert(uploadedLicense)
-        .values(row)
-        .onConflictDoUpdate({ target: uploadedLicense.isOnlyRow, set: row });
-      await recordAudit(transaction, actor, {
-        action: "license.upload",
-        targetKind: "license",
-        targetId: terms.id,
-        details: detailsOf(terms),
-      });
-    }),
-  );
-  await license.catchUp();
+  const frame = {
+    action: "license.upload",
+    targetKind: "license",
+    targetId: terms.id,
+    counter: { name: "license", catchUp: license.catchUp },
+  } as const;
+  await change({ database, clock }, actor, frame, async (transaction, changeSeq) => {
+    const row = {
+      text: file,
+      uploadedAt: new Date(clock.now()),
+      uploadedBy: actor.caller.ownerId,
+      changeSeq,
+    };
+    await transaction
+      .insert(uploadedLicense)
+      .values(row)
+      .onConflictDoUpdate({ target: uploadedLicense.isOnlyRow, set: row });
+    return { result: undefined, details: detailsOf(terms) };
+  });
 }
 
 function check(license: LicenseAccess["license"], file: string): LicenseTerms {

@@ -1,40 +1,71 @@
-import type { Settings } from "../config/settings.ts";
-import type { Database } from "../db/database.ts";
+import { single } from "../core/metric.ts";
+import type { Part } from "../core/part.ts";
+import type { Base } from "../db/base.ts";
 import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
-import type { Log } from "../lib/log.ts";
-import type { TestClock } from "../lib/test-clock.ts";
 import { type GuardedLimits, guardLimits } from "./guard-limits.ts";
 import type { MonthlyUseObserver } from "./limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
 import { openRedisLimits } from "./redis/redis-limits.ts";
 
 export interface OpenLimitsOptions {
-  readonly settings: Pick<
-    Settings,
-    "REDIS_URL" | "DB_POOL_WAIT_MS" | "GATEWAY_REQUEST_TIMEOUT" | "LLM_REQUEST_TIMEOUT"
-  >;
-  readonly database: Pick<Database, "db" | "askOwn">;
   readonly guard: Pick<ReplicaGuard, "isSafe">;
   /** A text that no other installation has. */
   readonly installation: string;
-  readonly clock: Pick<TestClock, "now" | "monotonic">;
-  readonly log: Log;
-  readonly observer: MonthlyUseObserver;
+  /** Milliseconds of a clock that nobody can set. */
+  readonly monotonic: () => number;
+}
+
+export interface OpenLimits extends GuardedLimits, Pick<Part, "metrics" | "checks"> {
+  /** Sets who is told of the use of months from now on. */
+  readonly observe: (observer: MonthlyUseObserver) => void;
 }
 
 /** Counts the limits in Redis at REDIS_URL, for several replicas, else in the memory of the only one. */
-export async function openLimits(options: OpenLimitsOptions): Promise<GuardedLimits> {
-  const { settings, guard, installation, ...given } = options;
+export async function openLimits(
+  { settings, database, clock, log }: Base,
+  { guard, installation, monotonic }: OpenLimitsOptions,
+): Promise<OpenLimits> {
   const { REDIS_URL: url } = settings;
   const timeoutSeconds = settings.GATEWAY_REQUEST_TIMEOUT ?? settings.LLM_REQUEST_TIMEOUT;
+  let current: MonthlyUseObserver | undefined;
+  const observer: MonthlyUseObserver = {
+    onMonthUse: (keyId, tokens, limit) => current?.onMonthUse(keyId, tokens, limit),
+    onMonthlyRefusal: (keyId, tokens, limit) => current?.onMonthlyRefusal(keyId, tokens, limit),
+  };
   const common = {
-    ...given,
+    database,
+    clock,
+    log,
+    observer,
     callTimeoutMs: timeoutSeconds * 1_000,
     waitMs: settings.DB_POOL_WAIT_MS,
   };
-  const limits =
+  const counted =
     url === undefined
-      ? await openMemoryLimits({ ...common, monotonic: given.clock.monotonic })
+      ? await openMemoryLimits({ ...common, monotonic })
       : await openRedisLimits({ ...common, url, installation });
-  return guardLimits(limits, guard);
+  const limits = guardLimits(counted, guard);
+  return {
+    ...limits,
+    observe: (next) => {
+      current = next;
+    },
+    metrics: [
+      {
+        name: "svc_limit_reservations_open",
+        type: "gauge",
+        help: "Calls of this process that hold a reservation on the limits of their key.",
+        labels: [],
+        read: () => single(limits.openReservations()),
+      },
+      {
+        name: "svc_limits_available",
+        type: "gauge",
+        help: "1 while the limits of keys can be checked; while 0, calls of keys that have any are refused.",
+        labels: [],
+        read: () => single(limits.isAvailable()),
+      },
+    ],
+    checks: { limits: limits.isAvailable },
+  };
 }

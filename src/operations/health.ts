@@ -1,78 +1,97 @@
 import type { Settings } from "../config/settings.ts";
+import type { Check, Part } from "../core/part.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** What readiness asks. None of them throws. */
-export interface ReadinessProbes {
-  readonly db: () => Promise<boolean>;
-  readonly migrations: () => boolean;
-  readonly llm: () => Promise<boolean>;
-  /** False while calls of keys with limits are refused. The others go on, so it makes no server unready. */
-  readonly limits: () => boolean;
-  /** A stopping server is not ready, whatever its parts say. */
-  readonly stopping: () => boolean;
-}
+/** The settings that decide what an operator should look at. */
+type HintSettings = Pick<Settings, "LLM_BACKEND" | "DATABASE_URL">;
 
-/** What decides what an operator is told to look at. */
-type Parts = Pick<Settings, "LLM_BACKEND" | "DATABASE_URL">;
+export interface ReadinessOptions {
+  readonly parts: readonly Pick<Part, "checks">[];
+  /** A stopping server is not ready, whatever its parts report. */
+  readonly isStopping: () => boolean;
+  readonly settings: HintSettings;
+}
 
 export interface Readiness {
   readonly ready: boolean;
-  /** The names of the checks that failed. */
+  /** The names of the deciding checks that failed. */
   readonly failed: readonly string[];
-  /** `{ready, failed?, checks, hints?, limits?}`; `hints` has one sentence for each name in `failed`. */
+  /**
+   * `{ready, failed?, checks, hints?}` and `"unavailable"` for each other check that failed; `hints` has one sentence
+   * for each name in `failed`.
+   */
   readonly report: JsonObject;
 }
 
-/** A part that has not answered by then counts as failed. */
-const PATIENCE_MS = 1_000;
+/** The checks that make a server unready. The failure of any other is reported only. */
+const DECIDING: readonly string[] = ["db", "migrations", "llm"];
+/** A check that has not answered by then has failed. */
+const TIMEOUT_MS = 1_000;
 
 /**
- * Makes the question whether the server should be sent calls. It is answered within `PATIENCE_MS` whatever hangs, and
- * at once while the server stops; however many ask at a time, each part is asked once.
+ * Makes the question whether the server should be sent calls. It is answered within `TIMEOUT_MS` whatever does not
+ * answer, and at once while the server stops. However many callers ask at a time, each check runs once.
  */
-export function createReadiness(probes: ReadinessProbes, parts: Parts): () => Promise<Readiness> {
-  const askDb = askedOnce(probes.db);
-  const askLlm = askedOnce(probes.llm);
-  const hints = hintsFor(parts);
+export function createReadiness(options: ReadinessOptions): () => Promise<Readiness> {
+  const asks = [...checksByName(options.parts)].map(
+    ([name, checks]) => [name, ask(checks)] as const,
+  );
+  const hints = hintsFor(options.settings);
   return async () => {
-    const isStopping = probes.stopping();
-    const patienceMs = isStopping ? 0 : PATIENCE_MS;
-    const [db, llm] = await Promise.all([askDb(patienceMs), askLlm(patienceMs)]);
-    const checks = { db, migrations: probes.migrations(), llm };
-    const failed = Object.entries(checks).flatMap(([name, passed]) => (passed ? [] : [name]));
+    const isStopping = options.isStopping();
+    const timeoutMs = isStopping ? 0 : TIMEOUT_MS;
+    const passes = new Map(
+      await Promise.all(asks.map(async ([name, pass]) => [name, await pass(timeoutMs)] as const)),
+    );
+    const checks = Object.fromEntries(DECIDING.map((name) => [name, passes.get(name) === true]));
+    const failed = DECIDING.filter((name) => checks[name] === false);
     if (isStopping) failed.push("stopping");
     const ready = failed.length === 0;
-    const said = failed.map((name) => [name, hints[name]]);
+    const others = [...passes].filter(([name, passed]) => !DECIDING.includes(name) && !passed);
     const report = {
       ready,
       ...(!ready && { failed }),
       checks,
-      ...(!ready && { hints: Object.fromEntries(said) }),
-      ...(!probes.limits() && { limits: "unavailable" }),
+      ...(!ready && { hints: Object.fromEntries(failed.map((name) => [name, hints[name]])) }),
+      ...Object.fromEntries(others.map(([name]) => [name, "unavailable"])),
     };
     return { ready, failed, report };
   };
 }
 
-/** No patience takes the last answer. */
-function askedOnce(probe: () => Promise<boolean>): (patienceMs: number) => Promise<boolean> {
-  let asking: Promise<boolean> | undefined;
+function checksByName(parts: ReadinessOptions["parts"]): ReadonlyMap<string, readonly Check[]> {
+  const byName = new Map<string, Check[]>();
+  for (const { checks = {} } of parts)
+    for (const [name, check] of Object.entries(checks))
+      byName.set(name, [...(byName.get(name) ?? []), check]);
+  return byName;
+}
+
+/** Asks the checks of one name, once for all who ask at the same time. A timeout of 0 takes the last result. */
+function ask(checks: readonly Check[]): (timeoutMs: number) => Promise<boolean> {
+  let running: Promise<boolean> | undefined;
   let last = true;
-  const ask = async () => {
-    last = await probe();
-    asking = undefined;
+  const run = async () => {
+    last = await allPass(checks);
+    running = undefined;
     return last;
   };
-  return (patienceMs) => {
-    if (patienceMs === 0) return Promise.resolve(last);
-    asking ??= ask();
-    return orFalse(asking, patienceMs);
+  return (timeoutMs) => {
+    if (timeoutMs === 0) return Promise.resolve(last);
+    running ??= run();
+    return orFalse(running, timeoutMs);
   };
 }
 
-function orFalse(asking: Promise<boolean>, patienceMs: number): Promise<boolean> {
+/** One after the other, until one fails. */
+async function allPass(checks: readonly Check[]): Promise<boolean> {
+  for (const check of checks) if (!(await check())) return false;
+  return true;
+}
+
+function orFalse(asking: Promise<boolean>, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), patienceMs);
+    const timer = setTimeout(() => resolve(false), timeoutMs);
     void asking.then((answer) => {
       clearTimeout(timer);
       resolve(answer);
@@ -80,8 +99,8 @@ function orFalse(asking: Promise<boolean>, patienceMs: number): Promise<boolean>
   });
 }
 
-/** Anybody may read them: no address, no name but those of settings. */
-function hintsFor({ LLM_BACKEND, DATABASE_URL }: Parts): JsonObject {
+/** Everybody can read them, so they contain no address, and no name but those of settings. */
+function hintsFor({ LLM_BACKEND, DATABASE_URL }: HintSettings): JsonObject {
   return {
     db:
       DATABASE_URL === undefined

@@ -1,23 +1,30 @@
 import type { Settings } from "../config/settings.ts";
-import { systemClock } from "../lib/clock.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
-import { openTestClock, type TestClock } from "../lib/test-clock.ts";
+import { openTestClock } from "../lib/test-clock.ts";
+
+export interface OpenClock extends Clock {
+  /** Milliseconds of a clock that nobody can set. */
+  readonly monotonic: () => number;
+  readonly close: () => Promise<void>;
+}
 
 /** The clock that everything decides by: the system's, unless a test moves it. Throws a `StartRefusal`. */
 export function openClock(
   settings: Pick<Settings, "ALLOW_TEST_CLOCK" | "TEST_CLOCK_FILE">,
   log: Log,
-): TestClock {
+): OpenClock {
   const { ALLOW_TEST_CLOCK: isAllowed, TEST_CLOCK_FILE: file } = settings;
   if (file === undefined)
-    return { ...systemClock, monotonic: () => performance.now(), close: () => undefined };
+    return { ...systemClock, monotonic: () => performance.now(), close: () => Promise.resolve() };
   if (!isAllowed) {
     throw new StartRefusal(
-      "TEST_CLOCK_FILE moves the clock and holds with ALLOW_TEST_CLOCK=1 alone: " +
+      "TEST_CLOCK_FILE moves the clock, which is allowed only with ALLOW_TEST_CLOCK=1: " +
         "unset TEST_CLOCK_FILE, or set ALLOW_TEST_CLOCK=1 on a machine for tests.",
     );
   }
-  log.warn({ file }, "the clock is moved by TEST_CLOCK_FILE: nothing here is to be relied upon");
-  return openTestClock(file);
+  log.warn({ file }, "the clock is moved by TEST_CLOCK_FILE: do not rely on anything here");
+  const { now, monotonic, close } = openTestClock(file);
+  return { now, monotonic, close: async () => close() };
 }

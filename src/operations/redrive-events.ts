@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray } from "drizzle-orm";
+import { and, eq, gt } from "drizzle-orm";
 import type { Access } from "../access/access.ts";
 import type { Actor } from "../access/actor.ts";
 import { recordAudit } from "../access/audit/record-audit.ts";
@@ -6,9 +6,9 @@ import { confirmActor } from "../access/confirm-actor.ts";
 import { ServiceError } from "../core/service-error.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
-import type { Sink } from "../queue/enqueue-event.ts";
-import { isInState, type StoredEvent, stateOfEvent } from "../queue/event-state.ts";
-import { unknownEvent } from "../queue/find-event.ts";
+import { hurryJobs, redriveJobs } from "../queue/end-jobs.ts";
+import { isInState, type StoredEvent, stateOfEvent, unknownEvent } from "../queue/events.ts";
+import type { EventTopic } from "../queue/topic.ts";
 
 /** Of one call; whoever has more calls again. */
 const REDRIVEN_MAX = 10_000;
@@ -36,8 +36,8 @@ export function redriveEvent(access: Redriving, actor: Actor, id: string): Promi
       if (state === "pending" && event.nextAttemptAt.getTime() <= now) return event;
       const [redriven] =
         state === "dead"
-          ? await setPending(transaction, [id], now)
-          : await hurry(transaction, [id], now);
+          ? await redriveJobs(transaction, [id], now)
+          : await hurryJobs(transaction, [id], now);
       const { kind, sink } = event;
       await record(transaction, actor, { targetId: id, details: { kind, sink } });
       return redriven ?? event;
@@ -49,7 +49,7 @@ export interface RedriveQuery {
   /** `dead` unless given; `pending` are those that wait for their next try. */
   readonly state?: "dead" | "pending" | undefined;
   readonly kind?: string | undefined;
-  readonly sink?: Sink | undefined;
+  readonly sink?: EventTopic | undefined;
 }
 
 export interface Redriven {
@@ -85,38 +85,12 @@ export function redriveEvents(
         .for("update", { skipLocked: true });
       const ids = found.slice(0, REDRIVEN_MAX).map(({ id }) => id);
       if (ids.length === 0) return { count: 0, hasMore: false };
-      await (isPending ? hurry : setPending)(transaction, ids, now);
+      await (isPending ? hurryJobs : redriveJobs)(transaction, ids, now);
       const details = { state, kind, sink, events: ids.length };
       await record(transaction, actor, { targetId: null, details });
       return { count: ids.length, hasMore: found.length > REDRIVEN_MAX };
     }),
   );
-}
-
-/** The last error stays: it tells why the event is tried anew. */
-function setPending(
-  transaction: Db,
-  ids: readonly string[],
-  now: number,
-): Promise<readonly StoredEvent[]> {
-  return transaction
-    .update(outboxEvents)
-    .set({ deadAt: null, attempts: 0, leaseUntil: null, nextAttemptAt: new Date(now) })
-    .where(inArray(outboxEvents.id, [...ids]))
-    .returning();
-}
-
-/** A try under way is not disturbed: its lease stays. */
-function hurry(
-  transaction: Db,
-  ids: readonly string[],
-  now: number,
-): Promise<readonly StoredEvent[]> {
-  return transaction
-    .update(outboxEvents)
-    .set({ nextAttemptAt: new Date(now) })
-    .where(inArray(outboxEvents.id, [...ids]))
-    .returning();
 }
 
 function record(

@@ -1,32 +1,32 @@
 import type { Db } from "../db/context.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import { deliverEvents, type EventDelivery } from "./deliver-events.ts";
-import type { DeliveryFigures } from "./delivery-figures.ts";
-import type { InternalEventKind } from "./internal-event.ts";
-import { type Subscriber, type Subscription, toSubscriber } from "./subscription.ts";
-import { tellSubscribers } from "./tell-subscribers.ts";
+import { INTERNAL_PAUSES_MS } from "./backoff.ts";
+import { enqueue } from "./enqueue.ts";
+import type { DeliveryFigures } from "./figures.ts";
+import {
+  type InternalEvent,
+  type InternalEventKind,
+  notifySubscribers,
+  type Subscriber,
+  type Subscription,
+  toSubscriber,
+} from "./subscriptions.ts";
+import { type QueueParts, type TopicWorker, workTopic } from "./work-topic.ts";
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+/**
+ * Stores events in the transaction of their cause, a few thousand at most.
+ *
+ * @param now Unix milliseconds.
+ */
+export function fireEvents(
+  transaction: Db,
+  events: readonly InternalEvent[],
+  now: number,
+): Promise<void> {
+  const jobs = events.map(({ kind, body }) => ({ topic: "internal", kind, body: { ...body } }));
+  return enqueue(transaction, jobs, now);
+}
 
-/** From one failed try to the next: nine tries in less than four hours. */
-const PAUSES_MS = [
-  SECOND_MS,
-  5 * SECOND_MS,
-  30 * SECOND_MS,
-  2 * MINUTE_MS,
-  10 * MINUTE_MS,
-  30 * MINUTE_MS,
-  HOUR_MS,
-  2 * HOUR_MS,
-] as const;
-
-export interface InternalEventsOptions {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface InternalEventsOptions extends QueueParts {
   /** OUTBOX_BACKOFF_SCALE. */
   readonly scale: number;
   /** OUTBOX_TRY_TIMEOUT_MS. */
@@ -35,9 +35,9 @@ export interface InternalEventsOptions {
   readonly deliveries?: DeliveryFigures | undefined;
 }
 
-/** What parts of the gateway tell each other. */
-export interface InternalEvents extends EventDelivery {
-  /** Adds a subscriber, before `start`: what nobody wants then counts as delivered. */
+/** Events between parts of the gateway. */
+export interface InternalEvents extends TopicWorker {
+  /** Adds a subscriber, before `start`: what no subscriber wants then counts as delivered. */
   readonly subscribe: <Kind extends InternalEventKind>(subscription: Subscription<Kind>) => void;
   /** Delivers from now on. */
   readonly start: () => void;
@@ -45,21 +45,21 @@ export interface InternalEvents extends EventDelivery {
 
 /** The subscribers, and the delivery of stored events to them: at least once, on whichever replica comes first. */
 export function createInternalEvents(options: InternalEventsOptions): InternalEvents {
-  const { log, tryTimeoutMs: timeoutMs } = options;
+  const { log, scale, tryTimeoutMs: timeoutMs, deliveries } = options;
   const subscribers: Subscriber[] = [];
-  let delivery: EventDelivery | undefined;
+  let worker: TopicWorker | undefined;
   return {
     subscribe: (subscription) => void subscribers.push(toSubscriber(subscription)),
     start() {
-      delivery = deliverEvents({
-        ...options,
-        sink: "internal",
-        pausesMs: PAUSES_MS,
-        deliver: (event, stopping) =>
-          tellSubscribers(event, { subscribers, log, timeoutMs, stopping }),
+      worker = workTopic(options, {
+        name: "internal",
+        pausesMs: INTERNAL_PAUSES_MS,
+        scale,
+        counts: deliveries?.internal,
+        work: (job, { signal }) => notifySubscribers(job, { subscribers, log, timeoutMs, signal }),
       });
     },
-    wake: () => delivery?.wake(),
-    close: async () => delivery?.close(),
+    wake: () => worker?.wake(),
+    close: async () => worker?.close(),
   };
 }

@@ -1,9 +1,8 @@
+import type { Channel } from "../core/channel.ts";
+
 /** How a metered call ended. `rate_limited` is the upstream's refusal, not ours. */
 export const OUTCOMES = ["ok", "error", "aborted", "rate_limited"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
-
-export const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"] as const;
-export type Channel = (typeof CHANNELS)[number];
 
 /** What is known when a metered call begins; the journal has it before the upstream call. */
 export interface UsageStart {

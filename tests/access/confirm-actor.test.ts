@@ -1,14 +1,14 @@
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Actor } from "../../src/access/actor.ts";
-import { createBiKey } from "../../src/access/bi-keys/create-bi-key.ts";
-import { deleteBiKey } from "../../src/access/bi-keys/delete-bi-key.ts";
-import { rotateBiKey } from "../../src/access/bi-keys/rotate-bi-key.ts";
-import { updateBiKey } from "../../src/access/bi-keys/update-bi-key.ts";
-import { deleteApiKey } from "../../src/access/keys/delete-api-key.ts";
+import {
+  createBiKey,
+  deleteBiKey,
+  rotateBiKey,
+  updateBiKey,
+} from "../../src/access/bi-keys/bi-keys.ts";
+import { deleteApiKey, rotateApiKey, updateApiKey } from "../../src/access/keys/change-api-key.ts";
 import { issueApiKey } from "../../src/access/keys/issue-api-key.ts";
-import { rotateApiKey } from "../../src/access/keys/rotate-api-key.ts";
-import { updateApiKey } from "../../src/access/keys/update-api-key.ts";
 import { logout } from "../../src/access/sessions/logout.ts";
 import { createUser } from "../../src/access/users/create-user.ts";
 import { deleteUser } from "../../src/access/users/delete-user.ts";

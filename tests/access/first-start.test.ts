@@ -2,6 +2,7 @@ import { verify } from "@node-rs/argon2";
 import { asc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { firstStart } from "../../src/access/first-start.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import type { Database } from "../../src/db/database.ts";
 import { apiKeys, deletedApiKeys } from "../../src/db/tables/api-keys.ts";
 import { auditLog } from "../../src/db/tables/audit-log.ts";
@@ -38,18 +39,7 @@ interface Given {
 }
 
 const start = (settings: Given = {}) =>
-  firstStart({
-    database,
-    settings: {
-      ADMIN_PASSWORD: undefined,
-      BOOTSTRAP_API_KEY: undefined,
-      BOOTSTRAP_API_KEY_PASSTHROUGH: false,
-      DEV_API_KEY: undefined,
-      ...settings,
-    },
-    hashApiKey,
-    log,
-  });
+  firstStart({ database, settings: { ...loadConfig({}).settings, ...settings }, log }, hashApiKey);
 
 const keys = () => database.db.select().from(apiKeys).orderBy(asc(apiKeys.createdAt));
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type JobDeps, startJobs } from "../../src/jobs.ts";
+import { startJobs } from "../../src/jobs.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { createJobFigures } from "../../src/operations/metrics/job-figures.ts";
 
@@ -8,20 +8,14 @@ const CHECK = "check alerts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Jobs that have nothing to do, but for the check of alerts every minute. */
-function depsWith(check: () => Promise<void>) {
+/** One part with one job, every minute. */
+function depsWith(run: () => Promise<void>) {
   const lines: { readonly job: string; readonly err: { readonly message: string } }[] = [];
-  const nothing = async () => undefined;
   const jobs = createJobFigures({ now: () => 0 });
-  const deps: JobDeps = {
-    settings: { ALERT_CHECK_INTERVAL_SEC: 60 },
+  const deps = {
+    parts: [{}, { jobs: [{ name: CHECK, pauseMs: 60_000, run }] }],
     log: createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) }),
     figures: { jobs },
-    refusals: { flush: nothing },
-    usageUpkeep: { run: nothing },
-    usageReconciliation: { run: nothing },
-    alerts: { check },
-    pruneEvents: nothing,
   };
   return { deps, jobs, said: () => lines.map(({ job, err }) => `${job}: ${err.message}`) };
 }
@@ -34,7 +28,7 @@ describe("a job that fails", () => {
     });
     const running = startJobs(deps);
     await vi.advanceTimersByTimeAsync(180_000);
-    expect(jobs.jobs[CHECK]).toMatchObject({ ok: 0, failed: 3 });
+    expect(jobs.runs[CHECK]).toMatchObject({ ok: 0, failed: 3 });
     expect(said()).toEqual([`${CHECK}: no table`]);
     failure = "no column";
     await vi.advanceTimersByTimeAsync(120_000);
@@ -42,7 +36,7 @@ describe("a job that fails", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     failure = "no column";
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(jobs.jobs[CHECK]).toMatchObject({ ok: 1, failed: 6 });
+    expect(jobs.runs[CHECK]).toMatchObject({ ok: 1, failed: 6 });
     expect(said()).toEqual(
       ["no table", "no column", "no column"].map((text) => `${CHECK}: ${text}`),
     );

@@ -70,7 +70,7 @@ describe("the settings", () => {
     "refuse %s for a host name: no request would ever have it",
     (name) => {
       expect(() => loadConfig({ ALLOWED_HOSTS: `localhost, ${name}` })).toThrow(
-        /ALLOWED_HOSTS: must be a host name alone, .* \(entry 2 of the list\)/,
+        /ALLOWED_HOSTS: must be only a host name, .* \(entry 2 of the list\)/,
       );
     },
   );

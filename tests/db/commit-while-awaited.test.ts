@@ -1,9 +1,8 @@
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { rotateApiKey } from "../../src/access/keys/change-api-key.ts";
 import { issueApiKey } from "../../src/access/keys/issue-api-key.ts";
-import { rotateApiKey } from "../../src/access/keys/rotate-api-key.ts";
-import { commitWhileAwaited } from "../../src/db/commit-while-awaited.ts";
-import { connect } from "../../src/db/connect.ts";
+import { commitWhileAwaited, connect } from "../../src/db/connect.ts";
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";

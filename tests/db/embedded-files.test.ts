@@ -14,9 +14,8 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/db/database.ts";
-import { embeddedArchive } from "../../src/db/embedded/embedded-archive.ts";
 import { openEmbedded } from "../../src/db/embedded/open-embedded.ts";
-import { openDatabase } from "../../src/db/open-db.ts";
+import { embeddedArchive, openDatabase } from "../../src/db/open-db.ts";
 import { createLog } from "../../src/lib/log.ts";
 
 let template: string;

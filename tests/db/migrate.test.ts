@@ -79,6 +79,7 @@ describe("migrations at start", () => {
       "usage_slots",
       "users",
       "watched_files",
+      "watched_folders",
     ]);
   });
 

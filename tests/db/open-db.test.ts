@@ -14,12 +14,11 @@ import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
-import { embeddedArchive } from "../../src/db/embedded/embedded-archive.ts";
 import { openEmbedded } from "../../src/db/embedded/open-embedded.ts";
-import { openDatabase } from "../../src/db/open-db.ts";
+import { embeddedArchive, openDatabase } from "../../src/db/open-db.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { ownerText } from "../../src/lib/process-lock/lock-owner.ts";
 import { thisProcess } from "../../src/lib/process-lock/process-identity.ts";
+import { ownerText } from "../../src/lib/process-lock/process-lock.ts";
 import { type Program, spawnProgram } from "../support/processes/spawn-program.ts";
 
 const log = createLog("silent");

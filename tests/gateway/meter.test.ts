@@ -1,59 +1,95 @@
 import { describe, expect, it } from "vitest";
 import type { ChatEvent, ChatEvents } from "../../src/core/chat-event.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
-import { type MeteredCall, meter, meterFailure } from "../../src/gateway/meter.ts";
+import { CallMeter } from "../../src/gateway/call-meter.ts";
+import type { TokenBudget } from "../../src/gateway/gateway.ts";
+import { meterCall } from "../../src/gateway/meter.ts";
 import type { UsageRecord } from "../../src/usage/usage-record.ts";
+import { noLimits } from "../support/stages/no-limits.ts";
 
 const delta = (text: string): ChatEvent => ({ type: "text-delta", block: 0, text });
 const start: ChatEvent = { type: "start" };
+const caller = {
+  kind: "key",
+  keyId: "key_1",
+  ownerId: "usr_1",
+  role: "user",
+  assistantId: null,
+  passthrough: false,
+  limits: null,
+  isRestricted: true,
+} as const;
 
-function call(close: (record: UsageRecord) => Promise<void> | undefined = () => undefined) {
+const START = {
+  id: "req_1",
+  keyId: "key_1",
+  channel: "chat",
+  model: "m",
+  startedAt: 1_000,
+  inputTokens: 7,
+} as const;
+
+interface CallOptions {
+  readonly close?: (record: UsageRecord) => Promise<void> | undefined;
+  readonly budget?: TokenBudget;
+}
+
+/** A call whose first round has begun. */
+async function openCall({ close = () => undefined, budget }: CallOptions = {}) {
   const records: UsageRecord[] = [];
   const progress: number[] = [];
   const settled: number[] = [];
   const time = { now: 1_000 };
   const controller = new AbortController();
-  const metered: MeteredCall = {
-    start: {
-      id: "req_1",
-      keyId: "key_1",
-      channel: "chat",
-      model: "m",
-      startedAt: 1_000,
-      inputTokens: 7,
-    },
-    entry: {
-      progress: (tokens) => progress.push(tokens),
-      close: (record) => {
-        records.push(record);
-        return close(record);
-      },
+  const gateway = {
+    journal: {
+      open: () => ({
+        progress: (tokens: number) => void progress.push(tokens),
+        close: (record: UsageRecord) => {
+          records.push(record);
+          return close(record);
+        },
+      }),
     },
     clock: { now: () => time.now },
-    signal: controller.signal,
-    settle: (tokens) => settled.push(tokens),
+    limits: noLimits,
   };
-  return { metered, records, progress, settled, time, controller };
+  const admission = {
+    outputTokens: undefined,
+    status: {},
+    settle: (tokens: number) => void settled.push(tokens),
+  };
+  const { signal } = controller;
+  const client = { requestId: "req_1", caller, channel: "chat", startedAt: 1_000, signal } as const;
+  const meter = new CallMeter(gateway, client, { admission, budget });
+  await meter.begin({ model: "m", inputTokens: 7, budget });
+  return { meter, records, progress, settled, time, controller };
 }
+
+/** The events of a call as its client gets them. */
+const metered = (meter: CallMeter, events: ChatEvents) => meterCall(meter, Promise.resolve(events));
+const iterated = async (meter: CallMeter, events: ChatEvents) =>
+  (await metered(meter, events))[Symbol.asyncIterator]();
+/** The call fails before its first event. */
+const failed = (meter: CallMeter, error: ServiceError) =>
+  expect(meterCall(meter, Promise.reject(error))).rejects.toBeInstanceOf(ServiceError);
 
 async function* source(...batches: ChatEvent[][]): ChatEvents {
   for (const batch of batches) yield batch;
 }
 
-async function drain(events: ChatEvents): Promise<ChatEvent[]> {
+async function drain(metering: Promise<ChatEvents>): Promise<ChatEvent[]> {
   const all: ChatEvent[] = [];
-  for await (const batch of events) all.push(...batch);
+  for await (const batch of await metering) all.push(...batch);
   return all;
 }
 
 describe("the meter", () => {
   it("writes the vendor's figures before the end of the stream is handed out", async () => {
-    const { metered, records, time } = call();
+    const { meter, records, time } = await openCall();
     const usage = { inputTokens: 11, outputTokens: 5, cachedTokens: 3, reasoningTokens: 2 };
-    const events = meter(
-      source([start, delta("hello")], [{ type: "finish", reason: "stop", usage }]),
-      metered,
-    )[Symbol.asyncIterator]();
+    const answer = source([start, delta("hello")], [{ type: "finish", reason: "stop", usage }]);
+    const events = await iterated(meter, answer);
     time.now = 1_250;
     await events.next();
     expect(records).toEqual([]);
@@ -61,7 +97,7 @@ describe("the meter", () => {
     await events.next();
     expect(records).toEqual([
       {
-        ...metered.start,
+        ...START,
         ...usage,
         outcome: "ok",
         status: 200,
@@ -75,9 +111,9 @@ describe("the meter", () => {
   });
 
   it("estimates when the vendor never tells, and marks it", async () => {
-    const { metered, records } = call();
+    const { meter, records } = await openCall();
     const events = await drain(
-      meter(source([start, delta("12345678")], [{ type: "finish", reason: "stop" }]), metered),
+      metered(meter, source([start, delta("12345678")], [{ type: "finish", reason: "stop" }])),
     );
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 7, outputTokens: 2 } });
     expect(records[0]).toMatchObject({ inputTokens: 7, outputTokens: 2, estimated: true });
@@ -89,12 +125,10 @@ describe("the meter", () => {
       [0, 7],
       [undefined, 7],
     ] as const) {
-      const { metered, records, settled } = call();
-      const reserved = { inputTokens: 100, outputTokens: 100 };
-      const events = meter(source([{ type: "start", inputTokens: told }, delta("1234")]), {
-        ...metered,
-        reserved,
-      })[Symbol.asyncIterator]();
+      const budget = { inputTokens: 100, outputTokens: 100 };
+      const { meter, records, settled } = await openCall({ budget });
+      const answer = source([{ type: "start", inputTokens: told }, delta("1234")]);
+      const events = await iterated(meter, answer);
       await events.next();
       await events.return?.();
       expect(records).toMatchObject([{ outcome: "aborted", inputTokens, outputTokens: 1 }]);
@@ -116,10 +150,9 @@ describe("the meter", () => {
       [[delta("日本語の文章"), finish], 2, 2],
     ];
     for (const [events, outputTokens, charged] of cases) {
-      const { metered, records, settled } = call();
-      const reserved = { inputTokens: 100, outputTokens: 200 };
-      const metering = meter(source([start, ...events]), { ...metered, reserved });
-      const iterator = metering[Symbol.asyncIterator]();
+      const budget = { inputTokens: 100, outputTokens: 200 };
+      const { meter, records, settled } = await openCall({ budget });
+      const iterator = await iterated(meter, source([start, ...events]));
       await iterator.next();
       await iterator.return?.();
       expect(records).toMatchObject([{ inputTokens: 7, outputTokens }]);
@@ -128,9 +161,9 @@ describe("the meter", () => {
   });
 
   it("records an error in the stream with the tokens so far and the status the client saw", async () => {
-    const { metered, records } = call();
+    const { meter, records } = await openCall();
     const error = new ServiceError("upstream_error", "gone");
-    await drain(meter(source([start, delta("1234")], [{ type: "error", error }]), metered));
+    await drain(metered(meter, source([start, delta("1234")], [{ type: "error", error }])));
     expect(records).toMatchObject([{ outcome: "error", status: 200, outputTokens: 1 }]);
   });
 
@@ -142,24 +175,20 @@ describe("the meter", () => {
         throw new ServiceError("upstream_error", "reset");
       })(),
     ]) {
-      const { metered, records } = call();
-      const events = await drain(meter(failing, metered));
+      const { meter, records } = await openCall();
+      const events = await drain(metered(meter, failing));
       expect(events.map((event) => event.type)).toEqual(["start", "error"]);
       expect(records).toMatchObject([{ outcome: "error" }]);
     }
   });
 
   it("records a client that left as aborted, also when nothing was ever read", async () => {
-    const never = call();
-    await meter(source([start]), never.metered)
-      [Symbol.asyncIterator]()
-      .return?.();
+    const never = await openCall();
+    await (await iterated(never.meter, source([start]))).return?.();
     expect(never.records).toMatchObject([{ outcome: "aborted", status: 499, firstTokenMs: null }]);
 
-    const midway = call();
-    const events = meter(source([start, delta("12345")], [delta("6")]), midway.metered)[
-      Symbol.asyncIterator
-    ]();
+    const midway = await openCall();
+    const events = await iterated(midway.meter, source([start, delta("12345")], [delta("6")]));
     await events.next();
     await events.return?.();
     await events.return?.();
@@ -167,32 +196,32 @@ describe("the meter", () => {
   });
 
   it("records an abort that surfaces as a failure of the source as aborted", async () => {
-    const { metered, records, controller } = call();
+    const { meter, records, controller } = await openCall();
     const failing = (async function* () {
       yield [start];
       controller.abort();
       throw new Error("socket closed");
     })();
-    await drain(meter(failing, metered));
+    await drain(metered(meter, failing));
     expect(records).toMatchObject([{ outcome: "aborted" }]);
   });
 
   it("shows the client why the gateway itself ended the call", async () => {
-    const { metered, records, controller } = call();
+    const { meter, records, controller } = await openCall();
     const stopping = new ServiceError("overloaded", "stopping");
     const failing = (async function* () {
       yield [start];
       controller.abort(stopping);
       throw new Error("socket closed");
     })();
-    const events = await drain(meter(failing, metered));
+    const events = await drain(metered(meter, failing));
     expect(events.at(-1)).toEqual({ type: "error", error: stopping });
     expect(records).toMatchObject([{ outcome: "error" }]);
   });
 
   it("records a call that failed before its first event with the status of the error", async () => {
-    const { metered, records } = call();
-    await meterFailure(metered, new ServiceError("rate_limit_exceeded", "upstream says no"));
+    const { meter, records } = await openCall();
+    await failed(meter, new ServiceError("rate_limit_exceeded", "upstream says no"));
     expect(records).toMatchObject([{ outcome: "rate_limited", status: 429, outputTokens: 0 }]);
   });
 
@@ -204,30 +233,30 @@ describe("the meter", () => {
     "internal_error",
   ] as const)("counts no tokens for a call that no engine answered: %s", async (code) => {
     for (const fail of [
-      (failing: MeteredCall) => meterFailure(failing, new ServiceError(code, "no")),
-      (failing: MeteredCall) =>
-        drain(meter(source([{ type: "error", error: new ServiceError(code, "no") }]), failing)),
+      (failing: CallMeter) => failed(failing, new ServiceError(code, "no")),
+      (failing: CallMeter) =>
+        drain(metered(failing, source([{ type: "error", error: new ServiceError(code, "no") }]))),
     ]) {
-      const { metered, records, settled } = call();
-      await fail(metered);
+      const { meter, records, settled } = await openCall();
+      await fail(meter);
       expect(records).toMatchObject([{ inputTokens: 0, outputTokens: 0 }]);
       expect(settled).toEqual([0]);
     }
   });
 
   it("counts the prompt of a call that an engine may have worked on", async () => {
-    const timedOut = call();
-    await meterFailure(timedOut.metered, new ServiceError("upstream_timeout", "silent"));
-    const left = call();
+    const timedOut = await openCall();
+    await failed(timedOut.meter, new ServiceError("upstream_timeout", "silent"));
+    const left = await openCall();
     left.controller.abort();
-    await meterFailure(left.metered, new ServiceError("upstream_error", "cut"));
-    const stopped = call();
+    await failed(left.meter, new ServiceError("upstream_error", "cut"));
+    const stopped = await openCall();
     const stopping = new ServiceError("overloaded", "stopping");
     stopped.controller.abort(stopping);
-    await meterFailure(stopped.metered, stopping);
-    const broken = call();
+    await failed(stopped.meter, stopping);
+    const broken = await openCall();
     const error = new ServiceError("upstream_error", "gone");
-    await drain(meter(source([start], [{ type: "error", error }]), broken.metered));
+    await drain(metered(broken.meter, source([start], [{ type: "error", error }])));
     for (const { records, settled } of [timedOut, left, stopped, broken]) {
       expect(records).toMatchObject([{ inputTokens: 7, outputTokens: 0 }]);
       expect(settled).toEqual([7]);
@@ -235,11 +264,10 @@ describe("the meter", () => {
   });
 
   it("never hands out the end of an answer whose row could not be kept", async () => {
-    const { metered } = call(() =>
-      Promise.reject(new ServiceError("storage_unavailable", "no space")),
-    );
+    const close = () => Promise.reject(new ServiceError("storage_unavailable", "no space"));
+    const { meter } = await openCall({ close });
     const events = await drain(
-      meter(source([start, delta("a")], [delta("b"), { type: "finish", reason: "stop" }]), metered),
+      metered(meter, source([start, delta("a")], [delta("b"), { type: "finish", reason: "stop" }])),
     );
     expect(events.map((event) => event.type)).toEqual([
       "start",
@@ -250,14 +278,14 @@ describe("the meter", () => {
   });
 
   it("tells the journal how far a long stream is, at most once a second", async () => {
-    const { metered, progress, time } = call();
+    const { meter, progress, time } = await openCall();
     const long = (async function* () {
       for (let step = 0; step < 10; step++) {
         time.now += 400;
         yield [delta("1234")];
       }
     })();
-    await drain(meter(long, metered));
+    await drain(metered(meter, long));
     expect(progress).toEqual([3, 6, 9]);
   });
 });

@@ -15,7 +15,8 @@ import { createMigratedDatabase } from "../support/servers/test-database.ts";
 type Level = "open" | "caller" | "pending-session" | "session" | "administrator";
 const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/v1\/(health|docs.*|openapi\.json)$/, "open"],
-  [/^\w+ \/api\/(health|ready|hello)$/, "open"],
+  [/^\w+ \/api\/(health|ready|hello|docs)$/, "open"],
+  [/^GET \/api\/openapi\.json$/, "session"],
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],
@@ -23,7 +24,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/license$/, "session"],
   [/^POST \/api\/license$/, "administrator"],
   [/^GET \/api\/license\/(device|details)$/, "administrator"],
-  [/^GET \/api\/(usage|requests|requests\/:id)$/, "session"],
+  [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
   [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
   [/^\w+ \/api\/admin\//, "administrator"],
   [/^\w+ \/v1\//, "caller"],
@@ -230,14 +231,14 @@ async function issueCredentials(): Promise<void> {
 
 function servedRoutes(): readonly Route[] {
   return app.routes
-    .filter(({ method }) => method !== "ALL")
-    .map(({ method, path: pattern }) => {
+    .map(({ method, path }) => ({ method: method.toUpperCase(), pattern: path }))
+    .map(({ method, pattern }) => {
       const path = pattern
-        .replace(/:model(\{[^}]*\})?/, "first")
-        .replace(/^(\/v1\/bi-keys\/):\w+/, `$1${foreign.biKey}`)
-        .replace(/^(\/api\/admin\/users\/):\w+/, `$1${foreign.user}`)
-        .replace(/^(\/v1\/api-keys\/):\w+/, `$1${foreign.key}`)
-        .replace(/:\w+/, "id_of_nothing");
+        .replace("{model}", "first")
+        .replace(/^(\/v1\/bi-keys\/)\{\w+\}/, `$1${foreign.biKey}`)
+        .replace(/^(\/api\/admin\/users\/)\{\w+\}/, `$1${foreign.user}`)
+        .replace(/^(\/v1\/api-keys\/)\{\w+\}/, `$1${foreign.key}`)
+        .replace(/\{\w+\}/, "id_of_nothing");
       const level = LEVELS.find(([known]) => known.test(`${method} ${pattern}`))?.[1];
       if (level === undefined) throw new Error(`who may call ${method} ${pattern}?`);
       return { method, path, level };

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { signLicense } from "../../scripts/license/sign-license.ts";
 import { openInstallation } from "../../src/access/open-installation.ts";
 import { openSecret } from "../../src/access/secret.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { ServiceError } from "../../src/core/service-error.ts";
 import type { Database } from "../../src/db/database.ts";
 import { auditLog } from "../../src/db/tables/audit-log.ts";
@@ -84,9 +85,10 @@ interface Start {
 async function start({ settings, verificationKey, kind }: Start = {}): Promise<License> {
   const clock = { now: () => world.now };
   const { installedAt } = await openInstallation(database, secret, clock);
-  const license = await openLicense({
+  const base = {
     database: { ...database, kind: kind ?? database.kind },
     settings: {
+      ...loadConfig({}).settings,
       DATA_DIR: join(root, "data"),
       JOURNAL_DIR: undefined,
       LICENSE_FILE: undefined,
@@ -96,11 +98,13 @@ async function start({ settings, verificationKey, kind }: Start = {}): Promise<L
       TEST_CLOCK_FILE: undefined,
       ...settings,
     },
+    clock,
+    log: createLog("info", { write: (line) => void world.log.push(line) }),
+  };
+  const license = await openLicense(base, {
     verificationKey: verificationKey ?? readVerificationKey(vendor.publicKey),
     secret,
     installedAt,
-    clock,
-    log: createLog("info", { write: (line) => void world.log.push(line) }),
     monotonic: () => world.now,
     machineRoot: root,
   });

@@ -8,7 +8,7 @@ import { apiKeys } from "../../src/db/tables/api-keys.ts";
 import { usageMonths } from "../../src/db/tables/usage.ts";
 import { users } from "../../src/db/tables/users.ts";
 import { HeartbeatWatch, SILENCE_MS } from "../../src/lib/process-lock/heartbeat-watch.ts";
-import { ownerText } from "../../src/lib/process-lock/lock-owner.ts";
+import { ownerText } from "../../src/lib/process-lock/process-lock.ts";
 import type { Limits, LostCall } from "../../src/limits/limits.ts";
 import { openMemoryLimits } from "../../src/limits/memory-limits.ts";
 import { adoptRepeatedly } from "../../src/usage/journal/adopt-journals.ts";

@@ -1,23 +1,26 @@
 import { describe, expect, it } from "vitest";
-import { createReadiness, type ReadinessProbes } from "../../src/operations/health.ts";
+import type { Check } from "../../src/core/part.ts";
+import { createReadiness } from "../../src/operations/health.ts";
 
 const never = () => new Promise<boolean>(() => undefined);
-const parts = { LLM_BACKEND: "vllm", DATABASE_URL: "postgres://me:hunter2@db.example/x" } as const;
+const given = { LLM_BACKEND: "vllm", DATABASE_URL: "postgres://me:hunter2@db.example/x" } as const;
 
-/** All is well, but for what the test says. */
-function probesWith(wrong: Partial<ReadinessProbes>): ReadinessProbes {
-  return {
-    db: async () => true,
-    migrations: () => true,
-    llm: async () => true,
-    limits: () => true,
-    stopping: () => false,
-    ...wrong,
-  };
+/** All is well, but for what the test says. Each check is another part's. */
+function readinessWith(
+  wrong: Readonly<Record<string, Check>>,
+  { settings = {}, isStopping = (): boolean => false } = {},
+) {
+  const yes = async () => true;
+  const checks = { db: yes, migrations: () => true, llm: yes, limits: () => true, ...wrong };
+  const parts = [
+    {},
+    ...Object.entries(checks).map(([name, check]) => ({ checks: { [name]: check } })),
+  ];
+  return createReadiness({ parts, isStopping, settings: { ...given, ...settings } });
 }
 
-const report = async (wrong: Partial<ReadinessProbes>, of: object = parts) =>
-  (await createReadiness(probesWith(wrong), { ...parts, ...of })()).report;
+const report = async (wrong: Readonly<Record<string, Check>>, settings = {}) =>
+  (await readinessWith(wrong, { settings })()).report;
 
 describe("readiness", () => {
   it("has no hint while nothing failed", async () => {
@@ -56,7 +59,7 @@ describe("readiness", () => {
       asked += 1;
       return never();
     };
-    const ask = createReadiness(probesWith({ db: hang, llm: hang }), parts);
+    const ask = readinessWith({ db: hang, llm: hang });
     const startedAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 50 }, () => ask()));
     expect(performance.now() - startedAt).toBeLessThan(1_900);
@@ -71,7 +74,7 @@ describe("readiness", () => {
       asked += 1;
       return false;
     };
-    const ask = createReadiness(probesWith({ db, stopping: () => isStopping }), parts);
+    const ask = readinessWith({ db }, { isStopping: () => isStopping });
     expect((await ask()).failed).toEqual(["db"]);
     isStopping = true;
     expect((await ask()).report).toMatchObject({
@@ -80,6 +83,29 @@ describe("readiness", () => {
       hints: { stopping: expect.stringContaining("another replica") },
     });
     expect(asked).toBe(1);
+  });
+
+  it("passes a check that several parts have when it passes for each, asked in their order", async () => {
+    let canRecord = false;
+    let asked = 0;
+    const parts = [
+      { checks: { db: async () => true, migrations: () => true, llm: async () => true } },
+      {
+        checks: {
+          db() {
+            asked += 1;
+            return canRecord;
+          },
+        },
+      },
+    ];
+    const ask = createReadiness({ parts, isStopping: () => false, settings: given });
+    expect((await ask()).failed).toEqual(["db"]);
+    canRecord = true;
+    expect((await ask()).ready).toBe(true);
+    const away = [{ checks: { db: async () => false } }, ...parts.slice(1)];
+    await createReadiness({ parts: away, isStopping: () => false, settings: given })();
+    expect(asked).toBe(2);
   });
 
   it("is not lost with the limits, and says that they are", async () => {

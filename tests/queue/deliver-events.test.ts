@@ -4,11 +4,11 @@ import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { claimEvents } from "../../src/queue/claim-events.ts";
-import type { EventDelivery } from "../../src/queue/deliver-events.ts";
-import { enqueueEvent } from "../../src/queue/enqueue-event.ts";
-import { pruneEvents } from "../../src/queue/prune-events.ts";
+import { claimJobs } from "../../src/queue/claims.ts";
+import { pruneEvents } from "../../src/queue/end-jobs.ts";
+import { enqueue as enqueueJob } from "../../src/queue/enqueue.ts";
 import { openAlertWebhook } from "../../src/queue/webhooks/open-alert-webhook.ts";
+import type { TopicWorker } from "../../src/queue/work-topic.ts";
 import { openTestDatabase } from "../support/servers/test-database.ts";
 import {
   answer,
@@ -28,7 +28,7 @@ let database: Database;
 let receiver: WebhookReceiver;
 let lines: string[] = [];
 const log = createLog("info", { write: (line: string) => void lines.push(line) });
-const open: EventDelivery[] = [];
+const open: TopicWorker[] = [];
 /** What the clock shows beyond the system's time. */
 let aheadMs = 0;
 const clock = { now: () => Date.now() + aheadMs };
@@ -64,7 +64,7 @@ function deliver({
   secret,
   scale = 0.001,
   tryTimeoutMs = 15_000,
-}: Given = {}): EventDelivery {
+}: Given = {}): TopicWorker {
   const { delivery, close } = openAlertWebhook({
     settings: {
       ALERT_WEBHOOK_URL: url,
@@ -84,13 +84,11 @@ function deliver({
 
 async function enqueue(text = "Something happened."): Promise<void> {
   const event = {
-    sink: "alert_webhook",
+    topic: "alert_webhook",
     kind: "key_budget_warning",
     body: { text, type: "key_budget_warning", details: { percent: 81, name: "Ölkännchen" } },
   } as const;
-  await withTransaction(database.db, (transaction) =>
-    enqueueEvent(transaction, event, clock.now()),
-  );
+  await withTransaction(database.db, (transaction) => enqueueJob(transaction, event, clock.now()));
 }
 
 const storedEvents = () => database.db.select().from(outboxEvents);
@@ -284,7 +282,7 @@ describe("an event under lease", () => {
   test("is claimed by one alone", async () => {
     for (let index = 0; index < 30; index += 1) await enqueue();
     const claim = () =>
-      claimEvents(database.db, "alert_webhook", { limit: 20, now: clock.now(), leaseMs: 30_000 });
+      claimJobs(database.db, "alert_webhook", { limit: 20, now: clock.now(), leaseMs: 30_000 });
     const claimed = (await Promise.all([claim(), claim(), claim()])).flat();
     expect(claimed).toHaveLength(30);
     expect(new Set(claimed.map(({ id }) => id)).size).toBe(30);
@@ -293,7 +291,7 @@ describe("an event under lease", () => {
 
   test("of a process that is gone comes back when the lease has run out", async () => {
     await enqueue();
-    await claimEvents(database.db, "alert_webhook", {
+    await claimJobs(database.db, "alert_webhook", {
       limit: 20,
       now: clock.now(),
       leaseMs: 30_000,

@@ -3,16 +3,16 @@ import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { deliverEvents, type EventDelivery } from "../../src/queue/deliver-events.ts";
-import { createDeliveryFigures } from "../../src/queue/delivery-figures.ts";
-import type { DeliveryOutcome } from "../../src/queue/delivery-outcome.ts";
+import { createDeliveryFigures } from "../../src/queue/figures.ts";
+import type { JobOutcome } from "../../src/queue/topic.ts";
+import { type TopicWorker, workTopic } from "../../src/queue/work-topic.ts";
 import { openTestDatabase } from "../support/servers/test-database.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
 const NOTHING = { delivered: 0, failed: 0, given_up: 0 };
 
 let database: Database;
-let delivery: EventDelivery | undefined;
+let delivery: TopicWorker | undefined;
 beforeAll(async () => {
   database = await openTestDatabase();
 });
@@ -23,31 +23,27 @@ afterEach(async () => {
 afterAll(() => database.close());
 
 /** Delivers one event, whose tries end like this; the last one is as good as all further ones. */
-async function deliver(...outcomes: readonly DeliveryOutcome[]) {
+async function deliver(...outcomes: readonly JobOutcome[]) {
   await database.db
     .insert(outboxEvents)
     .values({ id: "evt_1", sink: "alert_webhook", kind: "a.kind", body: {} });
   const deliveries = createDeliveryFigures();
   let tries = 0;
-  delivery = deliverEvents({
-    db: database.db,
-    clock: systemClock,
-    log: createLog("fatal"),
-    sink: "alert_webhook",
-    deliver: async () => outcomes[Math.min(tries++, outcomes.length - 1)] ?? { kind: "untried" },
-    tryTimeoutMs: 1_000,
+  const parts = { db: database.db, clock: systemClock, log: createLog("fatal") };
+  delivery = workTopic(parts, {
+    name: "alert_webhook",
+    work: async () => outcomes[Math.min(tries++, outcomes.length - 1)] ?? { kind: "released" },
     pausesMs: [10, 10],
-    scale: 1,
-    deliveries,
+    counts: deliveries.alert_webhook,
   });
   return deliveries;
 }
 
-const failed: DeliveryOutcome = { kind: "failed", error: "503" };
+const failed: JobOutcome = { kind: "failed", error: "503" };
 
 describe("tries to deliver an event count", () => {
   it("each as failed that is followed by another, and the one that succeeds", async () => {
-    const { alert_webhook, internal } = await deliver(failed, failed, { kind: "delivered" });
+    const { alert_webhook, internal } = await deliver(failed, failed, { kind: "done" });
     await expect.poll(() => alert_webhook, SOON).toEqual({ delivered: 1, failed: 2, given_up: 0 });
     expect(internal).toEqual(NOTHING);
   });

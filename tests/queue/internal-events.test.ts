@@ -4,11 +4,13 @@ import { withTransaction } from "../../src/db/context.ts";
 import type { Database } from "../../src/db/database.ts";
 import { outboxEvents } from "../../src/db/tables/outbox.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { enqueueEvent } from "../../src/queue/enqueue-event.ts";
-import type { InternalEvent } from "../../src/queue/internal-event.ts";
-import { createInternalEvents, type InternalEvents } from "../../src/queue/internal-events.ts";
-import { outboxFigures } from "../../src/queue/outbox-figures.ts";
-import type { DeliveredEvent } from "../../src/queue/subscription.ts";
+import { outboxFigures } from "../../src/queue/figures.ts";
+import {
+  createInternalEvents,
+  fireEvents,
+  type InternalEvents,
+} from "../../src/queue/internal-events.ts";
+import type { DeliveredEvent, InternalEvent } from "../../src/queue/subscriptions.ts";
 import { openTestDatabase } from "../support/servers/test-database.ts";
 
 const WAIT = { timeout: 30_000, interval: 10 };
@@ -61,9 +63,8 @@ function deleted(path: string): InternalEvent {
 }
 
 function fire(...events: InternalEvent[]): Promise<void> {
-  const stored = events.map((event) => ({ sink: "internal", ...event }) as const);
   return withTransaction(database.db, (transaction) =>
-    enqueueEvent(transaction, stored, clock.now()),
+    fireEvents(transaction, events, clock.now()),
   );
 }
 
@@ -103,7 +104,7 @@ describe("an internal event", () => {
 
   test("does not exist when its cause is rolled back", async () => {
     const failed = withTransaction(database.db, async (transaction) => {
-      await enqueueEvent(transaction, { sink: "internal", ...uploaded("a.csv") }, clock.now());
+      await fireEvents(transaction, [uploaded("a.csv")], clock.now());
       throw new Error("the cause failed");
     });
     await expect(failed).rejects.toThrow("the cause failed");

@@ -340,7 +340,7 @@ describe("what the simulator refuses as Gemini does", () => {
     });
     const inAddress = await postJson(`${url}?key=${KEY}`, body, { "x-goog-api-key": KEY });
     expect(inAddress.status).toBe(400);
-    expect(inAddress.text).toContain("takes no API key in the address");
+    expect(inAddress.text).toContain("accepts no API key in the URL");
     expect((await ask({}, undefined, { "content-type": "text/plain" })).status).toBe(400);
     const broken = await postJson(url, "{", { "x-goog-api-key": KEY });
     expect(broken.text).toContain("Invalid JSON payload received.");

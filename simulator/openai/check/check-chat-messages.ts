@@ -6,7 +6,7 @@ const ROLES = ["system", "assistant", "user", "function", "tool", "developer"];
 const PARTS = ["text", "image_url", "input_audio", "refusal", "audio", "file"];
 const CALL_ID_LENGTH = 40;
 
-/** Throws OpenAI's refusal of a broken conversation. */
+/** Throws OpenAI's error for an invalid conversation. */
 export function checkChatMessages(value: unknown): void {
   if (value === undefined || value === null) throw missing("messages");
   if (!Array.isArray(value)) throw wrongType("messages", "an array of objects", value);

@@ -18,7 +18,7 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const SAMPLING = ["temperature", "top_p", "logprobs", "top_logprobs"];
 const NOT_WITH_REASONING = ["frequency_penalty", "presence_penalty", "logit_bias"];
 
-/** Throws what OpenAI refuses in a chat-completions body; tells the effort the model reasons with. */
+/** Throws OpenAI's error for an invalid chat-completions body; returns the effort of the model's reasoning. */
 export function checkChat(body: Json, model: Model): string {
   const unknown = Object.keys(body).find((name) => !fields.has(name));
   if (unknown !== undefined) {
@@ -112,7 +112,7 @@ function checkModel(body: Json, traits: OpenAiTraits): string {
   return effort;
 }
 
-/** The effort that holds. Throws the refusal of one that is unknown or not this model's. */
+/** Returns the effort in force. Throws the error for an effort that is unknown or that the model does not support. */
 export function checkEffort(given: unknown, traits: OpenAiTraits, param: string): string {
   if (given === undefined || given === null) return traits.defaultEffort;
   const effort = String(given);

@@ -5,7 +5,7 @@ import { missing } from "./check-values.ts";
 
 const FORMATS = ["json_object", "json_schema", "text"];
 
-/** Throws OpenAI's refusal of a response format; `schemaAt` is the object that holds name and schema. */
+/** Throws OpenAI's error for an invalid response format; `schemaAt` is the object that holds name and schema. */
 export function checkFormat(
   format: Json | undefined,
   { param, schemaAt }: { readonly param: string; readonly schemaAt: "json_schema" | undefined },

@@ -34,7 +34,7 @@ const ITEM_TYPES = [
 ];
 const IN_PARTS = ["input_text", "input_image", "input_file"];
 const OUT_PARTS = ["output_text", "refusal"];
-/** What the id of an item begins with. */
+/** The prefixes of item ids. */
 const idPrefixes: Readonly<Record<string, string>> = {
   message: "msg",
   function_call: "fc",
@@ -43,7 +43,7 @@ const idPrefixes: Readonly<Record<string, string>> = {
 };
 const CALL_ID_LENGTH = 64;
 
-/** Throws OpenAI's refusal of a broken list of input items. */
+/** Throws OpenAI's error for an invalid list of input items. */
 export function checkInput(input: unknown, isStored: boolean): void {
   if (input === undefined || input === null) throw missing("input");
   if (typeof input === "string") return;
@@ -146,7 +146,9 @@ function idsOf(items: readonly Json[], type: string): string[] {
   return items.filter((item) => item["type"] === type).map((item) => String(item["call_id"]));
 }
 
-/** Without storage an item cannot be fetched by its id: reasoning must bring its own content. */
+/**
+ * Checks references. Without storage an item cannot be fetched by its id, so reasoning must include its own content.
+ */
 function checkReferences(items: readonly Json[]): void {
   for (const item of items) {
     const isReference = item["type"] === "item_reference";

@@ -48,7 +48,7 @@ const TOOL_TYPES = [
   "computer",
 ];
 
-/** Throws what OpenAI refuses in a responses body; tells the effort the model reasons with. */
+/** Throws OpenAI's error for an invalid responses body; returns the effort of the model's reasoning. */
 export function checkResponses(body: Json, model: Model): string {
   const unknown = Object.keys(body).find((name) => !fields.has(name));
   if (unknown !== undefined) throw unknownParameter(unknown);

@@ -2,13 +2,13 @@ import { type Json, objectOf, objectsOf, stringOf, stringsOf } from "../../json.
 import { invalid } from "../openai-error.ts";
 import { emptyArray, missing } from "./check-values.ts";
 
-/** The definition of a function tool, and the parameter that leads to it. */
+/** The definition of a function tool, and its parameter path. */
 export interface FunctionTool {
   readonly definition: Json;
   readonly at: string;
 }
 
-/** Throws OpenAI's refusal of names and schemas of functions. */
+/** Throws OpenAI's error for invalid names and schemas of functions. */
 export function checkFunctions(functions: readonly FunctionTool[]): void {
   for (const { definition, at } of functions) {
     const name = stringOf(definition["name"]);
@@ -29,7 +29,7 @@ export function checkFunctions(functions: readonly FunctionTool[]): void {
   }
 }
 
-/** Throws the refusal of a choice among no tools, or of a tool that is not there. */
+/** Throws the error for a choice without tools, or for a tool that does not exist. */
 export function checkChoice(body: Json, name: string | undefined, names: readonly string[]): void {
   if (Array.isArray(body["tools"]) && body["tools"].length === 0) throw emptyArray("tools");
   for (const param of ["tool_choice", "parallel_tool_calls"]) {
@@ -56,7 +56,7 @@ function checkName(name: string, param: string): void {
   }
 }
 
-/** What strict mode has against a schema; undefined when nothing. */
+/** Returns the violation of strict mode in a schema; undefined when there is none. */
 export function strictFault(schema: Json, path: readonly string[] = []): string | undefined {
   const context = `In context=(${path.map((step) => `'${step}'`).join(", ")})`;
   const properties = objectOf(schema["properties"]);

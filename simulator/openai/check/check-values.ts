@@ -7,7 +7,7 @@ export interface Range {
   readonly to: number;
 }
 
-/** Throws OpenAI's refusal of a number that is none or out of its range; null counts as absent. */
+/** Throws OpenAI's error for a value that is not a number or is out of range; null means absent. */
 export function checkNumber(body: Json, param: string, { kind, from, to }: Range): void {
   const value = body[param];
   if (value === undefined || value === null) return;

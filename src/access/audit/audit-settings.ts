@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Settings } from "../../config/settings.ts";
+import type { Base } from "../../db/base.ts";
 import { withTransaction } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
 import { installation } from "../../db/tables/installation.ts";
 import type { Secret } from "../secret.ts";
 import { recordAudit } from "./record-audit.ts";
@@ -19,19 +19,16 @@ const OWN_SETTINGS: ReadonlySet<string> = new Set([
 /** Setting name to a keyed hash of its value. */
 type Hashes = Readonly<Record<string, string>>;
 
-export interface AuditSettingsOptions {
-  readonly database: Pick<Database, "db">;
-  readonly settings: Settings;
-  readonly secret: Secret;
-}
-
 /**
  * Compares the settings with those of the start before, and writes the names of those that differ into the audit log;
  * of replicas that start together one does. Only hashes are kept, under a key of the installation's secret.
  */
-export async function auditSettings(options: AuditSettingsOptions): Promise<void> {
-  const hashes = hashesOf(options);
-  await withTransaction(options.database.db, async (transaction) => {
+export async function auditSettings(
+  { database, settings }: Pick<Base, "database" | "settings">,
+  secret: Secret,
+): Promise<void> {
+  const hashes = hashesOf(settings, secret);
+  await withTransaction(database.db, async (transaction) => {
     // Who comes second waits, and finds nothing to say.
     const [row] = await transaction
       .select({ hashes: installation.settingHashes })
@@ -50,7 +47,7 @@ export async function auditSettings(options: AuditSettingsOptions): Promise<void
   });
 }
 
-function hashesOf({ settings, secret }: AuditSettingsOptions): Hashes {
+function hashesOf(settings: Settings, secret: Secret): Hashes {
   const key = secret.derive("settings");
   return Object.fromEntries(
     Object.entries(settings)

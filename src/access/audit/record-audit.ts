@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import type { Actor, Origin } from "../actor.ts";
 
 /** What changes are made to. */
@@ -16,13 +16,24 @@ export const AUDIT_TARGET_KINDS = [
   "usage",
 ] as const;
 
-export interface Change {
+export interface AuditEntry {
   /** `<target>.<verb>`: `user.create`, `api_key.rotate`, `license.upload`. */
   readonly action: string;
   readonly targetKind: (typeof AUDIT_TARGET_KINDS)[number];
   readonly targetId: string | null;
   /** What changed. Never a secret, a hash of one, or a body. */
   readonly details?: JsonObject;
+}
+
+/** Fields of a record as the details of an entry: by the names that clients know, times as text. */
+export function auditDetails(fields: Readonly<Record<string, unknown>>): JsonObject {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      const clientName = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      return [clientName, (value instanceof Date ? value.toISOString() : value) as JsonValue];
+    }),
+  );
 }
 
 /**
@@ -32,7 +43,7 @@ export interface Change {
 export async function recordAudit(
   transaction: Db,
   actor: Actor | Origin | null,
-  { action, targetKind, targetId, details = {} }: Change,
+  { action, targetKind, targetId, details = {} }: AuditEntry,
 ): Promise<void> {
   const caller = actor !== null && "caller" in actor ? actor.caller : undefined;
   await transaction.insert(auditLog).values({

@@ -1,6 +1,9 @@
-import { getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
+import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
+import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
+import type { Access } from "../access.ts";
 
 const {
   keyHash: _hash,
@@ -45,7 +48,55 @@ export interface IssuedApiKey {
   readonly text: string;
 }
 
-/** Whether it exists is nobody's business who may not see it. */
+/** A key that the caller may see. Rejects with `not_found`. */
+export function findApiKey(
+  { database }: Pick<Access, "database">,
+  caller: Caller,
+  id: string,
+): Promise<ApiKeyRecord> {
+  return database.ask((db) => readApiKey(db, id, visibleKeys(caller)));
+}
+
+/** The key of this id, if it is among those. Rejects with `not_found`. */
+export async function readApiKey(
+  db: Db,
+  id: string,
+  among: SQL | undefined,
+): Promise<ApiKeyRecord> {
+  const [key] = await db
+    .select(API_KEY_COLUMNS)
+    .from(apiKeys)
+    .where(and(eq(apiKeys.id, id), among));
+  if (key === undefined) throw unknownApiKey();
+  return key;
+}
+
+/** The keys that a caller may see: an administrator all, a user their own, a restricted key only itself. */
+export function visibleKeys(caller: Caller): SQL | undefined {
+  if (isRestrictedKey(caller)) return eq(apiKeys.id, caller.keyId);
+  return caller.role === "admin" ? undefined : eq(apiKeys.ownerId, caller.ownerId);
+}
+
+/** The keys whose use a caller may see: their own, administrators too; a restricted key only itself. */
+export function ownKeys(caller: Caller): SQL | undefined {
+  const own = eq(apiKeys.ownerId, caller.ownerId);
+  return isRestrictedKey(caller) ? and(own, eq(apiKeys.id, caller.keyId)) : own;
+}
+
+/** Refuses a restricted key with `insufficient_permission`: it could lift what restricts it, or make itself a successor. */
+export function requireKeyChanges(caller: Caller): void {
+  if (!isRestrictedKey(caller)) return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "This key is restricted and changes no key; use a session, or a key without limits.",
+  );
+}
+
+function isRestrictedKey(caller: Caller): caller is Extract<Caller, { kind: "key" }> {
+  return caller.kind === "key" && caller.isRestricted;
+}
+
+/** The same for a key that exists and that the caller may not see. */
 export function unknownApiKey(): ServiceError {
   return new ServiceError("not_found", "There is no API key of this id; see GET /v1/api-keys.");
 }

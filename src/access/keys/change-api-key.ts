@@ -1,38 +1,144 @@
-import { type Db, withTransaction } from "../../db/context.ts";
-import { nextChange } from "../../db/next-change.ts";
+import { isDeepStrictEqual } from "node:util";
+import { eq } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { apiKeys, deletedApiKeys } from "../../db/tables/api-keys.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Access } from "../access.ts";
 import type { Actor } from "../actor.ts";
-import { confirmActor } from "../confirm-actor.ts";
-import type { ApiKeyRecord } from "./api-key-record.ts";
-import { requireKeyChanges, visibleKeys } from "./key-rights.ts";
-import { readApiKey } from "./read-api-key.ts";
+import { auditDetails } from "../audit/record-audit.ts";
+import { change } from "../change.ts";
+import {
+  API_KEY_COLUMNS,
+  type ApiKeyPatch,
+  type ApiKeyRecord,
+  type IssuedApiKey,
+  readApiKey,
+  requireKeyChanges,
+  unknownApiKey,
+  visibleKeys,
+} from "./api-key-record.ts";
+import { newApiKeyText } from "./create-api-key.ts";
+import { refuseMoreRights } from "./refuse-more-rights.ts";
+import { refuseRaise, withAdminSet } from "./refuse-raise.ts";
 
-interface ChangedKey {
-  readonly before: ApiKeyRecord;
-  /** To stamp the row with. */
-  readonly changeSeq: number;
+/**
+ * Sets the fields that are given. Rejects as `changeKey` does, for a key that gives more than it has, and for an owner
+ * who raises what an administrator set. What an administrator gives binds the owner also where it changes no value.
+ */
+export function updateApiKey(
+  access: Access,
+  actor: Actor,
+  { id, fields }: { readonly id: string; readonly fields: ApiKeyPatch },
+): Promise<ApiKeyRecord> {
+  return changeKey(
+    access,
+    actor,
+    { id, verb: "update" },
+    async (transaction, before, changeSeq) => {
+      const changed = changedFields(before, fields);
+      const adminSet = withAdminSet(actor.caller, fields, before.adminSet);
+      const isBound = !isDeepStrictEqual(adminSet, before.adminSet);
+      if (Object.keys(changed).length === 0 && !isBound) return { result: before, details: null };
+      refuseRaise(actor.caller, changed, before.adminSet);
+      await refuseMoreRights(transaction, actor.caller, changed, before);
+      const result = await store(transaction, id, { ...changed, adminSet, changeSeq });
+      return { result, details: auditDetails(isBound ? fields : changed) };
+    },
+  );
 }
 
 /**
- * Runs a change of one key in a transaction of its own; changes of keys come one after the other, and when this one
- * resolves it holds for the next call. Rejects with `insufficient_permission` for a restricted key, and with
- * `not_found` for a key that the actor may not see.
+ * Gives a key a new secret. The old one works for `overlapSeconds` more, under all that restricts the key; one that
+ * was replaced before it ends at once. Rejects as `changeKey` does, and for a key that has less than this one.
  */
-export async function changeApiKey<Result>(
+export function rotateApiKey(
   access: Access,
   actor: Actor,
-  id: string,
-  work: (transaction: Db, key: ChangedKey) => Promise<Result>,
+  { id, overlapSeconds }: { readonly id: string; readonly overlapSeconds: number },
+): Promise<IssuedApiKey> {
+  const text = newApiKeyText();
+  const lastFour = text.slice(-4);
+  return changeKey(
+    access,
+    actor,
+    { id, verb: "rotate" },
+    async (transaction, before, changeSeq) => {
+      // The actor has the key's secret then.
+      await refuseMoreRights(transaction, actor.caller, before);
+      const key = await store(transaction, id, {
+        // Kept also when its time is over: BOOTSTRAP_API_KEY is not to bring it back.
+        previousKeyHash: apiKeys.keyHash,
+        previousExpiresAt: new Date(access.clock.now() + overlapSeconds * 1_000),
+        keyHash: access.hashApiKey(text),
+        lastFour,
+        changeSeq,
+      });
+      return {
+        result: { key, text },
+        details: auditDetails({ name: before.name, overlapSeconds, lastFour }),
+      };
+    },
+  );
+}
+
+/** Deletes a key; its use stays recorded. Rejects as `changeKey` does. */
+export function deleteApiKey(access: Access, actor: Actor, id: string): Promise<void> {
+  return changeKey(
+    access,
+    actor,
+    { id, verb: "delete" },
+    async (transaction, before, changeSeq) => {
+      await transaction.delete(apiKeys).where(eq(apiKeys.id, id));
+      await transaction.insert(deletedApiKeys).values({ id, changeSeq });
+      const { name, ownerId, lastFour } = before;
+      return { result: undefined, details: auditDetails({ name, ownerId, lastFour }) };
+    },
+  );
+}
+
+interface Changed<Result> {
+  readonly result: Result;
+  readonly details: JsonObject | null;
+}
+
+/**
+ * A change of one key. When it resolves it holds for the next call. Rejects with `insufficient_permission` for a
+ * restricted key, and with `not_found` for a key that the actor may not see.
+ */
+async function changeKey<Result>(
+  access: Access,
+  actor: Actor,
+  { id, verb }: { readonly id: string; readonly verb: "update" | "rotate" | "delete" },
+  work: (transaction: Db, before: ApiKeyRecord, changeSeq: number) => Promise<Changed<Result>>,
 ): Promise<Result> {
   requireKeyChanges(actor.caller);
-  const result = await access.database.ask((db) =>
-    withTransaction(db, async (transaction) => {
-      const changeSeq = await nextChange(transaction, "api_keys");
-      await confirmActor(transaction, access, actor);
-      const before = await readApiKey(transaction, id, visibleKeys(actor.caller));
-      return work(transaction, { before, changeSeq });
-    }),
+  const frame = {
+    action: `api_key.${verb}`,
+    targetKind: "api_key",
+    targetId: id,
+    counter: { name: "api_keys", catchUp: access.keys.catchUp },
+  } as const;
+  return change(access, actor, frame, async (transaction, changeSeq) =>
+    work(transaction, await readApiKey(transaction, id, visibleKeys(actor.caller)), changeSeq),
   );
-  await access.keys.catchUp();
-  return result;
+}
+
+type Row = Parameters<ReturnType<typeof updateRow>["set"]>[0];
+const updateRow = (transaction: Db) => transaction.update(apiKeys);
+
+async function store(transaction: Db, id: string, row: Row): Promise<ApiKeyRecord> {
+  const [key] = await updateRow(transaction)
+    .set(row)
+    .where(eq(apiKeys.id, id))
+    .returning(API_KEY_COLUMNS);
+  if (key === undefined) throw unknownApiKey();
+  return key;
+}
+
+function changedFields(before: ApiKeyRecord, fields: ApiKeyPatch): ApiKeyPatch {
+  const names = Object.keys(fields) as (keyof ApiKeyPatch)[];
+  const changed = names.filter(
+    (name) => fields[name] !== undefined && !isDeepStrictEqual(fields[name], before[name]),
+  );
+  return Object.fromEntries(changed.map((name) => [name, fields[name]]));
 }

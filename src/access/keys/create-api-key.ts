@@ -3,6 +3,7 @@ import type { Db } from "../../db/context.ts";
 import { nextChange } from "../../db/next-change.ts";
 import { type AdminSet, apiKeys } from "../../db/tables/api-keys.ts";
 import { randomBase62 } from "../../lib/id.ts";
+import { auditDetails, recordAudit } from "../audit/record-audit.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { API_KEY_COLUMNS, type ApiKeyPatch, type ApiKeyRecord } from "./api-key-record.ts";
 
@@ -13,12 +14,20 @@ export interface NewApiKey extends ApiKeyPatch {
   readonly adminSet?: AdminSet;
   /** The whole key, `sk-…`; only its hash and its end are kept. */
   readonly text: string;
+  /** A new one unless given. */
+  readonly id?: string;
+  /** The next number of the counter of keys unless given. */
+  readonly changeSeq?: number;
   /** Now, unless given. */
   readonly createdAt?: Date;
 }
 
 const ID_LENGTH = 22;
 const RANDOM_LENGTH = 43;
+
+export function newApiKeyId(): string {
+  return `key_${randomBase62(ID_LENGTH)}`;
+}
 
 /** A new key's text: `sk-` and 43 base62 characters, 256 bits. */
 export function newApiKeyText(): string {
@@ -31,21 +40,38 @@ export function newApiKeyText(): string {
  */
 export async function createApiKey(
   transaction: Db,
-  { text, ...fields }: NewApiKey,
+  { text, id = newApiKeyId(), changeSeq: given, ...fields }: NewApiKey,
   hashApiKey: HashCredential,
 ): Promise<ApiKeyRecord | undefined> {
   const keyHash = hashApiKey(text);
-  const changeSeq = await nextChange(transaction, "api_keys");
+  const changeSeq = given ?? (await nextChange(transaction, "api_keys"));
   const [replaced] = await transaction
     .select({ id: apiKeys.id })
     .from(apiKeys)
     .where(eq(apiKeys.previousKeyHash, keyHash));
   if (replaced !== undefined) return undefined;
-  const id = `key_${randomBase62(ID_LENGTH)}`;
   const [row] = await transaction
     .insert(apiKeys)
     .values({ ...fields, id, keyHash, lastFour: text.slice(-4), changeSeq })
     .onConflictDoNothing({ target: apiKeys.keyHash })
     .returning(API_KEY_COLUMNS);
   return row;
+}
+
+/** Creates a key that the service itself provides at a start. False where `createApiKey` creates none. */
+export async function provideApiKey(
+  transaction: Db,
+  key: NewApiKey,
+  hashApiKey: HashCredential,
+): Promise<boolean> {
+  const row = await createApiKey(transaction, key, hashApiKey);
+  if (row === undefined) return false;
+  const { id, name, ownerId, lastFour, passthrough } = row;
+  await recordAudit(transaction, null, {
+    action: "api_key.create",
+    targetKind: "api_key",
+    targetId: id,
+    details: auditDetails({ name, passthrough, ownerId, lastFour }),
+  });
+  return true;
 }

@@ -3,10 +3,9 @@ import type { Db } from "../../db/context.ts";
 import { nextChange } from "../../db/next-change.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { bootstrapKeys } from "../../db/tables/bootstrap-keys.ts";
+import { recordAudit } from "../audit/record-audit.ts";
 import type { HashCredential } from "../hash-credential.ts";
-import type { NewApiKey } from "./create-api-key.ts";
-import { provideApiKey } from "./provide-api-key.ts";
-import { recordApiKeyChange } from "./record-api-key-change.ts";
+import { type NewApiKey, provideApiKey } from "./create-api-key.ts";
 
 /**
  * Makes the key of BOOTSTRAP_API_KEY, once for ever: a secret that was deleted or replaced does not come back. A key
@@ -44,5 +43,10 @@ async function grantPassthrough(transaction: Db, keyHash: string): Promise<void>
     .where(and(eq(apiKeys.keyHash, keyHash), eq(apiKeys.passthrough, false)))
     .returning({ id: apiKeys.id });
   if (granted === undefined) return;
-  await recordApiKeyChange(transaction, null, { verb: "update", id: granted.id, fields });
+  await recordAudit(transaction, null, {
+    action: "api_key.update",
+    targetKind: "api_key",
+    targetId: granted.id,
+    details: fields,
+  });
 }

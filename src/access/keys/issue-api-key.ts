@@ -1,17 +1,20 @@
+import { and, count, eq, ne } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
-import { withTransaction } from "../../db/context.ts";
+import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
+import { apiKeys } from "../../db/tables/api-keys.ts";
+import { users } from "../../db/tables/users.ts";
 import type { Access } from "../access.ts";
 import type { Actor } from "../actor.ts";
-import { confirmActor } from "../confirm-actor.ts";
-import type { ApiKeyPatch, IssuedApiKey } from "./api-key-record.ts";
-import { createApiKey, newApiKeyText } from "./create-api-key.ts";
-import { requireKeyChanges } from "./key-rights.ts";
-import { recordApiKeyChange } from "./record-api-key-change.ts";
+import { auditDetails } from "../audit/record-audit.ts";
+import { change } from "../change.ts";
+import { type ApiKeyPatch, type IssuedApiKey, requireKeyChanges } from "./api-key-record.ts";
+import { createApiKey, newApiKeyId, newApiKeyText } from "./create-api-key.ts";
 import { refuseMoreRights } from "./refuse-more-rights.ts";
 import { adminSetOfNewKey, refuseRaise } from "./refuse-raise.ts";
-import { refuseTooManyKeys } from "./refuse-too-many-keys.ts";
 
+/** All keys are in the memory of every replica; administrators decide for themselves. */
+const KEYS_MAX = 1_000;
 const FOREIGN_KEY_VIOLATION = "23503";
 
 export interface AskedApiKey {
@@ -21,8 +24,9 @@ export interface AskedApiKey {
 }
 
 /**
- * Makes a key. Rejects with `insufficient_permission` for a restricted key, for a key that gives more than it has, for a
- * user who is no administrator and asks for more than `read_only` or for another's key; with `not_found` for an owner who does not exist; with `invalid_value` for one who has as many as a user may have.
+ * Creates a key. Rejects with `insufficient_permission` for a restricted key, for a key that gives more than it has, for a
+ * user who is no administrator and asks for more than `read_only` or for another's key;
+ * with `not_found` for an owner who does not exist; with `invalid_value` for one who has as many as a user may have.
  */
 export async function issueApiKey(
   access: Access,
@@ -35,21 +39,39 @@ export async function issueApiKey(
   refuseRaise(actor.caller, fields);
   const createdAt = new Date(access.clock.now());
   const adminSet = adminSetOfNewKey(actor.caller, fields);
-  const key = await access.database.ask((db) =>
-    withTransaction(db, async (transaction) => {
-      const asked = { ...fields, ownerId, text, createdAt, adminSet };
-      const row = await createApiKey(transaction, asked, access.hashApiKey).catch(ownerUnknown);
-      await confirmActor(transaction, access, actor);
-      await refuseMoreRights(transaction, actor.caller, fields);
-      await refuseTooManyKeys(transaction, ownerId);
-      if (row === undefined) throw new Error("two new keys are the same");
-      const details = { owner_id: ownerId, last_four: row.lastFour };
-      await recordApiKeyChange(transaction, actor, { verb: "create", id: row.id, fields, details });
-      return row;
-    }),
+  const id = newApiKeyId();
+  const frame = {
+    action: "api_key.create",
+    targetKind: "api_key",
+    targetId: id,
+    counter: { name: "api_keys", catchUp: access.keys.catchUp },
+  } as const;
+  return change(access, actor, frame, async (transaction, changeSeq) => {
+    const asked = { ...fields, id, ownerId, text, createdAt, adminSet, changeSeq };
+    const key = await createApiKey(transaction, asked, access.hashApiKey).catch(ownerUnknown);
+    await refuseMoreRights(transaction, actor.caller, fields);
+    await refuseTooManyKeys(transaction, ownerId);
+    if (key === undefined) throw new Error("two new keys are the same");
+    const details = auditDetails({ ...fields, ownerId, lastFour: key.lastFour });
+    return { result: { key, text }, details };
+  });
+}
+
+/**
+ * Refuses with `invalid_value` when a user who is no administrator has more keys than a user may have. Called with the
+ * new key in place: keys are created one after the other, so that two at once do not both find room.
+ */
+async function refuseTooManyKeys(transaction: Db, ownerId: string): Promise<void> {
+  const [counted] = await transaction
+    .select({ total: count() })
+    .from(apiKeys)
+    .innerJoin(users, eq(users.id, apiKeys.ownerId))
+    .where(and(eq(apiKeys.ownerId, ownerId), ne(users.role, "admin")));
+  if ((counted?.total ?? 0) <= KEYS_MAX) return;
+  throw new ServiceError(
+    "invalid_value",
+    `A user has at most ${KEYS_MAX.toLocaleString("en")} API keys; delete some that are no longer used.`,
   );
-  await access.keys.catchUp();
-  return { key, text };
 }
 
 function ownerUnknown(thrown: unknown): never {

@@ -4,8 +4,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import { escapeLike } from "../../db/escape-like.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import type { Access } from "../access.ts";
-import { API_KEY_COLUMNS, type ApiKeyRecord } from "./api-key-record.ts";
-import { visibleKeys } from "./key-rights.ts";
+import { API_KEY_COLUMNS, type ApiKeyRecord, visibleKeys } from "./api-key-record.ts";
 
 export interface ApiKeyQuery {
   /** A part of the name in any case, a whole id, or the last four characters. */

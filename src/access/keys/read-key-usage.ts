@@ -4,9 +4,8 @@ import type { Db } from "../../db/context.ts";
 import { usageHours } from "../../db/tables/usage.ts";
 import type { LimitReport, Limits } from "../../limits/limits.ts";
 import type { Access } from "../access.ts";
-import { ownKeys } from "./key-rights.ts";
+import { ownKeys, readApiKey } from "./api-key-record.ts";
 import { keyLimitsOf } from "./known/key-limits.ts";
-import { readApiKey } from "./read-api-key.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** A range with more models than this tells of the ones used most. */

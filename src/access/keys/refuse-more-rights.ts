@@ -1,8 +1,7 @@
 import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
-import type { ApiKeyPatch, ApiKeyRecord } from "./api-key-record.ts";
-import { readApiKey } from "./read-api-key.ts";
+import { type ApiKeyPatch, type ApiKeyRecord, readApiKey } from "./api-key-record.ts";
 
 type Rights = Pick<ApiKeyRecord, "passthrough" | "maxLevel" | "toolScope">;
 

@@ -2,9 +2,9 @@ import { and, eq, ne } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { nextChange } from "../../db/next-change.ts";
 import { apiKeys, deletedApiKeys } from "../../db/tables/api-keys.ts";
+import { recordAudit } from "../audit/record-audit.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import type { NewApiKey } from "./create-api-key.ts";
-import { recordApiKeyChange } from "./record-api-key-change.ts";
 
 /** One fixed id, so that a developer's runs share one key and its usage, and no other key is ever replaced. */
 const DEV_KEY_ID = "key_dev";
@@ -35,10 +35,10 @@ export async function replaceDevKey(
     .onConflictDoUpdate({ target: apiKeys.id, set: secret });
   // Deleted by somebody, it is here again under the same id: the note would take it from whoever reads it.
   await transaction.delete(deletedApiKeys).where(eq(deletedApiKeys.id, DEV_KEY_ID));
-  await recordApiKeyChange(transaction, null, {
-    verb: before === undefined ? "create" : "rotate",
-    id: DEV_KEY_ID,
-    fields: { name },
-    details: { last_four: lastFour },
+  await recordAudit(transaction, null, {
+    action: before === undefined ? "api_key.create" : "api_key.rotate",
+    targetKind: "api_key",
+    targetId: DEV_KEY_ID,
+    details: { name, last_four: lastFour },
   });
 }

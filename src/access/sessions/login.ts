@@ -7,7 +7,7 @@ import { randomBase62 } from "../../lib/id.ts";
 import type { UserAccess } from "../access.ts";
 import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import { USERNAME } from "../users/username.ts";
+import { USERNAME } from "../users/user.ts";
 import { checkPassword } from "./check-password.ts";
 import { endOldestSessions } from "./end-oldest-sessions.ts";
 import { clearFailures, type LoginAttempt, underBrake } from "./login-brake.ts";

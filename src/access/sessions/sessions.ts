@@ -1,10 +1,8 @@
 import { and, eq, gt } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
-import type { Database } from "../../db/database.ts";
+import type { Base } from "../../db/base.ts";
 import { sessions, users } from "../../db/tables/users.ts";
 import { causeOf } from "../../lib/cause-of.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { pruneLogins } from "./prune-logins.ts";
@@ -20,15 +18,11 @@ export interface Sessions {
   readonly close: () => void;
 }
 
-export interface OpenSessionsOptions {
-  readonly database: Pick<Database, "ask">;
-  readonly clock: Clock;
-  readonly hashSession: HashCredential;
-  readonly log: Log;
-}
-
 /** The sessions; what is left of old ones is deleted every hour until closed. */
-export function openSessions({ database, clock, hashSession, log }: OpenSessionsOptions): Sessions {
+export function openSessions(
+  { database, clock, log }: Pick<Base, "database" | "clock" | "log">,
+  hashSession: HashCredential,
+): Sessions {
   const pruning = repeat(PRUNE_PAUSE_MS, () =>
     database
       .ask((db) => pruneLogins(db, clock.now()))

@@ -1,20 +1,15 @@
 import { eq } from "drizzle-orm";
 import type { Role } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { type Db, withTransaction } from "../../db/context.ts";
-import { nextChange } from "../../db/next-change.ts";
+import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { sessions, users } from "../../db/tables/users.ts";
-import type { JsonObject } from "../../lib/json.ts";
 import type { UserAccess } from "../access.ts";
 import type { Actor } from "../actor.ts";
-import { recordAudit } from "../audit/record-audit.ts";
-import { confirmActor } from "../confirm-actor.ts";
-import { lockUsers } from "./lock-users.ts";
-import { readUser } from "./read-user.ts";
-import { refuseLastAdministrator } from "./refuse-last-administrator.ts";
-import { refuseOverLicense } from "./refuse-over-license.ts";
-import type { User } from "./user.ts";
+import { auditDetails } from "../audit/record-audit.ts";
+import { type ChangeFrame, change as runChange } from "../change.ts";
+import { readUser, type User } from "./user.ts";
+import { lockUsers, refuseLastAdministrator, refuseOverLicense } from "./user-rules.ts";
 
 export interface UserChange {
   readonly role?: Role | undefined;
@@ -35,45 +30,40 @@ export async function updateUser(
 ): Promise<User> {
   const { password } = change;
   const passwordHash = password === undefined ? undefined : await access.passwords.hash(password);
-  const { user, changed } = await access.database.ask((db) =>
-    withTransaction(db, async (transaction) => {
-      await lockUsers(transaction);
-      await confirmActor(transaction, access, actor);
-      const before = await readUser(transaction, id);
-      const changed = changedFields(before, change);
-      if (changed.length === 0) return { user: before, changed };
-      await refuseChange(transaction, access, { actor, before, change });
-      // The counter before the user's row: whoever makes a key takes them in this order too.
-      if (changesKeys(changed)) await stampKeys(transaction, id);
-      await transaction
-        .update(users)
-        .set({
-          role: change.role,
-          state: change.state,
-          ...(passwordHash !== undefined && { passwordHash, mustChangePassword: true }),
-        })
-        .where(eq(users.id, id));
-      // After the user's row, as a login and a change of the own password do: what a login still under way with the
-      // old password or state has opened is then seen here, and later ones see the change.
-      if (change.state === "disabled" || passwordHash !== undefined) {
-        await transaction.delete(sessions).where(eq(sessions.userId, id));
-      }
-      await recordAudit(transaction, actor, {
-        action: "user.update",
-        targetKind: "user",
-        targetId: id,
-        details: { changed, ...toldOf(change) },
-      });
-      return { user: await readUser(transaction, id), changed };
-    }),
-  );
-  if (changesKeys(changed)) await access.keys.catchUp();
-  return user;
-}
-
-/** All but the password. */
-function toldOf({ role, state }: UserChange): JsonObject {
-  return { ...(role !== undefined && { role }), ...(state !== undefined && { state }) };
+  // Each key in memory knows the role and the state of its owner.
+  const changesKeys = change.role !== undefined || change.state !== undefined;
+  const frame: ChangeFrame = {
+    action: "user.update",
+    targetKind: "user",
+    targetId: id,
+    lock: lockUsers,
+    ...(changesKeys && { counter: { name: "api_keys", catchUp: access.keys.catchUp } }),
+  };
+  return runChange(access, actor, frame, async (transaction, changeSeq) => {
+    const before = await readUser(transaction, id);
+    const changed = changedFields(before, change);
+    if (changed.length === 0) return { result: before, details: null };
+    await refuseChange(transaction, access, { actor, before, change });
+    if (changesKeys) {
+      await transaction.update(apiKeys).set({ changeSeq }).where(eq(apiKeys.ownerId, id));
+    }
+    await transaction
+      .update(users)
+      .set({
+        role: change.role,
+        state: change.state,
+        ...(passwordHash !== undefined && { passwordHash, mustChangePassword: true }),
+      })
+      .where(eq(users.id, id));
+    // After the user's row, as a login and a change of the own password do: sessions that a login in progress has
+    // opened with the old password or state are then seen here, and later logins see the change.
+    if (change.state === "disabled" || passwordHash !== undefined) {
+      await transaction.delete(sessions).where(eq(sessions.userId, id));
+    }
+    const { role, state } = change;
+    const details = { changed, ...auditDetails({ role, state }) };
+    return { result: await readUser(transaction, id), details };
+  });
 }
 
 type Field = keyof UserChange;
@@ -109,16 +99,4 @@ async function refuseChange(
   if (state === "active" && before.state === "disabled") {
     await refuseOverLicense(transaction, access);
   }
-}
-
-async function stampKeys(transaction: Db, ownerId: string): Promise<void> {
-  await transaction
-    .update(apiKeys)
-    .set({ changeSeq: await nextChange(transaction, "api_keys") })
-    .where(eq(apiKeys.ownerId, ownerId));
-}
-
-/** Each key in memory knows the role and the state of its owner. */
-function changesKeys(changed: readonly Field[]): boolean {
-  return changed.includes("role") || changed.includes("state");
 }

@@ -1,8 +1,14 @@
-import { count, eq, sql } from "drizzle-orm";
+import { asc, count, eq, like, sql } from "drizzle-orm";
 import type { Role } from "../../core/caller.ts";
+import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
+import { escapeLike } from "../../db/escape-like.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { users } from "../../db/tables/users.ts";
+import type { Access } from "../access.ts";
+
+/** What a user may be called, in any case: only ASCII, so that no two names look alike. It is kept in lower case. */
+export const USERNAME = /^[a-z0-9][a-z0-9._@+-]{0,63}$/i;
 
 /** A user as administrators see it. */
 export interface User {
@@ -17,9 +23,48 @@ export interface User {
   readonly keyCount: number;
 }
 
-/** Users as administrators see them, to be narrowed down; the passwords' hashes stay where they are. */
+export interface UserQuery {
+  /** A part of the name, in any case; undefined is every user. */
+  readonly search?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Users by name, and how many there are on all pages. */
+export function listUsers(
+  { database }: Pick<Access, "database">,
+  { search, limit, offset }: UserQuery,
+): Promise<{ readonly users: readonly User[]; readonly total: number }> {
+  const condition =
+    search === undefined
+      ? undefined
+      : like(users.username, `%${escapeLike(search.toLowerCase())}%`);
+  return database.ask(async (db) => {
+    const rows = await selectUsers(db)
+      .where(condition)
+      .orderBy(asc(users.username))
+      .limit(limit)
+      .offset(offset);
+    const [counted] = await db.select({ total: count() }).from(users).where(condition);
+    return { users: rows, total: counted?.total ?? 0 };
+  });
+}
+
+/** Rejects with `not_found`. */
+export function findUser({ database }: Pick<Access, "database">, id: string): Promise<User> {
+  return database.ask((db) => readUser(db, id));
+}
+
+/** Rejects with `not_found`. */
+export async function readUser(db: Db, id: string): Promise<User> {
+  const [user] = await selectUsers(db).where(eq(users.id, id));
+  if (user !== undefined) return user;
+  throw new ServiceError("not_found", "There is no user with this id; see GET /api/admin/users.");
+}
+
+/** All users, to be narrowed down; the passwords' hashes stay where they are. */
 export function selectUsers(db: Db) {
-  // Counted for all users at once: one by one, each count may read all the keys that somebody else has.
+  // Counted for all users at once: one by one, each count may read all the keys of somebody else.
   const counted = db
     .select({ ownerId: apiKeys.ownerId, total: count().as("total") })
     .from(apiKeys)

@@ -1,26 +1,52 @@
 import type { Egress } from "../../lib/egress/egress.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
-import { sniffImage } from "./sniff-image.ts";
+
+/** The signature of each image format; `at` is its offset. */
+const SIGNATURES: readonly {
+  readonly mediaType: string;
+  readonly at: number;
+  readonly bytes: string;
+}[] = [
+  { mediaType: "image/png", at: 0, bytes: "\x89PNG\r\n\x1a\n" },
+  { mediaType: "image/jpeg", at: 0, bytes: "\xff\xd8\xff" },
+  { mediaType: "image/gif", at: 0, bytes: "GIF87a" },
+  { mediaType: "image/gif", at: 0, bytes: "GIF89a" },
+  { mediaType: "image/webp", at: 8, bytes: "WEBP" },
+  { mediaType: "image/bmp", at: 0, bytes: "BM" },
+  { mediaType: "image/tiff", at: 0, bytes: "II*\0" },
+  { mediaType: "image/tiff", at: 0, bytes: "MM\0*" },
+  { mediaType: "image/avif", at: 4, bytes: "ftypavif" },
+  { mediaType: "image/heic", at: 4, bytes: "ftypheic" },
+  { mediaType: "image/heif", at: 4, bytes: "ftypmif1" },
+];
+const LONGEST_HEAD = 16;
+
+/** Returns an image's media type by its first bytes, whatever its server declares; undefined for anything else. */
+export function sniffImage(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, LONGEST_HEAD)).toString("latin1");
+  const found = SIGNATURES.find((signature) => head.startsWith(signature.bytes, signature.at));
+  return found?.mediaType;
+}
 
 export interface FetchedImage {
-  /** By its first bytes. */
+  /** Detected from its first bytes. */
   readonly mediaType: string;
   readonly bytes: Uint8Array;
 }
 
-/** Rejects with an `EgressError` that says what is wrong with the address, or with the reason of the signal. */
+/** Rejects with an `EgressError` that describes the fault of the address, or with the reason of the signal. */
 export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage>;
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 
-/** Fetches pictures from addresses that clients give. */
+/** Fetches images from addresses that clients give. */
 export function createFetchImage(egress: Egress): FetchImage {
   return async (url, signal) => {
     const limits = { accept: "image/*", maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal };
     const { bytes } = await egress.fetch(url, limits);
     const mediaType = sniffImage(bytes);
-    if (mediaType === undefined) throw new EgressError("no_image", "it is no image");
+    if (mediaType === undefined) throw new EgressError("no_image", "it is not an image");
     return { mediaType, bytes };
   };
 }

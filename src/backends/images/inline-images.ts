@@ -4,34 +4,34 @@ import { EgressError } from "../../lib/egress/egress-error.ts";
 import type { Backend } from "../backend.ts";
 import type { FetchImage } from "./fetch-image.ts";
 
-/** Different images of one request. */
+/** The most distinct images of one request. */
 const MOST_IMAGES = 16;
-/** What is on its way is not counted yet: more at once could hold many times the total in memory. */
+/** A fetch in progress is not counted yet, so more at once could exceed the total in memory many times over. */
 const FETCHES_AT_ONCE = 3;
-/** Of all images of one request: as much again as the largest body brings along by itself. */
+/** For all images of one request: as much again as the largest request body. */
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 
 type MediaMessage = Extract<ChatMessage, { role: "user" | "tool" }>;
 
-/** The content of each address. */
+/** The fetched content by address. */
 type Sources = ReadonlyMap<string, ImagePart["source"]>;
 
 /**
- * The backend for an engine that cannot fetch images, or must not because it stands inside the network: the gateway
- * fetches them, on its guarded way out, and the engine gets the images themselves.
+ * Wraps the backend of an engine that cannot fetch images, or must not because it is inside the private network. The
+ * gateway fetches them through its egress guard and sends the engine the images themselves.
  */
 export function withInlineImages(backend: Backend, fetchImage: FetchImage): Backend {
   const { countTokens } = backend;
   return {
     ...backend,
     chat(request, model, options) {
-      // A model that sees nothing refuses the image, and nothing need be fetched for that.
+      // A model without vision refuses the image, so nothing needs to be fetched.
       if (!model.vision || !hasImageUrls(request)) return backend.chat(request, model, options);
       return inlineImages(request, fetchImage, options.signal).then((inlined) =>
         backend.chat(inlined, model, options),
       );
     },
-    // A tokenizer would fetch them too; the estimate must do.
+    // The engine's tokenizer would fetch them too, so the estimate is used.
     ...(countTokens !== undefined && {
       countTokens: async (request, model, options) =>
         hasImageUrls(request) ? undefined : countTokens(request, model, options),
@@ -44,8 +44,9 @@ function hasImageUrls({ messages }: ChatRequest): boolean {
 }
 
 /**
- * The request with every image that is given by its address fetched, a few side by side. Rejects with `invalid_value` naming
- * the image's place when one cannot be had, or with the reason of the signal.
+ * Fetches every image that the request gives by its address, a few in parallel, and returns the request with their
+ * contents. Rejects with `invalid_value` naming the image's place when one cannot be fetched, or with the reason of the
+ * signal.
  */
 export async function inlineImages(
   request: ChatRequest,
@@ -64,13 +65,13 @@ function inlineParts(message: MediaMessage, sources: Sources): ChatMessage {
     if (!isImageUrl(part)) return part;
     return { ...part, source: sources.get(part.source.url) ?? part.source };
   };
-  // Two branches, because each kind of message has parts of its own.
+  // Two branches, because the two roles have different part types.
   return message.role === "user"
     ? { ...message, content: message.content.map(inline) }
     : { ...message, content: message.content.map(inline) };
 }
 
-/** The images by their addresses: one that stands in several places is fetched once. */
+/** Returns the images by address, so that an image used in several places is fetched once. */
 function imageUrls({ messages }: ChatRequest): ReadonlyMap<string, UrlImage> {
   const images = new Map<string, UrlImage>();
   for (const message of messages) {
@@ -89,7 +90,7 @@ async function fetchAll(
   const [...parts] = images.values();
   const surplus = parts[MOST_IMAGES];
   if (surplus !== undefined) throw refusal(surplus, `a request may hold ${MOST_IMAGES} of them`);
-  // The first that fails ends the others.
+  // The first failure ends the others.
   const failing = new AbortController();
   const both = AbortSignal.any([signal, failing.signal]);
   let bytesLeft = MAX_TOTAL_BYTES;

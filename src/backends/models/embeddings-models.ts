@@ -5,10 +5,13 @@ import { isNameOf, type ListedName } from "./list-names.ts";
 import { isChatModelName, isEmbeddingModelName } from "./model-traits.ts";
 
 export interface EmbeddingModels {
-  /** The models that embed, as their server names them. Never rejects: none while it cannot be asked. */
+  /**
+   * The names of the embedding models, as their server lists them. Never rejects; empty while the server cannot be
+   * reached.
+   */
   readonly list: () => Promise<readonly string[]>;
   /**
-   * The model that answers for a client's word: the embedding model of this name, else the default one. Throws
+   * Returns the model for the name in a request: the embedding model of this name, else the default model. Throws
    * `upstream_error` when there is none.
    */
   readonly resolve: (word: string | undefined) => string | Promise<string>;
@@ -17,18 +20,15 @@ export interface EmbeddingModels {
 export interface EmbeddingModelsOptions {
   readonly upstream: Upstream;
   readonly listNames: (upstream: Upstream, signal: AbortSignal) => Promise<readonly ListedName[]>;
-  /** The server is there to embed: where no name tells, any model of its does. */
+  /** The server only serves embeddings: if no name identifies an embedding model, any of its models is used. */
   readonly isDedicated: boolean;
-  /** For a missing or unknown name. */
+  /** The model for a missing or unknown name. */
   readonly defaultModel: string | undefined;
 }
 
 const LIST_TIMEOUT_MS = 15_000;
 
-/**
- * The models that embed, and which of them does for a client's word: the embedding model of this name, else the default
- * one. Without waiting while the name is known. Throws `upstream_error` when there is none.
- */
+/** Lists the embedding models and resolves the names in requests. It does not wait while the name is known. */
 export function createEmbeddingModels(options: EmbeddingModelsOptions): EmbeddingModels {
   const { upstream, listNames, isDedicated, defaultModel } = options;
   const known = createKnownNames(async () => {
@@ -67,7 +67,7 @@ function embeddingNames(listed: readonly ListedName[], isDedicated: boolean): re
   return found.map(({ name }) => name);
 }
 
-/** Nothing tells that it does something else. */
+/** Returns true unless its name shows another purpose. */
 function mayEmbed({ name }: ListedName): boolean {
   return isChatModelName(name);
 }
@@ -76,6 +76,6 @@ function noModel(failure: unknown, { addressSetting }: Upstream): ServiceError {
   if (failure instanceof ServiceError) return failure;
   return new ServiceError(
     "upstream_error",
-    `There is no embedding model: the server in ${addressSetting} lists none. Load one into it, name one in EMBEDDING_MODEL, or set EMBEDDING_BASE_URL to a server that has one.`,
+    `There is no embedding model: the server in ${addressSetting} lists none. Load one there, set one in EMBEDDING_MODEL, or set EMBEDDING_BASE_URL to a server that has one.`,
   );
 }

@@ -1,20 +1,20 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** What a server lists, as it was last heard of. */
+/** The most recent list of a server. */
 export interface KnownNames<Name> {
-  /** Empty until the server was heard for the first time. */
+  /** Empty until the server has answered for the first time. */
   readonly now: () => readonly Name[];
-  /** Settled when nothing newer is under way; asks the server when its last word is old. Never throws. */
+  /** Resolves when no refresh is in progress; starts one when the list is stale. Never throws. */
   readonly settled: () => Promise<void>;
-  /** Why the last question brought nothing; undefined when it did. */
+  /** The error of the last refresh; undefined when it succeeded. */
   readonly failure: () => unknown;
 }
 
 const MAX_AGE_MS = 15_000;
-/** A server that did not answer may be up again any moment. */
+/** A server that did not answer may recover at any moment. */
 const MAX_FAILURE_AGE_MS = 1_000;
 
-/** Asks when somebody wants to know and the last answer is old, so that what nobody uses is never asked. */
+/** Refreshes the list on demand when it is stale, so that a server that is not used is never called. */
 export function createKnownNames<Name>(
   ask: () => Promise<readonly Name[]>,
   clock: Clock,
@@ -29,7 +29,7 @@ export function createKnownNames<Name>(
       names = await ask();
       failure = undefined;
     } catch (thrown) {
-      // What it had is kept: it may be back in a moment, and a call finds out by itself.
+      // The last list is kept: the server may recover in a moment, and a call finds out by itself.
       failure = thrown;
     }
   };

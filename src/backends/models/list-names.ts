@@ -4,7 +4,7 @@ import { askUpstream } from "../upstream/ask-upstream.ts";
 import { parseReply } from "../upstream/parse-reply.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
-/** A model as its server names it, and what the server says it can do, where it says so. */
+/** A model's name on its server, and its capabilities where the server reports them. */
 export interface ListedName {
   readonly name: string;
   readonly capabilities: readonly string[] | undefined;
@@ -21,10 +21,13 @@ const tags = z.object({
 });
 const details = z.object({ capabilities: z.array(z.string()).optional().catch(undefined) });
 
-/** Models whose capabilities are asked one by one; of the others the name must tell. */
+/** The most models whose capabilities are requested one by one. Of the others, only the name is used. */
 const MAX_QUESTIONS = 100;
 
-/** All models of a server of the OpenAI format, whose address has the version; none where it does not list them. */
+/**
+ * Lists all models of a server of the OpenAI format, whose address includes the version. Empty where it does not list
+ * them.
+ */
 export async function listCards(
   upstream: Upstream,
   signal: AbortSignal,
@@ -33,13 +36,13 @@ export async function listCards(
     const { data } = parseReply(cards, await askUpstream(upstream, { path: "/models", signal }));
     return data.map(({ id }) => ({ name: id, capabilities: undefined }));
   } catch (thrown) {
-    // Not every server that embeds or transcribes has the path.
+    // Not every embedding or speech server has the path.
     if (thrown instanceof ServiceError && thrown.upstreamStatus === 404) return [];
     throw thrown;
   }
 }
 
-/** All models of an Ollama server. */
+/** Lists all models of an Ollama server. */
 export async function listTags(
   upstream: Upstream,
   signal: AbortSignal,
@@ -48,7 +51,7 @@ export async function listTags(
   const listed: ListedName[] = [];
   let questionsLeft = MAX_QUESTIONS;
   for (const { name, capabilities } of parseReply(tags, reply).models) {
-    // Older servers tell it of one model at a time. One after the other: nobody waits for this but the first call.
+    // Older servers report capabilities of one model at a time. Sequential, because only the first call waits for this.
     const isAsked = capabilities === undefined && questionsLeft-- > 0;
     listed.push({
       name,
@@ -73,7 +76,7 @@ async function askCapabilities(
   }
 }
 
-/** True when a client's word names the model; Ollama's tag may be left out. */
+/** Returns true when the requested name means the model; Ollama's tag `:latest` may be omitted. */
 export function isNameOf(listed: string, word: string): boolean {
   return listed === word || listed === `${word}:latest`;
 }

@@ -4,7 +4,7 @@ import type { Log } from "../../lib/log.ts";
 import type { Backend, Model } from "../backend.ts";
 import type { ModelOverrides } from "./models-file.ts";
 
-/** A model and the backend that answers for it. */
+/** A model and the backend that serves it. */
 export interface Target {
   readonly backend: Backend;
   readonly model: Model;
@@ -13,28 +13,31 @@ export interface Target {
 /** The chat models of all backends, held in memory. */
 export interface ModelCatalog {
   /**
-   * The model that answers for a client's word: the one of this name, else the default. Without waiting while the list
-   * is there. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
+   * Returns the model for the name in a request: the model of this name, else the default. It does not wait while the
+   * list is known. Throws `model_not_found` for an assistant's id, `upstream_error` when there is no model at all.
    */
   readonly resolve: (name: string | undefined) => Target | Promise<Target>;
-  /** The model of this very name, as it was last heard of; undefined when none is listed under it. */
+  /** Returns the model of exactly this name in the last list; undefined when there is none. */
   readonly find: (name: string) => Target | undefined;
-  /** All models, as they were last heard of; asks the backends first when none is known. */
+  /** Returns the last list of all models; asks the backends first when it is empty. */
   readonly list: () => Promise<readonly Model[]>;
-  /** Whether the local engine answers, as of a moment ago; within two seconds, whatever the engine does. Never throws. */
+  /**
+   * Returns whether the local engine answered recently. Takes at most two seconds, whatever the engine does. Never
+   * throws.
+   */
   readonly reachable: () => Promise<boolean>;
-  /** Asks the backends for their models. One round at a time. Never throws. */
+  /** Refreshes the lists of all backends. Only one refresh runs at a time. Never throws. */
   readonly refresh: () => Promise<void>;
-  /** Refreshes from now on in the background, until `stop`. */
+  /** Refreshes in the background until `stop`. */
   readonly start: () => void;
   readonly stop: () => void;
 }
 
 export interface CatalogOptions {
-  /** The local engine comes first: the default model is its, and so is the reachability. */
+  /** The local engine comes first: it provides the default model and the reachability. */
   readonly backends: readonly [Backend, ...Backend[]];
   readonly defaultModel: string | undefined;
-  /** What the operator says of single models, by their ids. */
+  /** The operator's overrides of model traits, by model id. */
   readonly overrides?: ModelOverrides | undefined;
   readonly log: Log;
   readonly clock: Clock;
@@ -44,18 +47,18 @@ const REFRESH_EVERY_MS = 15_000;
 const REFRESH_TIMEOUT_MS = 30_000;
 const REACHABLE_TTL_MS = 1_000;
 const REACHABLE_TIMEOUT_MS = 2_000;
-/** Who asks for reachability waits this long for a fresh word, then takes the last one while that is young. */
+/** A caller waits this long for a fresh result, then gets the last one if it is recent enough. */
 const REACHABLE_PATIENCE_MS = 50;
-/** As long as the usual pause of who watches: an engine that is merely slow to answer under load stays reachable. */
+/** The usual interval of health checks, so that an engine that is merely slow under load stays reachable. */
 const REACHABLE_YOUNG_MS = 10_000;
 const ASSISTANT_PREFIX = "asst_";
-/** Ollama's tag that may be left out. */
+/** Ollama's tag that may be omitted. */
 const DEFAULT_TAG = ":latest";
 
 interface BackendState {
   readonly backend: Backend;
   models: readonly Model[];
-  /** Why the last round brought nothing; undefined when it did. */
+  /** The error of the last refresh; undefined when it succeeded. */
   failure: unknown;
 }
 
@@ -78,12 +81,12 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
       state.failure = undefined;
       index();
     } catch (thrown) {
-      // What it had is kept: it may be back in a moment, and a call finds out by itself.
+      // The last list is kept: the backend may recover in a moment, and a call finds out by itself.
       if (state.failure === undefined) logFailure(log, state.backend, thrown);
       state.failure = thrown;
     }
   };
-  // After each backend: the models of one must not wait for another that is slow or away.
+  // Runs after each backend, so that one backend's models do not wait for a slow or unreachable one.
   const index = () => {
     targets = indexTargets(states);
     const firstLocal = states[0]?.models[0]?.id;
@@ -133,7 +136,7 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
   };
 }
 
-/** By every name a model goes by. Of equal names the earlier backend's counts. */
+/** Indexes the models by all their names. Of equal names the earlier backend's wins. */
 function indexTargets(states: readonly BackendState[]): Map<string, Target> {
   const targets = new Map<string, Target>();
   const shortNames = new Map<string, Target>();
@@ -175,7 +178,7 @@ function createReachability(backend: Backend, clock: Clock): () => Promise<boole
   };
 }
 
-/** What `promise` brings, or `otherwise` when that takes too long. */
+/** Returns the result of `promise`, or `otherwise` after `timeoutMs`. */
 function orAfter<Value>(
   timeoutMs: number,
   promise: Promise<Value>,
@@ -198,18 +201,18 @@ function noAssistant(name: string): ServiceError {
   });
 }
 
-/** Nobody is there to answer for a name that is not listed. */
+/** Returns the error for a name that is not listed when there is no default model either. */
 function noModel(states: readonly BackendState[], areOthersListed: boolean): ServiceError {
   if (areOthersListed) {
     return new ServiceError(
       "upstream_error",
-      "No such model is listed, and there is no default one: the local engine lists none. Take a model of GET /v1/models, or have DEFAULT_CHAT_MODEL name one.",
+      "No such model is listed, and there is no default model because the local engine lists none. Use a model from GET /v1/models, or set DEFAULT_CHAT_MODEL to one.",
     );
   }
   const failure = states.find((state) => state.failure !== undefined)?.failure;
   if (failure instanceof ServiceError) return failure;
   return new ServiceError(
     "upstream_error",
-    "There is no chat model to answer: the model server lists none. Load one into it, then call again.",
+    "There is no chat model: the model server lists none. Load one there, then call again.",
   );
 }

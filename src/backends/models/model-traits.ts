@@ -1,21 +1,21 @@
-/** Names that tell what a model is for, on servers that list all they have without saying so. */
+/** Name patterns for the purpose of a model, for servers that list all models without it. */
 const EMBEDS: readonly RegExp[] = [/embed/i, /(^|[/_-])(bge|e5|gte|minilm|paraphrase)[-_]/i];
 const RANKS = /rerank/i;
 const TRANSCRIBES = /whisper|transcribe|parakeet|sense-?voice/i;
-/** These listen as well as they chat. */
+/** These models both transcribe and chat. */
 const CHATS_AND_TRANSCRIBES = /voxtral/i;
 
-/** False for a model that embeds, ranks or transcribes, as far as its name tells. */
+/** Returns false for an embedding, ranking or transcription model, judged by its name. */
 export function isChatModelName(name: string): boolean {
   return !EMBEDS.some((pattern) => pattern.test(name)) && !isOtherName(name);
 }
 
-/** True for a model that embeds, as far as its name tells. */
+/** Returns true for an embedding model, judged by its name. */
 export function isEmbeddingModelName(name: string): boolean {
   return EMBEDS.some((pattern) => pattern.test(name)) && !isOtherName(name);
 }
 
-/** True for a model that transcribes, as far as its name tells. */
+/** Returns true for a transcription model, judged by its name. */
 export function isSpeechModelName(name: string): boolean {
   return TRANSCRIBES.test(name) || CHATS_AND_TRANSCRIBES.test(name);
 }

@@ -4,13 +4,13 @@ import { formatPath } from "../../codecs/shared/check-request.ts";
 import { StartRefusal } from "../../lib/start-refusal.ts";
 import { type ModelTraits, VENDOR_EFFORTS } from "../backend.ts";
 
-/** What the operator says of single models, by their ids. */
+/** The operator's overrides of model traits, by model id. */
 export type ModelOverrides = ReadonlyMap<string, Partial<ModelTraits>>;
 
 const tokens = z.number().int().positive();
 
 /**
- * What `MODELS_FILE` may say of one model; what it leaves out stays as the engine tells it or the name suggests.
+ * The members of one model in `MODELS_FILE`. Absent ones keep the trait that the engine reports or the name suggests.
  *
  *   {
  *     "qwen3:8b": { "tools": false, "context_length": 16384 },
@@ -51,7 +51,10 @@ const modelEntry = z.strictObject({
 
 const modelsFile = z.record(z.string().min(1), modelEntry);
 
-/** Reads `MODELS_FILE`. Throws a `StartRefusal` that names the setting and the faulty place, never what stands there. */
+/**
+ * Reads `MODELS_FILE`. Throws a `StartRefusal` that names the setting and the faulty place, but never the content
+ * there.
+ */
 export async function loadModelsFile(path: string | undefined): Promise<ModelOverrides> {
   if (path === undefined) return new Map();
   const text = await readFile(path, "utf8").catch(() => undefined);
@@ -65,7 +68,7 @@ export async function loadModelsFile(path: string | undefined): Promise<ModelOve
   return new Map(Object.entries(parsed.data).map(([id, entry]) => [id, toTraits(entry)]));
 }
 
-/** Undefined for what is no JSON. */
+/** Returns undefined for invalid JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -86,14 +89,14 @@ function toTraits(entry: z.output<typeof modelEntry>): Partial<ModelTraits> {
     api,
     efforts: efforts && VENDOR_EFFORTS.filter((effort) => efforts.includes(effort)),
   };
-  // What is not said must not stand in the way of what is known.
+  // Absent members must not override known traits.
   return Object.fromEntries(Object.entries(traits).filter(([, value]) => value !== undefined));
 }
 
 function describe({ issues }: z.ZodError): string {
   const lines = issues.flatMap((issue) => {
     if (issue.code !== "unrecognized_keys") return [`  ${place(issue.path)}: ${issue.message}`];
-    return issue.keys.map((key) => `  ${place([...issue.path, key])}: is no trait of a model`);
+    return issue.keys.map((key) => `  ${place([...issue.path, key])}: is not a trait of a model`);
   });
   return `MODELS_FILE is wrong, nothing was started:\n${lines.join("\n")}`;
 }

@@ -26,10 +26,10 @@ type Tag = z.output<typeof tags>["models"][number];
 type Details = z.output<typeof details>;
 
 const QUESTIONS_AT_ONCE = 4;
-/** More than any single machine holds; the rest is left out. */
+/** More than any single machine has; the rest is skipped. */
 const MAX_MODELS = 500;
 
-/** Lists the chat models of one engine. What a model can do is asked once for each version of it. */
+/** Lists the chat models of one engine. Capabilities are requested once for each version of a model. */
 export function createOllamaModels(
   upstream: Upstream,
   backend: { readonly name: string; readonly contextLength: number },
@@ -44,7 +44,7 @@ export function createOllamaModels(
       return parseReply(details, await askUpstream(upstream, { path: "/api/show", body, signal }));
     } catch {
       signal.throwIfAborted();
-      // The model is listed all the same, with what its name and tag tell.
+      // The model is still listed, with the traits of its name and tag.
       return undefined;
     }
   };
@@ -65,7 +65,7 @@ export function createOllamaModels(
   };
 }
 
-/** Undefined for a model that does not chat. */
+/** Returns undefined for a model that does not chat. */
 function toModel(
   tag: Tag,
   shown: Details | undefined,
@@ -80,7 +80,8 @@ function toModel(
     created: Number.isNaN(modifiedAt) ? 0 : Math.floor(modifiedAt / 1000),
     ownedBy: backend.name,
     contextLength: Math.min(contextLengthOf(shown) ?? Infinity, backend.contextLength),
-    // Old engines do not tell; there the template does, and a refusal to think is made good.
+    // Old engines do not report these. The template shows whether it takes tools, and a refusal to think is corrected
+    // by a retry.
     tools: able?.includes("tools") ?? shown?.template.includes(".Tools") ?? true,
     vision: able?.includes("vision") ?? false,
     documents: false,
@@ -89,7 +90,7 @@ function toModel(
   };
 }
 
-/** Named after the model's architecture: `qwen3.context_length`. */
+/** Reads the context length, whose key starts with the model's architecture: `qwen3.context_length`. */
 function contextLengthOf(shown: Details | undefined): number | undefined {
   for (const [name, value] of Object.entries(shown?.model_info ?? {})) {
     if (name.endsWith(".context_length") && typeof value === "number" && value > 0) return value;

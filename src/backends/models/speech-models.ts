@@ -6,7 +6,7 @@ import { isSpeechModelName } from "./model-traits.ts";
 export interface SpeechModelsOptions {
   readonly upstream: Upstream;
   readonly listNames: (upstream: Upstream, signal: AbortSignal) => Promise<readonly ListedName[]>;
-  /** The server is there to transcribe, and may load a model that it does not list when it is named. */
+  /** The server only transcribes. It may load a model by name that it does not list. */
   readonly isDedicated: boolean;
 }
 
@@ -14,16 +14,16 @@ const LIST_TIMEOUT_MS = 15_000;
 
 export interface SpeechModels {
   /**
-   * The model that is asked for by a client's word. A listed name stands. For a missing one the server's first model
-   * that transcribes is named, and for an unknown one too, unless the server is there to transcribe and may know it all
-   * the same. Where the list does not tell, the word stands and the server decides. Never rejects.
+   * Returns the model to request for the name in a client's request. A listed name is used as it is. A missing name
+   * becomes the server's first transcription model. So does an unknown one, unless the server is dedicated and may know
+   * it anyway. If the list is inconclusive, the name is passed on and the server decides. Never rejects.
    */
   readonly modelFor: (word: string | undefined) => Promise<string | undefined>;
-  /** Whether the server lists a model of exactly this name, as it was last heard of. */
+  /** Returns whether the server's last list contains a model of exactly this name. */
   readonly isListed: (model: string) => boolean;
 }
 
-/** The models of the server that transcribes. */
+/** Creates the model list of a transcription server. */
 export function createSpeechModels(options: SpeechModelsOptions): SpeechModels {
   const { upstream, listNames, isDedicated } = options;
   const known = createKnownNames(

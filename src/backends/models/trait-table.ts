@@ -1,12 +1,12 @@
 import type { ModelTraits } from "../backend.ts";
 
-/** The clouds, by the names of their backends. */
+/** The cloud backends, by name. */
 export type Cloud = "openai" | "anthropic" | "google" | "compatible";
 
 interface CloudTraits {
-  /** The newest generation, which every model is taken for that no pattern names. */
+  /** The newest generation. A model that matches no pattern is treated as one of it. */
   readonly newest: ModelTraits;
-  /** The first pattern that a name meets counts; what it does not say is as in the newest generation. */
+  /** The first matching pattern counts. Traits that it omits are those of the newest generation. */
   readonly known: readonly (readonly [name: RegExp, differs: Partial<ModelTraits>])[];
 }
 
@@ -14,7 +14,7 @@ const ABLE = { tools: true, vision: true, documents: true, audio: false, thinkin
 const NO_THINKING = { thinking: false, efforts: [] } as const;
 const TEXT_ONLY = { vision: false, documents: false } as const;
 
-/** What is known of the clouds' models by their names. `MODELS_FILE` has the last word on each. */
+/** The traits of the clouds' models by name. `MODELS_FILE` overrides them. */
 const TABLE: Readonly<Record<Cloud, CloudTraits>> = {
   openai: {
     newest: {
@@ -104,7 +104,7 @@ const TABLE: Readonly<Record<Cloud, CloudTraits>> = {
       [/gemini-3(\.0)?-flash/, { efforts: ["minimal", "low", "medium", "high"] }],
     ],
   },
-  // Its models are anybody's: it refuses what one cannot do.
+  // Its models can be of any vendor; it refuses requests that a model cannot handle.
   compatible: { newest: { ...ABLE, audio: true, contextLength: undefined }, known: [] },
 };
 
@@ -112,7 +112,7 @@ function limits(contextLength: number, maxOutputTokens: number) {
   return { contextLength, maxOutputTokens };
 }
 
-/** Anthropic's models that think by a budget of tokens. */
+/** Returns the traits of Anthropic's models that think by a budget of tokens. */
 function older(maxOutputTokens: number): Partial<ModelTraits> {
   return {
     ...limits(200_000, maxOutputTokens),
@@ -123,7 +123,7 @@ function older(maxOutputTokens: number): Partial<ModelTraits> {
   };
 }
 
-/** What a cloud's model can do, as far as its name tells. */
+/** Returns the traits of a cloud's model, judged by its name. */
 export function traitsOf(cloud: Cloud, name: string): ModelTraits {
   const { newest, known } = TABLE[cloud];
   const differs = known.find(([pattern]) => pattern.test(name))?.[1];

@@ -1,32 +1,35 @@
 import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
 import type { ReasoningPart } from "../../core/chat-request.ts";
 
-/** What a vendor wants back with one call. */
+/** The data that a vendor requires back with one tool call. */
 export interface SealedCall {
   readonly callId: string;
-  /** The seal on the call itself. */
+  /** The signature of the call itself. */
   readonly signature: string | undefined;
-  /** The sealed thoughts before this call and after the one before it. */
+  /** The sealed reasoning between the previous call and this one. */
   readonly reasoning: readonly ReasoningPart[];
 }
 
 interface Keepers {
   readonly keepCalls: (calls: readonly SealedCall[]) => void;
-  /** Only for vendors that seal texts: it costs each piece of text a reference until the end. */
+  /** Only for vendors that seal texts, because it keeps a reference to each piece of text until the end. */
   readonly keepText?: ((text: string, signature: string) => void) | undefined;
 }
 
-/** The same events; at their end what needs seals is given to the keepers, calls only where they are to be answered. */
-// A class and not a generator: a generator's `return` would wait for the read that is pending.
+/**
+ * Passes the events through unchanged. At the end it gives seals to the keepers; calls only if the answer ends with
+ * tool calls.
+ */
+// A class and not a generator: a generator's `return` would wait for the pending read.
 export class CollectSeals implements AsyncIterableIterator<readonly ChatEvent[], undefined> {
   readonly #events: AsyncIterator<readonly ChatEvent[]>;
   readonly #keepers: Keepers;
   readonly #calls: SealedCall[] = [];
   #reasoning: ReasoningPart[] = [];
-  /** Pieces of the reasoning block that is open. */
+  /** Pieces of the open reasoning block. */
   #pieces: string[] = [];
   #seal: Pick<ReasoningPart, "signature" | "redacted"> | undefined;
-  /** Pieces of all that was said. */
+  /** Pieces of the whole answer text. */
   readonly #said: string[] = [];
   #textSeal: string | undefined;
 

@@ -7,18 +7,18 @@ import { restoreSeals } from "./restore-seals.ts";
 import { nameOfText, restoreTextSeals } from "./text-seals.ts";
 
 /**
- * What vendors want back and what most clients' formats cannot carry: the seals on calls, the sealed thoughts before
- * them, and the seals on texts. It lives in this process alone and forgets what is old or too much; a vendor then
- * does without.
+ * Keeps what vendors require back and most clients' formats cannot carry: seals on calls, the sealed reasoning before
+ * them, and seals on texts. It exists only in this process and drops old or surplus entries; the vendor then works
+ * without them.
  */
 export interface ReplayMemory {
   /**
-   * The same events; what they bring of seals on calls is kept once the answer ends with calls.
-   * @param asked what is answered, where the vendor seals texts too.
+   * Passes the events through and keeps their seals on calls when the answer ends with tool calls.
+   * @param asked the answered request, where the vendor seals texts too.
    */
   readonly remember: (events: ChatEvents, asked?: ChatRequest) => ChatEvents;
   /**
-   * The request with what it lacks; the very same one when it lacks nothing that is known.
+   * Returns the request with its missing seals added; the same object when none is known.
    * @param sealsTexts the vendor seals texts too.
    */
   readonly restore: (request: ChatRequest, sealsTexts?: boolean) => ChatRequest;
@@ -26,11 +26,11 @@ export interface ReplayMemory {
 
 const MAX_CALLS = 20_000;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** A client that comes back later than that goes on without its thoughts. */
+/** A client that returns later continues without its reasoning. */
 const TIME_TO_LIVE_MS = 24 * 60 * 60 * 1000;
 
 export function createReplayMemory(clock: Clock): ReplayMemory {
-  // By the call's id or the text's name.
+  // Keyed by the call's id or the text's name.
   const calls = new BoundedMemory<SealedCall>(clock, {
     maxSize: MAX_CHARACTERS,
     maxEntries: MAX_CALLS,
@@ -53,7 +53,7 @@ export function createReplayMemory(clock: Clock): ReplayMemory {
       new CollectSeals(events, { keepCalls, keepText: asked && keeperOfText(asked) }),
     restore(request, sealsTexts = false) {
       const restored = restoreSeals(request, find);
-      // Until a text was sealed no conversation needs to be hashed.
+      // While no text has been sealed, no conversation needs to be hashed.
       if (!sealsTexts || !areTextsKept) return restored;
       return restoreTextSeals(restored, (name) => find(name)?.signature);
     },

@@ -8,10 +8,10 @@ import type { SealedCall } from "./collect-seals.ts";
 
 type FindCall = (callId: string) => SealedCall | undefined;
 
-/** The request with the seals that its calls lack; the very same one when nothing is known that it lacks. */
+/** Adds the missing seals of the request's calls. Returns the same object when none is known. */
 export function restoreSeals(request: ChatRequest, find: FindCall): ChatRequest {
   let isChanged = false;
-  // A client that carries sealed thoughts may tell one turn in several messages.
+  // A client that carries sealed reasoning may split one turn into several messages.
   let isTurnSealed = false;
   const messages = request.messages.map((message): ChatMessage => {
     if (message.role !== "assistant") {
@@ -43,14 +43,14 @@ function restoreMessage(
   return isChanged ? { ...message, content: withThoughtsFirst(content) } : message;
 }
 
-/** Vendors want a turn with sealed thoughts to begin with them; what was thought between calls stays there. */
+/** Moves sealed reasoning to the start of a turn, as vendors require. Reasoning between calls stays there. */
 function withThoughtsFirst(content: readonly AssistantPart[]): readonly AssistantPart[] {
   if (!content.some(isSealedReasoning)) return content;
   const firstCall = content.findIndex(({ type }) => type === "tool-call");
   const before = content.slice(0, firstCall);
   return [
     ...before.filter(isSealedReasoning),
-    // What the client repeats of the thoughts is in the sealed ones.
+    // The sealed reasoning contains what the client repeats of it.
     ...before.filter(({ type }) => type !== "reasoning"),
     ...content.slice(firstCall),
   ];

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import type { AssistantMessage, ChatMessage, ChatRequest } from "../../core/chat-request.ts";
 
 /**
- * The name of an answer's text: a hash of the whole conversation up to it, and of the text. A seal may hold what was
- * thought of all that came before, so no other conversation is to find it.
+ * Returns the name of an answer's text: a hash of the text and the whole conversation before it. A seal may contain
+ * reasoning about all of it, so no other conversation may find it.
  */
 export function nameOfText(messages: readonly ChatMessage[], text: string): string {
   return hash(messages.reduce(hashMessage, ""), text.trim());
 }
 
-/** The request with the seals that its texts lack; the very same one when none is known. */
+/** Adds the missing seals of the request's texts. Returns the same object when none is known. */
 export function restoreTextSeals(
   request: ChatRequest,
   find: (name: string) => string | undefined,
@@ -44,7 +44,7 @@ function textOf({ content }: ChatMessage): string {
     .trim();
 }
 
-/** Without what a client may leave out when it sends the message again: marks, ids and thoughts. */
+/** Hashes a message without what a client may omit when it sends it again: marks, ids and reasoning. */
 function hashMessage(before: string, message: ChatMessage): string {
   const said = message.content.map((part) => {
     switch (part.type) {
@@ -56,7 +56,7 @@ function hashMessage(before: string, message: ChatMessage): string {
       case "reasoning":
         return "";
       default:
-        // A picture's data would cost more to hash than a seal is worth.
+        // Hashing an image's data would cost more than a seal is worth.
         return [part.type];
     }
   });

@@ -1,23 +1,23 @@
-/** Failures in a row after which a replica is left alone. */
+/** Consecutive failures after which a replica gets no calls. */
 const FAILURES_TO_OPEN = 3;
-/** How long it is left alone before one probe decides. */
+/** The pause before one probe decides. */
 const PAUSE_MS = 2_000;
 
-/** `half-open`: one probe is under way. */
+/** `half-open`: one probe is in progress. */
 type BreakerState = "closed" | "open" | "half-open";
 
-/** Keeps calls away from a replica that fails. Times are milliseconds of a clock that never runs backwards. */
+/** A circuit breaker for one replica. Times are milliseconds of a monotonic clock. */
 export class Breaker {
   #state: BreakerState = "closed";
   #failures = 0;
   #probeAt = 0;
 
-  /** Calls may go there. */
+  /** True when the replica may get calls. */
   get isClosed(): boolean {
     return this.#state === "closed";
   }
 
-  /** True when this closes it. */
+  /** Records a success. Returns true when this closes the breaker. */
   succeeded(): boolean {
     const wasClosed = this.isClosed;
     this.#state = "closed";
@@ -25,7 +25,10 @@ export class Breaker {
     return !wasClosed;
   }
 
-  /** True when this opens it. `isDown`: nobody is there, so that no second failure need prove it. */
+  /**
+   * Records a failure. Returns true when this opens the breaker. `isDown`: nothing is listening, so one failure is
+   * enough.
+   */
   failed(now: number, isDown: boolean): boolean {
     const wasClosed = this.isClosed;
     this.#failures += 1;
@@ -35,7 +38,7 @@ export class Breaker {
     return wasClosed;
   }
 
-  /** True for the one probe that may be made after the pause; its outcome is to be told. */
+  /** Returns true for the one probe allowed after the pause. The caller must report its outcome. */
   takesProbe(now: number): boolean {
     if (this.#state !== "open" || now < this.#probeAt) return false;
     this.#state = "half-open";

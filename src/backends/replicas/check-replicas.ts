@@ -15,17 +15,17 @@ export interface CheckOptions {
   readonly now: () => number;
 }
 
-/** How often a replica is checked, give or take the jitter. */
+/** The check interval of a replica, before jitter. */
 const CHECK_EVERY_MS = 5_000;
-/** Sooner after a check that failed. */
+/** The interval after a failed check. */
 const RECHECK_AFTER_MS = 1_000;
 const JITTER = 0.2;
-/** How often it is looked whether a check is due. */
+/** How often due checks are looked for. */
 const TICK_MS = 250;
 const CHECK_TIMEOUT_MS = 2_000;
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 
-/** Checks every replica from now on, until the returned function is called. */
+/** Checks every replica periodically until the returned function is called. */
 export function startChecks(options: CheckOptions): () => void {
   const { replicas, now } = options;
   const stopping = new AbortController();
@@ -55,12 +55,12 @@ export function startChecks(options: CheckOptions): () => void {
   };
 }
 
-/** So that neither replicas nor gateways are checked in step. */
+/** Adds jitter, so that neither replicas nor gateways check in step. */
 function jittered(milliseconds: number): number {
   return milliseconds * (1 + JITTER * (2 * Math.random() - 1));
 }
 
-/** True when it works. Never throws. */
+/** Returns true when the replica works. Never throws. */
 async function checkReplica(
   options: CheckOptions,
   replica: Replica,
@@ -75,7 +75,7 @@ async function checkReplica(
     if (response.status === 200) {
       replica.models = check.readModels(parseJson(await response.text(MAX_REPLY_BYTES)));
     } else response.cancel();
-    // While it is called, calls tell more than a look at its health: they alone make up for their failures.
+    // While it gets calls, only they count: a successful call shows more than a health check.
     if (!replica.breaker.isClosed) state.succeeded(replica);
     return true;
   } catch (thrown) {
@@ -86,7 +86,7 @@ async function checkReplica(
   }
 }
 
-/** The engine says itself that it does not work. */
+/** The engine itself reports that it does not work. */
 class EngineFailure extends Error {}
 
 async function askReplica(

@@ -1,12 +1,12 @@
 import { mixBits } from "./hash-text.ts";
 import type { Replica } from "./replica.ts";
 
-/** A replica may have this many times the calls of an average one before a conversation goes elsewhere. */
+/** A replica may have this multiple of the average load before its conversations go to another replica. */
 const LOAD_FACTOR = 1.5;
 
 /**
- * The replicas a call may go to: of those that have its model, the ones that work. While none has the model, or none
- * works, a try is better than none.
+ * Returns the replicas a call may go to: the working ones among those that have its model. If no replica has the model,
+ * or none works, all remain candidates, because a try may still succeed.
  */
 export function findCandidates(replicas: readonly Replica[], model: string | undefined): Replica[] {
   const serving = replicas.filter(({ models }) => mayServe(models, model));
@@ -20,9 +20,9 @@ function mayServe(models: ReadonlySet<string> | undefined, model: string | undef
 }
 
 /**
- * The replica a conversation belongs to: the one with the highest score of its key and the replica's own number, so that
- * a replica that comes or goes moves its own share and no other. One that has more calls than its share, and more than
- * `spillAbove`, is passed over for the next by score. Undefined when there is no candidate.
+ * Returns the replica for a conversation by rendezvous hashing: the highest score of its key and the replica's seed
+ * wins. Adding or removing a replica therefore moves only that replica's share. A replica with more calls than its
+ * share and than `spillAbove` is skipped for the next best. Undefined when there is no candidate.
  */
 export function chooseByKey(
   candidates: readonly Replica[],
@@ -44,7 +44,7 @@ export function chooseByKey(
   return best;
 }
 
-/** The replica with the fewest open calls; of equal ones the first from `start` on. */
+/** Returns the replica with the fewest open calls; of equal ones the first from `start` on. */
 export function chooseByLoad(candidates: readonly Replica[], start: number): Replica | undefined {
   let best: Replica | undefined;
   for (let step = 0; step < candidates.length; step++) {

@@ -2,12 +2,12 @@ import type { HttpResponse } from "../../lib/http/http-client.ts";
 import { BodyTooLarge } from "../../lib/http/read-body-text.ts";
 
 interface Watcher {
-  /** Once: it was read to its end, given up, or broke. */
+  /** Called once, when the body was read to its end, cancelled, or broke. */
   readonly ended: () => void;
   readonly broke: () => void;
 }
 
-/** The response, which tells when it is over. */
+/** Wraps a response and reports when it is over. */
 export function countResponse(response: HttpResponse, watcher: Watcher): HttpResponse {
   let isOver = false;
   const end = () => {

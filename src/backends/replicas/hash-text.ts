@@ -1,7 +1,7 @@
-/** Characters read at either end of a text: what tells two conversations apart mostly stands there. */
+/** Characters hashed at either end of a text, where two conversations usually differ. */
 const END_CHARACTERS = 512;
 
-/** A fast hash of a text into 32 bits, continued from `hash`. It guards nothing: it only spreads. */
+/** Hashes a text into 32 bits, continuing from `hash`. Fast and not cryptographic: it only spreads keys. */
 export function hashText(text: string, hash = 0x811c9dc5): number {
   let mixed = Math.imul(hash ^ text.length, 0x01000193);
   const firstEnd = Math.min(text.length, END_CHARACTERS);
@@ -14,7 +14,7 @@ export function hashText(text: string, hash = 0x811c9dc5): number {
   return mixed >>> 0;
 }
 
-/** All bits of a number made to depend on all others. */
+/** Mixes a number so that every bit depends on every other. */
 export function mixBits(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

@@ -1,13 +1,13 @@
 import { z } from "zod";
 
-/** How replicas of one kind are looked at, as data. */
+/** How replicas of one kind are checked, as data. */
 export interface ReplicaCheck {
-  /** Fails with a 5xx while the engine is dead, though its server lives; not every server has it. */
+  /** Returns a 5xx when the engine is dead although its server runs; not every server has it. */
   readonly healthPath: string | undefined;
   readonly modelsPath: string;
-  /** The names of its models; undefined when the reply tells none. */
+  /** Reads the names of its models; undefined when the reply has none. */
   readonly readModels: (reply: unknown) => ReadonlySet<string> | undefined;
-  /** Calls that one replica has at once before its conversations go elsewhere. */
+  /** The number of open calls on one replica above which its conversations go to another. */
   readonly spillAbove: number;
 }
 
@@ -19,14 +19,14 @@ export const REPLICA_CHECKS: Readonly<Record<"vllm" | "ollama", ReplicaCheck>> =
     healthPath: "/health",
     modelsPath: "/v1/models",
     readModels: (reply) => namesOf(cards.safeParse(reply).data?.data.map(({ id }) => id)),
-    // It computes calls together: a few more cost less than a prompt without its cache.
+    // It batches calls: a few more cost less than a prompt without its cache.
     spillAbove: 16,
   },
   ollama: {
     healthPath: undefined,
     modelsPath: "/api/tags",
     readModels: (reply) => namesOf(tags.safeParse(reply).data?.models.map(({ name }) => name)),
-    // Beyond a few at once its calls wait for each other.
+    // It runs only a few calls at once; further ones queue.
     spillAbove: 4,
   },
 };

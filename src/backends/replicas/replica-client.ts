@@ -8,34 +8,37 @@ import { Replica } from "./replica.ts";
 import type { ReplicaCheck } from "./replica-checks.ts";
 import { ReplicaState } from "./replica-state.ts";
 
-/** Several servers of the same models as one: their client, for addresses that begin with the first one's. */
+/**
+ * An HTTP client for several servers of the same models. It serves addresses that begin with the first server's
+ * address.
+ */
 export interface ReplicaClient extends HttpClient {
   readonly addresses: readonly string[];
 }
 
 export interface ReplicaOptions {
-  /** Two or more, without a slash at the end. */
+  /** Two or more, without a trailing slash. */
   readonly addresses: readonly [string, string, ...string[]];
-  /** The client that calls each of them. It is not closed here. */
+  /** The client that calls each of them. The caller closes it. */
   readonly client: HttpClient;
   /** The credential, as headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly check: ReplicaCheck;
   readonly log: Log;
-  /** Milliseconds of a clock that never runs backwards. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
-/** The engine is too busy, or is not there behind its proxy: another one may take the call. */
+/** The engine is too busy, or its proxy cannot reach it: another replica may take the call. */
 const REFUSALS: ReadonlySet<number> = new Set([429, 502, 503]);
-/** Of those the ones that speak against the replica itself. */
+/** The statuses among these that count as a failure of the replica. */
 const FAILURES: ReadonlySet<number> = new Set([502, 503]);
-/** A call whose connection broke before an answer is made again only so often: it may be what breaks the engine. */
+/** Limits the tries of a call whose connection breaks before a response: the call itself may crash the engine. */
 const MOST_BROKEN_TRIES = 2;
 
 /**
- * Sends each call to the replica it belongs to, and to another one when that refuses it before its first byte. A replica
- * that fails is left alone until a check finds it well.
+ * Sends each call to its replica, and to another one when that refuses it before its first byte. A failing replica gets
+ * no calls until a check finds it well.
  */
 export function createReplicaClient(options: ReplicaOptions): ReplicaClient {
   const { addresses, client, check, log, now = () => performance.now() } = options;
@@ -47,7 +50,7 @@ export function createReplicaClient(options: ReplicaOptions): ReplicaClient {
 
   const choose = (candidates: readonly Replica[], { route, body }: HttpRequest) => {
     if (route !== undefined) return chooseByKey(candidates, route.key, check.spillAbove);
-    // A question on the side always goes to the first one that works: two may differ in what they list.
+    // Side requests always go to the first working replica, because two replicas may list different models.
     return body === undefined ? candidates[0] : chooseByLoad(candidates, turn++);
   };
 
@@ -89,7 +92,10 @@ interface Sending {
   readonly sendTo: (replica: Replica, request: HttpRequest) => Promise<HttpResponse>;
 }
 
-/** Tries each candidate at most once. When all refuse, the last refusal is the answer: it says more than a failure. */
+/**
+ * Tries each candidate at most once. When all fail, the last refusal is returned: it says more than a failed
+ * connection.
+ */
 async function sendToOne(
   candidates: readonly Replica[],
   request: HttpRequest,
@@ -119,7 +125,7 @@ async function sendToOne(
   throw failure ?? request.signal.reason;
 }
 
-/** A body that is passed on while it arrives is gone after one try. */
+/** A streamed body is consumed by the first try. */
 function isRepeatable({ body }: HttpRequest): boolean {
   return body === undefined || typeof body === "string";
 }

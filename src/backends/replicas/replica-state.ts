@@ -3,13 +3,13 @@ import type { Log } from "../../lib/log.ts";
 import type { Replica } from "./replica.ts";
 
 export interface StateOptions {
-  /** Of the replicas. */
+  /** The number of replicas. */
   readonly count: number;
   readonly log: Log;
   readonly now: () => number;
 }
 
-/** Learns from calls and checks which replicas work, and tells the operator when that changes. */
+/** Tracks from calls and checks which replicas work, and logs every change for the operator. */
 export class ReplicaState {
   readonly #options: StateOptions;
 
@@ -21,13 +21,13 @@ export class ReplicaState {
     if (replica.breaker.succeeded()) this.#tell("info", replica, "is back");
   }
 
-  /** `isDown`: nobody is there. */
+  /** `isDown`: nothing is listening. */
   failed(replica: Replica, isDown: boolean): void {
     if (!replica.breaker.failed(this.#options.now(), isDown)) return;
     this.#tell("warn", replica, "is down; its calls go to the others");
   }
 
-  /** A call's connection broke off, or was given up: a client that left says nothing about the replica. */
+  /** A call's connection broke or was aborted. A client that left says nothing about the replica. */
   broke(replica: Replica, signal: AbortSignal, isDown = false): void {
     const isOurs =
       signal.reason instanceof ServiceError && signal.reason.code === "upstream_timeout";

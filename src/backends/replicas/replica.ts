@@ -3,16 +3,16 @@ import { hashText } from "./hash-text.ts";
 
 /** One of several servers of the same models. */
 export class Replica {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly address: string;
-  /** Where it stands in the operator's list, from 1. */
+  /** Its position in the operator's list, from 1. */
   readonly position: number;
-  /** Made of the address alone: where a conversation belongs does not change with the order of the list. */
+  /** Derived from the address only, so that the order of the list does not move conversations. */
   readonly seed: number;
   readonly breaker = new Breaker();
-  /** Calls that it has not finished. */
+  /** The number of calls in progress. */
   openCalls = 0;
-  /** The names of its models; undefined while it has not told them. */
+  /** The names of its models; undefined until it has listed them. */
   models: ReadonlySet<string> | undefined;
 
   constructor(address: string, position: number) {

@@ -1,16 +1,16 @@
 import type { ChatMessage, ChatRequest } from "../../core/chat-request.ts";
 import { hashText } from "./hash-text.ts";
 
-/** More of a conversation's beginning is not looked at. */
+/** The most parts of a message that are hashed. */
 const MOST_PARTS = 16;
 const MOST_TOOLS = 64;
 
 type Part = ChatMessage["content"][number];
 
 /**
- * A number that all turns of a conversation have in common, and rarely two conversations: of the system's text, the
- * tools' names and the first thing the user said. Calls of one number share the beginning of their prompts, so that the
- * replica that answered the last one still has it in its cache.
+ * Returns a number that all turns of a conversation share, and two conversations rarely do. It hashes the system text,
+ * the tools' names and the user's first message. Calls with the same key share the beginning of their prompts, so the
+ * replica that served the last one still has it cached.
  */
 export function routeKey({ messages, tools }: ChatRequest): number {
   let key = 0;

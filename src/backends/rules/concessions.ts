@@ -1,27 +1,27 @@
 import type { ClientCodec } from "../../codecs/codec.ts";
 import type { ChatRequest } from "../../core/chat-request.ts";
 
-/** Something that some models refuse and that a call can do without: it is given up, and the call made again. */
+/** A feature that some models refuse and a call can do without: it is removed and the call is retried. */
 export interface Concession {
   readonly isCause: (message: string) => boolean;
   readonly concede: (request: ChatRequest) => ChatRequest;
-  /** Writes the call from then on, where a habit of the format is to be given up. */
+  /** The codec for all later attempts, where the wire dialect must change. */
   readonly codec?: ClientCodec;
 }
 
 type IsCause = Concession["isCause"];
 
-/** The effort, for models of which we do not know that they take none, or not this one. */
+/** Removes the effort, for models not known to refuse efforts, or this one. */
 export function withoutEffort(isCause: IsCause): Concession {
   return { isCause, concede: ({ effort: _effort, ...request }) => request };
 }
 
-/** The habits of a format that not every server of it shares. */
+/** Switches to another dialect of the format, because not every server accepts the same. */
 export function inDialect(isCause: IsCause, codec: ClientCodec): Concession {
   return { isCause, concede: (request) => request, codec };
 }
 
-/** Turns that begin with their thoughts, for servers that want these back from clients that have not kept them. */
+/** Starts each turn with reasoning, for servers that require it back from clients that have not kept it. */
 export function withThoughts(isCause: IsCause): Concession {
   return {
     isCause,
@@ -36,5 +36,5 @@ export function withThoughts(isCause: IsCause): Concession {
   };
 }
 
-/** Not empty, so that it is sent. */
+/** Not empty, because empty text would not be sent. */
 const NO_THOUGHT = { type: "reasoning", text: " " } as const;

@@ -1,15 +1,15 @@
 import type { ChatRequest } from "../../core/chat-request.ts";
 import type { Model } from "../backend.ts";
 
-/** What the rules of a backend may depend on. */
+/** The input of a backend's rules. */
 export interface Situation {
   readonly request: ChatRequest;
   readonly model: Model;
-  /** The model is told to think on this call. */
+  /** True when this call enables the model's thinking. */
   readonly thinks: boolean;
 }
 
-/** The least budget Anthropic takes: an answer must be longer than what was thought for it. */
+/** The smallest budget that Anthropic accepts. The output limit must be larger than the budget. */
 export const LEAST_BUDGET_TOKENS = 1_024;
 
 const CONDITIONS = {
@@ -26,12 +26,12 @@ const CONDITIONS = {
 
 export type Condition = keyof typeof CONDITIONS;
 
-/** Whether a condition of a rule holds for a call. */
+/** Returns whether a rule's condition holds for a call. */
 export function holds(condition: Condition, situation: Situation): boolean {
   return CONDITIONS[condition](situation);
 }
 
-/** The client lets the model do nothing but call a tool. */
+/** Returns true when the client requires a tool call. */
 export function isToolForced({ tools, toolChoice }: ChatRequest): boolean {
   return tools.length > 0 && (toolChoice?.type === "required" || toolChoice?.type === "tool");
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 
 type Member = JsonObject[string];
 
-/** A pattern is compiled by the engine on the thread that serves everybody: a long one holds them all up. */
+/** The engine compiles patterns on the thread that serves all calls, so a long pattern delays them all. */
 const PATTERN_MAX_BYTES = 4 * 1024;
 const PATTERNS: ReadonlySet<string> = new Set([
   "ebnf",
@@ -11,15 +11,15 @@ const PATTERNS: ReadonlySet<string> = new Set([
   "guided_regex",
   "regex",
 ]);
-/** Objects of which single members harm others: a template runs in the engine; a pattern may be long. */
+/** Objects with harmful members: a template runs in the engine; a pattern may be long. */
 const HARMFUL_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   chat_template_kwargs: new Set(["chat_template", "tokenize"]),
   structured_outputs: new Set(),
 };
 
 /**
- * The further parameters of a call to a local engine without those that harm its other users by their value: patterns
- * that take long to compile, templates within the template's arguments, and an answer that may not end before its limit.
+ * Removes from the extra parameters of a call to a local engine the values that harm other users. These are patterns
+ * that take long to compile, templates among the template's arguments, and an answer that may not end before its limit.
  */
 export function dropHarmful(extra: JsonObject): JsonObject {
   const isEndless = (extra["min_tokens"] ?? 0) !== 0 && extra["ignore_eos"] === true;

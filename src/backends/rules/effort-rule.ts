@@ -4,7 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { type Model, VENDOR_EFFORTS, type VendorEffort } from "../backend.ts";
 import { type Condition, holds } from "./conditions.ts";
 
-/** What an engine is told: nothing (its own default), thinking off or on, or how much. */
+/** The setting for an engine: its own default (nothing is sent), thinking off or on, or a level. */
 export type EffortSetting = "default" | "off" | "on" | "low" | "medium" | "high" | "max";
 
 type SaidSetting = Exclude<EffortSetting, "default">;
@@ -12,17 +12,17 @@ type SaidSetting = Exclude<EffortSetting, "default">;
 /** One row of the specification's table of reasoning efforts. */
 export interface EffortRule {
   readonly table: Readonly<Record<Effort, EffortSetting>>;
-  /** Calls to which nothing is said, whatever the table says. */
+  /** Conditions under which nothing is sent, whatever the table says. */
   readonly unless?: readonly Condition[];
-  /** Calls on which a model that would think does not, as far as it can be kept from it. */
+  /** Conditions under which thinking is switched off, where the model allows it. */
   readonly offWhen?: readonly Condition[];
-  /** A model that is told nothing does not think. */
+  /** The model does not think by default. */
   readonly isOffUnsaid?: true;
-  /** The fields of the body that say it. */
+  /** Builds the body fields for the setting. */
   readonly fields: (setting: SaidSetting, model: Model, request: ChatRequest) => JsonObject;
 }
 
-/** What an engine is told of the effort of a call. */
+/** Returns the effort setting for a call. */
 export function decideEffort(
   request: ChatRequest,
   model: Model,
@@ -31,12 +31,12 @@ export function decideEffort(
   const situation = { request, model, thinks: true };
   const isCase = (condition: Condition) => holds(condition, situation);
   if (unless.some(isCase)) return "default";
-  // It may think although nobody asked it to.
+  // By default it may think although the client did not ask for it.
   if (offWhen.some(isCase)) return "off";
   return request.effort === undefined ? "default" : table[request.effort];
 }
 
-/** The request with its effort said in the engine's own fields. The default stays unsaid. */
+/** Writes the effort into the request in the engine's own fields. The default writes nothing. */
 export function sayEffort(
   request: ChatRequest,
   model: Model,
@@ -52,9 +52,9 @@ export function sayEffort(
 }
 
 /**
- * Whether what a model is told follows the effort that was asked for, be it in another degree.
+ * Returns whether the setting follows the requested effort, even at another level.
  *
- * @param isSaid the model is told something of effort.
+ * @param isSaid fields for the effort are sent.
  */
 export function followsEffort(
   asked: Effort | undefined,
@@ -70,7 +70,7 @@ export function followsEffort(
   return !model.thinking || isSaid || (setting === "default" && rule.isOffUnsaid === true);
 }
 
-/** The word a model takes that comes closest to what is wanted, rather less than more; undefined when it takes none. */
+/** Returns the model's effort closest to the wanted one, preferring a weaker one; undefined when it accepts none. */
 export function nearestEffort(
   wanted: VendorEffort,
   { efforts = [] }: Model,

@@ -8,14 +8,14 @@ import type {
   UserPart,
 } from "../../core/chat-request.ts";
 
-/** Text of nearly every language and tokenizer takes fewer tokens than its UTF-8 bytes by this number. */
+/** In nearly every language and tokenizer a token averages at least this many UTF-8 bytes. */
 const BYTES_PER_TOKEN = 3;
 const TOKENS_PER_MESSAGE = 6;
 const TOKENS_PER_TOOL = 12;
-/** A large picture in the usual vision models; sound of about a minute; a page of a document. */
+/** About a large image in common vision models, a minute of audio, or a page of a document. */
 const TOKENS_PER_MEDIUM = 2_000;
 
-/** Tokens of a prompt, tools included, rather too many than too few. Costs no more than the lengths of its texts. */
+/** Estimates the tokens of a prompt, tools included, preferably too high. Costs no more than measuring its texts. */
 export function estimateInputTokens(request: ChatRequest): number {
   let bytes = 0;
   let tokens = 0;

@@ -6,10 +6,10 @@ import type { ParameterTable } from "./parameter-rules.ts";
 const FIELDS = Object.keys(PARAMETER_NAMES) as ParameterField[];
 
 /**
- * What of a call's parameters the tables of an engine leave out, by their names in the chat-completions format. It is
- * found by comparison, so that whatever takes a parameter out of a request is reported without more ado: a rule of the
- * table, a list of what harms others, a concession to a model. Of an object in the further fields single members may be
- * left out: `options.num_ctx`. Effort is not compared: see `followsEffort`.
+ * Returns the requested parameters that the engine's tables removed, by their chat-completions names. It compares the
+ * two requests, so every removal is reported without further code: by a rule, a list of harmful values, or a
+ * concession. Removed members of an object in the extra fields are reported as `options.num_ctx`. Effort is not
+ * compared: see `followsEffort`.
  */
 export function findIgnored(
   asked: ChatRequest,
@@ -59,7 +59,7 @@ function addIgnoredTools(ignored: string[], asked: ChatRequest, sent: ChatReques
   if (toolChoice !== undefined && toolChoice.type !== sent.toolChoice?.type) {
     ignored.push("tool_choice");
   }
-  // Several calls an answer are what every model may do unless it is told otherwise.
+  // By default every model may make several calls in one answer.
   if (asked.parallelToolCalls === false && sent.parallelToolCalls === undefined) {
     ignored.push("parallel_tool_calls");
   }

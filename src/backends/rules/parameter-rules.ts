@@ -4,26 +4,26 @@ import type { Model } from "../backend.ts";
 import { type Condition, holds, type Situation } from "./conditions.ts";
 import { dropHarmful } from "./drop-harmful.ts";
 
-/** What becomes of one parameter on its way to a backend. */
+/** The rule for one parameter of a backend. */
 export type ParameterRule =
   | { readonly rule: "apply" }
   | { readonly rule: "ignore" }
-  /** Cut to what is possible there: to the model's context or its longest answer, by `fitOutput`, before the call. */
+  /** Limited to the model's context or to its longest answer, by `fitOutput`, before the call. */
   | { readonly rule: "clamp"; readonly to: "context" | "model-limit" }
-  /** Sent under another name to the models for which the condition holds. */
+  /** Sent under another name to models for which the condition holds. */
   | { readonly rule: "rename"; readonly to: string; readonly when: Condition }
-  /** Left out unless all conditions hold. */
+  /** Omitted unless all conditions hold. */
   | { readonly rule: "only-when"; readonly all: readonly Condition[] }
-  /** Left out when that other one is set, and unless all conditions hold. */
+  /** Omitted when the other parameter is set, or unless all conditions hold. */
   | {
       readonly rule: "exclusive";
       readonly yieldsTo: NumberParameter;
       readonly all: readonly Condition[];
     }
-  /** Told by the backend's effort rule. */
+  /** Written by the backend's effort rule. */
   | { readonly rule: "effort" };
 
-/** One column of the specification's table of parameters: its rows, and last what stands in no row. */
+/** One column of the specification's table of parameters: its rows, then the parameters without a row. */
 export interface ParameterTable {
   readonly temperature: ParameterRule;
   readonly top_p: ParameterRule;
@@ -35,7 +35,7 @@ export interface ParameterTable {
   readonly others: OthersRule;
 }
 
-/** What becomes of every further parameter, by its name in the chat-completions format. */
+/** The rule for all other parameters, by their chat-completions names. */
 type OthersRule =
   | { readonly rule: "apply"; readonly except: readonly string[] }
   | { readonly rule: "ignore"; readonly forward: readonly string[] };
@@ -53,8 +53,8 @@ export const LOCAL_PARAMETERS = {
   stream: { rule: "apply" },
   others: {
     rule: "apply",
-    // What would harm other users of the same engine: their share of it, their cache, their place in the queue, its
-    // code and the addresses it calls. What harms by its value is dropped beside these: see `dropHarmful`.
+    // Parameters that would harm other users of the engine: their share of it, their cache, their place in the queue,
+    // its code and the addresses it calls. `dropHarmful` removes those that are harmful only by their value.
     except: [
       "api_base",
       "base_url",
@@ -88,7 +88,7 @@ const FIELDS: readonly (readonly [NumberParameter, Field])[] = [
 ];
 const FIELD_OF = Object.fromEntries(FIELDS) as Readonly<Record<NumberParameter, Field>>;
 
-/** Parameters without a row that have a place of their own in the request; the rest is in `extra`. */
+/** Parameters without a row that have their own field in the request; the rest is in `extra`. */
 const OTHER_FIELDS: readonly (readonly [name: string, field: Field])[] = [
   ["stop", "stop"],
   ["seed", "seed"],
@@ -101,7 +101,7 @@ const OTHER_FIELDS: readonly (readonly [name: string, field: Field])[] = [
 
 type Draft = { -readonly [Name in keyof GenerationParameters]: GenerationParameters[Name] };
 
-/** The request with the row `tools` applied. A passthrough call keeps its tools whatever the table says. */
+/** Applies the row `tools` to the request. A passthrough call keeps its tools whatever the table says. */
 export function applyToolRule(
   request: ChatRequest,
   model: Model,
@@ -112,13 +112,13 @@ export function applyToolRule(
   return isOffered ? request : withoutTools(request);
 }
 
-/** The request without its tools, and without what speaks of them. */
+/** Removes the tools from the request, and the parameters about them. */
 export function withoutTools(request: ChatRequest): ChatRequest {
   const { toolChoice: _choice, parallelToolCalls: _parallel, ...rest } = request;
   return { ...rest, tools: [] };
 }
 
-/** What a backend's table leaves of the generation parameters. Effort is left to the effort rule. */
+/** Returns the generation parameters that a backend's table leaves. Effort is left to the effort rule. */
 export function applyParameterRules(
   situation: Situation,
   table: ParameterTable,
@@ -142,7 +142,10 @@ export function applyParameterRules(
   return parameters;
 }
 
-/** A reservation holds whatever the table says: the limit of the answer is sent, under the name it has there. */
+/**
+ * Returns true for the output limit of a call with a reservation. It is sent whatever the table says, under the name
+ * that the table gives it.
+ */
 function isReserved(field: Field, { request }: Situation): boolean {
   return field === "maxOutputTokens" && request.reservedOutputTokens !== undefined;
 }
@@ -191,4 +194,11 @@ function pick(
 ): JsonObject | undefined {
   if (extra === undefined) return undefined;
   return Object.fromEntries(Object.entries(extra).filter(([name]) => isWanted(name)));
+}
+
+/** Caps the temperature to a vendor's scale, which may end lower than those of the clients' formats. */
+export function capTemperature(request: ChatRequest, hottest: number): ChatRequest {
+  const { temperature = 0 } = request.parameters;
+  if (temperature <= hottest) return request;
+  return { ...request, parameters: { ...request.parameters, temperature: hottest } };
 }

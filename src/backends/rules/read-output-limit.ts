@@ -1,11 +1,11 @@
-/** How clouds name the longest answer of a model when more is asked for. */
+/** How clouds report a model's output limit when more is requested. */
 const OUTPUT_LIMITS: readonly RegExp[] = [
   /supports at most (\d+) completion tokens/i,
   /max_(?:completion_|output_)?tokens\W{0,3} (?:must be|is) less than or equal to `?(\d+)/i,
   /max_(?:completion_|output_)?tokens\b.{0,60}?(?:maximum|at most|<=) (?:value )?(?:of |is )?(\d+)/i,
 ];
 
-/** The longest answer a model gives, read from a refusal of a longer one; undefined when it is about something else. */
+/** Reads a model's output limit from the refusal of a longer one; undefined for any other refusal. */
 export function readOutputLimit(message: string): number | undefined {
   for (const pattern of OUTPUT_LIMITS) {
     const digits = pattern.exec(message)?.[1];

@@ -3,8 +3,8 @@ import { askUpstream, type Question } from "./ask-upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
 /**
- * A prompt's tokens by an engine's own counter, read from its reply. Undefined where it has no counter or does not
- * answer: an estimate must do. Rejects only when the client leaves.
+ * Returns a prompt's tokens by the engine's own counter. Undefined where it has none or does not answer; the caller
+ * then uses an estimate. Rejects only when the client leaves.
  */
 export async function askCount(
   upstream: Upstream,

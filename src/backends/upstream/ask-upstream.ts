@@ -5,10 +5,13 @@ import { refusalError } from "./upstream-refusal.ts";
 const QUESTION_TIMEOUT_MS = 5_000;
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 
-/** A short question to an engine, on the side of the chat calls. */
+/** A short side request to an engine, beside the chat calls. */
 export type Question = Pick<UpstreamCall, "path" | "body" | "signal">;
 
-/** What an engine answers to a question, parsed; undefined when it is not JSON. Rejects with a `ServiceError`, or with the client's reason for leaving. */
+/**
+ * Returns the parsed reply to a side request; undefined when it is not JSON. Rejects with a `ServiceError`, or with the
+ * client's reason for leaving.
+ */
 export async function askUpstream(upstream: Upstream, question: Question): Promise<unknown> {
   const response = await callUpstream(upstream, {
     ...question,
@@ -31,7 +34,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The status an engine answers to a question, asked once; undefined when it does not answer. */
+/** Returns the status of a side request, without retries; undefined when the engine does not answer. */
 export async function askStatus(
   upstream: Upstream,
   question: Question,

@@ -13,53 +13,53 @@ import {
 import { type CallWatch, watchCall } from "./watch-call.ts";
 
 export interface UpstreamCall {
-  /** From the address on, with its leading slash. */
+  /** Relative to the address, with a leading slash. */
   readonly path: string;
-  /** JSON text makes it a POST; a GET has none. */
+  /** JSON text, sent with POST. Without a body the call is a GET. */
   readonly body?: string | undefined;
-  /** A body that is passed on while it arrives, instead of a text. Such a call cannot be made twice. */
+  /** A body that is streamed while it arrives, instead of a text. Such a call cannot be retried. */
   readonly upload?: Upload | undefined;
-  /** A stream ends after a silence; another answer only when its whole time is up. */
+  /** A stream times out after a silence, any other response only after its total time. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
-  /** Passed on to a server that joins traces, where requests are traced. */
+  /** Sent to a server that joins traces, where requests are traced. */
   readonly trace?: CallTrace | undefined;
-  /** Shorter than the upstream's own limit: what has one is a question on the side, and no client's call. */
+  /** A limit shorter than the upstream's own. Calls with one are side requests, not client calls. */
   readonly timeoutMs?: number | undefined;
-  /** Where the call belongs when the upstream has replicas; without it the least busy one takes it. */
+  /** Selects the replica when the upstream has several; without it the least busy one takes the call. */
   readonly route?: Route | undefined;
 }
 
-/** A body on its way to an engine: pulled as fast as the engine takes it. */
+/** A body for an engine, pulled as fast as the engine accepts it. */
 export interface Upload {
   readonly contentType: string;
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 /**
- * An engine's answer, whatever its status. `next` and `text` reject with a `ServiceError`, or with the client's reason
- * for leaving. It must be read to its end or cancelled.
+ * An engine's response, whatever its status. `next` and `text` reject with a `ServiceError`, or with the client's
+ * reason for leaving. It must be read to its end or cancelled.
  */
 export interface UpstreamResponse {
   readonly status: number;
   readonly retryAfterSeconds: number | undefined;
   readonly contentType: string | undefined;
-  /** What the next network read brings. */
+  /** Returns the result of the next network read. */
   readonly next: () => Promise<HttpChunk>;
   readonly text: (maxBytes: number) => Promise<string>;
-  /** Closes the connection at once, a pending read included. */
+  /** Closes the connection immediately, and ends a pending read. */
   readonly cancel: () => void;
 }
 
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503]);
 const RETRY_PAUSE_MS = { least: 100, most: 300 };
-/** An engine that asks for a longer wait is not asked again: the client is told to wait instead. */
+/** A longer `Retry-After` is not retried here but passed on to the client. */
 const LONGEST_RETRY_AFTER_SECONDS = 2;
 const USER_AGENT = "inference-gateway";
 
 /**
- * Calls an engine; resolves with its headers. A refused connection and the statuses 429, 502 and 503 are tried again.
- * Rejects with a `ServiceError` when there is no answer, or with the client's reason for leaving.
+ * Calls an engine; resolves with its headers. A refused connection and the statuses 429, 502 and 503 are retried.
+ * Rejects with a `ServiceError` when there is no response, or with the client's reason for leaving.
  */
 export async function callUpstream(
   upstream: Upstream,
@@ -84,7 +84,7 @@ export async function callUpstream(
   }
 }
 
-/** Counts how a call ended, the first time that it is told. */
+/** Returns a function that counts the call's outcome on its first call only. */
 function countOnce({ figures }: Upstream, call: UpstreamCall): (outcome: UpstreamOutcome) => void {
   if (figures === undefined) return () => undefined;
   let isCounted = false;
@@ -105,7 +105,7 @@ async function sendWithRetries(
 ): Promise<HttpResponse> {
   const retries = call.upload === undefined ? upstream.limits.retries : 0;
   for (let retriesLeft = retries; ; retriesLeft--) {
-    // The runtimes notice an abort only from the next turn on.
+    // The runtimes notice an abort only from the next event loop turn on.
     watch.signal.throwIfAborted();
     let pauseMs: number | undefined;
     try {
@@ -150,7 +150,7 @@ function accepted({ stream, upload }: UpstreamCall): string {
   return stream ? "text/event-stream, application/x-ndjson" : "application/json";
 }
 
-/** How long to wait before another try; undefined when this answer is to be taken as it is. */
+/** Returns the pause before a retry; undefined when this response is final. */
 function retryPauseMs({ clock }: Upstream, response: HttpResponse): number | undefined {
   if (!RETRIED_STATUSES.has(response.status)) return undefined;
   const asked = parseRetryAfter(response.header("retry-after"), clock.now());
@@ -158,7 +158,7 @@ function retryPauseMs({ clock }: Upstream, response: HttpResponse): number | und
   return asked <= LONGEST_RETRY_AFTER_SECONDS ? asked * 1000 : undefined;
 }
 
-/** Random, so that calls that were refused together do not come back together. */
+/** Random, so that calls that were refused together are not retried together. */
 function randomPauseMs(): number {
   const { least, most } = RETRY_PAUSE_MS;
   return least + Math.random() * (most - least);
@@ -178,7 +178,7 @@ function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
 
 interface Watching {
   readonly watch: CallWatch;
-  /** The call is over. */
+  /** Must be called when the call is over. */
   readonly ended: (outcome: UpstreamOutcome) => void;
 }
 

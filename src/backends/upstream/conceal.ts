@@ -4,11 +4,11 @@ import type { Upstream } from "./upstream.ts";
 const HIDDEN = "[hidden]";
 const MAX_MESSAGE_LENGTH = 2_000;
 
-/** The error with an engine's own words freed of our key and its address, and cut where they do not end. */
+/** Redacts our key and the engine's address from an engine's own message, and truncates a long one. */
 export function concealError(error: ServiceError, upstream: Upstream): ServiceError {
   const message = conceal(error.message, upstream);
   if (message === error.message) return error;
-  // Beside its words an error's details hold nothing of the engine's.
+  // Only the message comes from the engine; the error's details do not.
   return new ServiceError(error.code, message, error);
 }
 
@@ -22,6 +22,6 @@ function conceal(message: string, { address, replicas, secrets }: Upstream): str
 
 function hostsOf(address: string): string[] {
   const { host, hostname } = new URL(address);
-  // A bare word such as the name of a container is no address, and may be a part of any sentence.
+  // A bare word such as a container's name is not redacted, because it may occur in any sentence.
   return [host, hostname].filter((name) => /[.:]/.test(name));
 }

@@ -9,25 +9,25 @@ const NEVER_CONNECTED: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
 ]);
-/** No connection came about within the client's own limit, on Node and on Bun. */
+/** The client's own connect timeout, on Node and on Bun. */
 const CONNECT_TIMEOUTS: ReadonlySet<string> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
   "CONNECT_TIMEOUT",
 ]);
 const TIMED_OUT: ReadonlySet<string> = new Set([...CONNECT_TIMEOUTS, "ETIMEDOUT"]);
 
-/** True when nobody listened at the address, so that nothing was done and another try is safe. */
+/** Returns true when nothing listened at the address, so nothing was done and a retry is safe. */
 export function isRefused(thrown: unknown): boolean {
   return REFUSED.has(codeOf(thrown));
 }
 
-/** True when no connection came about, so that nothing was done. */
+/** Returns true when no connection was made, so nothing was done. */
 export function isUnconnected(thrown: unknown): boolean {
   const code = codeOf(thrown);
   return NEVER_CONNECTED.has(code) || CONNECT_TIMEOUTS.has(code);
 }
 
-/** The error for a connection that failed. Its text and cause name no address: the runtime's own text would. */
+/** Returns the error for a failed connection. Its text and cause contain no address; the runtime's own text would. */
 export function connectionError(thrown: unknown, addressSetting: string): ServiceError {
   if (thrown instanceof BodyTooLarge) {
     return new ServiceError("upstream_error", "The model server sent an answer that is too large.");
@@ -39,7 +39,7 @@ export function connectionError(thrown: unknown, addressSetting: string): Servic
   }
   const text = NEVER_CONNECTED.has(code)
     ? `The model server cannot be reached. Is it running at the address in ${addressSetting}?`
-    : "The connection to the model server broke off.";
+    : "The connection to the model server was closed early.";
   return new ServiceError("upstream_error", text, { cause });
 }
 

@@ -1,20 +1,20 @@
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamFigures } from "./upstream-figures.ts";
 
-/** A server that the settings name for one purpose. */
+/** A server that is configured for one purpose. */
 export interface DedicatedServer {
   readonly address: string | undefined;
   readonly addressSetting: string;
   readonly apiKey: string | undefined;
-  /** Further tries of a call that was refused before its first byte. */
+  /** Retries of a call that was refused before its first byte. */
   readonly retries: number;
-  /** Where its calls are counted. */
+  /** Opens the counters of its calls. */
   readonly openFigures?: () => UpstreamFigures;
 }
 
 /**
- * That server; undefined when the settings name none. It has the local engine's time limits, and never its
- * key: that one goes to the local engine alone.
+ * Builds that server's upstream; undefined when none is configured. It has the local engine's time limits but never its
+ * key, which is sent only to the local engine.
  */
 export function dedicatedUpstream(
   { address, addressSetting, apiKey, retries, openFigures }: DedicatedServer,
@@ -33,7 +33,7 @@ export function dedicatedUpstream(
   };
 }
 
-/** A server of the OpenAI format with the version in its address, which may be given with or without it. */
+/** Adds the version to the address of a server of the OpenAI format, unless the address already has one. */
 export function withVersion(upstream: Upstream): Upstream {
   const { address } = upstream;
   return /\/v\d+(beta)?$/.test(address) ? upstream : { ...upstream, address: `${address}/v1` };

@@ -2,7 +2,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import { watchTime } from "../../lib/watch-time.ts";
 import type { UpstreamResponse } from "./call-upstream.ts";
 
-/** The answer, ended with `upstream_timeout` when the engine is silent for too long while we wait for it. */
+/** Wraps a response so that it fails with `upstream_timeout` when the engine is silent for too long during a read. */
 export function limitIdle(response: UpstreamResponse, idleTimeoutMs: number): UpstreamResponse {
   return {
     ...response,

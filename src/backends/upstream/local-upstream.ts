@@ -17,7 +17,7 @@ export interface LocalOptions {
 
 const DEFAULT_ADDRESSES = { vllm: "http://127.0.0.1:8000", ollama: "http://127.0.0.1:11434" };
 
-/** The local engine, or its replicas where the settings name several addresses. */
+/** Builds the upstream of the local engine, or of its replicas where several addresses are set. */
 export function localUpstream(options: LocalOptions): Upstream {
   const { settings, client, clock } = options;
   const key = settings.LLM_API_KEY;
@@ -36,7 +36,7 @@ export function localUpstream(options: LocalOptions): Upstream {
     limits: {
       timeoutMs: settings.LLM_REQUEST_TIMEOUT * 1000,
       idleTimeoutMs: settings.STREAM_IDLE_TIMEOUT_MS,
-      // A try here goes to each replica once, so several tries are made in one already.
+      // One try already goes to each replica once, so it contains several tries.
       retries: Math.max(0, Math.floor((1 + settings.GATEWAY_RETRIES) / count) - 1),
       maxEventBytes: settings.MAX_SSE_EVENT_BYTES,
     },
@@ -44,12 +44,12 @@ export function localUpstream(options: LocalOptions): Upstream {
   };
 }
 
-/** Where the local engine, or each replica of it, is looked for. */
+/** Returns the addresses of the local engine, or of each of its replicas. */
 export function engineAddresses({
   LLM_BASE_URL = [],
   LLM_BACKEND,
 }: Pick<Settings, "LLM_BASE_URL" | "LLM_BACKEND">): [string, ...string[]] {
-  // Many programs want the address with this end, so it is often given so.
+  // Many programs expect the address with this suffix, so users often include it.
   const named = new Set(LLM_BASE_URL.map((address) => address.replace(/\/v1$/, "")));
   const [address = DEFAULT_ADDRESSES[LLM_BACKEND], ...further] = named;
   return [address, ...further];

@@ -4,19 +4,19 @@ import type { UpstreamRefusal } from "./upstream-refusal.ts";
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_BODY_TIMEOUT_MS = 5_000;
 
-/** A status of success, but for 206: a part of an answer must not be taken for the whole. */
+/** Returns true for a status of success except 206: a partial answer must not be taken for the whole. */
 export function isWholeAnswer({ status }: Pick<UpstreamResponse, "status">): boolean {
   return status >= 200 && status < 300 && status !== 206;
 }
 
-/** How the body of a kind of server's refusal is read. */
+/** Reads the refusal bodies of one kind of server. */
 export interface RefusalReader {
   readonly readErrorMessage: (body: string) => string | undefined;
-  /** What a server tells in the body alone and others tell by status and headers. */
+  /** Reads facts that this server reports only in the body and others by status and headers. */
   readonly readRefusalBody?: ((body: string) => Partial<UpstreamRefusal>) | undefined;
 }
 
-/** What an engine says in an answer with a status other than success. Reads its body. */
+/** Reads the body of a response with a status other than success. */
 export async function readRefusal(
   response: UpstreamResponse,
   { readErrorMessage, readRefusalBody }: RefusalReader,
@@ -30,7 +30,7 @@ export async function readRefusal(
   };
 }
 
-/** Empty when the body is too large, too slow or broken: the status says enough. */
+/** Returns an empty text when the body is too large, too slow or broken; the status is enough then. */
 async function readErrorBody(response: UpstreamResponse): Promise<string> {
   const timer = setTimeout(response.cancel, ERROR_BODY_TIMEOUT_MS);
   try {

@@ -10,14 +10,14 @@ type Step = IteratorResult<Batch, undefined>;
 
 const DONE: Step = { done: true, value: undefined };
 
-/** What may come after the event that ended the answer, before the connection is closed instead of kept. */
+/** Limits for reading the rest after the final event; beyond them the connection is closed instead of reused. */
 const REST = { reads: 16, timeoutMs: 1_000 };
 
 /**
- * The events of a streaming answer, a batch a network read. What goes wrong comes as one `error` event; only when the
- * client left, `next` rejects with its reason. `return` closes the connection at once.
+ * The events of a streaming answer, one batch per network read. Failures arrive as one `error` event; `next` rejects
+ * only when the client left, with its reason. `return` closes the connection immediately.
  */
-// A class and not a generator: a generator's `return` would wait for the read that is pending.
+// A class and not a generator: a generator's `return` would wait for the pending read.
 export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
   readonly #response: UpstreamResponse;
   readonly #reader: StreamReader;
@@ -38,7 +38,7 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
     return this;
   }
 
-  /** The first batch, which `next` will give again. */
+  /** Returns the first batch, which `next` returns again. */
   async peek(): Promise<Batch> {
     this.#peeked = await this.#read();
     return this.#peeked.value ?? [];
@@ -59,7 +59,7 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
     return DONE;
   }
 
-  // All of it in one function: a token passes here, and each function that waits costs it a promise.
+  // One function, because every token passes through it and each awaiting function costs a promise per token.
   async #read(): Promise<Step> {
     try {
       for (;;) {
@@ -69,7 +69,7 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
       }
     } catch (thrown) {
       this.#cut();
-      // Anything else is the client's reason for leaving.
+      // Any other error is the client's reason for leaving.
       if (!(thrown instanceof ServiceError)) throw thrown;
       return { done: false, value: [this.#errorEvent(thrown)] };
     }
@@ -89,7 +89,7 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
     this.#ended = true;
     const batch = this.#reader.end();
     if (batch.length > 0) return batch;
-    return [this.#errorEvent(new ServiceError("upstream_error", "The answer broke off."))];
+    return [this.#errorEvent(new ServiceError("upstream_error", "The answer ended early."))];
   }
 
   #errorEvent(error: ServiceError): ChatEvent {
@@ -107,7 +107,10 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
   }
 }
 
-/** A connection is used again only when its answer was read to the very end. Nobody waits for this. */
+/**
+ * Reads the rest of a finished answer in the background: a connection is reused only if its response was read to the
+ * end.
+ */
 async function readRest(response: UpstreamResponse): Promise<void> {
   const timer = setTimeout(response.cancel, REST.timeoutMs);
   try {
@@ -116,7 +119,7 @@ async function readRest(response: UpstreamResponse): Promise<void> {
     }
     response.cancel();
   } catch {
-    // The answer is complete; how its connection ended does not matter any more.
+    // The answer is complete; how its connection ended is irrelevant.
   } finally {
     clearTimeout(timer);
   }

@@ -3,9 +3,11 @@ import { zeroCounts } from "../../lib/zero-counts.ts";
 import { isUnconnected } from "./connection-error.ts";
 
 /**
- * How a call to a server of models ended: by its status; `timeout`: it was silent or slow beyond a limit; `refused`:
- * nobody could be reached; `broken`: the connection broke off, or brought too much; `aborted`: the client left, or the
- * gateway is stopping.
+ * The outcome of a call to a model server, by its status, or:
+ * `timeout`: it was silent or slow beyond a limit;
+ * `refused`: no connection was made;
+ * `broken`: the connection broke or brought too much;
+ * `aborted`: the client left, or the gateway is stopping.
  */
 export const UPSTREAM_OUTCOMES = [
   "ok",
@@ -19,21 +21,21 @@ export const UPSTREAM_OUTCOMES = [
 ] as const;
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
-/** What this process has seen of one server of models since its start. */
+/** What this process has seen of one model server since its start. */
 export interface UpstreamFigures {
-  /** The backend's name; `embeddings` and `speech` where servers of their own are set for these. */
+  /** The backend's name; `embeddings` and `speech` for dedicated servers of these. */
   readonly name: string;
-  /** Calls of clients. Questions on the side, such as for the list of models, are not among them. */
+  /** Client calls only. Side requests, such as for the list of models, are not counted. */
   readonly outcomes: Record<UpstreamOutcome, number>;
-  /** Further tries of a call that was refused before its first byte. */
+  /** Retries of calls that were refused before their first byte. */
   retries: number;
-  /** Nobody was reached, or none answered in time, when it was last asked for anything. */
+  /** True when the last request of any kind failed to connect or timed out. */
   isSilent: boolean;
 }
 
-/** The figures of all servers of models that the settings name. */
+/** The figures of all configured model servers. */
 export interface UpstreamBook {
-  /** Opens the figures of a server. */
+  /** Creates the figures of a server. */
   readonly open: (name: string) => UpstreamFigures;
   readonly all: readonly UpstreamFigures[];
 }
@@ -55,7 +57,7 @@ export function createUpstreamBook(): UpstreamBook {
   };
 }
 
-/** Writes down how a call ended. */
+/** Counts the outcome of a call. */
 export function noteOutcome(
   figures: UpstreamFigures,
   outcome: UpstreamOutcome,
@@ -73,8 +75,10 @@ export function outcomeOfStatus(status: number): UpstreamOutcome {
 }
 
 /**
- * @param thrown what the call failed with.
- * @param told the error that it ends with, or the reason for which it was ended.
+ * Classifies a failure.
+ *
+ * @param thrown the error that the call failed with.
+ * @param told the error that the caller gets, or the reason of the abort.
  */
 export function outcomeOfFailure(
   thrown: unknown,

@@ -1,19 +1,19 @@
 import type { ContextOverflow } from "../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
 
-/** An engine's answer with a status other than success. */
+/** An engine's response with a status other than success. */
 export interface UpstreamRefusal {
   readonly status: number;
-  /** The engine's own words as they came: they may hold our key. */
+  /** The engine's own message, unredacted: it may contain our key. */
   readonly message: string | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** How far the prompt is too long, where the engine tells it beside its words. */
+  /** How far the prompt is too long, where the engine reports numbers outside its message. */
   readonly overflow?: ContextOverflow | undefined;
 }
 
 /**
- * What a client is told by the engine's status. A fault of the request or of the engine itself is told in the engine's
- * own words where it has some; a fault of our credential or of our address is not the client's to know more of.
+ * The client's error by the engine's status. A fault of the request or the engine is reported with the engine's own
+ * message, if any. Of a fault of our credential or address the client learns no details.
  */
 const ERROR_BY_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   400: ["invalid_value", "The model server refused the request."],
@@ -30,7 +30,7 @@ const ERROR_BY_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = 
 };
 const TELLS_TO_WAIT: ReadonlySet<ErrorCode> = new Set(["rate_limit_exceeded", "overloaded"]);
 
-/** The error for a refusal, the engine's words still as they came. */
+/** Builds the error for a refusal. The engine's message in it is not redacted yet. */
 export function refusalError({
   status,
   message,

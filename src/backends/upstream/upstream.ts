@@ -3,34 +3,34 @@ import type { HttpClient } from "../../lib/http/http-client.ts";
 import type { ReplicaClient } from "../replicas/replica-client.ts";
 import type { UpstreamFigures } from "./upstream-figures.ts";
 
-/** A server of models as we call it. */
+/** A model server and how to call it. */
 export interface Upstream {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly address: string;
   /** The credential, as headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What no client and no log may see: the key. The address is kept out without being named here. */
+  /** The key, which no client and no log may see. The address is redacted too without being listed here. */
   readonly secrets: readonly string[];
-  /** The setting that holds the address, for the operator to look at. */
+  /** The setting that contains the address, for messages to the operator. */
   readonly addressSetting: string;
   readonly client: HttpClient;
-  /** Stands in for `client` where several servers of the same models share the work; `address` is the first one's. */
+  /** Replaces `client` where several servers of the same models share the work; `address` is the first one's. */
   readonly replicas?: ReplicaClient | undefined;
-  /** It is the operator's own: its spans are to join the trace. A vendor learns nothing of how calls hang together. */
+  /** The operator's own server, whose spans join the trace. A vendor must not learn how calls are related. */
   readonly joinsTraces?: true | undefined;
   readonly clock: Clock;
   readonly limits: UpstreamLimits;
-  /** Where its calls are counted. */
+  /** The counters of its calls. */
   readonly figures?: UpstreamFigures | undefined;
 }
 
 export interface UpstreamLimits {
-  /** How long one call may take, its retries included. */
+  /** The time limit of one call, retries included. */
   readonly timeoutMs: number;
   /** Silence that ends a stream. */
   readonly idleTimeoutMs: number;
-  /** Further tries of a call that was refused before its first byte. */
+  /** Retries of a call that was refused before its first byte. */
   readonly retries: number;
-  /** Largest single event of a stream. */
+  /** The largest single event of a stream. */
   readonly maxEventBytes: number;
 }

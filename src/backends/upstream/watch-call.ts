@@ -4,27 +4,27 @@ import { watchTime } from "../../lib/watch-time.ts";
 export interface WatchOptions {
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
-  /** How long the call may take as a whole. */
+  /** The total time limit of the call. */
   readonly timeoutMs: number;
-  /** How long the engine may be silent while we wait for it; undefined: as long as the call may take. */
+  /** How long the engine may be silent during a read; undefined: as long as the call may take. */
   readonly idleTimeoutMs: number | undefined;
 }
 
-/** Watches over one upstream call. */
+/** Enforces the time limits of one upstream call. */
 export interface CallWatch {
   /** Aborted when the client left, with its reason, or when time is up, with a `ServiceError`. */
   readonly signal: AbortSignal;
-  /** We wait for the engine from now on. */
+  /** Marks the start of a wait for the engine. */
   readonly waiting: () => void;
-  /** The engine said something: until the next `waiting` its silence is ours. */
+  /** Marks that the engine sent something. Until the next `waiting` the gateway is not waiting for it. */
   readonly heard: () => void;
-  /** Ends the call for a reason of our own. */
+  /** Aborts the call with a reason of the gateway's own. */
   readonly abort: (reason: unknown) => void;
-  /** The call is over. */
+  /** Must be called when the call is over. */
   readonly close: () => void;
 }
 
-/** It looks when the engine was last heard, so that a token costs no timer. */
+/** Starts watching a call. It polls when the engine was last heard, so that a token costs no timer. */
 export function watchCall({ signal, timeoutMs, idleTimeoutMs }: WatchOptions): CallWatch {
   const controller = new AbortController();
   const endsAt = performance.now() + timeoutMs;

@@ -1,24 +1,23 @@
 import { z } from "zod";
-import { readContextOverflow } from "../../codecs/messages/client/read-overflow.ts";
+import { readContextOverflow } from "../../codecs/messages/client/vendor-errors.ts";
 import { messagesClient } from "../../codecs/messages/client.ts";
 import type { ChatRequest } from "../../core/chat-request.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import type { Backend, Model } from "../backend.ts";
-import { capTemperature } from "../rules/cap-temperature.ts";
 import { inDialect } from "../rules/concessions.ts";
 import { isToolForced, LEAST_BUDGET_TOKENS } from "../rules/conditions.ts";
 import { type EffortRule, nearestEffort } from "../rules/effort-rule.ts";
-import type { ParameterTable } from "../rules/parameter-rules.ts";
+import { capTemperature, type ParameterTable } from "../rules/parameter-rules.ts";
 import { createChat } from "../run-chat.ts";
 import { askCount } from "../upstream/ask-count.ts";
 import { askStatus } from "../upstream/ask-upstream.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
 
 const NAME = "anthropic";
-/** Under the newer version there are no sampling parameters at all. */
+/** The newer API version has no sampling parameters at all. */
 const VERSION = "2023-06-01";
 const MOST_BUDGET_TOKENS = 8_192;
-/** Where its scale of temperatures ends. */
+/** The upper end of its temperature scale. */
 const HOTTEST = 1;
 
 /** The column "Cloud vendor 2". */
@@ -54,13 +53,13 @@ export const ANTHROPIC_NEWER_EFFORT: EffortRule = {
   },
 };
 
-/** The row of the older generation: on or off. Off is what is not said. */
+/** The row of the older generation: on or off. Off sends nothing. */
 export const ANTHROPIC_OLDER_EFFORT: EffortRule = {
   table: { none: "default", low: "on", medium: "on", high: "on", max: "on" },
   unless: ["not-reasoning", "short-answer", "forced-tool"],
   isOffUnsaid: true,
   fields(_setting, _model, { parameters, leavesThinking }): JsonObject {
-    // These know no effort but by their thinking.
+    // These models express effort only by thinking.
     if (leavesThinking === true) return {};
     const half = Math.floor((parameters.maxOutputTokens ?? Number.POSITIVE_INFINITY) / 2);
     const budget = Math.max(LEAST_BUDGET_TOKENS, Math.min(half, MOST_BUDGET_TOKENS));
@@ -68,7 +67,7 @@ export const ANTHROPIC_OLDER_EFFORT: EffortRule = {
   },
 };
 
-/** For models of which the table does not know that they take no system amid a conversation. */
+/** For models that refuse system messages in the middle of a conversation although the table does not list them. */
 const TELLING_SYSTEM = inDialect(
   (message) => /role ['"]?system['"]? is not supported|unexpected role ['"]?system/i.test(message),
   {
@@ -80,7 +79,7 @@ const TELLING_SYSTEM = inDialect(
 const tokenCount = z
   .object({ input_tokens: z.number().int().nonnegative() })
   .transform(({ input_tokens }) => input_tokens);
-/** What of a call its counter takes. */
+/** The members of a call that its token counter accepts. */
 const COUNTED = ["model", "messages", "system", "tools", "tool_choice", "thinking"] as const;
 
 /** Cloud vendor 2. */
@@ -124,7 +123,7 @@ export function createAnthropic({ upstream: given, models, forward, memory }: Cl
   };
 }
 
-/** A model that always thinks is not to be forced to call a tool, which it is asked for instead. */
+/** A model that always thinks cannot be forced to call a tool, so the choice becomes `auto`. */
 function adapt(request: ChatRequest, model: Model): ChatRequest {
   const adapted = capTemperature(request, HOTTEST);
   const alwaysThinks =

@@ -15,11 +15,11 @@ import { createOpenai } from "./openai.ts";
 
 interface CloudKind {
   readonly name: Cloud;
-  /** Of its settings. */
+  /** The prefix of its settings. */
   readonly prefix: "OPENAI" | "ANTHROPIC" | "GEMINI" | "COMPATIBLE";
   readonly credential: (key: string) => Readonly<Record<string, string>>;
   readonly create: (setup: CloudSetup, settings: Settings) => Backend;
-  /** It takes no images by their address, so that the gateway fetches them. */
+  /** It does not fetch images by address, so the gateway does. */
   readonly inlinesImages?: true;
 }
 
@@ -33,7 +33,7 @@ const CLOUDS: readonly CloudKind[] = [
     credential: (key) => ({ "x-api-key": key }),
     create: createAnthropic,
   },
-  // In a header and never in the address, which others may log.
+  // The key is in a header and not in the URL, which others may log.
   {
     name: "google",
     prefix: "GEMINI",
@@ -45,21 +45,24 @@ const CLOUDS: readonly CloudKind[] = [
 ];
 
 export interface CloudOptions {
-  /** What all calls have in common; the rest is the cloud's own. */
+  /** Shared by all clouds; the rest is specific to each. */
   readonly shared: Pick<Upstream, "client" | "clock" | "limits">;
   readonly fetchImage: FetchImage;
   readonly book: UpstreamBook;
   readonly log: Log;
 }
 
-/** Neither a key nor a list of models is of any use alone. */
+/** Warns that only one of key and list of models is set, which offers no model. */
 function warnOfHalf(log: Log, prefix: CloudKind["prefix"], hasKey: boolean): void {
   const [present, missing] = hasKey ? ["API_KEY", "MODELS"] : ["MODELS", "API_KEY"];
   const setting = `${prefix}_${missing}`;
   log.warn({ setting }, `${prefix}_${present} is set but ${setting} is not: no model is offered`);
 }
 
-/** The clouds that have a key, in the order of the specification's vendors. Warns of a key that opens nothing. */
+/**
+ * Creates the backends of the clouds that have a key, in the order of the specification's vendors. Warns when only one
+ * of key and models is set.
+ */
 export function createCloudBackends(
   settings: Settings,
   { shared, fetchImage, book, log }: CloudOptions,

@@ -4,17 +4,17 @@ import { type Cloud, traitsOf } from "../models/trait-table.ts";
 import type { ReplayMemory } from "../replay/replay-memory.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
-/** A vendor's service as the operator has set it up. */
+/** A vendor's service as the operator has configured it. */
 export interface CloudSetup {
   readonly upstream: Upstream;
   /** The models to offer, by the vendor's names. */
   readonly models: readonly string[];
-  /** Parameters without a row in the table that are sent all the same, by their chat-completions names. */
+  /** Parameters without a row in the table that are still sent, by their chat-completions names. */
   readonly forward: readonly string[];
   readonly memory: ReplayMemory;
 }
 
-/** The chat models of a cloud, as the settings name them. */
+/** Lists the chat models that the settings name for a cloud. */
 export function cloudModels(cloud: Cloud, names: readonly string[]): readonly Model[] {
   return [...new Set(names)].filter(isChatModelName).map((id) => ({
     id,

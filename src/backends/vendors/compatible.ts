@@ -9,10 +9,9 @@ import { readContextOverflow } from "../../codecs/shared/openai-overflow.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ContextOverflow } from "../../core/context-overflow.ts";
 import type { Backend } from "../backend.ts";
-import { capTemperature } from "../rules/cap-temperature.ts";
 import { inDialect, withThoughts } from "../rules/concessions.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
-import type { ParameterTable } from "../rules/parameter-rules.ts";
+import { capTemperature, type ParameterTable } from "../rules/parameter-rules.ts";
 import { readOutputLimit } from "../rules/read-output-limit.ts";
 import { createChat } from "../run-chat.ts";
 import { askStatus } from "../upstream/ask-upstream.ts";
@@ -32,7 +31,7 @@ export const COMPATIBLE_PARAMETERS: ParameterTable = {
   others: { rule: "ignore", forward: [] },
 };
 
-/** The row "Cloud vendor 4": unsupported, so the model's default. */
+/** The row "Cloud vendor 4": effort is not supported, so the model's default applies. */
 export const COMPATIBLE_EFFORT: EffortRule = {
   table: { none: "default", low: "default", medium: "default", high: "default", max: "default" },
   fields: () => ({}),
@@ -40,19 +39,19 @@ export const COMPATIBLE_EFFORT: EffortRule = {
 
 interface Habits {
   readonly dialect: Dialect;
-  /** Where its scale of temperatures ends. */
+  /** The upper end of its temperature scale. */
   readonly hottest: number;
 }
 
 const PLAIN: Habits = { dialect: PLAIN_DIALECT, hottest: 2 };
 
-/** Clouds that are not quite like the others, by a word in the names of their hosts. */
+/** Clouds that deviate from the others, by a word in their host names. */
 const HABITS = {
   mistral: { dialect: MISTRAL_DIALECT, hottest: 1.5 },
   groq: { ...PLAIN, dialect: { ...PLAIN_DIALECT, takesThoughts: false } },
 } as const satisfies Readonly<Record<string, Habits>>;
 
-/** Whose habits a cloud has: those of the vendor the operator names, else those its host's name suggests. */
+/** Returns the habits of the vendor that the operator names, else those that the host name suggests. */
 function habitsOf(vendor: Settings["COMPATIBLE_VENDOR"], address: string): Habits {
   if (vendor === "other") return PLAIN;
   if (vendor !== undefined) return HABITS[vendor];
@@ -60,7 +59,7 @@ function habitsOf(vendor: Settings["COMPATIBLE_VENDOR"], address: string): Habit
   return Object.entries(HABITS).find(([name]) => hostname.includes(name))?.[1] ?? PLAIN;
 }
 
-/** Other clouds that take nothing they do not know. */
+/** For other clouds that refuse unknown fields. */
 const STRICT = inDialect(
   (message) => /extra inputs are not permitted|property '[^']*' is unsupported/i.test(message),
   createChatCompletionsClient(STRICT_DIALECT),
@@ -68,7 +67,7 @@ const STRICT = inDialect(
 
 const THOUGHTFUL = withThoughts((message) => /missing `?reasoning_content/i.test(message));
 
-/** Some clouds tell no numbers. */
+/** Some clouds report no numbers. */
 const TOO_LONG = /reduce the length of the messages|too many tokens: size limit exceeded/i;
 
 function readOverflow(message: string): ContextOverflow | undefined {

@@ -26,7 +26,7 @@ import type { Upstream } from "../upstream/upstream.ts";
 import { refusalError, type UpstreamRefusal } from "../upstream/upstream-refusal.ts";
 import { readLlamaCppRefusal } from "./llama-cpp-refusal.ts";
 
-/** What embeds. */
+/** Embeds texts, and lists the models for it. */
 export interface Embeddings extends EmbeddingModels {
   /** Throws a `ServiceError` when the engine cannot take such a request, whatever its model. */
   readonly check: (request: EmbeddingRequest) => void;
@@ -40,18 +40,18 @@ export interface Embeddings extends EmbeddingModels {
 
 export interface EmbeddingsOptions {
   readonly upstream: Upstream;
-  /** Which format it speaks; any server of the OpenAI format is as vLLM. */
+  /** Its wire format; `vllm` stands for any server of the OpenAI format. */
   readonly kind: "vllm" | "ollama";
-  /** The server is there to embed and for nothing else. */
+  /** The server only serves embeddings. */
   readonly isDedicated: boolean;
-  /** For a missing or unknown name. */
+  /** The model for a missing or unknown name. */
   readonly defaultModel: string | undefined;
 }
 
 /** A kind of server, as data. */
 interface EmbeddingEngine extends RefusalReader {
   readonly upstream: Upstream;
-  /** From the address on. */
+  /** Relative to the address. */
   readonly path: string;
   readonly codec: EmbeddingCodec;
   readonly takesTokens: boolean;
@@ -59,7 +59,7 @@ interface EmbeddingEngine extends RefusalReader {
   readonly readOverflow: (message: string) => ContextOverflow | undefined;
 }
 
-/** 2,048 vectors of 4,096 numbers, written out, and some air. */
+/** Room for 2,048 vectors of 4,096 numbers in text form. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 export function createEmbeddings(options: EmbeddingsOptions): Embeddings {
@@ -71,7 +71,7 @@ export function createEmbeddings(options: EmbeddingsOptions): Embeddings {
       if (engine.takesTokens || typeof inputs[0] === "string") return;
       throw new ServiceError(
         "invalid_value",
-        "The engine that embeds takes no tokens: send 'input' as text or a list of texts.",
+        "The embedding engine does not accept tokens: send 'input' as text or a list of texts.",
         { param: "input" },
       );
     },
@@ -106,7 +106,9 @@ function engineOf({ kind, upstream }: EmbeddingsOptions): EmbeddingEngine {
   }
 }
 
-/** The client's further fields without what would harm other users of the engine, and what makes it load anew. */
+/**
+ * Removes extra fields that would harm other users of the engine, and `options`, which can make it reload the model.
+ */
 function allowed({ options: _options, ...extra }: JsonObject): JsonObject {
   const { except } = LOCAL_PARAMETERS.others;
   return Object.fromEntries(Object.entries(extra).filter(([name]) => !except.includes(name)));
@@ -142,7 +144,7 @@ function send(
   return callUpstream(upstream, { path, body, stream: false, signal, trace });
 }
 
-/** Some servers know no base64. */
+/** Some servers do not support base64. */
 function isAboutEncoding({ status, message = "" }: UpstreamRefusal): boolean {
   return (status === 400 || status === 422) && /encoding_format|base64/i.test(message);
 }

@@ -1,14 +1,19 @@
 import { z } from "zod";
 import { generateContentClient } from "../../codecs/generate-content/client.ts";
-import { readContextOverflow } from "../../codecs/generate-content/context-overflow.ts";
+import {
+  readContextOverflow,
+  readRetryDelay,
+} from "../../codecs/generate-content/vendor-errors.ts";
+import { readVendorError } from "../../codecs/shared/vendor-message.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import type { Backend, Model } from "../backend.ts";
 import type { EffortRule } from "../rules/effort-rule.ts";
 import type { ParameterTable } from "../rules/parameter-rules.ts";
 import { createChat } from "../run-chat.ts";
 import { askCount } from "../upstream/ask-count.ts";
 import { askStatus } from "../upstream/ask-upstream.ts";
+import type { UpstreamRefusal } from "../upstream/upstream-refusal.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
-import { readGoogleRefusal } from "./google-refusal.ts";
 
 const NAME = "google";
 
@@ -24,10 +29,10 @@ export const GOOGLE_PARAMETERS: ParameterTable = {
   others: { rule: "ignore", forward: [] },
 };
 
-/** Of the older generation: what every such model takes at most, and what one takes at least that cannot be kept from thinking. */
+/** Thinking budgets of older models: the maximum of all, and the minimum where thinking cannot be disabled. */
 const BUDGETS = { most: 24_576, least: 128, off: 0 };
 
-/** The row "Cloud vendor 3". The older generation takes a budget, the newer one a level, none of them both. */
+/** The row "Cloud vendor 3". The older generation takes a budget, the newer one a level, and no model takes both. */
 export const GOOGLE_EFFORT: EffortRule = {
   table: { none: "off", low: "default", medium: "default", high: "on", max: "on" },
   unless: ["not-reasoning"],
@@ -47,7 +52,7 @@ export const GOOGLE_EFFORT: EffortRule = {
   },
 };
 
-/** Thoughts are told only to who asks for them; who wants none does not. */
+/** Thoughts are returned only on request; this is set only when thinking is on. */
 function shown<Config>(config: Config): Config & { readonly includeThoughts: true } {
   return { ...config, includeThoughts: true };
 }
@@ -84,7 +89,7 @@ export function createGoogle({ upstream, models, forward, memory }: CloudSetup):
         name,
         contextLength,
       });
-      // The call stands in the question as it is, with the name of its model put before it.
+      // The request contains the call unchanged, with the model's name added in front.
       const named = `{"model":${JSON.stringify(resourceOf(model))},${call.slice(1)}`;
       const question = {
         path: `${pathOf(model)}:countTokens`,
@@ -96,11 +101,23 @@ export function createGoogle({ upstream, models, forward, memory }: CloudSetup):
   };
 }
 
-/** `models/gemini-…`; a name with a kind of its own (`tunedModels/…`) is taken as it is. */
+/** Returns `models/gemini-…`; a name with a prefix of its own (`tunedModels/…`) is used as it is. */
 function resourceOf({ id }: Model): string {
   return id.includes("/") ? id : `models/${id}`;
 }
 
 function pathOf(model: Model): string {
   return `/${resourceOf(model).split("/").map(encodeURIComponent).join("/")}`;
+}
+
+/** Reads what Gemini reports only in the body of a refusal: that a 400 is about our key, and how long to wait. */
+function readGoogleRefusal(body: string): Partial<UpstreamRefusal> {
+  if (isKeyInvalid(readVendorError(body)?.["details"])) return { status: 401 };
+  const retryAfterSeconds = readRetryDelay(body);
+  return retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+}
+
+function isKeyInvalid(details: unknown): boolean {
+  if (!Array.isArray(details)) return false;
+  return details.some((detail) => isJsonObject(detail) && detail["reason"] === "API_KEY_INVALID");
 }

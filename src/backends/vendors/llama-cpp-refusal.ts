@@ -2,7 +2,7 @@ import { readOverflowFields } from "../../codecs/shared/openai-errors.ts";
 import { readVendorError } from "../../codecs/shared/vendor-message.ts";
 import type { UpstreamRefusal } from "../upstream/upstream-refusal.ts";
 
-/** Faults of a request that llama.cpp answers with the status of a fault of its own. */
+/** Faults of a request that llama.cpp reports with the status of a server error. */
 const REQUEST_FAULTS: readonly RegExp[] = [
   /context size has been exceeded/i,
   /input \(\d+ tokens\) is too large to process/i,
@@ -15,7 +15,10 @@ const REQUEST_FAULTS: readonly RegExp[] = [
   /jinja exception|roles must alternate|system message must be at the beginning/i,
 ];
 
-/** What llama.cpp tells in the body of a refusal alone: by how much a prompt is too long, and whose fault a 500 is. */
+/**
+ * Reads what llama.cpp reports only in the body of a refusal: by how much a prompt is too long, and whether the request
+ * caused a 500.
+ */
 export function readLlamaCppRefusal(body: string): Partial<UpstreamRefusal> {
   const error = readVendorError(body);
   const overflow = readOverflowFields(error);

@@ -15,7 +15,7 @@ import type { Upstream } from "../upstream/upstream.ts";
 
 const NAME = "ollama";
 
-/** Models that take a level where others take a switch, and cannot be switched off. */
+/** Models that take a level instead of a switch and whose thinking cannot be disabled. */
 const THINKS_IN_LEVELS = /gpt-?oss/i;
 
 export const OLLAMA_EFFORT: EffortRule = {
@@ -26,7 +26,10 @@ export const OLLAMA_EFFORT: EffortRule = {
   },
 };
 
-/** The single-machine engine. `contextLength`: tokens it is asked to hold, at most what a model has. */
+/**
+ * Creates the backend of the single-machine engine. `contextLength`: the requested context in tokens, capped to the
+ * model's own.
+ */
 export function createOllama(upstream: Upstream, contextLength: number): Backend {
   const engine: ChatEngine = {
     upstream,

@@ -15,7 +15,7 @@ import { askStatus } from "../upstream/ask-upstream.ts";
 import { type CloudSetup, cloudModels } from "./cloud.ts";
 
 const NAME = "openai";
-/** The newer interface refuses smaller limits. */
+/** The smallest limit that the newer interface accepts. */
 const LEAST_OUTPUT_TOKENS = 16;
 
 /** The column "Cloud vendor 1". */
@@ -30,10 +30,10 @@ export const OPENAI_PARAMETERS: ParameterTable = {
   others: { rule: "ignore", forward: [] },
 };
 
-/** The row "Cloud vendor 1 reasoning models": as given, or as near to it as the model goes. */
+/** The row "Cloud vendor 1 reasoning models": as requested, or the model's nearest level. */
 export const OPENAI_EFFORT: EffortRule = openaiEffort((effort) => ({ reasoning_effort: effort }));
 
-/** The same in the words of the responses interface, which shows thoughts to those who ask. */
+/** The same in the responses interface, which returns thoughts on request. */
 const OPENAI_RESPONSES_EFFORT: EffortRule = openaiEffort((effort) => ({
   reasoning: { effort, summary: "auto" },
 }));
@@ -50,7 +50,7 @@ function openaiEffort(say: (effort: VendorEffort) => JsonObject): EffortRule {
   };
 }
 
-/** Cloud vendor 1. Some of its models answer on its newer interface alone. */
+/** Cloud vendor 1. Some of its models are served only by its newer interface. */
 export function createOpenai({ upstream, models, forward, memory }: CloudSetup): Backend {
   const completions: ChatEngine = {
     upstream,
@@ -67,7 +67,7 @@ export function createOpenai({ upstream, models, forward, memory }: CloudSetup):
     ...completions,
     path: () => "/responses",
     codec: responsesClient,
-    // There the limit has one name for all models.
+    // The limit has one name for all models there.
     parameters: { ...completions.parameters, max_tokens: { rule: "apply" } },
     effort: () => OPENAI_RESPONSES_EFFORT,
     adapt: withLeastOutput,

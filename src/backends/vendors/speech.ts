@@ -20,32 +20,32 @@ import type { Upstream } from "../upstream/upstream.ts";
 import { UpstreamEvents } from "../upstream/upstream-events.ts";
 import { refusalError } from "../upstream/upstream-refusal.ts";
 
-/** What transcribes. */
+/** Transcribes audio, and lists the models for it. */
 export interface Speech extends SpeechModels {
   /**
-   * Hands the form on and resolves when the server has accepted it. Rejects with a `ServiceError`, with what broke the
-   * upload, or with the reason of the signal, which ends the call at once.
+   * Relays the form and resolves when the server has accepted it. Rejects with a `ServiceError`, with the error that
+   * broke the upload, or with the reason of the signal, which ends the call immediately.
    */
   readonly transcribe: (upload: TranscriptionUpload, context: CallContext) => Promise<SpeechAnswer>;
 }
 
-/** An answer that is still to be read, in one of the two ways. Both reject with a `ServiceError`. */
+/** An answer that is still unread. Read it in one of the two ways; both reject with a `ServiceError`. */
 export interface SpeechAnswer {
   readonly whole: (format: TranscriptFormat) => Promise<Transcript>;
-  /** Resolves when the first event is there. */
+  /** Resolves when the first event has arrived. */
   readonly events: (format: TranscriptFormat) => Promise<ChatEvents>;
 }
 
 export interface SpeechOptions {
   readonly upstream: Upstream;
-  /** How it lists its models; all transcribe in the same format. */
+  /** How it lists its models; the transcription format is the same for all. */
   readonly kind: "vllm" | "ollama";
-  /** The server is there to transcribe and for nothing else. */
+  /** The server only transcribes. */
   readonly isDedicated: boolean;
 }
 
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** What a local engine without the interface, or without a model for it, answers. */
+/** Statuses of a local engine without the interface, or without a model for it. */
 const KNOWS_NO_SPEECH: ReadonlySet<number> = new Set([404, 405, 501]);
 
 export function createSpeech({ upstream, kind, isDedicated }: SpeechOptions): Speech {
@@ -81,7 +81,7 @@ function send(
   });
 }
 
-/** Not a fault of the engine's, and the same however often it is asked. */
+/** This is not an engine fault, and a retry would give the same result. */
 function noSpeechServer(): ServiceError {
   return new ServiceError(
     "not_found",
@@ -124,7 +124,7 @@ async function readEvents(
   const { maxEventBytes, idleTimeoutMs } = upstream.limits;
   const reader = createTranscriptReader(maxEventBytes, readChunkError);
   const events = new UpstreamEvents(limitIdle(response, idleTimeoutMs), { reader, upstream });
-  // A stream that fails before it has said anything is no answer: the status is still free to say so.
+  // A stream that fails before any content is thrown, because the HTTP status can still report it.
   const first = (await events.peek()).find((event) => event.type !== "start");
   if (first?.type === "error") throw first.error;
   return events;

@@ -17,7 +17,7 @@ import { readLlamaCppRefusal } from "./llama-cpp-refusal.ts";
 
 const NAME = "vllm";
 
-/** Old engines know no other levels than these three, and models differ in the name of the switch. */
+/** Old engines support only these three levels, and models differ in the name of the switch. */
 export const VLLM_EFFORT: EffortRule = {
   table: { none: "off", low: "low", medium: "medium", high: "high", max: "high" },
   fields(setting, _model, { parameters }) {
@@ -38,7 +38,7 @@ const modelCards = z.object({
       created: z.number().int().nonnegative().catch(0),
       owned_by: z.string().catch(NAME),
       max_model_len: z.number().int().positive().optional().catch(undefined),
-      // Of llama.cpp: what the server was started with, not what the model was trained on.
+      // From llama.cpp: the context the server was started with, not the one the model was trained on.
       meta: z.object({ n_ctx: z.number().int().positive() }).optional().catch(undefined),
     }),
   ),
@@ -47,7 +47,7 @@ const tokenCount = z
   .object({ count: z.number().int().nonnegative() })
   .transform(({ count }) => count);
 
-/** The GPU-server engine, and any server that speaks its format. */
+/** Creates the backend of the GPU-server engine, and of any server with its format. */
 export function createVllm(upstream: Upstream): Backend {
   const engine: ChatEngine = {
     upstream,
@@ -56,9 +56,9 @@ export function createVllm(upstream: Upstream): Backend {
     parameters: LOCAL_PARAMETERS,
     effort: () => VLLM_EFFORT,
     concessions: [
-      // Models with a tokenizer of their own have no template and refuse its arguments.
+      // Models with their own tokenizer have no template and refuse its arguments.
       withoutEffort((message) => /chat_template|reasoning_effort/i.test(message)),
-      // Started without a parser for them, the engine has no model that takes tools.
+      // Without a tool parser none of the engine's models accepts tools.
       { isCause: (message) => /--tool-call-parser/.test(message), concede: withoutTools },
     ],
     readOverflow: readContextOverflow,
@@ -78,7 +78,7 @@ export function createVllm(upstream: Upstream): Backend {
     async isReachable(signal) {
       const status = await askStatus(upstream, { path: "/health", signal });
       if (status === undefined || status === 200 || status >= 500) return status === 200;
-      // Not every server of this format has the path.
+      // Not every server of this format has this path.
       return (await askStatus(upstream, { path: "/v1/models", signal })) === 200;
     },
     countTokens: (request, model, options) =>
@@ -93,7 +93,7 @@ function toModel(card: z.output<typeof modelCards>["data"][number]): Model {
     created: card.created,
     ownedBy: card.owned_by,
     contextLength: card.max_model_len ?? card.meta?.n_ctx,
-    // The engine does not tell what its models can do: it refuses what one cannot.
+    // The engine does not report capabilities: it refuses requests that a model cannot handle.
     tools: true,
     vision: true,
     documents: false,
@@ -119,7 +119,7 @@ async function countTokens(
     chat_template_kwargs,
     add_generation_prompt: true,
   };
-  // Other servers of this format have no tokenizer to ask.
+  // Other servers of this format have no tokenizer endpoint.
   const question = { path: "/tokenize", body: JSON.stringify(body), signal };
   return askCount(upstream, question, tokenCount);
 }

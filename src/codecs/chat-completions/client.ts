@@ -6,7 +6,7 @@ import { ChunkReader, garbage } from "./client/chunk-reader.ts";
 import { createStreamReader } from "./client/client-stream.ts";
 import { type Dialect, PLAIN_DIALECT } from "./client/dialect.ts";
 
-/** The chat-completion format as we speak it to servers of one dialect. What any of them answers is read alike. */
+/** Creates a client for servers of one dialect. The answers of all dialects are read the same way. */
 export function createChatCompletionsClient(dialect: Dialect): ClientCodec {
   return {
     build: (request, model) => buildRequest(request, model, dialect),
@@ -20,7 +20,7 @@ export function createChatCompletionsClient(dialect: Dialect): ClientCodec {
   };
 }
 
-/** The chat-completion format as we speak it to vLLM and to every server that is compatible with it. */
+/** The client for vLLM and for every server that is compatible with it. */
 export const chatCompletionsClient: ClientCodec = createChatCompletionsClient(PLAIN_DIALECT);
 
 function readAnswer(text: string): readonly ChatEvent[] {

@@ -2,7 +2,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts
 
 type Entries = [name: string, value: JsonValue | undefined][];
 
-/** The vendor's own fields of an object; undefined when it has none. Null and `{}` say nothing and are left out. */
+/**
+ * Returns the vendor's own fields of an object; undefined when it has none. Null and `{}` carry no information and are
+ * dropped.
+ */
 export function readExtras(object: JsonObject, known: ReadonlySet<string>): JsonObject | undefined {
   let entries: Entries | undefined;
   for (const name in object) {
@@ -14,7 +17,7 @@ export function readExtras(object: JsonObject, known: ReadonlySet<string>): Json
   return entries === undefined ? undefined : Object.fromEntries(entries);
 }
 
-/** The extras whose names are wanted; undefined when there are none. */
+/** Returns the extras with the wanted names; undefined when there are none. */
 export function pickExtras(
   extras: JsonObject,
   isWanted: (name: string) => boolean,
@@ -23,14 +26,17 @@ export function pickExtras(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** A choice whose `logprobs` has every member that clients count on. */
+/** Returns a choice whose `logprobs` has every member that clients expect. */
 export function withWholeLogprobs(choice: JsonObject): JsonObject {
   const { logprobs } = choice;
   if (!isJsonObject(logprobs)) return choice;
   return { ...choice, logprobs: { content: null, refusal: null, ...logprobs } };
 }
 
-/** Extras of several pieces as those of one: arrays are joined, also those one level down; else the last counts. */
+/**
+ * Joins the extras of several pieces. Arrays are concatenated, also those one level down; otherwise the last value
+ * wins.
+ */
 export function joinExtras(pieces: readonly (JsonObject | undefined)[]): JsonObject | undefined {
   if (pieces.every((piece) => piece === undefined)) return undefined;
   const joined = new Map<string, JsonValue | undefined>();

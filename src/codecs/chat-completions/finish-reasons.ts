@@ -10,7 +10,7 @@ const CHAT_WORDS = {
   paused: "stop",
 } as const satisfies Record<FinishReason, string>;
 
-/** Words of all vendors of this format. Any other word is a natural end. */
+/** The words of all vendors of this format. Any other word is a natural end. */
 const READ_WORDS: ReadonlyMap<string, FinishReason> = new Map([
   ["length", "length"],
   ["max_tokens", "length"],
@@ -20,15 +20,15 @@ const READ_WORDS: ReadonlyMap<string, FinishReason> = new Map([
   ["content_filter", "content-filter"],
 ]);
 
-/** Words for an answer that the engine gave up. */
+/** Words for an answer that the engine aborted. */
 const FAILURES: ReadonlySet<string> = new Set(["error", "abort", "insufficient_system_resource"]);
 
-/** The chat format's word for a reason. */
+/** Returns the chat format's word for a reason. */
 export function writeFinishReason(reason: FinishReason): string {
   return CHAT_WORDS[reason];
 }
 
-/** The reason behind a vendor's word; `failure` when the engine gave the answer up. */
+/** Maps a vendor's word to a reason; `failure` means that the engine aborted the answer. */
 export function readFinishReason(word: string): FinishReason | "failure" {
   return FAILURES.has(word) ? "failure" : (READ_WORDS.get(word) ?? "stop");
 }

@@ -5,7 +5,7 @@ interface ContentPiece {
   readonly text: string;
 }
 
-/** The content of a message or a delta: a text, or parts of text and thinking. Empty pieces are left out. */
+/** Reads the content of a message or a delta: a string, or parts of text and thinking. Empty pieces are dropped. */
 export function readContent(content: unknown): readonly ContentPiece[] {
   if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
   if (!Array.isArray(content)) return [];
@@ -19,7 +19,7 @@ function readPart(part: unknown): readonly ContentPiece[] {
   return typeof text === "string" ? [{ kind: "text", text }] : [];
 }
 
-/** Thinking comes as a text or as parts of text. */
+/** Reads thinking, which is a string or a list of text parts. */
 export function thinkingText(thinking: unknown): string {
   const pieces = readContent(thinking);
   return pieces.map(({ text }) => text).join("");

@@ -5,7 +5,7 @@ import { encodeAnswer } from "./server/encode-answer.ts";
 import { parseRequest } from "./server/parse-request.ts";
 import { createStreamEncoder } from "./server/server-stream.ts";
 
-/** The chat-completion format as clients speak it to us. */
+/** The server side of the chat-completions format, used by clients of the gateway. */
 export const chatCompletionsServer: ServerCodec<ChatForm> = {
   parse: parseRequest,
   encodeAnswer: (answer, context, form) => JSON.stringify(encodeAnswer(answer, context, form)),

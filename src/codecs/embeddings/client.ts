@@ -1,9 +1,9 @@
 import type { EmbeddingAnswer, EmbeddingRequest } from "../../core/embedding.ts";
 
-/** A format of embeddings as we speak it to engines. Pure. */
+/** A format of embeddings that the gateway uses to call engines. Pure. */
 export interface EmbeddingCodec {
-  /** The JSON body of the call, as text. `model` is the name as the engine knows it. */
+  /** Builds the JSON body of the call, as text. `model` is the engine's name of the model. */
   readonly build: (request: EmbeddingRequest, model: string) => string;
-  /** Reads an answer, parsed. Throws `upstream_error` unless it holds exactly one vector for each input. */
+  /** Reads a parsed answer. Throws `upstream_error` unless it holds exactly one vector per input. */
   readonly readAnswer: (answer: unknown, request: EmbeddingRequest) => EmbeddingAnswer;
 }

@@ -3,13 +3,13 @@ import { encodeVector } from "./vector.ts";
 
 export interface EncodedAnswer {
   readonly vectors: readonly Vector[];
-  /** The id of the model that truly answered. */
+  /** The id of the model that answered. */
   readonly model: string;
-  /** As the client is told: the engine's figure, else an estimate. */
+  /** The tokens reported to the client: the engine's count, or else an estimate. */
   readonly inputTokens: number;
 }
 
-/** The JSON text of an answer of `POST /v1/embeddings`. */
+/** Returns the JSON text of an answer of `POST /v1/embeddings`. */
 export function encodeEmbeddings(answer: EncodedAnswer, encoding: VectorEncoding): string {
   const { vectors, model, inputTokens } = answer;
   return JSON.stringify({

@@ -2,20 +2,20 @@ import { isJsonObject } from "../../lib/json.ts";
 import type { EmbeddingCodec } from "./client.ts";
 import { garbled, readVectors } from "./read-vectors.ts";
 
-/** `POST /api/embed` of Ollama: texts in, numbers out. */
+/** The format of Ollama's `POST /api/embed`: it accepts only texts and returns numbers. */
 export const ollamaEmbeddings: EmbeddingCodec = {
   build: ({ inputs, dimensions, extra }, model) =>
-    // Left to itself the engine cuts a text that is too long, without a word.
+    // By default the engine silently truncates a text that is too long.
     JSON.stringify({ truncate: false, ...extra, model, input: inputs, dimensions }),
   readAnswer(answer, request) {
     if (!isJsonObject(answer) || !Array.isArray(answer["embeddings"])) {
-      throw garbled("something else than embeddings");
+      throw garbled("something other than embeddings");
     }
     const { embeddings, prompt_eval_count: count } = answer;
     const isCount = typeof count === "number" && Number.isSafeInteger(count) && count > 0;
     return {
       vectors: readVectors(embeddings, request),
-      // Left out, it may be a zero as well as nothing known.
+      // A missing count may mean zero or unknown.
       inputTokens: isCount ? count : undefined,
     };
   },

@@ -6,7 +6,7 @@ import { embeddingRequestSchema, MAX_INPUTS } from "./wire.ts";
 const fieldsSchema = embeddingRequestSchema.omit({ input: true });
 const INPUT = "a text, a list of texts, a list of tokens or a list of lists of tokens";
 
-/** Reads the body of `POST /v1/embeddings`. Throws `invalid_value` that names the field at fault. */
+/** Reads the body of `POST /v1/embeddings`. Throws `invalid_value` that names the invalid field. */
 export function parseEmbeddingRequest(body: unknown): EmbeddingRequest {
   if (!isJsonObject(body)) throw invalidValue([], "an object", body);
   const { input, ...others } = body;
@@ -60,7 +60,7 @@ function readTokens(tokens: unknown, at: readonly PropertyKey[]): readonly numbe
   return tokens;
 }
 
-/** A field that is null is as good as absent. */
+/** Removes null fields: null means absent. */
 function withoutNulls(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -3,8 +3,8 @@ import { ServiceError } from "../../core/service-error.ts";
 import { dimensionsOf, isVector } from "./vector.ts";
 
 /**
- * An engine's vectors, checked: one for each input, and of the length that was asked for. Throws `upstream_error`
- * when they are not what they must be, `unsupported_parameter` when the model cannot be shortened.
+ * Checks an engine's vectors: one per input, of the requested length. Throws `upstream_error` when they are invalid,
+ * and `unsupported_parameter` when the model cannot shorten them.
  */
 export function readVectors(
   values: readonly unknown[],
@@ -14,12 +14,12 @@ export function readVectors(
     throw garbled(`${values.length} vectors for ${inputs.length} inputs`);
   }
   return values.map((value) => {
-    if (!isVector(value)) throw garbled("something else than vectors");
+    if (!isVector(value)) throw garbled("something other than vectors");
     const length = dimensionsOf(value);
     if (dimensions === undefined || length === dimensions) return value;
     throw new ServiceError(
       "unsupported_parameter",
-      `The model's vectors have ${length} numbers and cannot be made ${dimensions} long; leave 'dimensions' out.`,
+      `The model's vectors have ${length} dimensions and cannot be shortened to ${dimensions}; omit 'dimensions'.`,
       { param: "dimensions" },
     );
   });

@@ -3,20 +3,20 @@ import type { Vector, VectorEncoding } from "../../core/embedding.ts";
 const BYTES_PER_NUMBER = 4;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The vector in the form that is wanted. What is a float32 stays the same number in either. */
+/** Converts a vector to an encoding. Float32 values survive the conversion exactly. */
 export function encodeVector(vector: Vector, encoding: VectorEncoding): Vector {
   if (encoding === "base64") return typeof vector === "string" ? vector : toBase64(vector);
   return typeof vector === "string" ? toNumbers(vector) : vector;
 }
 
-/** How many numbers a vector has. */
+/** Returns the number of dimensions of a vector. */
 export function dimensionsOf(vector: Vector): number {
   return typeof vector === "string"
     ? Buffer.byteLength(vector, "base64") / BYTES_PER_NUMBER
     : vector.length;
 }
 
-/** True for what an engine may answer as a vector: finite numbers, or base64 of whole float32. */
+/** Returns true for a valid vector of an engine: finite numbers, or base64 of complete float32 values. */
 export function isVector(value: unknown): value is Vector {
   if (Array.isArray(value)) return value.length > 0 && value.every(Number.isFinite);
   if (typeof value !== "string" || !BASE64.test(value)) return false;

@@ -4,7 +4,10 @@ export const MAX_INPUTS = 2_048;
 
 const tokens = z.array(z.number().int().nonnegative()).min(1);
 
-/** What clients are told; `parse-request.ts` checks it, for lists of a million tokens take no schema. */
+/**
+ * The schema for the API documentation. `parse-request.ts` checks the input itself, because a schema is too slow for
+ * lists of a million tokens.
+ */
 export const embeddingRequestSchema = z.looseObject({
   input: z
     .union([

@@ -11,12 +11,12 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { AssistantTurn, CallResult, Turn, UserTurn } from "../shared/alternate-turns.ts";
 import { objectText } from "../shared/object-text.ts";
 
-/** The vendor's own word for a call of which it did not make the seal: it is not to look for one. */
+/** The vendor's own value for a call that it did not seal: it skips the check of the seal. */
 const NO_SEAL = "skip_thought_signature_validator";
 
 const NO_RESULT = "There is no result: the call was broken off.";
 
-/** Of a file that the vendor fetches itself it wants to know the kind. */
+/** Media types by file extension. The vendor requires the type of a file that it fetches itself. */
 const MEDIA_TYPES: ReadonlyMap<string | undefined, string> = new Map([
   ["gif", "image/gif"],
   ["jpeg", "image/jpeg"],
@@ -26,7 +26,7 @@ const MEDIA_TYPES: ReadonlyMap<string | undefined, string> = new Map([
   ["webp", "image/webp"],
 ]);
 
-/** The turns as JSON texts. Arguments of calls stand in them in the characters they came in. */
+/** Returns the turns as JSON texts. Arguments of calls keep their exact characters. */
 export function buildContents(turns: readonly Turn[], needsSeals: boolean): string[] {
   return turns.map((turn) =>
     turn.role === "user"
@@ -43,7 +43,9 @@ function contentText(role: "user" | "model", parts: readonly string[]): string {
   return `{"role":"${role}","parts":[${parts.join(",")}]}`;
 }
 
-/** The results first, in the order of their calls; pictures have no place in them and stand beside. */
+/**
+ * Builds a user turn. The results come first, in the order of their calls; they cannot hold images, which follow them.
+ */
 function buildUserParts({ results, content }: UserTurn): string[] {
   const media = results.flatMap(({ message }) => message?.content.filter(isMedia) ?? []);
   const parts = [...results.map(buildResult), ...media.map(buildPart), ...content.map(buildPart)];
@@ -63,7 +65,7 @@ function buildResult({ call, message }: CallResult): JsonObject {
   };
 }
 
-/** The vendor looks for a seal on the first call of a turn alone: calls that it makes side by side share one. */
+/** Builds a model turn. The vendor checks only the seal of the first call in a turn: parallel calls share one. */
 function buildModelParts({ content }: AssistantTurn, needsSeals: boolean): string[] {
   const firstCall = content.find((part) => part.type === "tool-call");
   return content.flatMap((part) => buildModelPart(part, needsSeals && part === firstCall));

@@ -2,14 +2,14 @@ import type { ChatRequest, ResponseFormat } from "../../core/chat-request.ts";
 import { namesOfAsked } from "../../core/parameter-names.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 
-/** More of them are refused. */
+/** The vendor's maximum. */
 const MAX_STOP_SEQUENCES = 5;
 
-/** `generationConfig`. The client's further fields never win over what the gateway writes. */
+/** Builds `generationConfig`. The client's extra fields never override what the gateway writes. */
 export function buildGenerationConfig({ parameters, omitsReasoning }: ChatRequest): JsonObject {
   const { extra = {}, stop } = parameters;
   const thinking = extra["thinkingConfig"];
-  // What is undefined is left out by the serialiser.
+  // The serialiser omits undefined members.
   return {
     ...extra,
     thinkingConfig: omitsReasoning === true ? withoutThoughts(thinking) : thinking,
@@ -25,7 +25,9 @@ export function buildGenerationConfig({ parameters, omitsReasoning }: ChatReques
   };
 }
 
-/** Parameters that the body has no words for. Of too many stop strings some are left out. */
+/**
+ * Returns the parameters that the body cannot express, or of which a part is dropped: stop strings above the maximum.
+ */
 export function findUnsaid({
   parameters,
   tools,

@@ -3,13 +3,21 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { rawMember } from "../../lib/raw-json.ts";
 import type { EventWriter } from "../shared/event-writer.ts";
-import { compactJson } from "./compact-json.ts";
 import { PartialArguments } from "./partial-arguments.ts";
 
-/** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
+const STRING_OR_SPACE = /"[^"\\]*(?:\\.[^"\\]*)*"|\s+/g;
+
+/** Removes the white space between the tokens of a JSON text; all other characters stay the same. */
+function compactJson(text: string): string {
+  return text.replace(STRING_OR_SPACE, (found) => (found.startsWith('"') ? found : ""));
+}
+
+/**
+ * The maximum number of characters of the vendor's answer id in a generated call id; ids have at most 64 characters.
+ */
 const MAX_SEED_LENGTH = 40;
 
-/** Reads the calls of one answer. A call comes whole, or as its name and then its arguments value by value. */
+/** Reads the calls of one answer. A call comes whole, or as its name followed by its arguments value by value. */
 export class CallReader {
   readonly #writer: EventWriter;
   readonly #callIds = new Set<string>();
@@ -19,7 +27,7 @@ export class CallReader {
     this.#writer = writer;
   }
 
-  /** True when a call was written. */
+  /** True after a call was written. */
   get any(): boolean {
     return this.#callIds.size > 0;
   }
@@ -30,9 +38,10 @@ export class CallReader {
   }
 
   /**
-   * @param raw the JSON text of the call, in which numbers are whole.
+   * Reads a call or a part of one.
+   * @param raw the JSON text of the call, in which numbers are exact.
    * @param signature the vendor's seal on the call.
-   * @param seed tells this answer from others; call ids are made of it where the vendor gives none.
+   * @param seed distinguishes this answer from others; generated call ids contain it.
    */
   read(
     call: JsonObject,
@@ -56,13 +65,13 @@ export class CallReader {
     if (willContinue !== true) this.end(rawMember(raw, "args"));
   }
 
-  /** Writes the arguments of the call that is open, and its end. */
+  /** Writes the arguments and the end of the open call. */
   end(args?: string): void {
     if (this.#open === undefined) return;
     const { block, partial } = this.#open;
     this.#open = undefined;
     const isWhole = args !== undefined && args !== "null";
-    // The vendor lays its whole answers out over many lines.
+    // The vendor formats non-streaming answers over many lines.
     this.#writer.callDelta(block, isWhole ? compactJson(args) : partial.toText());
     this.#writer.endCall(block);
   }

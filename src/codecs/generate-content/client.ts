@@ -5,7 +5,7 @@ import { findUnsaid } from "./build-generation-config.ts";
 import { buildRequest } from "./build-request.ts";
 import { AnswerReader } from "./read-answer.ts";
 
-/** The format of Gemini's `:generateContent` and `:streamGenerateContent?alt=sse`, as we speak it to Google. */
+/** The client for Gemini's `:generateContent` and `:streamGenerateContent?alt=sse`, used to call Google. */
 export const generateContentClient: ClientCodec = {
   build: buildRequest,
   unsaid: findUnsaid,

@@ -4,11 +4,11 @@ type Key = string | number;
 type Container = Map<Key, Value>;
 type Value = string | number | boolean | null | Container;
 
-/** `$.name`, `$['name']`, `[0]`, one after another. */
+/** One step of a path: `.name`, `['name']` or `[0]`. */
 const STEP = /\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/g;
 const VALUE_FIELDS = ["stringValue", "numberValue", "boolValue"] as const;
 
-/** Puts together the arguments of a call that come value by value, a text in pieces. */
+/** Assembles the arguments of a call that are sent value by value, with strings in pieces. */
 export class PartialArguments {
   readonly #root: Container = new Map();
 
@@ -21,7 +21,7 @@ export class PartialArguments {
     }
   }
 
-  /** The arguments as the text of a JSON object. */
+  /** Returns the arguments as the text of a JSON object. */
   toText(): string {
     return writeContainer(this.#root);
   }
@@ -61,7 +61,7 @@ function readPath(path: string): Key[] {
   );
 }
 
-/** Numbers as keys make an array: its elements come in their order. */
+/** Writes an object, or an array if all keys are numbers. Elements keep their order of arrival. */
 function writeContainer(container: Container): string {
   const isArray =
     container.size > 0 && [...container.keys()].every((key) => typeof key === "number");

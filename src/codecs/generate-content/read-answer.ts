@@ -3,15 +3,61 @@ import { markSeal } from "../../core/seal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { rawElements, rawMember } from "../../lib/raw-json.ts";
-import { brokenOff, notAnAnswer, parseAnswerObject } from "../shared/answer-json.ts";
+import { brokenOff, notAnAnswer, parseAnswerObject, readCount } from "../shared/answer-json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { CallReader } from "./call-reader.ts";
-import { readFailure, readFinishReason } from "./finish-reasons.ts";
-import { readUsage } from "./read-usage.ts";
 import { toVendorError } from "./vendor-errors.ts";
 
+/** Any other word is a natural end. */
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["MAX_TOKENS", "length"],
+  ["CONTINUATION", "length"],
+  ["SAFETY", "content-filter"],
+  ["RECITATION", "content-filter"],
+  ["LANGUAGE", "content-filter"],
+  ["BLOCKLIST", "content-filter"],
+  ["PROHIBITED_CONTENT", "content-filter"],
+  ["SPII", "content-filter"],
+  ["ESCALATION", "content-filter"],
+  ["MODEL_ARMOR", "content-filter"],
+  ["IMAGE_SAFETY", "content-filter"],
+  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
+  ["IMAGE_RECITATION", "content-filter"],
+]);
+
 /**
- * Reads one answer, chunk by chunk; a whole answer is a single chunk. Throws a `ServiceError` for an error that the
+ * The word for a call of a tool that the request does not declare. A complete call is passed on: the client decides
+ * what to do with it.
+ */
+const UNEXPECTED_CALL = "UNEXPECTED_TOOL_CALL";
+
+/** Words for an unusable answer, and their messages. */
+const FAILURES: ReadonlyMap<string, string> = new Map([
+  ["MALFORMED_FUNCTION_CALL", "The model wrote a tool call that is not valid."],
+  [UNEXPECTED_CALL, "The model called a tool that the request does not declare."],
+  ["TOO_MANY_TOOL_CALLS", "The model called too many tools in a row."],
+  [
+    "MISSING_THOUGHT_SIGNATURE",
+    "The model server requires its thought signature on an earlier tool call.",
+  ],
+  ["MALFORMED_RESPONSE", "The model wrote an answer that is not valid."],
+]);
+
+/** Maps the vendor's word to a reason. The vendor has no word for tool calls. */
+function readFinishReason(word: string): FinishReason {
+  return REASONS.get(word) ?? "stop";
+}
+
+/**
+ * Returns the message for a failed answer; undefined for any other word. An unexpected call is no failure if it is
+ * complete.
+ */
+function readFailure(word: string, hasWholeCall: boolean): string | undefined {
+  return word === UNEXPECTED_CALL && hasWholeCall ? undefined : FAILURES.get(word);
+}
+
+/**
+ * Reads one answer, chunk by chunk; a complete answer is a single chunk. Throws a `ServiceError` for an error that the
  * vendor reports and for anything that is not an answer.
  */
 export class AnswerReader {
@@ -25,7 +71,7 @@ export class AnswerReader {
     const chunk = parseAnswerObject(data);
     const { error, candidates, promptFeedback, responseId, usageMetadata } = chunk;
     if (isJsonObject(error)) throw toVendorError(error);
-    // Each chunk counts anew all that was said so far.
+    // The usage in a chunk is cumulative.
     this.#usage = readUsage(usageMetadata) ?? this.#usage;
     if (!this.writer.started) {
       if (!isAnswer(chunk)) throw notAnAnswer();
@@ -38,8 +84,8 @@ export class AnswerReader {
   }
 
   /**
-   * No chunk comes any more. The reason to stop may stand in any chunk, so that the end is written when the vendor closes
-   * the stream.
+   * Ends the answer after the last chunk. The finish reason may be in any chunk, so the end is written when the vendor
+   * closes the stream.
    */
   finish(): void {
     if (this.#reason === undefined) throw brokenOff();
@@ -52,7 +98,7 @@ export class AnswerReader {
     });
   }
 
-  /** The gateway asks for one; others that come all the same are left out. */
+  /** Reads the only candidate that the gateway requests; any others are dropped. */
   #readCandidates(candidates: readonly unknown[], data: string): void {
     const place = candidates.findIndex(
       (candidate) => isJsonObject(candidate) && (candidate["index"] ?? 0) === 0,
@@ -77,7 +123,7 @@ export class AnswerReader {
       this.#calls.end();
       this.writer.delta(thought === true ? "reasoning" : "text", text, undefined);
     }
-    // A seal may follow its text in a part of its own, whose text is empty.
+    // A seal may follow its text in a separate part with an empty text.
     const isSealed = typeof signature === "string" && signature !== "";
     if (isSealed && this.writer.textKind === "text") {
       this.writer.closeText(markSeal("gemini", signature));
@@ -99,8 +145,23 @@ function isAnswer(chunk: JsonObject): boolean {
   return ["candidates", "promptFeedback", "usageMetadata"].some((name) => name in chunk);
 }
 
-/** The JSON texts of a candidate's parts. */
+/** Returns the JSON texts of a candidate's parts. */
 function rawParts(data: string, candidate: number): readonly string[] {
   const raw = rawElements(rawMember(data, "candidates") ?? "[]")[candidate] ?? "{}";
   return rawElements(rawMember(rawMember(raw, "content") ?? "{}", "parts") ?? "[]");
+}
+
+/** Reads `usageMetadata`; returns undefined when it has no counts. */
+function readUsage(metadata: unknown): Usage | undefined {
+  if (!isJsonObject(metadata)) return undefined;
+  const prompt = readCount(metadata["promptTokenCount"]);
+  const candidates = readCount(metadata["candidatesTokenCount"]);
+  const thoughts = readCount(metadata["thoughtsTokenCount"]);
+  if (prompt === undefined && candidates === undefined && thoughts === undefined) return undefined;
+  return {
+    inputTokens: (prompt ?? 0) + (readCount(metadata["toolUsePromptTokenCount"]) ?? 0),
+    outputTokens: (candidates ?? 0) + (thoughts ?? 0),
+    cachedTokens: readCount(metadata["cachedContentTokenCount"]),
+    reasoningTokens: thoughts,
+  };
 }

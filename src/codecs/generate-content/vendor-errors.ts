@@ -1,13 +1,39 @@
-import { describeOverflow } from "../../core/context-overflow.ts";
+import { type ContextOverflow, describeOverflow } from "../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { vendorMessage } from "../shared/vendor-message.ts";
-import { readContextOverflow } from "./context-overflow.ts";
-import { readRetryDelay } from "./retry-delay.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { readVendorError, vendorMessage } from "../shared/vendor-message.ts";
+
+const SECONDS = /^(\d+(?:\.\d+)?)s$/;
+
+/**
+ * Returns the delay in whole seconds that an error body requests, which replaces a header; undefined when it requests
+ * none.
+ */
+export function readRetryDelay(body: string): number | undefined {
+  const { details } = readVendorError(body) ?? {};
+  if (!Array.isArray(details)) return undefined;
+  for (const detail of details) {
+    const { retryDelay } = isJsonObject(detail) ? detail : {};
+    const seconds = typeof retryDelay === "string" ? SECONDS.exec(retryDelay)?.[1] : undefined;
+    if (seconds !== undefined) return Math.max(1, Math.ceil(Number(seconds)));
+  }
+  return undefined;
+}
+
+const OVERFLOW =
+  /input token count (?:is )?\(?(\d+)\)? (?:exceeds the maximum number of tokens allowed|but model only supports up to) \(?(\d+)\)?/i;
+
+/** Reads the vendor's message that a prompt is too long; returns undefined for any other message. */
+export function readContextOverflow(message: string): ContextOverflow | undefined {
+  const match = OVERFLOW.exec(message);
+  return match === null
+    ? undefined
+    : { promptTokens: Number(match[1]), contextLength: Number(match[2]) };
+}
 
 interface ErrorKind {
   readonly code: ErrorCode;
-  /** Said instead of the vendor's words, where those are not for a client. */
+  /** Replaces the vendor's message where that is not meant for a client. */
   readonly text?: string;
 }
 
@@ -29,7 +55,7 @@ const KINDS: ReadonlyMap<unknown, ErrorKind> = new Map<number, ErrorKind>([
   [504, { code: "upstream_timeout" }],
 ]);
 
-/** The error that an object `{code, message, status}` tells of when it comes in place of an answer. */
+/** Builds the error for an object `{code, message, status}` that comes in place of an answer. */
 export function toVendorError(error: JsonObject): ServiceError {
   const { code: status } = error;
   const words = vendorMessage(error) ?? "The model server reported an error.";

@@ -4,7 +4,7 @@ import { readVendorMessage } from "../shared/vendor-message.ts";
 import { buildRequest, findUnsaid } from "./client/build-request.ts";
 import { AnswerReader } from "./client/read-answer.ts";
 
-/** The messages format, `POST /v1/messages`, as we speak it to Anthropic. */
+/** The client side of the messages format, `POST /v1/messages`, used to call Anthropic. */
 export const messagesClient: ClientCodec = {
   build: buildRequest,
   unsaid: findUnsaid,

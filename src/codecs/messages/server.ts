@@ -6,7 +6,7 @@ import type { MessagesForm } from "./server/messages-form.ts";
 import { parseRequest } from "./server/parse-request.ts";
 import { createStreamEncoder } from "./server/server-stream.ts";
 
-/** The messages format as clients speak it to us. */
+/** The server side of the messages format, used by clients of the gateway. */
 export const messagesServer: ServerCodec<MessagesForm> = {
   parse: parseRequest,
   encodeAnswer,

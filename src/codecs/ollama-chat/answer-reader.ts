@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { FinishReason, Usage } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
@@ -5,20 +6,58 @@ import { rawElements, rawMember } from "../../lib/raw-json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { ThinkTagSplitter } from "../shared/think-tag-splitter.ts";
 import { readErrorField, toEngineError } from "./engine-errors.ts";
-import { type AnswerLine, answerLine, type WireLogprob, type WireToolCall } from "./wire.ts";
 
-/** Digits of a time stamp that go into a call id; ids have 64 characters at most. */
+const count = z.number().int().nonnegative().nullish();
+
+const tokenLogprob = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.array(z.number()).nullish(),
+});
+
+const logprob = tokenLogprob.extend({ top_logprobs: z.array(tokenLogprob).nullish() });
+
+const toolCall = z.object({
+  id: z.string().nullish(),
+  function: z.object({ name: z.string().min(1), arguments: z.unknown() }),
+});
+
+const message = z.object({
+  content: z.string().nullish(),
+  thinking: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+});
+
+/** The fields read from an answer of `POST /api/chat`: one line of a stream, or the body of a non-streaming answer. */
+const answerLine = z.object({
+  created_at: z.string().nullish(),
+  message: message.nullish(),
+  done: z.boolean().nullish(),
+  done_reason: z.string().nullish(),
+  prompt_eval_count: count,
+  eval_count: count,
+  logprobs: z.array(logprob).nullish(),
+});
+
+type AnswerLine = z.infer<typeof answerLine>;
+type WireLogprob = z.infer<typeof logprob>;
+type WireToolCall = z.infer<typeof toolCall>;
+
+/** The maximum number of digits of a time stamp in a call id; ids have at most 64 characters. */
 const MAX_STAMP_LENGTH = 40;
 
-/** Reads one answer line by line. A non-streaming answer is a single line that is also the last. */
+/** Reads one answer line by line. A non-streaming answer is a single line, which is also the last. */
 export class AnswerReader {
   readonly writer = new EventWriter();
   readonly #thinkTags = new ThinkTagSplitter();
   readonly #callIds = new Set<string>();
-  /** Of tokens whose text is still held back. */
+  /** Log probabilities of tokens whose text is still held back. */
   #logprobs: WireLogprob[] = [];
 
-  /** Writes the events of one line. Throws a `ServiceError` on an error of the engine and on anything but an answer. */
+  /**
+   * Writes the events of one line. Throws a `ServiceError` for an error of the engine and for anything that is not an
+   * answer.
+   */
   read(text: string): void {
     const line = parseLine(text);
     if (!this.writer.started) this.writer.start();
@@ -60,8 +99,8 @@ export class AnswerReader {
   }
 
   /**
-   * Older engines give no ids. Ours are made of the line's time stamp and the block's number, which makes them unique
-   * over the turns of a conversation without a clock or chance.
+   * Returns the call's id. Older engines send none; then the id consists of the line's time stamp and the block's
+   * number. That is unique across the turns of a conversation without a clock or randomness.
    */
   #callId(call: WireToolCall, line: AnswerLine): string {
     const stamp = (line.created_at ?? "").replace(/\D/g, "").slice(0, MAX_STAMP_LENGTH);
@@ -74,7 +113,7 @@ export class AnswerReader {
   #finish(line: AnswerLine): void {
     this.#flushContent();
     const { textKind } = this.writer;
-    // Tokens without text of their own, such as a stop token. Those of tool calls have no place and are left out.
+    // Tokens without text of their own, such as a stop token. Those of tool calls have no place and are dropped.
     if (textKind !== undefined && this.#logprobs.length > 0) {
       this.writer.delta(textKind, "", this.#takeExtra());
     }
@@ -82,7 +121,7 @@ export class AnswerReader {
   }
 
   #finishReason(line: AnswerLine): FinishReason {
-    // A call that the limit cut off may have broken arguments: the client must know.
+    // Arguments cut off by the limit may be incomplete: the client must know.
     if (line.done_reason === "length") return "length";
     return this.#callIds.size > 0 ? "tool-calls" : "stop";
   }
@@ -116,18 +155,18 @@ function garbage(cause: unknown): ServiceError {
   });
 }
 
-/** The arguments of the line's calls, as the texts they stand in. */
+/** Returns the arguments of the line's calls, exactly as they were sent. */
 function readArguments(text: string): string[] {
   const calls = rawMember(rawMember(text, "message") ?? "{}", "tool_calls") ?? "[]";
   return rawElements(calls).map((call) => {
     const raw = rawMember(rawMember(call, "function") ?? "{}", "arguments") ?? "{}";
     if (raw === "null") return "{}";
-    // Not the engine's own form, but that of some servers that imitate it.
+    // Some servers that imitate the engine send the arguments as a JSON string.
     return raw.startsWith('"') ? JSON.parse(raw) || "{}" : raw;
   });
 }
 
-/** A count is left out when it is zero, so one of them is enough to know both. */
+/** Reads the usage. The engine omits a count of zero, so one of the two is enough to know both. */
 function readUsage(line: AnswerLine): Usage | undefined {
   const { prompt_eval_count: input, eval_count: output } = line;
   if (input == null && output == null) return undefined;

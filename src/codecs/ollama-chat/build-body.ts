@@ -12,18 +12,21 @@ import { buildOptions, namesKeptFromEngine, splitExtra } from "./build-options.t
 const MUST_CALL = "Answer this turn by calling at least one of the offered tools.";
 const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
 
-/** The body of `POST /api/chat`. Throws a `ServiceError` that names the message part the engine cannot take. */
+/**
+ * Builds the body of `POST /api/chat`. Throws a `ServiceError` that names a message part the engine does not accept.
+ */
 export function buildBody(request: ChatRequest, model: UpstreamModel): string {
   const { parameters } = request;
   const { options: extraOptions, fields } = splitExtra(parameters.extra);
   const { format } = fields;
   const options = buildOptions(parameters, model, extraOptions);
   const rest: JsonObject = {
-    // Left to itself the engine drops the oldest messages of a prompt that is too long, without a word.
+    // By default the engine silently drops the oldest messages of a prompt that is too long.
     truncate: false,
     ...fields,
     stream: request.stream,
-    // Likewise for an answer that outgrows the context. Always the same value: a change makes the engine load anew.
+    // The same for an answer that exceeds the context. The value is constant, because a change makes the engine reload
+    // the model.
     shift: false,
     tools: buildTools(request),
     format: buildFormat(parameters.responseFormat) ?? format,
@@ -31,20 +34,20 @@ export function buildBody(request: ChatRequest, model: UpstreamModel): string {
     logprobs: parameters.logprobs,
     top_logprobs: parameters.topLogprobs,
   };
-  // The messages are spliced in as text because they hold texts that must not be parsed and written again.
+  // The messages are inserted as text, because they contain texts that must not be parsed and serialised again.
   const name = JSON.stringify(model.name);
   const messages = buildConversation(request).join(",");
   return `{"model":${name},"messages":[${messages}],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** Parameters that the engine has no words for, and those that clients may not set. */
+/** Returns the parameters that the body cannot express, and those that clients may not set. */
 export function findUnsaid({ parameters, tools, parallelToolCalls }: ChatRequest): string[] {
   const kept = namesKeptFromEngine(parameters.extra);
   const isLost = tools.length > 0 && parallelToolCalls === false;
   return isLost ? [...kept, "parallel_tool_calls"] : kept;
 }
 
-/** The engine knows no tool choice: what the model is not to call it is not offered. */
+/** Builds the tools. The engine has no tool choice, so tools that the model must not call are not sent. */
 function buildTools({ tools, toolChoice }: ChatRequest): JsonObject["tools"] {
   const offered = tools.filter(({ name }) => isOffered(name, toolChoice));
   return offered.length === 0 ? undefined : offered.map(buildTool);
@@ -54,7 +57,7 @@ function isOffered(name: string, choice: ToolChoice | undefined): boolean {
   return choice?.type === "tool" ? name === choice.name : choice?.type !== "none";
 }
 
-/** The conversation as JSON texts. That a tool must be called has no other place than the system text. */
+/** Returns the conversation as JSON texts. A required call can only be requested in the system text. */
 function buildConversation({ messages, tools, toolChoice }: ChatRequest): string[] {
   const isForced = toolChoice?.type === "required" || toolChoice?.type === "tool";
   if (!isForced || tools.length === 0) return buildMessages(messages);

@@ -11,18 +11,21 @@ import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { isDeeperThan } from "../../lib/json-depth.ts";
 
-/** The depth to which the gateway reads JSON, here for the JSON inside the string of a call's arguments. */
+/** The maximum depth of JSON that the gateway reads, here for the JSON in the string of a call's arguments. */
 const MAX_ARGUMENTS_DEPTH = 128;
 
 const encoder = new TextEncoder();
 
-/** The JSON texts of the messages. Arguments of tool calls stand in them byte for byte. Throws on audio and image URLs. */
+/**
+ * Returns the JSON texts of the messages. Arguments of tool calls stay the same byte for byte. Throws on audio,
+ * documents and image URLs.
+ */
 export function buildMessages(messages: readonly ChatMessage[]): string[] {
   const toolNames = new Map<string, string>();
   return messages.map((message, index) => messageText(message, `messages[${index}]`, toolNames));
 }
 
-/** `toolNames` grows with every call seen, so that a later result can name its tool. */
+/** Builds one message. `toolNames` collects the calls, so that a later result can name its tool. */
 function messageText(message: ChatMessage, path: string, toolNames: Map<string, string>): string {
   switch (message.role) {
     case "system":
@@ -89,8 +92,8 @@ function toolCallText(part: ToolCallPart, path: string): string {
 }
 
 /**
- * The arguments as the text of an object, which is all the engine takes. A model may have written something else in an
- * earlier turn; it is wrapped, so that the conversation can go on.
+ * Returns the arguments as the text of an object, which the engine requires. A model may have written something else in
+ * an earlier turn; it is wrapped, so that the conversation can continue.
  */
 function argumentsText(text: string, path: string): string {
   if (text.trim() === "") return "{}";
@@ -129,7 +132,7 @@ function readParts(
       case "document":
         throw new ServiceError(
           "invalid_value",
-          `This model takes no ${part.type} in messages: ${partPath}.`,
+          `This model does not accept ${part.type} parts in messages: ${partPath}.`,
           { param: partPath },
         );
     }

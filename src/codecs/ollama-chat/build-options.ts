@@ -4,7 +4,7 @@ import type { UpstreamModel } from "../codec.ts";
 
 type Entry = readonly [name: string, value: JsonValue | undefined];
 
-/** Options of the engine that clients send as fields of the body, by the names they use. */
+/** Engine options that clients send as fields of the body, by the names clients use. */
 const OPTION_BY_FIELD: Readonly<Record<string, string>> = {
   min_p: "min_p",
   mirostat: "mirostat",
@@ -19,7 +19,7 @@ const OPTION_BY_FIELD: Readonly<Record<string, string>> = {
   typical_p: "typical_p",
 };
 
-/** What a client may not say: most of it makes the engine load the model anew, away from under its other users. */
+/** Options that clients may not set: most of them make the engine reload the model while others use it. */
 const NEVER_FROM_CLIENTS: ReadonlySet<string> = new Set([
   "f16_kv",
   "logits_all",
@@ -34,7 +34,7 @@ const NEVER_FROM_CLIENTS: ReadonlySet<string> = new Set([
   "use_mlock",
   "use_mmap",
   "vocab_only",
-  // The limit of the answer is `max_tokens`, which is fitted to the context and to what the key may use.
+  // The limit of the answer is `max_tokens`, which is adjusted to the context and to the key's limits.
   "num_predict",
   // These are the request itself.
   "messages",
@@ -43,7 +43,7 @@ const NEVER_FROM_CLIENTS: ReadonlySet<string> = new Set([
   "tools",
 ]);
 
-/** The client's further fields, parted into options of the engine and fields of the body. */
+/** Splits the client's extra fields into engine options and fields of the body. */
 export function splitExtra(extra: JsonObject = {}): { options: JsonObject; fields: JsonObject } {
   const options: Entry[] = [];
   const fields: Entry[] = [];
@@ -54,11 +54,11 @@ export function splitExtra(extra: JsonObject = {}): { options: JsonObject; field
       options.push([OPTION_BY_FIELD[name] ?? name, value]);
     else fields.push([name, value]);
   }
-  // `fromEntries` makes plain data of a name such as `__proto__`.
+  // `fromEntries` turns a name such as `__proto__` into plain data.
   return { options: Object.fromEntries(options), fields: Object.fromEntries(fields) };
 }
 
-/** Further fields that `splitExtra` leaves out: `num_ctx`, `options.num_ctx`. */
+/** Returns the names of extra fields that `splitExtra` drops: `num_ctx`, `options.num_ctx`. */
 export function namesKeptFromEngine(extra: JsonObject = {}): string[] {
   const isNever = (name: string) => NEVER_FROM_CLIENTS.has(name);
   const { options } = extra;
@@ -66,7 +66,7 @@ export function namesKeptFromEngine(extra: JsonObject = {}): string[] {
   return [...Object.keys(extra).filter(isNever), ...ofOptions.map((name) => `options.${name}`)];
 }
 
-/** The engine's `options`. What the gateway understands itself wins over the client's further fields. */
+/** Builds the engine's `options`. The gateway's own parameters override the client's extra options. */
 export function buildOptions(
   parameters: GenerationParameters,
   model: UpstreamModel,

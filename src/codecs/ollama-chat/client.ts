@@ -6,7 +6,7 @@ import { buildBody, findUnsaid } from "./build-body.ts";
 import { OllamaStreamReader } from "./client-stream.ts";
 import { readErrorMessage } from "./engine-errors.ts";
 
-/** Ollama's own chat format, `POST /api/chat`, as we speak it to the engine. */
+/** The client for Ollama's own chat format, `POST /api/chat`. */
 export const ollamaChatClient: ClientCodec = {
   build: buildBody,
   unsaid: findUnsaid,

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../lib/json.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;
 
-/** Every wording of the engine for a prompt that does not fit, from 0.12 to 0.40 and its cloud models. */
+/** All messages of the engine for a prompt that does not fit, from 0.12 to 0.40 and its cloud models. */
 const OVERFLOWS: readonly RegExp[] = [
   /request \((\d+) tokens\) exceeds the available context size \((\d+) tokens\)/i,
   /exceeds the available context size/i,
@@ -14,17 +14,19 @@ const OVERFLOWS: readonly RegExp[] = [
   /prompt too long; exceeded (?:max )?context length/i,
 ];
 
-/** The model cannot think, or not at the asked level: the call works without `think`. */
+/**
+ * Reports whether the model does not support thinking, or not at the requested level: the call works without `think`.
+ */
 export function isThinkingUnsupported(message: string): boolean {
   return /does not support thinking|think value "[^"]*" is not supported/i.test(message);
 }
 
-/** The model cannot use tools: the call works without `tools`. */
+/** Reports whether the model does not support tools: the call works without `tools`. */
 export function isToolsUnsupported(message: string): boolean {
   return /does not support tools/i.test(message);
 }
 
-/** Undefined when the message is not about the context. */
+/** Returns undefined when the message is not about the context. */
 export function readContextOverflow(message: string): ContextOverflow | undefined {
   for (const pattern of OVERFLOWS) {
     const match = pattern.exec(message);
@@ -35,17 +37,17 @@ export function readContextOverflow(message: string): ContextOverflow | undefine
   return undefined;
 }
 
-/** The engine's own words in an error body; undefined when there are none. They never hold an address. */
+/** Returns the engine's message from an error body, without addresses; undefined when there is none. */
 export function readErrorMessage(body: string): string | undefined {
   return readErrorField(errorField(body));
 }
 
-/** The words of an `error` field. Newer engines put the JSON of their runner into it as text. */
+/** Returns the message of an `error` field. Newer engines put the JSON of their runner into it as text. */
 export function readErrorField(error: unknown): string | undefined {
   const text = messageOf(error);
   if (text === undefined) return undefined;
   const inner = text.startsWith("{") ? messageOf(errorField(text)) : undefined;
-  // The engine names the address of its runner in some errors; no client is to see one.
+  // Some errors contain the address of the engine's runner, which clients must not see.
   return hideAddresses(inner ?? text, MAX_MESSAGE_LENGTH);
 }
 
@@ -66,7 +68,7 @@ function messageOf(error: unknown): string | undefined {
   return typeof message === "string" && message !== "" ? message : undefined;
 }
 
-/** The error for what the engine said after it had accepted the call. */
+/** Builds the error for a message that the engine sent after it accepted the call. */
 export function toEngineError(message: string): ServiceError {
   const overflow = readContextOverflow(message);
   if (overflow === undefined) return new ServiceError("upstream_error", message);

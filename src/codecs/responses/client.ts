@@ -6,7 +6,7 @@ import { buildRequest } from "./client/build-request.ts";
 import { createStreamReader } from "./client/client-stream.ts";
 import { garbage, ResponseReader } from "./client/response-reader.ts";
 
-/** The responses format as we speak it to OpenAI, some of whose models know no other. */
+/** The client side of the responses format, used to call OpenAI, some of whose models accept no other format. */
 export const responsesClient: ClientCodec = {
   build: buildRequest,
   unsaid: ({ parameters }) =>

@@ -5,7 +5,7 @@ import { parseRequest } from "./server/parse-request.ts";
 import type { ResponsesForm } from "./server/responses-form.ts";
 import { createStreamEncoder } from "./server/server-stream.ts";
 
-/** The responses format as clients speak it to us. */
+/** The server side of the responses format, used by clients of the gateway. */
 export const responsesServer: ServerCodec<ResponsesForm> = {
   parse: parseRequest,
   encodeAnswer,

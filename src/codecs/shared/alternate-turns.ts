@@ -8,11 +8,11 @@ import type {
   UserPart,
 } from "../../core/chat-request.ts";
 
-/** A conversation as vendors want it that know two speakers who take turns, and a system that speaks before them. */
+/** A conversation for vendors that require two alternating roles and a system prompt before them. */
 export interface Conversation {
-  /** What the system says before anybody else. */
+  /** The system messages before any other message. */
   readonly system: readonly TextPart[];
-  /** Never empty; the user begins. No text is blank. */
+  /** Never empty; the first turn is the user's. No text is blank. */
   readonly turns: readonly Turn[];
 }
 
@@ -20,11 +20,11 @@ export type Turn = UserTurn | AssistantTurn;
 
 export interface UserTurn {
   readonly role: "user";
-  /** One for each call of the turn before, in the order of the calls. */
+  /** One for each call of the previous turn, in the order of the calls. */
   readonly results: readonly CallResult[];
-  /** What is said beside the results. */
+  /** The user's content in addition to the results. */
   readonly content: readonly UserPart[];
-  /** What the system says after all that. Empty unless it was asked for. */
+  /** The system text after the content. Empty unless `midSystem` was requested. */
   readonly system: readonly TextPart[];
 }
 
@@ -35,16 +35,17 @@ export interface AssistantTurn {
 
 export interface CallResult {
   readonly call: ToolCallPart;
-  /** Undefined when the conversation has none, because the client broke the call off. */
+  /** Undefined when the conversation has no result, because the client cancelled the call. */
   readonly message: ToolMessage | undefined;
 }
 
-/** Stands where a user says nothing: vendors refuse a turn without content. */
+/** Fills a user turn without content, which vendors refuse. */
 const EMPTY_TURN: TextPart = { type: "text", text: "(empty message)" };
 
 /**
- * Merges messages into turns. Every call gets its result, or the lack of one, in the turn right after it; a result of no
- * call there is told as text, and so is what the system says later on unless `midSystem` asks for it as such.
+ * Merges messages into turns. Every call gets its result, or the lack of one, in the turn right after it. A result
+ * without a matching call in that turn becomes text; so does a later system message, unless `midSystem` keeps it as
+ * such.
  */
 export function alternateTurns(
   messages: readonly ChatMessage[],
@@ -52,7 +53,7 @@ export function alternateTurns(
   midSystem = false,
 ): Conversation {
   const firstSpoken = messages.findIndex(({ role }) => role !== "system");
-  // Somebody must say something: when it is the system alone, its last message is told as text.
+  // There must be a turn: when all messages are system messages, the last one becomes text.
   const opening = messages.slice(0, firstSpoken < 0 ? -1 : firstSpoken);
   const turns = new Turns();
   for (const message of messages.slice(opening.length)) {
@@ -103,14 +104,19 @@ interface AssistantDraft {
 
 class Turns {
   readonly #turns: (UserDraft | AssistantDraft)[] = [];
-  /** Of the last turn, the calls without a result by their ids, the first call of an id last. A turn may have thousands. */
+  /**
+   * The calls of the last turn that have no result, by id, with the first call of an id last. A turn may have
+   * thousands.
+   */
   #open = new Map<string, ResultDraft[]>();
 
   say(parts: readonly UserPart[]): void {
     this.#userTurn().content.push(...parts);
   }
 
-  /** The vendor wants it after the user's turn, wherever in it the client has it. */
+  /**
+   * Adds system text after the user's turn, where the vendor requires it, wherever the client placed it in the turn.
+   */
   saySystem(parts: readonly TextPart[]): void {
     if (parts.length > 0) this.#userTurn().system.push(...parts);
   }
@@ -131,7 +137,7 @@ class Turns {
     if (last === undefined || callsOf(last).length > 0) this.#userTurn();
     for (const turn of this.#turns) {
       if (turn.role !== "user" || turn.results.length + turn.content.length > 0) continue;
-      // It has no turn of the user's to follow.
+      // The system text has no user turn to follow.
       turn.content.push(...tellSystem(turn.system));
       turn.system = [];
       if (turn.content.length === 0) turn.content.push(EMPTY_TURN);
@@ -179,7 +185,7 @@ function isSaid(part: UserPart | AssistantPart): boolean {
   return !(part.type === "text" || part.type === "refusal") || part.text.trim() !== "";
 }
 
-/** Not every model knows a system that speaks later: the user says what it says. */
+/** Renders a later system message as user text, because not every model accepts one there. */
 function tellSystem(content: readonly TextPart[]): readonly TextPart[] {
   const said = content.filter(isSaid);
   if (said.length === 0) return [];

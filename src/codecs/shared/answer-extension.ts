@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 
-/** An answer's `ext`, for the documentation. */
+/** The `ext` member of an answer, for the API documentation. */
 export const answerExtSchema = z
   .object({
     sources: z
@@ -24,7 +24,7 @@ interface Extension {
   readonly ignored?: readonly string[] | undefined;
 }
 
-/** The member `ext` of an answer; none when it would be empty. */
+/** Returns the `ext` member of an answer, or no member when it would be empty. */
 export function encodeExtension({ sources = [], ignored = [] }: Extension): JsonObject {
   if (sources.length === 0 && ignored.length === 0) return {};
   return {

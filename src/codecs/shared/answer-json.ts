@@ -1,13 +1,13 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 
-/** The JSON object that a vendor's answer or event must be. Throws `upstream_error` when it is none. */
+/** Parses a vendor's answer or event. Throws `upstream_error` when it is not a JSON object. */
 export function parseAnswerObject(text: string): JsonObject {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    // The vendor's words may be in it, but so may anything else.
+    // The text may hold a message of the vendor, but it may also hold anything else.
     throw notAnAnswer(cause);
   }
   if (!isJsonObject(json)) throw notAnAnswer();
@@ -24,7 +24,7 @@ export function brokenOff(): ServiceError {
   return new ServiceError("upstream_error", "The engine's answer broke off.");
 }
 
-/** A count of tokens; undefined for anything that is none. */
+/** Returns a token count; undefined for a value that is not one. */
 export function readCount(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
 }

@@ -2,12 +2,12 @@ import type { JsonObject } from "../../lib/json.ts";
 import { invalidValue } from "./check-request.ts";
 
 const MAX_ITEMS = 100_000;
-/** A list, its item, a list in that, and the items there: deeper lists are not checked item by item. */
+/** Covers a list, its items, a list in an item, and the items of that list. Deeper lists are not counted. */
 const CHECKED_DEPTH = 4;
 
 /**
- * Throws `invalid_value` when the lists of a request have more items than any conversation needs. Each item at fault
- * costs much more than its bytes, so that a body within the size limit could still use up the memory.
+ * Throws `invalid_value` when the lists of a request have more items than any conversation needs. Each invalid item
+ * costs much more memory than its bytes, so a body within the size limit could still exhaust the memory.
  */
 export function checkItemCount(body: JsonObject): void {
   let count = 0;
@@ -17,7 +17,7 @@ export function checkItemCount(body: JsonObject): void {
   }
 }
 
-/** Stops counting soon after there are too many. */
+/** Counts the items of all lists, and stops soon after the limit is exceeded. */
 function countItems(value: unknown, depth: number): number {
   if (typeof value !== "object" || value === null || depth === 0) return 0;
   let count = Array.isArray(value) ? value.length : 0;

@@ -6,10 +6,13 @@ type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 const MAX_SHOWN_LENGTH = 40;
-/** Fields of which not even the beginning is repeated. */
+/** Fields whose values are never repeated in an error, not even their beginning. */
 const SECRET_FIELD = /password|secret/i;
 
-/** Checks a value of the request. Throws `invalid_value` that names the first field at fault, what was expected and what came. */
+/**
+ * Checks a value of the request. Throws `invalid_value` that names the first invalid field, what was expected and what
+ * was received.
+ */
 export function checkRequest<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -17,14 +20,28 @@ export function checkRequest<Schema extends z.ZodType>(
 ): asserts value is z.infer<Schema> {
   if (hasSoundFields(schema, value)) return;
   const { error } = schema.safeParse(value);
-  const issue = error?.issues[0];
-  if (issue === undefined) return;
-  if (issue.code === "unrecognized_keys") throw unknownField([...at, ...issue.path], issue.keys);
-  const { path, expected } = findFault(issue);
-  throw invalidValue([...at, ...path], expected, valueAt(value, path));
+  if (error !== undefined) throw firstFault(error, value, at);
 }
 
-/** The fields of an object schema, one by one. */
+/** Reads a value of the request as its schema decodes it: defaults are filled in, codecs applied. Throws as `checkRequest`. */
+export function parseRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> {
+  const { data, error } = schema.safeParse(value);
+  if (error !== undefined) throw firstFault(error, value, []);
+  return data as z.output<Schema>;
+}
+
+function firstFault({ issues }: z.ZodError, value: unknown, at: Path): ServiceError {
+  const [issue] = issues;
+  if (issue === undefined) return invalidValue(at, "another value", value);
+  if (issue.code === "unrecognized_keys") return unknownField([...at, ...issue.path], issue.keys);
+  const { path, expected } = findFault(issue);
+  return invalidValue([...at, ...path], expected, valueAt(value, path));
+}
+
+/** The fields of an object schema. */
 interface Fields {
   readonly schemas: ReadonlyMap<string, z.core.$ZodType>;
   readonly required: readonly string[];
@@ -33,8 +50,8 @@ interface Fields {
 const fieldsOfSchemas = new WeakMap<z.ZodType, Fields | undefined>();
 
 /**
- * True when the fields that came are each sound and none is missing. An object schema looks at every field that there
- * could be, though most requests have few of them; it is asked only where there is something to find.
+ * Returns true when every field present is valid and none is missing. An object schema checks every possible field,
+ * though most requests set few of them; so it runs only when there is a fault to find.
  */
 function hasSoundFields(schema: z.ZodType, value: unknown): boolean {
   if (!fieldsOfSchemas.has(schema)) fieldsOfSchemas.set(schema, fieldsOf(schema));
@@ -50,7 +67,10 @@ function hasSoundFields(schema: z.ZodType, value: unknown): boolean {
   return true;
 }
 
-/** Undefined when more than the fields alone decides: their sum, or names that may not be there. */
+/**
+ * Returns undefined when the fields do not decide the result by themselves: a check of the whole object, or unknown
+ * names that are not allowed.
+ */
 function fieldsOf(schema: z.ZodType): Fields | undefined {
   if (!(schema instanceof z.ZodObject)) return undefined;
   const { shape, catchall, checks = [] } = schema.def;
@@ -58,14 +78,14 @@ function fieldsOf(schema: z.ZodType): Fields | undefined {
     return undefined;
   }
   const schemas = new Map(Object.entries(shape));
-  // What takes `undefined` may still have to be there.
+  // A schema that accepts `undefined` may still require the field.
   const required = [...schemas].filter(
     ([, field]) => field._zod.optin === undefined || !z.core.safeParse(field, undefined).success,
   );
   return { schemas, required: required.map(([name]) => name) };
 }
 
-/** The error for a field that is not what was expected. */
+/** Returns the error for a field with an invalid value. */
 export function invalidValue(path: Path, expected: string, received: unknown): ServiceError {
   const param = formatPath(path);
   const subject = param === "" ? "The body" : `'${param}'`;
@@ -76,7 +96,7 @@ export function invalidValue(path: Path, expected: string, received: unknown): S
   );
 }
 
-/** What the field holds is not repeated: a misspelt name may stand before a secret. */
+/** The value is not repeated, because a misspelt name may precede a secret. */
 function unknownField(path: Path, [key = ""]: readonly string[]): ServiceError {
   const param = formatPath([...path, key.slice(0, MAX_SHOWN_LENGTH)]);
   return new ServiceError("unsupported_parameter", `'${param}' cannot be set here.`, { param });
@@ -87,7 +107,9 @@ interface Fault {
   readonly expected: string;
 }
 
-/** Of a union the alternative that the value came furthest with: it is the one that the client meant. */
+/**
+ * Selects the alternative of a union that matched the value to the greatest depth, as the one that the client meant.
+ */
 function findFault(issue: Issue): Fault {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) {
     return { path: issue.path, expected: expectedBy(issue) };
@@ -128,9 +150,9 @@ function oneOf(values: readonly unknown[]): string {
   return words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`;
 }
 
-/** Never more than the beginning of a value: it may be long, and nobody but its sender is to learn it. */
+/** Describes a value by at most its beginning: it may be long, and only its sender may see it. */
 function describe(path: Path, value: unknown): string {
-  // What a query holds is made a number before it is checked.
+  // Query parameters are converted to numbers before they are checked.
   if (Number.isNaN(value)) return "a text that is no number";
   if (value === undefined) return "nothing";
   if (value === null) return "null";
@@ -160,7 +182,7 @@ function valueAt(value: unknown, path: Path): unknown {
   return current;
 }
 
-/** `messages[0].content`. */
+/** Formats a path as `messages[0].content`. */
 export function formatPath(path: Path): string {
   return path
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))

@@ -1,22 +1,25 @@
 import { isJsonObject } from "../../lib/json.ts";
 
-/** How a client names its parameters, and which of them no model is ever told. */
+/** How a client names its parameters, and which of them are never sent to any model. */
 export interface ClientNames {
-  /** The client's own names of a parameter, by its canonical one; none when the client did not send it. Without an entry both are the same. */
+  /**
+   * The client's own names of a parameter, by its canonical name; an empty list when the client did not send it. A
+   * missing entry means that both names are equal.
+   */
   readonly own: ReadonlyMap<string, readonly string[]>;
-  /** What the client sent that has no effect, whoever answers. */
+  /** What the client sent that has no effect on any model. */
   readonly ignored: readonly string[];
 }
 
-/** No client is told more names than these, nor longer ones: it may have made them up. */
+/** Limits on the number and length of the names that are reported: the client may have made them up. */
 const MAX_NAMES = 64;
 const MAX_NAME_LENGTH = 64;
 const NONE: readonly string[] = [];
 
 /**
- * What was ignored of a call, in its client's own names, sorted.
+ * Returns the ignored parameters of a call by the client's own names, sorted.
  *
- * @param ignored canonical names of what the model that answers was not told.
+ * @param ignored canonical names of the parameters that the answering model does not receive.
  */
 export function nameIgnored(ignored: readonly string[], names: ClientNames): readonly string[] {
   if (ignored.length === 0 && names.ignored.length === 0) return NONE;
@@ -25,12 +28,12 @@ export function nameIgnored(ignored: readonly string[], names: ClientNames): rea
   return [...new Set(all)].sort().slice(0, MAX_NAMES);
 }
 
-/** The members of a list that are left out for their type: `tools[web_search]`. */
+/** Returns the name of list items that are dropped because of their type: `tools[web_search]`. */
 export function typeName(list: string, type: unknown): string {
   return `${list}[${typeof type === "string" ? type : typeof type}]`;
 }
 
-/** True for a value that asks for something. */
+/** Returns true for a value that has content. */
 export function saysSomething(value: unknown): boolean {
   if (value === undefined || value === null) return false;
   if (Array.isArray(value)) return value.length > 0;

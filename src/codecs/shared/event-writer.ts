@@ -9,7 +9,7 @@ const DELTA_TYPES = {
   refusal: "refusal-delta",
 } as const satisfies Record<TextKind, DeltaEvent["type"]>;
 
-/** Writes the events of one answer in the order that `ChatEvent` asks for: numbers blocks, opens and closes them. */
+/** Writes the events of one answer in the order that `ChatEvent` requires: it numbers, opens and closes blocks. */
 export class EventWriter {
   #events: ChatEvent[] = [];
   #started = false;
@@ -18,7 +18,7 @@ export class EventWriter {
   #text: { readonly kind: TextKind; readonly block: number } | undefined;
   readonly #calls = new Set<number>();
 
-  /** True once `finish` or `error` was written. */
+  /** True after `finish` or `error` was written. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -27,12 +27,12 @@ export class EventWriter {
     return this.#started;
   }
 
-  /** The number of the block that comes next. */
+  /** The number of the next block. */
   get nextBlock(): number {
     return this.#nextBlock;
   }
 
-  /** Number of the open text, reasoning or refusal block. */
+  /** The number of the open text, reasoning or refusal block. */
   get textBlock(): number | undefined {
     return this.#text?.block;
   }
@@ -41,19 +41,19 @@ export class EventWriter {
     return this.#text?.kind;
   }
 
-  /** Events written since the last `take`. */
+  /** The number of events written since the last `take`. */
   get length(): number {
     return this.#events.length;
   }
 
-  /** What was written since the last call. */
+  /** Returns the events written since the last call. */
   take(): readonly ChatEvent[] {
     const events = this.#events;
     this.#events = [];
     return events;
   }
 
-  /** @param inputTokens of the prompt, where the vendor tells before it answers. */
+  /** @param inputTokens tokens of the prompt, for vendors that report them before the answer. */
   start(extra?: JsonObject | undefined, inputTokens?: number): void {
     this.#started = true;
     this.#events.push({
@@ -80,24 +80,26 @@ export class EventWriter {
     return block;
   }
 
-  /** Of a call that is known to be whole. Calls left open are closed by whatever comes after them. */
+  /**
+   * Closes a call that is known to be complete. A call left open is closed by the next event that cannot overlap it.
+   */
   endCall(block: number): void {
     if (this.#calls.delete(block)) this.#events.push({ type: "block-end", block });
   }
 
-  /** Seals a reasoning block: the open one, or a new one without words. */
+  /** Adds a seal to the open reasoning block, or to a new one without text. */
   sign(seal: Pick<SignatureEvent, "signature" | "redacted">): void {
     if (this.#text?.kind !== "reasoning") this.#openText("reasoning");
     this.#events.push({ type: "signature", block: this.#nextBlock - 1, ...seal });
   }
 
-  /** Opens a block that may stay empty, closing what is open. */
+  /** Opens a block that may stay empty, and closes what is open. */
   openText(kind: TextKind): void {
     this.#openText(kind);
   }
 
   /**
-   * Closes the open text, reasoning or refusal block: what comes next is a block of its own.
+   * Closes the open text, reasoning or refusal block, so that later text starts a new block.
    * @param signature the vendor's seal over the text.
    */
   closeText(signature?: string): void {
@@ -112,7 +114,7 @@ export class EventWriter {
     this.#events.push({ type: "tool-call-delta", block, arguments: text });
   }
 
-  /** Writes the event that ends the answer. An `error` leaves open blocks without an end of their own. */
+  /** Writes the event that ends the answer. After an `error`, open blocks get no end of their own. */
   end(event: Extract<ChatEvent, { type: "finish" | "error" }>): void {
     if (event.type === "finish") {
       this.#closeText();
@@ -145,7 +147,7 @@ export class EventWriter {
   }
 }
 
-/** Some vendors report more cached or hidden tokens than the prompt or the answer has: a part is at most its whole. */
+/** Caps a part at its whole: some vendors report more cached or hidden tokens than the prompt or the answer has. */
 function withinTotals(usage: Usage): Usage {
   const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {

@@ -1,16 +1,16 @@
 import type { ChatMessage } from "../../core/chat-request.ts";
 import { shortDigest } from "../../lib/short-digest.ts";
 
-/** What a vendor wants of the ids of tool calls. */
+/** A vendor's requirements for the ids of tool calls. */
 export interface CallIdRule {
   readonly pattern: RegExp;
-  /** Of the letters and digits that take the place of an id which does not match; at most 32. */
+  /** The number of letters and digits in the replacement of an id that does not match; at most 32. */
   readonly length: number;
 }
 
 /**
- * The messages with ids of calls that the vendor takes; clients bring them from other vendors too. The same id is always
- * made into the same one, so that a call and its result keep together and a prompt stays what it was.
+ * Returns the messages with call ids that the vendor accepts; clients also send ids of other vendors. The mapping is
+ * deterministic, so that a call keeps its result and a repeated prompt stays the same.
  */
 export function fitCallIds(
   messages: readonly ChatMessage[],

@@ -3,7 +3,7 @@ import { invalidValue } from "./check-request.ts";
 
 const DATA_URL = /^data:([^,;]*)((?:;[^,;]*)*),/i;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-/** Long enough for any media type with its parameters. */
+/** The longest prefix searched for the head of a data URL: enough for any media type with its parameters. */
 const MAX_DATA_URL_HEAD = 256;
 
 const KINDS = {
@@ -12,8 +12,8 @@ const KINDS = {
 } as const;
 
 /**
- * Where the content of an image or a document is. Engines open what they are given, their own files too, so nothing but
- * http(s) addresses and data URLs may pass. Throws `invalid_value` naming `path`.
+ * Parses the address of an image or a document. Engines open any address they get, including their own files, so only
+ * http(s) addresses and data URLs are accepted. Throws `invalid_value` naming `path`.
  */
 export function parseMediaUrl(
   url: string,
@@ -24,7 +24,7 @@ export function parseMediaUrl(
   const head = DATA_URL.exec(url.slice(0, MAX_DATA_URL_HEAD));
   const mediaType = head?.[1]?.toLowerCase() ?? "";
   const data = head === null ? "" : url.slice(head[0].length);
-  // Some clients forget to say that it is base64.
+  // Some clients omit `;base64`.
   const isBase64 = /;base64$/i.test(head?.[2] ?? "") || BASE64.test(data);
   if (!KINDS[kind].mediaType.test(mediaType) || !isBase64) {
     throw invalidValue(path, `an http(s) address or a base64 data URL of ${KINDS[kind].name}`, url);

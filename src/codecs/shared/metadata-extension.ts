@@ -4,17 +4,17 @@ import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { invalidValue } from "./check-request.ts";
 import { documentedWords } from "./documented-words.ts";
 
-/** Models that a request may name beside the one asked for. */
+/** The maximum number of fallback models in a request. */
 const MAX_FALLBACKS = 8;
 
-/** The word of some clients for none of the others. */
+/** A word that some clients send for an unset effort. */
 const UNSET = "default";
 
-/** The words for efforts, as the documentation tells them. */
+/** The effort words, as the documentation lists them. */
 export const EFFORT_WORDS =
   "`none`, `low`, `medium`, `high` or `max`; `minimal` is read as `low`, `xhigh` as `max`, `default` as unset";
 
-/** How much to think, in the words of all clients. */
+/** The effort words of all clients. */
 export const EFFORT_NAMES: readonly string[] = [...EFFORTS, "minimal", "xhigh", UNSET];
 
 const extension = z.looseObject({
@@ -30,16 +30,16 @@ const extension = z.looseObject({
     .describe("Tools of the assistant that may be used. Refused on a plain model."),
 });
 
-/** A request's `metadata`: the client's own, and the settings of the gateway among it. */
+/** A request's `metadata`: the client's own members together with the gateway's settings. */
 export const metadataSchema = z
   .looseObject({
     ext: extension.nullish(),
-    // A text is the client's own metadata and none of ours.
+    // A string is the client's own metadata, not a setting of the gateway.
     service: z.union([extension, z.string()]).nullish(),
   })
   .describe("`ext` holds the gateway's own settings; `service` is its earlier name.");
 
-/** A request's `ext`: what has no place in its format. */
+/** A request's `ext`: settings that have no field in the client's format. */
 export const extSchema = z
   .looseObject({
     fallbacks: z
@@ -58,7 +58,7 @@ interface Setting<Value> {
   readonly path: readonly string[];
 }
 
-/** A setting of `metadata.ext`, else of its earlier name `metadata.service`. */
+/** Returns a setting of `metadata.ext`, or else of its earlier name `metadata.service`. */
 function readSetting<Name extends "thinking" | "tools_scope">(
   metadata: Metadata,
   name: Name,
@@ -71,12 +71,15 @@ function readSetting<Name extends "thinking" | "tools_scope">(
   return undefined;
 }
 
-/** The tools of an assistant that the client asks for. */
+/** Returns the assistant's tools that the client requests. */
 export function readToolsScope(metadata: Metadata): readonly string[] | undefined {
   return readSetting(metadata, "tools_scope")?.value;
 }
 
-/** The effort asked for: `thinking` of the metadata wins over the request's own field. Throws on any other word. */
+/**
+ * Returns the requested effort: `thinking` of the metadata wins over the request's own field. Throws on an unknown
+ * word.
+ */
 export function readEffort(
   metadata: Metadata,
   own: string | null | undefined,
@@ -88,7 +91,7 @@ export function readEffort(
   return thinking === undefined || thinking.value === UNSET ? asked : toEffort(thinking);
 }
 
-/** The names under which the client asked for the effort that is in force: the metadata's, else its own. */
+/** Returns the names of the field that set the effort in force: the metadata's, or else the client's own. */
 export function namesOfEffort(metadata: Metadata, own: readonly string[]): readonly string[] {
   const thinking = readSetting(metadata, "thinking");
   return thinking === undefined ? own : [thinking.path.join(".")];
@@ -101,7 +104,7 @@ function toEffort({ value, path }: Setting<string | boolean>): Effort {
   throw invalidValue(path, `one of ${EFFORTS.map((word) => `"${word}"`).join(", ")}`, value);
 }
 
-/** The client's own metadata, without what is meant for the gateway; undefined when nothing is left. */
+/** Returns the client's own metadata, without the gateway's settings; undefined when nothing is left. */
 export function readOwnMetadata(metadata: unknown): JsonObject | undefined {
   if (!isJsonObject(metadata)) return undefined;
   const rest = Object.entries(metadata).filter(

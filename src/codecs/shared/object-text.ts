@@ -1,9 +1,9 @@
 import { isJsonObject } from "../../lib/json.ts";
 
 /**
- * The arguments of a call as the text of a JSON object, which is all that some vendors take; an object in the very
- * characters it came in. A model may have written something else in an earlier turn: it is wrapped, so that the
- * conversation can go on.
+ * Returns the arguments of a call as the text of a JSON object, which some vendors require. An object keeps its exact
+ * characters. A model may have written something else in an earlier turn; it is wrapped, so that the conversation can
+ * continue.
  */
 export function objectText(text: string): string {
   if (text.trim() === "") return "{}";

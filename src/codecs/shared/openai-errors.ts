@@ -5,10 +5,10 @@ import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { readContextOverflow } from "./openai-overflow.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;
-/** Vendors wrap a message in objects and arrays at most this deep. */
+/** The maximum depth of the objects and arrays in which vendors wrap a message. */
 const MAX_WRAPPINGS = 5;
 
-/** Of errors that come after the status 200. */
+/** The codes of errors that arrive after the status 200. */
 const CODES_BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [400, "invalid_value"],
   [408, "upstream_timeout"],
@@ -20,7 +20,7 @@ const CODES_BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [529, "overloaded"],
 ]);
 
-/** What vendors call their errors, as `code` or as `type`; the first that matches counts. */
+/** The words vendors use for their errors, as `code` or as `type`; the first match decides. */
 const CODES_BY_WORD: readonly (readonly [RegExp, ErrorCode])[] = [
   [/^context_length_exceeded$/, "context_length_exceeded"],
   [/^(rate_limit|insufficient_quota)/, "rate_limit_exceeded"],
@@ -28,7 +28,9 @@ const CODES_BY_WORD: readonly (readonly [RegExp, ErrorCode])[] = [
   [/^invalid_(prompt|image|base64|request)|image/, "invalid_value"],
 ];
 
-/** The engine's own words in an error body; undefined when it says nothing readable. They hold no address and no key. */
+/**
+ * Returns the engine's message from an error body, without addresses and keys; undefined when there is no readable one.
+ */
 export function readErrorMessage(body: string): string | undefined {
   try {
     return messageIn(JSON.parse(body));
@@ -37,7 +39,7 @@ export function readErrorMessage(body: string): string | undefined {
   }
 }
 
-/** The error that a chunk or an answer reports instead of being one; undefined when it reports none. */
+/** Returns the error that a chunk or an answer reports in place of content; undefined when it reports none. */
 export function readChunkError(chunk: JsonObject): ServiceError | undefined {
   const { error, object, choices, detail, message } = chunk;
   if (error) return toEngineError(error, chunk);
@@ -45,7 +47,7 @@ export function readChunkError(chunk: JsonObject): ServiceError | undefined {
   return isFlat ? toEngineError(chunk, chunk) : undefined;
 }
 
-/** The error for whatever an engine put into an error field. */
+/** Builds the error for any value of an engine's error field. */
 export function toEngineError(error: unknown, around: JsonObject = {}): ServiceError {
   const message = messageIn(error) ?? "The engine reported an error.";
   const overflow = readOverflowFields(error) ?? readContextOverflow(message);
@@ -57,7 +59,7 @@ export function toEngineError(error: unknown, around: JsonObject = {}): ServiceE
   return new ServiceError(code ?? "upstream_error", message);
 }
 
-/** What llama.cpp tells beside its words, whose form changes from one version to the next. */
+/** Reads the numbers that llama.cpp sends in addition to its message, whose form changes between versions. */
 export function readOverflowFields(error: unknown): ContextOverflow | undefined {
   if (!isJsonObject(error) || error["type"] !== "exceed_context_size_error") return undefined;
   const { n_prompt_tokens, n_ctx } = error;
@@ -83,7 +85,10 @@ function statusIn(error: unknown): number | undefined {
   return [code, status].map(Number).find((number) => number >= 400);
 }
 
-/** `{error:{message}}`, `{error:"…"}`, `[{error}]`, `{message:{detail:[{msg}]}}`, `{detail:"…"}` and plain texts. */
+/**
+ * Finds the message in `{error:{message}}`, `{error:"…"}`, `[{error}]`, `{message:{detail:[{msg}]}}`, `{detail:"…"}`
+ * and plain texts.
+ */
 function messageIn(value: unknown, depth = 0): string | undefined {
   if (typeof value === "string") {
     return value.trim() === "" ? undefined : hideAddresses(value, MAX_MESSAGE_LENGTH);

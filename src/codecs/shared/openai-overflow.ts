@@ -1,6 +1,6 @@
 import type { ContextOverflow } from "../../core/context-overflow.ts";
 
-/** What engines of this format call the length of the context when something does not fit into it. */
+/** How engines of this format report their context length when a call does not fit. */
 const CONTEXT_LENGTHS: readonly RegExp[] = [
   /maximum context length (?:is|of) (?:only )?(\d+)/i,
   /context length is (?:only )?(\d+)/i,
@@ -25,11 +25,11 @@ const PROMPT_TOKENS: readonly RegExp[] = [
   /input \((\d+) tokens\) is too large to process/i,
 ];
 
-/** Complaints that tell no numbers. */
+/** Messages without numbers. */
 const WITHOUT_NUMBERS =
   /exceeds the (?:context window|available context size)|context size has been exceeded/i;
 
-/** Reads an engine's complaint that a call does not fit into the context; undefined when the text is about something else. */
+/** Reads an engine's message that a call does not fit the context; returns undefined for any other message. */
 export function readContextOverflow(message: string): ContextOverflow | undefined {
   const contextLength = firstNumber(CONTEXT_LENGTHS, message);
   if (contextLength === undefined) {

@@ -10,14 +10,17 @@ type Path = readonly PropertyKey[];
 export interface WireDocument {
   /** An http(s) address, or a data URL. */
   readonly url: string;
-  /** Where the address stands in the body. */
+  /** The path of the address in the body. */
   readonly urlPath: Path;
   readonly filename: string | null | undefined;
-  /** Where the file stands in the body. */
+  /** The path of the file in the body. */
   readonly path: Path;
 }
 
-/** A file of plain text is text: every model reads it. Throws a `ServiceError` that names the address. */
+/**
+ * Parses a file. A plain-text file becomes text, which every model reads. Throws a `ServiceError` that names the
+ * address.
+ */
 export function parseFile({ url, urlPath, filename, path }: WireDocument): DocumentPart | TextPart {
   const source = parseMediaUrl(url, urlPath, "document");
   if (source.kind === "base64" && source.mediaType.startsWith("text/")) {
@@ -29,7 +32,7 @@ export function parseFile({ url, urlPath, filename, path }: WireDocument): Docum
   return { type: "document", source, at: formatPath(path), ...title };
 }
 
-/** The refusal of a file named by an id: none is stored here. */
+/** Returns the error for a file that is referenced by id: the gateway stores no files. */
 export function fileIdRefused(path: Path, instead: string): ServiceError {
   const param = formatPath(path);
   return new ServiceError(

@@ -4,17 +4,17 @@ import { SseReader, type SseShortcut } from "../../lib/http/sse-reader.ts";
 import type { StreamReader } from "../codec.ts";
 import type { EventWriter } from "./event-writer.ts";
 
-/** What reads the events of one answer. It throws a `ServiceError` for what makes the answer fail. */
+/** Reads the events of one answer. It throws a `ServiceError` for anything that makes the answer fail. */
 export interface SseAnswer {
   readonly writer: EventWriter;
-  /** One event's data, never blank. */
+  /** Reads the data of one event, which is never blank. */
   readonly readEvent: (data: string) => void;
-  /** No event comes any more: writes the end of the answer, or throws when it is not complete. */
+  /** Writes the end of the answer after the last event, or throws when the answer is incomplete. */
   readonly finish: () => void;
   readonly shortcut?: SseShortcut | undefined;
 }
 
-/** Reads an answer that comes as server-sent events. */
+/** Creates a reader for an answer in server-sent events. */
 export function createSseStreamReader(maxEventBytes: number, answer: SseAnswer): StreamReader {
   const { writer } = answer;
   const fail = (error: unknown) => {

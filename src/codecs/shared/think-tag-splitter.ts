@@ -1,26 +1,26 @@
 const OPEN = "<think>";
 const CLOSE = "</think>";
 
-/** White space that may stand before `<think>`; more of it is an answer that begins with white space. */
+/** The maximum white space before `<think>`; with more, it belongs to an answer that begins with white space. */
 const MAX_LEADING_SPACE = 64;
 
-/** Text of one kind, in the order in which the model wrote it. Never empty. */
+/** A piece of text of one kind, in the order in which the model wrote it. Never empty. */
 export interface ThinkPiece {
   readonly kind: "text" | "reasoning";
   readonly text: string;
 }
 
 /**
- * Parts `<think>…</think>` at the beginning of an answer from the answer itself, for engines that run a thinking model
- * without a parser for its thoughts. Tags may be cut anywhere. A tag that comes later is text like any other.
+ * Separates `<think>…</think>` at the beginning of an answer from the answer itself, for engines that run a thinking
+ * model without a reasoning parser. Tags may be split anywhere. A later tag is ordinary text.
  */
 export class ThinkTagSplitter {
   #state: "undecided" | "thinking" | "text" = "undecided";
   #held = "";
-  /** White space next to a tag belongs to neither the thoughts nor the answer. */
+  /** White space next to a tag belongs to neither the reasoning nor the answer. */
   #skipSpace = false;
 
-  /** What this text settles; the rest is held back until more comes. */
+  /** Returns the pieces that this text determines; the rest is held back until more arrives. */
   push(text: string): readonly ThinkPiece[] {
     if (this.#state === "text" && !this.#skipSpace) {
       return text === "" ? [] : [{ kind: "text", text }];
@@ -33,7 +33,7 @@ export class ThinkTagSplitter {
     return pieces;
   }
 
-  /** What is still held back when the content is over, or when something else than content comes between. */
+  /** Returns the text still held back, at the end of the content or when other content interrupts it. */
   flush(): readonly ThinkPiece[] {
     const pieces: ThinkPiece[] = [];
     if (this.#state === "undecided") this.#state = "text";
@@ -66,7 +66,7 @@ export class ThinkTagSplitter {
     this.#skipSpace = true;
   }
 
-  /** Moves the first `length` characters from what is held to the pieces. */
+  /** Moves the first `length` held characters to the pieces. */
   #take(pieces: ThinkPiece[], kind: ThinkPiece["kind"], length: number): void {
     const taken = this.#held.slice(0, length);
     const text = this.#skipSpace ? taken.trimStart() : taken;
@@ -77,7 +77,7 @@ export class ThinkTagSplitter {
   }
 }
 
-/** How many characters at the end of the text may be the beginning of `</think>`. */
+/** Returns how many characters at the end of the text may be the beginning of `</think>`. */
 function partialCloseLength(text: string): number {
   for (let length = Math.min(CLOSE.length - 1, text.length); length > 0; length--) {
     if (text.endsWith(CLOSE.slice(0, length))) return length;

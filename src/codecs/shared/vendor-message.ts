@@ -3,13 +3,15 @@ import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 
 const MAX_MESSAGE_LENGTH = 2_000;
 
-/** A vendor's own words in the body of an error, freed of addresses and keys; undefined when it says nothing readable. */
+/**
+ * Returns a vendor's message from an error body, without addresses and keys; undefined when there is no readable one.
+ */
 export function readVendorMessage(body: string): string | undefined {
   const error = readVendorError(body);
   return error === undefined ? undefined : vendorMessage(error);
 }
 
-/** The object that tells of the error in a body `{error: {…}}`, or in a list of one; undefined when there is none. */
+/** Returns the error object in a body `{error: {…}}`, or in a list of one such object; undefined when there is none. */
 export function readVendorError(body: string): JsonObject | undefined {
   try {
     const json: unknown = JSON.parse(body);
@@ -21,7 +23,7 @@ export function readVendorError(body: string): JsonObject | undefined {
   }
 }
 
-/** The words of an error object, likewise. */
+/** Returns the message of an error object, without addresses and keys; undefined when it has no readable one. */
 export function vendorMessage({ message }: JsonObject): string | undefined {
   return typeof message === "string" && message.trim() !== ""
     ? hideAddresses(message, MAX_MESSAGE_LENGTH)

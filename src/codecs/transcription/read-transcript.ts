@@ -5,13 +5,13 @@ import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { EventWriter } from "../shared/event-writer.ts";
 import { readTranscriptUsage } from "./transcript-usage.ts";
 
-/** A whole answer, checked and fit for the client. */
+/** A complete answer, checked and converted for the client. */
 export interface Transcript {
   readonly body: string;
   readonly contentType: string;
-  /** What was said, for an estimate of its tokens; with srt and vtt its times too. */
+  /** The transcribed text, for an estimate of its tokens. With srt and vtt it includes the time codes. */
   readonly text: string;
-  /** Undefined when the server counts no tokens. */
+  /** Undefined when the server reports no tokens. */
   readonly usage: Usage | undefined;
   /** The fields of a JSON answer. */
   readonly fields: JsonObject;
@@ -20,7 +20,7 @@ export interface Transcript {
 export interface TranscriptAnswer {
   readonly contentType: string | undefined;
   readonly body: string;
-  /** The error that a JSON answer is; undefined when it is none. */
+  /** Returns the error that a JSON answer reports; undefined when it reports none. */
   readonly readError: (answer: JsonObject) => ServiceError | undefined;
 }
 
@@ -28,8 +28,8 @@ const JSON_TYPE = "application/json";
 const TEXT_TYPE = "text/plain; charset=utf-8";
 
 /**
- * Reads a whole answer in the format that was asked for. Throws the error that it reports, `upstream_error` when it is
- * something else, `unsupported_parameter` when the server has passed over the format.
+ * Reads a complete answer in the requested format. Throws the error that the answer reports, `upstream_error` when it
+ * is no transcript, and `unsupported_parameter` when the server ignored the format.
  */
 export function readTranscript(answer: TranscriptAnswer, format: TranscriptFormat): Transcript {
   switch (format) {
@@ -51,7 +51,7 @@ function readJson({ body, readError }: TranscriptAnswer): Transcript {
   if (error !== undefined) throw error;
   const { text, duration, usage } = answer;
   if (typeof text !== "string") throw garbled();
-  // vLLM tells the duration as a text.
+  // vLLM sends the duration as a string.
   const seconds = typeof duration === "string" ? Number(duration) : Number.NaN;
   return {
     body: Number.isFinite(seconds) ? JSON.stringify({ ...answer, duration: seconds }) : body,
@@ -68,7 +68,7 @@ function readText(answer: TranscriptAnswer, format: "text" | "srt" | "vtt"): Tra
   return { body: text, contentType: TEXT_TYPE, text, usage: undefined, fields: {} };
 }
 
-/** Some servers wrap the text in JSON. */
+/** Returns the plain text; some servers wrap it in JSON. */
 function plainText(
   { contentType = "", body, readError }: TranscriptAnswer,
   format: "text" | "srt" | "vtt",
@@ -85,7 +85,7 @@ function plainText(
   if (format === "text") return text;
   throw new ServiceError(
     "unsupported_parameter",
-    `The server that transcribes does not know the response_format '${format}'; use json or text.`,
+    `The transcription server does not support the response_format '${format}'; use json or text.`,
     { param: "response_format" },
   );
 }
@@ -101,7 +101,7 @@ function isIn(format: "text" | "srt" | "vtt", text: string): boolean {
   }
 }
 
-/** A whole answer as the events of a stream, for a client that asked for one of a server that has none. */
+/** Converts a complete answer to the events of a stream, for a server that cannot stream. */
 export function transcriptEvents({ text, usage, fields }: Transcript): readonly ChatEvent[] {
   const writer = new EventWriter();
   writer.start();
@@ -121,6 +121,6 @@ function parseJson(text: string): unknown {
 function garbled(): ServiceError {
   return new ServiceError(
     "upstream_error",
-    "The server answered with something else than a transcript.",
+    "The server answered with something other than a transcript.",
   );
 }

@@ -3,7 +3,9 @@ import type { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { StreamEncoder } from "../codec.ts";
 
-/** Writes a transcript as OpenAI's events. The error that ends a stream is an event with `error`. */
+/**
+ * Creates an encoder that writes a transcript as OpenAI's events. An error ends the stream as an event with `error`.
+ */
 export function createTranscriptEncoder(
   encodeError: (error: ServiceError) => JsonObject,
 ): StreamEncoder {
@@ -34,7 +36,7 @@ export function createTranscriptEncoder(
   };
 }
 
-/** An event of another type came as an empty piece of text, with its own type among its fields. */
+/** Returns the event of a delta. An event of another type was read as an empty delta with its type in the extras. */
 function deltaEvent({ text, extra }: DeltaEvent): JsonObject {
   if (text === "" && extra?.["type"] !== undefined) return extra;
   return { type: "transcript.text.delta", delta: text, ...extra };

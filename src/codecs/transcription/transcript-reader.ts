@@ -8,12 +8,12 @@ import { readTranscriptUsage, toTokenUsage } from "./transcript-usage.ts";
 const DONE = "[DONE]";
 const MAX_TRANSCRIPT_CHARACTERS = 16 * 1024 * 1024;
 
-/** The error that an event is; undefined when it is none. */
+/** Returns the error that an event reports; undefined when it reports none. */
 export type ErrorReader = (event: JsonObject) => ServiceError | undefined;
 
 /**
- * Reads one stream of a transcript, in OpenAI's events or in vLLM's chunks, as a text that comes in deltas. Fields of
- * an event that have no place in the language of the middle ride along in `extra`.
+ * Creates a reader for a streamed transcript, in OpenAI's events or in vLLM's chunks. The text becomes deltas; fields
+ * without a canonical place are kept in `extra`.
  */
 export function createTranscriptReader(
   maxEventBytes: number,
@@ -52,7 +52,7 @@ class TranscriptReader {
   readonly writer = new EventWriter();
   readonly #readError: ErrorReader;
   #text = "";
-  /** The server has said that its text is whole. */
+  /** The server reported that its text is complete. */
   #isComplete = false;
   #usage: JsonObject | undefined;
 
@@ -71,14 +71,14 @@ class TranscriptReader {
     else throw garbled();
   }
 
-  /** The server says that there is no more. */
+  /** Handles the server's end marker. */
   complete(): void {
     if (!this.writer.started) this.writer.start();
     this.#isComplete = true;
     this.finish();
   }
 
-  /** The stream is over. Throws when it was not whole. */
+  /** Ends the stream. Throws when the transcript is incomplete. */
   finish(): void {
     if (!this.#isComplete) throw new ServiceError("upstream_error", "The transcript broke off.");
     this.#end({ text: this.#text, ...(this.#usage !== undefined && { usage: this.#usage }) });
@@ -94,7 +94,7 @@ class TranscriptReader {
         this.#end(fields);
         return;
       default:
-        // Such as the segments of a transcript that tells who speaks.
+        // For example the segments of a transcript with speakers.
         if (!type.startsWith("transcript.")) throw garbled();
         this.writer.delta("text", "", { type, ...fields });
     }
@@ -136,7 +136,7 @@ function parseEvent(data: string): JsonObject {
     const event: unknown = JSON.parse(data);
     if (isJsonObject(event)) return event;
   } catch {
-    // The engine's words may be in it, but so may anything else.
+    // The text may hold a message of the engine, but it may also hold anything else.
   }
   throw garbled();
 }
@@ -146,5 +146,5 @@ function tooLong(): never {
 }
 
 function garbled(): ServiceError {
-  return new ServiceError("upstream_error", "The server sent something else than a transcript.");
+  return new ServiceError("upstream_error", "The server sent something other than a transcript.");
 }

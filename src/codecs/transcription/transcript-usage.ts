@@ -1,7 +1,7 @@
 import type { Usage } from "../../core/chat-event.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 
-/** The tokens of a `usage` object; undefined when it tells a duration, or nothing. */
+/** Reads the tokens of a `usage` object; returns undefined when it reports a duration, or nothing. */
 export function readTranscriptUsage(usage: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const { input_tokens, output_tokens } = usage;
@@ -9,7 +9,7 @@ export function readTranscriptUsage(usage: JsonValue | undefined): Usage | undef
   return { inputTokens: input_tokens, outputTokens: output_tokens };
 }
 
-/** The figures of a vLLM stream in the words of OpenAI's; undefined when there are none. */
+/** Converts the usage of a vLLM stream to OpenAI's form; returns undefined when there is none. */
 export function toTokenUsage(usage: JsonValue | undefined): JsonObject | undefined {
   if (!isJsonObject(usage)) return undefined;
   const { prompt_tokens, completion_tokens } = usage;

@@ -10,17 +10,20 @@ import { invalidValue } from "../shared/check-request.ts";
 const READ_FIELDS = ["model", "response_format", "stream"] as const;
 type ReadField = (typeof READ_FIELDS)[number];
 
-/** The fields that the gateway itself reads; all others are the server's affair. */
+/** The fields that the gateway itself reads; the server interprets all others. */
 export const TRANSCRIPTION_FIELDS: ReadonlySet<string> = new Set(READ_FIELDS);
 
 const UNSTREAMED: ReadonlySet<TranscriptFormat> = new Set(["srt", "vtt", "verbose_json"]);
-/** It is kept with the call's usage, and shown: a name is one line, and no longer than that. */
+/** Limits a model name to one line of at most 200 characters: it is stored with the call's usage and displayed. */
 const MODEL = /^[^\p{Cc}]{0,200}$/u;
 const MODEL_RULE = "a model's name: at most 200 characters, none of them a control character";
 const TRUE = /^(?:true|1)$/i;
 const FALSE = /^(?:false|0|)$/i;
 
-/** Checks the parts of a transcription's form as they pass. Each method throws `invalid_value` that names the field. */
+/**
+ * Checks the parts of a transcription's form as they are forwarded. Each method throws `invalid_value` that names the
+ * field.
+ */
 export class TranscriptionFields {
   readonly #values = new Map<string, string>();
   #hasFile = false;
@@ -35,7 +38,7 @@ export class TranscriptionFields {
     if (!isFile) {
       throw invalidFile("'file' must be sent as a file, with a filename; it came as a text field.");
     }
-    if (this.#hasFile) throw invalidFile("'file' was sent twice; send one recording a request.");
+    if (this.#hasFile) throw invalidFile("'file' was sent twice; send one recording per request.");
     this.#hasFile = true;
   }
 
@@ -47,7 +50,7 @@ export class TranscriptionFields {
     if (name === "stream") readStream(value);
   }
 
-  /** The form is over. */
+  /** Ends the form. Throws when it has no recording, and when the format cannot be streamed. */
   end(): TranscriptionForm {
     if (!this.#hasFile) {
       throw invalidFile("'file' is missing: send the recording as a file of the form.");

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { TRANSCRIPT_FORMATS } from "../../core/transcription.ts";
 
-/** What clients are told; the form itself is read while it passes, by `transcription-fields.ts`. */
+/** The schema for the API documentation. `transcription-fields.ts` reads the form itself, while it is forwarded. */
 export const transcriptionRequestSchema = z.looseObject({
   file: z.string().meta({
     format: "binary",

@@ -3,12 +3,12 @@ import { dirname, join } from "node:path";
 import { BACKUPS_FOLDER } from "../../config/folders.ts";
 import { StartRefusal } from "../../lib/start-refusal.ts";
 
-/** Without these the database's program makes a new database over the old one, or aborts. */
+/** Without these files the database's program creates a new database over the old one, or aborts. */
 const ESSENTIAL = ["PG_VERSION", join("global", "pg_control")];
 
 /**
- * Whether there is a database in this folder. One is made under another name and moved here when it is whole, so a folder
- * that has files but not the essential ones is damaged at any time. Throws a StartRefusal then.
+ * Returns whether the folder contains a database. A database is created under another name and moved here when it is
+ * complete. So a folder with files but without the essential ones is always damaged; throws a StartRefusal then.
  */
 export async function hasDatabase(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch((thrown: NodeJS.ErrnoException) => {
@@ -26,7 +26,7 @@ export async function hasDatabase(folder: string): Promise<boolean> {
   throw await openRefusal(folder, `${missing.join(" and ")} ${verb} missing or empty.`);
 }
 
-/** The database in this folder cannot be opened: says why, and how to go on with a backup. */
+/** Builds the error for a database that cannot be opened. It names the reason and how to continue with a backup. */
 export async function openRefusal(folder: string, reason: string): Promise<StartRefusal> {
   const dataFolder = dirname(folder);
   const aside = `${dataFolder}.damaged`;
@@ -40,7 +40,7 @@ export async function openRefusal(folder: string, reason: string): Promise<Start
   );
 }
 
-/** Their names sort by age. */
+/** Returns the newest backup; the names sort by age. */
 async function newestBackup(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => []);
   return names

@@ -1,6 +1,6 @@
 // @ts-check
-// The thread in which the embedded database runs, so that a long query stops no stream.
-// Plain JavaScript: on Node a thread would first have to load the TypeScript loader, which costs half its start.
+// The thread of the embedded database, so that a long query does not block streams.
+// Plain JavaScript: on Node a thread would first have to load the TypeScript loader, which takes half of its start time.
 import { existsSync } from "node:fs";
 import { chmod, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -12,10 +12,10 @@ import { closeToOthers, PrivateFiles } from "./private-files.mjs";
 
 /** @typedef {import("./start-embedded.ts").EmbeddedOptions} EmbeddedOptions */
 
-/** One for the pool, the rest for a connection that closes while its successor opens. */
+/** One for the pool; the rest for connections that are still closing while their successors open. */
 const CONNECTIONS_MAX = 4;
 
-/** The database's own words for why it cannot be opened. */
+/** The database's own reason why it cannot be opened. */
 class OpenFailure extends Error {}
 
 /** @param {EmbeddedOptions} options */
@@ -27,7 +27,8 @@ async function openDatabase({ folder, archive, isNew }) {
   }
   if (isNew) await createFolder(folder, prepared);
   closeToOthers(folder);
-  // What large results were put aside in when the process was killed; a server of many processes sees to that itself.
+  // Temporary files of large results, left over when the process was killed. A multi-process server removes them
+  // itself.
   await rm(join(folder, "base", "pgsql_tmp"), { recursive: true, force: true });
   return openFolder(folder);
 }
@@ -38,13 +39,13 @@ async function openFolder(folder) {
   try {
     return await PGlite.create({ fs });
   } catch (thrown) {
-    // What is thrown says of most failures that the program was aborted, and nothing else.
+    // The thrown error mostly reports only that the program was aborted.
     throw fs.failure === undefined ? thrown : new OpenFailure(fs.failure);
   }
 }
 
 /**
- * Makes the database beside its place and moves it there, so that a kill leaves nothing half made.
+ * Creates the database next to its final place and moves it there, so that a kill leaves nothing half done.
  *
  * @param {string} folder
  * @param {string | undefined} prepared
@@ -69,7 +70,7 @@ async function serve(options) {
   });
   await server.start();
   await chmod(options.socketPath, 0o600);
-  // Any message means: close.
+  // Any message requests the close.
   parentPort?.once("message", async () => {
     await server.stop();
     await database.close().finally(() => parentPort?.close());

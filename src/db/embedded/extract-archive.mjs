@@ -7,8 +7,8 @@ const BLOCK_BYTES = 512;
 const FOLDER = "5";
 
 /**
- * Writes the files of a prepared database into a folder. The database's own way of loading an archive
- * takes three times as long. Reads only what it writes: plain files and folders with short names.
+ * Extracts a prepared database into a folder. The database's own loader takes three times as long. Supports only the
+ * entries such an archive has: plain files and folders with short names.
  *
  * @param {string} archive A tar file, compressed by gzip.
  * @param {string} folder
@@ -16,7 +16,7 @@ const FOLDER = "5";
 export function extractArchive(archive, folder) {
   const tar = gunzipSync(readFileSync(archive));
   mkdirSync(folder, { mode: 0o700 });
-  // A block of zeros ends the archive.
+  // A zero block ends the archive.
   for (let offset = 0; offset < tar.length && tar[offset] !== 0; ) {
     const name = textAt(tar, offset, 100);
     const sizeBytes = Number.parseInt(textAt(tar, offset + 124, 12), 8);
@@ -32,7 +32,7 @@ export function extractArchive(archive, folder) {
 }
 
 /**
- * A field of a header; shorter ones end with a zero.
+ * Reads a header field; shorter values end with a zero byte.
  *
  * @param {Buffer} tar
  * @param {number} start

@@ -4,12 +4,12 @@ import type { EmbeddedServer } from "./start-embedded.ts";
 const RESTART_PAUSE_MS = 500;
 
 export interface RunningThread {
-  /** Ends the thread as it is; a new one takes its place. */
+  /** Kills the thread and starts a new one. */
   readonly replace: (cause: string) => void;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the database's thread, and starts it again whenever it is lost; queries fail meanwhile. */
+/** Starts the database's thread and restarts it whenever it is lost. Queries fail in the meantime. */
 export async function keepRunning(
   start: (onLost: (cause: string) => void) => Promise<EmbeddedServer>,
   log: Log,

@@ -13,23 +13,28 @@ import { hasDatabase } from "./check-embedded-folder.ts";
 import { keepRunning } from "./keep-running.ts";
 import { startEmbedded } from "./start-embedded.ts";
 
-/** Systems cut a socket's path at 104 or 108 bytes. */
+/** Systems truncate a socket's path at 104 or 108 bytes. */
 const SOCKET_PATH_MAX_BYTES = 100;
 const WATCH_INTERVAL_MS = 5_000;
 
 export interface OpenEmbeddedOptions {
-  /** Folder that holds the database's folder; undefined keeps the database in memory. */
+  /** The parent of the database's folder; undefined keeps the database in memory. */
   readonly dataFolder: string | undefined;
-  /** File of a prepared database to begin with; may be absent. */
+  /** The file of a prepared database to start from; may be absent. */
   readonly archive: string | undefined;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
-  /** A statement that takes longer costs the thread its life: the embedded database knows no limit of its own. */
+  /**
+   * The time limit of a statement. The thread is replaced after it, because the embedded database has no limit of its
+   * own.
+   */
   readonly statementMs: number;
   readonly log: Log;
 }
 
-/** PostgreSQL in a thread of this process, reached over a private unix socket. The caller holds the folder's lock. */
+/**
+ * Runs PostgreSQL in a thread of this process, reached over a private unix socket. The caller holds the folder's lock.
+ */
 export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Database> {
   const { dataFolder, archive, waitMs, statementMs, log } = options;
   const socketFolder = await makeSocketFolder(dataFolder);
@@ -39,7 +44,7 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
   const thread = await keepRunning(async (onLost) => {
     await rm(socketPath, { force: true });
     const isNew = folder === undefined || !(await hasDatabase(folder));
-    // Not while callers expect to find what they wrote.
+    // Do not create a new one while callers expect their data.
     if (isNew && hasServed && folder !== undefined) throw new StartRefusal(removedText(folder));
     const server = await startEmbedded({ folder, isNew, archive, socketPath }, onLost);
     hasServed = true;
@@ -48,7 +53,7 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
   const database = connect({
     kind: "embedded",
     waitMs,
-    // One session is all there is; a second connection would only queue behind it.
+    // There is only one session; a second connection would only queue.
     driver: {
       path: socketPath,
       max: 1,
@@ -72,7 +77,7 @@ function removedText(folder: string): string {
   return `The embedded database's folder ${folder} was removed while it was in use. Stop the server and restore a backup.`;
 }
 
-/** A folder that only this user enters: the socket asks for no password. */
+/** Creates a folder that only this user can enter, because the socket needs no password. */
 async function makeSocketFolder(dataFolder: string | undefined): Promise<string> {
   const wanted = dataFolder === undefined ? undefined : join(dataFolder, "database-socket");
   if (wanted === undefined || Buffer.byteLength(join(wanted, "socket")) > SOCKET_PATH_MAX_BYTES) {
@@ -83,7 +88,7 @@ async function makeSocketFolder(dataFolder: string | undefined): Promise<string>
   return wanted;
 }
 
-/** Asks the database from time to time, and calls `onOverrun` when a statement keeps it from answering. */
+/** Checks the database periodically, and calls `onOverrun` when a statement keeps it from answering. */
 function watchAnswers(
   db: Db,
   statementMs: number,

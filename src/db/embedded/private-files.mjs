@@ -1,20 +1,20 @@
 // @ts-check
-// The files of the embedded database. Its server creates them with modes of its own and changes the mode afterwards, so
-// neither the process's umask nor the mode of the folder keeps other users of the machine out.
+// Keeps the embedded database's files private. Its server creates them with its own modes and changes the modes later.
+// So neither the process's umask nor the folder's mode keeps other users out.
 import { chmodSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 
 const OTHERS = 0o077;
-/** What PostgreSQL writes when it cannot go on. */
+/** The output of PostgreSQL when it cannot continue. */
 const FAILURE = /(?:PANIC|FATAL|DETAIL): +(.*)$/;
 
-/** A folder of files that only this user reads, also those that the database creates later. */
+/** A folder whose files only this user can read, including files that the database creates later. */
 export class PrivateFiles extends NodeFS {
   /** @type {string[]} */
   #failures = [];
 
-  /** Why the database could not be opened, in its own words; undefined when it did not say. */
+  /** The database's own reason why it could not be opened; undefined when it gave none. */
   get failure() {
     return this.#failures.length === 0 ? undefined : this.#failures.join(" ");
   }
@@ -46,7 +46,7 @@ export class PrivateFiles extends NodeFS {
 }
 
 /**
- * Takes every right from others, in a folder and below it.
+ * Removes all permissions of other users from a folder and its contents.
  *
  * @param {string} path
  */
@@ -59,7 +59,7 @@ export function closeToOthers(path) {
 }
 
 /**
- * Lets the file system of the database's program create and change modes without rights for others.
+ * Makes the file system of the database's program create files and change modes without permissions for others.
  *
  * @param {any} fileSystem
  */

@@ -2,24 +2,24 @@ import { Worker } from "node:worker_threads";
 import { StartRefusal } from "../../lib/start-refusal.ts";
 import { openRefusal } from "./check-embedded-folder.ts";
 
-/** How long the first start, which may have to make the database, can take. */
+/** The time limit of a start. The first one may have to create the database. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
-/** The system refused a file to PostgreSQL: its folder may be whole. */
+/** The system denied PostgreSQL a file, so the database itself may be intact. */
 const SYSTEM_REFUSAL =
   /No space left|Disk quota|Permission denied|Operation not permitted|Read-only|Too many open/;
 
 export interface EmbeddedOptions {
-  /** Folder of the database; undefined keeps it in memory. */
+  /** The database's folder; undefined keeps it in memory. */
   readonly folder: string | undefined;
-  /** The database is made, in a folder that is missing or empty. */
+  /** True to create the database, in a missing or empty folder. */
   readonly isNew: boolean;
-  /** A prepared database to begin with; undefined or absent makes one, which takes seconds. */
+  /** A prepared database to start from. If undefined or absent, one is created, which takes seconds. */
   readonly archive: string | undefined;
   readonly socketPath: string;
 }
 
-/** The one message of the thread: it serves, or could not. */
+/** The only message of the thread: it serves, or it failed. */
 export interface Report {
   readonly failure?: string;
   /** The failure is PostgreSQL's own text. */
@@ -29,13 +29,13 @@ export interface Report {
 export interface EmbeddedServer {
   /** Resolves when the database is closed and its thread has ended. */
   readonly stop: () => Promise<void>;
-  /** Ends the thread at once, whatever it does; what was committed is safe. */
+  /** Ends the thread immediately, whatever it does. Committed data is safe. */
   readonly kill: () => Promise<void>;
 }
 
 /**
- * Starts the embedded database in its thread and resolves when it serves on the unix socket.
- * `onLost` is called when the thread ends later without having been asked to.
+ * Starts the embedded database in its thread and resolves when it serves on the unix socket. `onLost` is called when
+ * the thread ends later without a request.
  */
 export async function startEmbedded(
   options: EmbeddedOptions,

@@ -15,6 +15,8 @@ export const ADVISORY_LOCK = {
   watchedFolder: 482_311_609,
   /** One reconciliation of usage at a time; such a pair as well. */
   reconciliation: 482_311_610,
+  /** One lock for the order keys of the queue that share a bucket; such a pair as well. */
+  orderKey: 482_311_611,
   /** One replica at a time makes days of usage, drops and folds them. */
   usageUpkeep: 4_823_116_097,
 } as const;

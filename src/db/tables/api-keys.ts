@@ -21,8 +21,8 @@ export interface ToolScope {
 }
 
 /**
- * What an administrator set on a key last, field by field: its owner may lower it and not raise it above this. A field
- * that none set is missing; null is no bound.
+ * The values an administrator last set on a key, field by field. Its owner may lower a field but not raise it above
+ * this. A field that no administrator set is missing; null is no bound.
  */
 export interface AdminSet {
   readonly state?: "active" | "inactive";
@@ -39,7 +39,7 @@ export interface AdminSet {
   readonly expiresAt?: string | null;
 }
 
-/** API access keys (`sk-`). The secret itself is nowhere. */
+/** API access keys (`sk-`). The secret itself is not stored. */
 export const apiKeys = pgTable(
   "api_keys",
   {
@@ -93,8 +93,8 @@ export const apiKeys = pgTable(
 );
 
 /**
- * Keys that are gone. A row apart and not a mark in `api_keys`, because a key goes with its owner:
- * whoever deletes a user first deletes the keys, so that every replica hears of it here.
+ * Deleted keys. A separate table and not a flag in `api_keys`, because deleting a user deletes the rows of the user's
+ * keys. Code that deletes a user must delete the keys first, so that every replica learns of it here.
  */
 export const deletedApiKeys = pgTable(
   "deleted_api_keys",

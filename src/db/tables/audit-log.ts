@@ -1,16 +1,22 @@
 import { bigserial, index, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import type { JsonObject } from "../../lib/json.ts";
 
-/** Every change to users, keys, license and settings. Only ever added to: a trigger refuses anything else. No secret is part of it. */
+/**
+ * Every change to users, keys, license and settings. Append-only: a trigger refuses anything else. It contains no
+ * secrets.
+ */
 export const auditLog = pgTable(
   "audit_log",
   {
     id: bigserial("id", { mode: "number" }).primaryKey(),
     at: timestamp("at", { withTimezone: true, precision: 3 }).notNull().defaultNow(),
-    /** The user who did it; null: the service itself, or nobody who is known. No reference: the entry outlives the user. */
+    /**
+     * The user who made the change; null for the service itself or an unknown actor. No reference: the entry outlives
+     * the user.
+     */
     actorId: text("actor_id"),
     actorName: text("actor_name"),
-    /** How the actor was known. */
+    /** How the actor was authenticated. */
     via: text("via", { enum: ["session", "key", "service"] }).notNull(),
     /** The key or session that was used. */
     credentialId: text("credential_id"),
@@ -23,7 +29,7 @@ export const auditLog = pgTable(
     details: jsonb("details").$type<JsonObject>().notNull().default({}),
   },
   (table) => [
-    // Each filter's rows in the order in which they are read, so that a page costs the same however long the log is.
+    // One index per filter in reading order, so that a page costs the same however long the log is.
     index("audit_log_at_id_index").on(table.at, table.id),
     index("audit_log_actor_id_at_id_index").on(table.actorId, table.at, table.id),
     index("audit_log_target_id_at_id_index").on(table.targetId, table.at, table.id),

@@ -4,7 +4,7 @@ import { users } from "./users.ts";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
-/** BI keys (`bk-`): they read data, and open nothing else. The secret itself is nowhere. */
+/** BI keys (`bk-`): they only read data. The secret itself is not stored. */
 export const biKeys = pgTable(
   "bi_keys",
   {
@@ -20,7 +20,7 @@ export const biKeys = pgTable(
     ownerId: text("owner_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
-    /** Names of the datasets it may read; empty reads none. */
+    /** Names of the datasets it may read; empty allows no dataset. */
     datasets: text("datasets").array().notNull().default([]),
     /** Addresses and ranges; empty allows any. */
     ipAllow: text("ip_allow").array().notNull().default([]),

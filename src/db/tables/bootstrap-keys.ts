@@ -1,8 +1,8 @@
 import { pgTable, text, timestamp } from "drizzle-orm/pg-core";
 
 /**
- * Every key that a start took from its settings, by its hash. It stays when the key is deleted or replaced: a secret
- * that somebody took away is not to come back with the next start.
+ * Every key that was created from the settings, by its hash. A row stays when the key is deleted or replaced, so that
+ * the next start does not restore a revoked secret.
  */
 export const bootstrapKeys = pgTable("bootstrap_keys", {
   keyHash: text("key_hash").primaryKey(),

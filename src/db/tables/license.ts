@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, check, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 
-/** The uploaded license, one for all replicas. Its text is kept: each replica verifies it for itself. */
+/** The uploaded license, one for all replicas. Its text is stored, because each replica verifies it itself. */
 export const uploadedLicense = pgTable(
   "uploaded_license",
   {

@@ -10,37 +10,36 @@ import {
   text,
   timestamp,
 } from "drizzle-orm/pg-core";
+import { CHANNELS } from "../../core/channel.ts";
 
 const count = (name: string) => bigint(name, { mode: "number" });
 
-const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"] as const;
-
 /**
- * One row per metered request. Bodies are never part of it. The table is partitioned by UTC day of `started_at`, which
- * drizzle cannot say: the migration does. So a day is dropped as a whole, and its space is free at once.
+ * One row per metered request, without bodies. Partitioned by UTC day of `started_at` in the migration, because drizzle
+ * cannot express it. So a whole day is dropped at once, which frees its space immediately.
  */
 export const usageRecords = pgTable(
   "usage_records",
   {
-    /** The request id: a row replayed from a journal is inserted once, for it comes with the same start. */
+    /** The request id. A row replayed from a journal has the same id and start, so it is inserted only once. */
     id: text("id").notNull(),
     startedAt: timestamp("started_at", { withTimezone: true, precision: 3 }).notNull(),
-    /** No reference: the rows of a deleted key stay. */
+    /** No reference, because the rows of a deleted key stay. */
     keyId: text("key_id").notNull(),
     channel: text("channel", { enum: CHANNELS }).notNull(),
     model: text("model").notNull(),
     outcome: text("outcome", { enum: ["ok", "error", "aborted", "rate_limited"] }).notNull(),
     success: boolean("success").notNull(),
-    /** The HTTP status the client saw. */
+    /** The HTTP status that the client received. */
     status: integer("status").notNull(),
     inputTokens: count("input_tokens").notNull(),
     outputTokens: count("output_tokens").notNull(),
     cachedTokens: count("cached_tokens").notNull(),
     reasoningTokens: count("reasoning_tokens").notNull(),
-    /** True when we counted because the vendor did not. */
+    /** True when the gateway counted the tokens because the vendor did not. */
     estimated: boolean("estimated").notNull(),
     latencyMs: count("latency_ms").notNull(),
-    /** Null when no event came. */
+    /** Null when no event arrived. */
     firstTokenMs: count("first_token_ms"),
     /** Only for tool calls on `/mcp`. */
     toolName: text("tool_name"),
@@ -50,21 +49,21 @@ export const usageRecords = pgTable(
     index("usage_records_started_at_index").on(table.startedAt),
     index("usage_records_key_id_started_at_index").on(table.keyId, table.startedAt),
     index("usage_records_model_started_at_index").on(table.model, table.startedAt),
-    // What went wrong is looked for, and rare.
+    // Partial, because failures are searched for and rare.
     index("usage_records_outcome_started_at_index")
       .on(table.outcome, table.startedAt)
       .where(sql`${table.outcome} <> 'ok'`),
   ],
 );
 
-/** What is summed up of usage. */
+/** The columns of all usage sums. */
 const sums = () => ({
   requests: count("requests").notNull(),
   /** Requests that were not answered: outcome `error` or `rate_limited`. */
   failures: count("failures").notNull(),
-  /** Of these, those that the upstream refused as too many. */
+  /** The failures that the upstream refused as too many. */
   rateLimited: count("rate_limited").notNull().default(0),
-  /** Requests whose client left. */
+  /** Requests whose client disconnected. */
   aborted: count("aborted").notNull().default(0),
   /** The sum of all latencies. */
   latencyMs: count("latency_ms").notNull().default(0),
@@ -74,11 +73,14 @@ const sums = () => ({
   reasoningTokens: count("reasoning_tokens").notNull(),
 });
 
-/** Usage by hour, key, model and channel. Fed only by rows really inserted, so that a replay adds nothing twice. */
+/**
+ * Usage by hour, key, model and channel. Updated only for rows that were actually inserted, so that a replay counts
+ * nothing twice.
+ */
 export const usageHours = pgTable(
   "usage_hours",
   {
-    /** Its beginning, UTC. */
+    /** The start of the hour, UTC. */
     hour: timestamp("hour", { withTimezone: true }).notNull(),
     keyId: text("key_id").notNull(),
     model: text("model").notNull(),
@@ -91,11 +93,11 @@ export const usageHours = pgTable(
   ],
 );
 
-/** The same over all keys: as many rows an hour as models are called, however many keys there are. */
+/** Hourly usage over all keys. The number of rows depends on the models in use, not on the number of keys. */
 export const modelHours = pgTable(
   "model_hours",
   {
-    /** Its beginning, UTC. */
+    /** The start of the hour, UTC. */
     hour: timestamp("hour", { withTimezone: true }).notNull(),
     model: text("model").notNull(),
     channel: text("channel", { enum: CHANNELS }).notNull(),
@@ -104,11 +106,14 @@ export const modelHours = pgTable(
   (table) => [primaryKey({ columns: [table.hour, table.model, table.channel] })],
 );
 
-/** Usage by day, key, model and channel, for good: a report of a month reads some thousand rows, however many calls there were. */
+/**
+ * Usage by day, key, model and channel, kept permanently. A monthly report reads a few thousand rows, however many
+ * calls there were.
+ */
 export const usageDays = pgTable(
   "usage_days",
   {
-    /** Its beginning, UTC. */
+    /** The start of the day, UTC. */
     day: timestamp("day", { withTimezone: true }).notNull(),
     keyId: text("key_id").notNull(),
     model: text("model").notNull(),
@@ -129,7 +134,7 @@ export const usageDays = pgTable(
 export const usageSlots = pgTable(
   "usage_slots",
   {
-    /** Its beginning, UTC. */
+    /** The start of the slot, UTC. */
     slot: timestamp("slot", { withTimezone: true }).notNull(),
     channel: text("channel", { enum: CHANNELS }).notNull(),
     /** Metered requests and those that a limit of their key refused. */
@@ -144,13 +149,13 @@ export const usageSlots = pgTable(
   (table) => [primaryKey({ columns: [table.slot, table.channel] })],
 );
 
-/** How long metered requests took, as a histogram: percentiles come from it without a look at the rows. */
+/** The latency histogram of metered requests. Percentiles are computed from it without reading the rows. */
 export const latencyHours = pgTable(
   "latency_hours",
   {
-    /** Its beginning, UTC. */
+    /** The start of the hour, UTC. */
     hour: timestamp("hour", { withTimezone: true }).notNull(),
-    /** `round(50 * ln(1 + milliseconds))`: each is two hundredths wider than the one before. */
+    /** `round(50 * ln(1 + milliseconds))`: each bucket is 2% wider than the one before. */
     bucket: integer("bucket").notNull(),
     requests: count("requests").notNull(),
     /** The sum of the latencies in the bucket. */
@@ -159,15 +164,15 @@ export const latencyHours = pgTable(
   (table) => [primaryKey({ columns: [table.hour, table.bucket] })],
 );
 
-/** Calls that a limit of their key refused. They have no usage row. */
+/** Calls that were refused by a limit of their key. They have no usage row. */
 export const limitRefusals = pgTable(
   "limit_refusals",
   {
-    /** Its beginning, UTC. */
+    /** The start of the hour, UTC. */
     hour: timestamp("hour", { withTimezone: true }).notNull(),
     keyId: text("key_id").notNull(),
     channel: text("channel", { enum: CHANNELS }).notNull(),
-    /** The code that the caller was told, which names the limit. */
+    /** The error code that the caller received, which identifies the limit. */
     code: text("code").notNull(),
     refusals: count("refusals").notNull(),
   },
@@ -177,12 +182,12 @@ export const limitRefusals = pgTable(
   ],
 );
 
-/** What each key has used in each month: limits are counted from it, so it is never pruned. */
+/** Usage by key and month. Limits are computed from it, so it is never pruned. */
 export const usageMonths = pgTable(
   "usage_months",
   {
     keyId: text("key_id").notNull(),
-    /** Its first day, UTC. */
+    /** The first day of the month, UTC. */
     month: date("month", { mode: "string" }).notNull(),
     requests: count("requests").notNull(),
     /** Input and output. */
@@ -191,7 +196,7 @@ export const usageMonths = pgTable(
   (table) => [primaryKey({ columns: [table.keyId, table.month] })],
 );
 
-/** How far each journal's segments are in the database; moves in the transaction that inserts the rows. */
+/** How far each journal's segments have been imported. Updated in the transaction that inserts the rows. */
 export const journalCheckpoints = pgTable(
   "journal_checkpoints",
   {

@@ -3,7 +3,7 @@ import { bigint, boolean, check, index, pgTable, text, timestamp } from "drizzle
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
-/** Who may own keys and log in. */
+/** Users, who can own keys and log in. */
 export const users = pgTable(
   "users",
   {
@@ -12,13 +12,13 @@ export const users = pgTable(
     /** Lower case. */
     username: text("username").notNull().unique(),
     role: text("role", { enum: ["admin", "user"] }).notNull(),
-    /** A disabled user has no session, and the keys do not work. */
+    /** A disabled user has no sessions, and the user's keys are rejected. */
     state: text("state", { enum: ["active", "disabled"] })
       .notNull()
       .default("active"),
-    /** argon2id, in its usual text. Null: cannot log in. */
+    /** An argon2id hash in its standard text form. Null: the user cannot log in. */
     passwordHash: text("password_hash"),
-    /** The password was set by somebody else: until it is changed, a session may do nothing but that. */
+    /** True when another user set the password. Until it is changed, a session may only change it. */
     mustChangePassword: boolean("must_change_password").notNull().default(false),
     createdAt: moment("created_at").notNull().defaultNow(),
     lastLoginAt: moment("last_login_at"),
@@ -30,11 +30,11 @@ export const users = pgTable(
   ],
 );
 
-/** Logged-in sessions. A row that is gone is a session that is over, on every replica. */
+/** Logged-in sessions. Deleting a row ends the session on every replica. */
 export const sessions = pgTable(
   "sessions",
   {
-    /** `sid_` and 22 base62 characters; tells nothing of the token. */
+    /** `sid_` and 22 base62 characters; reveals nothing about the token. */
     id: text("id").primaryKey(),
     /** HMAC-SHA256 of the token, base64url. */
     tokenHash: text("token_hash").notNull().unique(),
@@ -43,7 +43,7 @@ export const sessions = pgTable(
       .references(() => users.id, { onDelete: "cascade" }),
     createdAt: moment("created_at").notNull().defaultNow(),
     expiresAt: moment("expires_at").notNull(),
-    /** Where the login came from. */
+    /** The client address of the login. */
     address: text("address"),
   },
   (table) => [
@@ -52,11 +52,11 @@ export const sessions = pgTable(
   ],
 );
 
-/** Failed logins in a row, by account and by address. A successful login clears the account's. */
+/** Consecutive failed logins, by account and by address. A successful login clears the account's count. */
 export const loginFailures = pgTable("login_failures", {
   /**
-   * `user:<name>`, `user:<name> from <address>` where that user has logged in from there before, or `address:<address>`; with
-   * the /64 network of an IPv6 address.
+   * `user:<name>`, or `user:<name> from <address>` where that user has logged in from there before, or
+   * `address:<address>`. An IPv6 address is replaced by its /64 network.
    */
   subject: text("subject").primaryKey(),
   failures: bigint("failures", { mode: "number" }).notNull(),

@@ -1,15 +1,27 @@
 import { bigint, pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
 
-/** The files of WATCH_DIRS as they were last told of; what differs from the folder now is news. */
+const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
+/** The folders of WATCH_DIRS. */
+export const watchedFolders = pgTable("watched_folders", {
+  /** As WATCH_DIRS names it, resolved. */
+  folder: text("folder").primaryKey(),
+  /** Of the root, when it was last seen; null until the folder was first read to its end. */
+  inode: bigint("inode", { mode: "number" }),
+  /** When a replica that has it in WATCH_DIRS last said so. */
+  namedAt: moment("named_at").notNull(),
+});
+
+/** Their files as the last events described them; what differs from the folder now is news. */
 export const watchedFiles = pgTable(
   "watched_files",
   {
-    /** As WATCH_DIRS names it, resolved. */
+    /** The path in WATCH_DIRS, resolved. */
     folder: text("folder").notNull(),
-    /** From the folder, with slashes; `/` is the folder itself, and its `size` the inode of the root. */
+    /** From the folder, with slashes. */
     path: text("path").notNull(),
     size: bigint("size", { mode: "number" }).notNull(),
-    modifiedAt: timestamp("modified_at", { withTimezone: true, precision: 3 }).notNull(),
+    modifiedAt: moment("modified_at").notNull(),
   },
   (table) => [primaryKey({ columns: [table.folder, table.path] })],
 );

@@ -11,7 +11,7 @@ const QUOTED = /[",;\r\n]|^\s|\s$/;
  */
 export function csvText(
   columns: readonly string[],
-  rows: readonly Readonly<Record<string, CsvCell>>[],
+  rows: readonly Readonly<Record<string, CsvCell | undefined>>[],
 ): string {
   const lines = rows.map((row) => columns.map((column) => cellText(row[column] ?? null)));
   return [columns, ...lines].map((cells) => `${cells.join(",")}\r\n`).join("");

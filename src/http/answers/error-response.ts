@@ -10,7 +10,9 @@ export interface ErrorForm {
   readonly encode: (error: ServiceError, requestId: string) => JsonObject;
   /** The HTTP status. */
   readonly statusOf: (error: ServiceError) => number;
-  /** Says what is left of a key's limits. */
+  /** A header beside `x-request-id` that its client libraries read the request's id from. */
+  readonly requestIdHeader?: string;
+  /** The headers that report what is left of a key's limits. */
   readonly sayLimits: SayLimits;
 }
 

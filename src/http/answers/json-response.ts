@@ -7,3 +7,10 @@ export function jsonResponse(value: JsonValue, status = 200): Response {
     headers: { "content-type": "application/json" },
   });
 }
+
+/** The same for a value that holds a new secret, which nothing on the way may keep. */
+export function secretResponse(value: JsonValue, status = 200): Response {
+  const response = jsonResponse(value, status);
+  response.headers.set("cache-control", "no-store");
+  return response;
+}

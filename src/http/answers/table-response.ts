@@ -1,11 +1,15 @@
-import type { RequestContext } from "../request/router.ts";
+import { z } from "@hono/zod-openapi";
+import type { RequestContext } from "../request/route.ts";
 import { type CsvCell, csvText } from "./csv.ts";
+
+/** How the answer is written. */
+export const queryFormat = z.enum(["json", "csv"]);
 
 export interface Table {
   /** Of the file, without `.csv`. */
   readonly name: string;
   readonly columns: readonly string[];
-  readonly rows: readonly Readonly<Record<string, CsvCell>>[];
+  readonly rows: readonly Readonly<Record<string, CsvCell | undefined>>[];
   /** The parameters, by name, with which the next page is asked for beside those of this one; null: this is the last. */
   readonly next: Readonly<Record<string, string>> | null;
 }

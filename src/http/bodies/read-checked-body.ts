@@ -1,20 +1,19 @@
 import type { z } from "zod";
-import { checkRequest } from "../../codecs/shared/check-request.ts";
-import type { RequestContext } from "../request/router.ts";
+import { parseRequest } from "../../codecs/shared/check-request.ts";
+import type { RequestContext } from "../request/route.ts";
 import { readJsonBody } from "./read-json-body.ts";
 
 /** Far more than a user, a key or a login needs; much less than a conversation. */
 const LIMITS = { maxBytes: 64 * 1024, maxDepth: 16, isFixed: true } as const;
 
 /**
- * Reads the small JSON body of a call that manages something, and checks it. Throws `invalid_value` that names the
+ * Reads the small JSON body of a call that manages something, as its schema decodes it. Throws `invalid_value` that names the
  * first field at fault, and `unsupported_parameter` for a field that a strict schema does not know.
  */
 export async function readCheckedBody<Schema extends z.ZodType>(
   { req }: RequestContext,
   schema: Schema,
-): Promise<z.infer<Schema>> {
+): Promise<z.output<Schema>> {
   const { body } = await readJsonBody(req.raw, LIMITS);
-  checkRequest(schema, body);
-  return body;
+  return parseRequest(schema, body);
 }

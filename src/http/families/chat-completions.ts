@@ -5,15 +5,18 @@ import {
 } from "../../codecs/chat-completions/server/wire.ts";
 import { chatCompletionsServer } from "../../codecs/chat-completions/server.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../openapi/documentation.ts";
-import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { CHAT_COMPLETION_EXAMPLES } from "./chat-completion-examples.ts";
 import { createChatHandler } from "./chat-handler.ts";
 import { IGNORED_HEADER } from "./ignored-headers.ts";
 
-const createChatCompletion: RouteDefinition<"caller"> = {
+const createChatCompletion = {
   access: "caller",
+  audience: "public",
+  channel: "chat",
+  modelCall: true,
   method: "post",
   path: "/v1/chat/completions",
   operationId: "createChatCompletion",
@@ -46,15 +49,13 @@ const createChatCompletion: RouteDefinition<"caller"> = {
     },
     ...CHAT_ERRORS,
   },
-};
+} satisfies RouteDefinition<"caller">;
 
 /** `POST /v1/chat/completions`. */
 export function chatCompletionsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
-  const { sayLimits } = chatErrorForm;
-  router.add(
-    createChatCompletion,
-    createChatHandler(deps, { codec: chatCompletionsServer, channel: "chat", sayLimits }),
-  );
+  const router = createRouter(deps);
+  const { channel } = createChatCompletion;
+  const handler = createChatHandler(deps, { codec: chatCompletionsServer, channel });
+  router.add(createChatCompletion, handler);
   return router;
 }

@@ -1,21 +1,20 @@
 import type { AnswerContext, ParsedCall, ServerCodec } from "../../codecs/codec.ts";
 import { type ClientNames, nameIgnored } from "../../codecs/shared/client-names.ts";
 import type { Caller } from "../../core/caller.ts";
+import type { Channel } from "../../core/channel.ts";
 import { foldEvents } from "../../core/fold-events.ts";
 import type { Deps } from "../../deps.ts";
 import { answerChat, type ChatReply } from "../../gateway/answer-chat.ts";
 import type { AnswerMemory } from "../../gateway/answer-memory.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
-import type { Channel } from "../../usage/usage-record.ts";
 import { EVENT_STREAM_HEADERS, writeEventStream } from "../answers/write-event-stream.ts";
 import { readCallBody } from "../bodies/read-call-body.ts";
 import type { JsonBody } from "../bodies/read-json-body.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
 import type { RequestLine } from "../request/request-line.ts";
-import type { RequestContext } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
 import { ignoredHeaders } from "./ignored-headers.ts";
-import type { SayLimits } from "./say-limits.ts";
 
 interface Answer<Form> {
   readonly codec: ServerCodec<Form>;
@@ -33,16 +32,15 @@ interface Answer<Form> {
 interface Family<Form> {
   readonly codec: ServerCodec<Form>;
   readonly channel: Channel;
-  readonly sayLimits: SayLimits;
   /** What requests of the family can refer to. */
   readonly memory?: AnswerMemory | undefined;
 }
 
 /** The handler of one chat family: read, answer, encode. */
 export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
-  const { codec, channel, sayLimits } = family;
+  const { codec, channel } = family;
   return async (context: RequestContext, caller: Caller): Promise<Response> => {
-    const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
+    const { errorForm, requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
     // Before the body is read: it may come slowly, and a server that stops does not wait for it for ever.
     const open = openQuietCall(deps, context);
     const { signal, releaseBody } = open;
@@ -61,7 +59,8 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
         reply,
         open,
         line: observer,
-        headers: reply.limits === undefined ? {} : sayLimits(reply.limits, deps.clock.now()),
+        headers:
+          reply.limits === undefined ? {} : errorForm.sayLimits(reply.limits, deps.clock.now()),
         context: { requestId, created, now: () => Math.floor(deps.clock.now() / 1000) },
       };
       return request.stream ? await answerStreaming(deps, answer) : await answerWhole(answer);

@@ -3,17 +3,20 @@ import { parseEmbeddingRequest } from "../../codecs/embeddings/parse-request.ts"
 import { embeddingListSchema, embeddingRequestSchema } from "../../codecs/embeddings/wire.ts";
 import type { Deps } from "../../deps.ts";
 import { embed } from "../../gateway/embed.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { readCallBody } from "../bodies/read-call-body.ts";
 import { CHAT_ERRORS, KEY_SECURITY } from "../openapi/documentation.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { EMBEDDING_EXAMPLES, EMBEDDING_LIST_EXAMPLE } from "./embedding-examples.ts";
 
 const { 404: _noAssistants, ...EMBEDDING_ERRORS } = CHAT_ERRORS;
 
-const createEmbedding: RouteDefinition<"caller"> = {
+const createEmbedding = {
   access: "caller",
+  audience: "public",
+  channel: "embeddings",
+  modelCall: true,
   method: "post",
   path: "/v1/embeddings",
   operationId: "createEmbedding",
@@ -41,23 +44,24 @@ const createEmbedding: RouteDefinition<"caller"> = {
     },
     ...EMBEDDING_ERRORS,
   },
-};
+} satisfies RouteDefinition<"caller">;
 
 /** `POST /v1/embeddings`. */
 export function embeddingsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   router.add(createEmbedding, async (context, caller) => {
     const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
     const open = openQuietCall(deps, context);
     try {
       const { signal } = open;
-      const channel = "embeddings" as const;
+      const { channel } = createEmbedding;
       const { body: given } = await readCallBody(deps, context, { caller, channel, open });
       const request = parseEmbeddingRequest(given);
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await embed(deps.gateway, call, request);
       const body = encodeEmbeddings(reply, request.encoding);
-      const said = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
+      const { sayLimits } = context.env.errorForm;
+      const said = reply.limits && sayLimits(reply.limits, deps.clock.now());
       return new Response(body, { headers: { "content-type": "application/json", ...said } });
     } finally {
       open.close();

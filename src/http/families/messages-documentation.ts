@@ -1,8 +1,10 @@
+import { z } from "@hono/zod-openapi";
 import { messagesErrorSchema } from "../../codecs/messages/server/wire-answer.ts";
 import { CHAT_ERRORS } from "../openapi/documentation.ts";
-import type { RouteDefinition } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
 
-const messagesError = messagesErrorSchema.openapi("MessagesError");
+/** Made anew: only schemas that are made after zod was extended can be named. */
+const messagesError = z.object(messagesErrorSchema.shape).openapi("MessagesError");
 
 function messagesRefusal(description: string) {
   return { description, content: { "application/json": { schema: messagesError } } };

@@ -9,5 +9,6 @@ const OVERLOADED = 529;
 export const messagesErrorForm: ErrorForm = {
   encode: encodeError,
   statusOf: ({ status, upstreamStatus }) => (upstreamStatus === OVERLOADED ? OVERLOADED : status),
+  requestIdHeader: "request-id",
   sayLimits: messagesLimitHeaders,
 };

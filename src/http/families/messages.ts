@@ -12,7 +12,8 @@ import { jsonResponse } from "../answers/json-response.ts";
 import { readCallBody } from "../bodies/read-call-body.ts";
 import { KEY_SECURITY } from "../openapi/documentation.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { createChatHandler } from "./chat-handler.ts";
 import { IGNORED_HEADER } from "./ignored-headers.ts";
 import {
@@ -22,10 +23,12 @@ import {
   TOKEN_COUNT_EXAMPLES,
 } from "./message-examples.ts";
 import { MESSAGES_ERRORS } from "./messages-documentation.ts";
-import { messagesErrorForm } from "./messages-error-form.ts";
 
-const createMessage: RouteDefinition<"caller"> = {
+const createMessage = {
   access: "caller",
+  audience: "public",
+  channel: "messages",
+  modelCall: true,
   method: "post",
   path: "/v1/messages",
   operationId: "createMessage",
@@ -58,10 +61,12 @@ const createMessage: RouteDefinition<"caller"> = {
     },
     ...MESSAGES_ERRORS,
   },
-};
+} satisfies RouteDefinition<"caller">;
 
 const countMessageTokens: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
+  modelCall: true,
   method: "post",
   path: "/v1/messages/count_tokens",
   operationId: "countMessageTokens",
@@ -91,17 +96,13 @@ const countMessageTokens: RouteDefinition<"caller"> = {
 
 /** `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
 export function messagesRoutes(deps: Deps): Router {
-  const router = createRouter(messagesErrorForm, deps);
-  const { sayLimits } = messagesErrorForm;
-  router.add(
-    createMessage,
-    createChatHandler(deps, { codec: messagesServer, channel: "messages", sayLimits }),
-  );
+  const router = createRouter(deps);
+  const { channel } = createMessage;
+  router.add(createMessage, createChatHandler(deps, { codec: messagesServer, channel }));
   router.add(countMessageTokens, async (context, caller) => {
     const open = openQuietCall(deps, context);
     try {
       const { signal } = open;
-      const channel = "messages" as const;
       const early = { caller, channel, open, countsInMinute: true } as const;
       const { body, text } = await readCallBody(deps, context, early);
       const request = parseCountRequest(body, text);

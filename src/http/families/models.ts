@@ -8,7 +8,8 @@ import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { pageOf, pageSchema } from "../answers/page-of.ts";
 import { KEY_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
-import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { messagesErrorForm } from "./messages-error-form.ts";
 import { modelCard, modelSchema } from "./model-card.ts";
 
@@ -29,6 +30,8 @@ const modelType = z
 
 const listModels: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
+  errorForm: formOf,
   method: "get",
   path: "/v1/models",
   operationId: "listModels",
@@ -48,6 +51,9 @@ const listModels: RouteDefinition<"caller"> = {
 
 const getModel: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
+  errorForm: formOf,
+  encodedSlashes: true,
   method: "get",
   path: "/v1/models/{model}",
   operationId: "getModel",
@@ -66,7 +72,7 @@ const getModel: RouteDefinition<"caller"> = {
 
 /** `GET /v1/models` and `GET /v1/models/{model}`. Both families ask here, and each is told errors in its own form. */
 export function modelsRoutes(deps: Deps): Router {
-  const router = createRouter(formOf, deps);
+  const router = createRouter(deps);
   router.add(listModels, async ({ req }) => {
     const query = new URL(req.url).searchParams;
     const { items, hasMore } = pageOf(await modelsFor(deps, query.get("type")), query);

@@ -6,16 +6,19 @@ import { responseSchema } from "../../codecs/responses/server/wire-response.ts";
 import { responsesServer } from "../../codecs/responses/server.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { CHAT_ERRORS, KEY_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
-import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { createChatHandler } from "./chat-handler.ts";
 import { IGNORED_HEADER } from "./ignored-headers.ts";
 import { RESPONSE_EXAMPLES } from "./response-examples.ts";
 
-const createResponse: RouteDefinition<"caller"> = {
+const createResponse = {
   access: "caller",
+  audience: "public",
+  channel: "responses",
+  modelCall: true,
   method: "post",
   path: "/v1/responses",
   operationId: "createResponse",
@@ -52,13 +55,14 @@ const createResponse: RouteDefinition<"caller"> = {
     },
     ...CHAT_ERRORS,
   },
-};
+} satisfies RouteDefinition<"caller">;
 
 const rememberedId = z.object({ response_id: z.string().openapi({ description: "Its `id`." }) });
 const NOT_REMEMBERED = refusal("No such response of the same key or user is remembered.");
 
 const getResponse: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   method: "get",
   path: "/v1/responses/{response_id}",
   operationId: "getResponse",
@@ -79,6 +83,7 @@ const getResponse: RouteDefinition<"caller"> = {
 
 const deleteResponse: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
   method: "delete",
   path: "/v1/responses/{response_id}",
   operationId: "deleteResponse",
@@ -107,14 +112,10 @@ const deleteResponse: RouteDefinition<"caller"> = {
 
 /** `POST /v1/responses`, and what of its answers is remembered. */
 export function responsesRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
-  const { sayLimits } = chatErrorForm;
+  const router = createRouter(deps);
   const { answers: memory } = deps.gateway;
-  const codec = responsesServer;
-  router.add(
-    createResponse,
-    createChatHandler(deps, { codec, channel: "responses", sayLimits, memory }),
-  );
+  const { channel } = createResponse;
+  router.add(createResponse, createChatHandler(deps, { codec: responsesServer, channel, memory }));
   router.add(getResponse, ({ req }, caller) => {
     const id = req.param("response_id") ?? "";
     const found = memory && findResponse(memory.of(caller), id);

@@ -17,18 +17,17 @@ import { judgeEarly } from "../bodies/read-call-body.ts";
 import { CHAT_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
-import {
-  createRouter,
-  type RequestContext,
-  type RouteDefinition,
-  type Router,
-} from "../request/router.ts";
+import type { RequestContext, RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { openTranscriptionUpload } from "./transcription-upload.ts";
 
 const { 404: _noAssistants, ...AUDIO_ERRORS } = CHAT_ERRORS;
 
 const createTranscription: RouteDefinition<"caller"> = {
   access: "caller",
+  audience: "public",
+  channel: "audio",
+  modelCall: true,
   method: "post",
   path: "/v1/audio/transcriptions",
   operationId: "createTranscription",
@@ -68,7 +67,7 @@ const RECORDING_HELD_BYTES = 256 * 1024;
 
 /** `POST /v1/audio/transcriptions`. */
 export function transcriptionsRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const limits = {
     maxBytes: deps.settings.GATEWAY_MAX_AUDIO_BYTES,
     setting: "GATEWAY_MAX_AUDIO_BYTES",

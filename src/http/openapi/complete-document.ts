@@ -54,6 +54,7 @@ const EXAMPLES: Readonly<Record<string, readonly [ErrorCode, string, ErrorDetail
   403: ["ip_denied", "The API key may not be used from this address."],
   404: ["not_found", "There is nothing of this id."],
   408: ["request_timeout", "The body took too long to arrive."],
+  409: ["run_active", "Another one is in progress."],
   413: ["request_too_large", "The body is over the limit."],
   415: ["unsupported_media_type", "The body must be JSON in UTF-8."],
   429: ["rate_limit_exceeded", "The key's limit of 60 calls a minute is reached."],

@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { SwaggerUI } from "@hono/swagger-ui";
+import type { AccessLevel } from "../../access/authenticate.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
-import { hiddenRoute } from "../request/hidden-route.ts";
+import type { Route, RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
+import { createOpenApiDocument } from "./openapi-document.ts";
 
 /** The files of the reference page; no other name is ever read from the disk. */
 const ASSETS: Readonly<Record<string, string>> = {
@@ -13,12 +14,46 @@ const ASSETS: Readonly<Record<string, string>> = {
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
 };
 
-/** Keys are typed into the page: it talks to this server alone, and no other page may hold it in a frame. */
+/** Keys are typed into the page: it calls only this server, and no other page may hold it in a frame. */
 const PAGE_POLICY = "default-src 'self' 'unsafe-inline' data:; frame-ancestors 'none'";
 
 const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 
-const page = `<!doctype html>
+/** Where the files of both pages are. */
+const FILES = "/v1/docs";
+
+/** The two references: of the routes that take a key, and of those that the console uses by a session. */
+const REFERENCES = [
+  { audience: "public", page: "/v1/docs", document: "/v1/openapi.json", access: "open" },
+  { audience: "console", page: "/api/docs", document: "/api/openapi.json", access: "session" },
+] as const;
+
+/** Each reference as a page and as an OpenAPI document, with every file served from here. */
+export function docsRoutes(deps: Deps, routes: readonly Route[]): Router {
+  const router = createRouter(deps);
+  for (const { audience, page, document, access } of REFERENCES) {
+    const read = createOpenApiDocument(routes, audience, deps.version);
+    router.add(get(document, access), () => text(read(), "application/json"));
+    router.add(get(page, "open"), () => {
+      const response = text(pageOf(document), "text/html; charset=utf-8");
+      response.headers.set("content-security-policy", PAGE_POLICY);
+      return response;
+    });
+  }
+  for (const [name, type] of Object.entries(ASSETS)) {
+    router.add(get(`${FILES}/${name}`, "open"), async () =>
+      text(await readFile(join(folder, name)), type),
+    );
+  }
+  return router;
+}
+
+function get<Level extends AccessLevel>(path: string, access: Level): RouteDefinition<Level> {
+  return { method: "get", path, access, audience: "unlisted", responses: {} };
+}
+
+function pageOf(document: string): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -28,31 +63,14 @@ const page = `<!doctype html>
 </head>
 <body>
 ${SwaggerUI({
-  url: "/v1/openapi.json",
-  manuallySwaggerUIHtml: () => `<link rel="stylesheet" href="/v1/docs/swagger-ui.css">
+  url: document,
+  manuallySwaggerUIHtml: () => `<link rel="stylesheet" href="${FILES}/swagger-ui.css">
 <div id="reference"></div>
-<script src="/v1/docs/swagger-ui-bundle.js"></script>
-<script>SwaggerUIBundle({ url: "/v1/openapi.json", dom_id: "#reference", deepLinking: true })</script>`,
+<script src="${FILES}/swagger-ui-bundle.js"></script>
+<script>SwaggerUIBundle({ url: "${document}", dom_id: "#reference", deepLinking: true })</script>`,
 })}
 </body>
 </html>`;
-
-/** `GET /v1/docs` and `GET /v1/openapi.json`: the reference, with every file served from here. */
-export function docsRoutes(deps: Deps, document: () => string): Router {
-  const router = createRouter(chatErrorForm, deps);
-  const open = (path: string) => hiddenRoute("get", path, "open");
-  router.add(open("/v1/openapi.json"), () => text(document(), "application/json"));
-  router.add(open("/v1/docs"), () => {
-    const response = text(page, "text/html; charset=utf-8");
-    response.headers.set("content-security-policy", PAGE_POLICY);
-    return response;
-  });
-  for (const [name, type] of Object.entries(ASSETS)) {
-    router.add(open(`/v1/docs/${name}`), async () =>
-      text(await readFile(join(folder, name)), type),
-    );
-  }
-  return router;
 }
 
 function text(body: string | Buffer<ArrayBuffer>, type: string): Response {

@@ -1,41 +1,90 @@
+import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
+import { SESSION_COOKIE } from "../../access/authenticate.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import type { Router } from "../request/router.ts";
+import type { Route } from "../request/route.ts";
 import { completeDocument } from "./complete-document.ts";
 
+type Audience = "public" | "console";
+
+/** For whom each document is, and how its callers authenticate; the schemes are named once for all routes. */
+const DOCUMENTS = {
+  public: {
+    title: "Inference Gateway",
+    description:
+      "One address in front of local and cloud language models. Times are UTC. Every response carries `x-request-id`.",
+    schemes: {
+      bearerKey: {
+        type: "http",
+        scheme: "bearer",
+        description: "An API key `sk-…`, or the token `ses_…` of a session.",
+      },
+      headerKey: {
+        type: "apiKey",
+        in: "header",
+        name: "x-api-key",
+        description: "The same key, as clients of the messages format send it.",
+      },
+    },
+  },
+  console: {
+    title: "Inference Gateway: administration",
+    description:
+      "What the web console uses: users, sessions, license, usage, audit log and events, by session. Times are UTC. " +
+      "Every response carries `x-request-id`.",
+    schemes: {
+      bearerSession: {
+        type: "http",
+        scheme: "bearer",
+        description: "The token `ses_…` of a session.",
+      },
+      consoleCookie: {
+        type: "apiKey",
+        in: "cookie",
+        name: SESSION_COOKIE,
+        description: "The same token, as a browser sends it to pages of this server.",
+      },
+    },
+  },
+} as const;
+
 /**
- * The machine-readable definition of `/v1/*`, straight from the route definitions of the routers.
+ * The machine-readable definition of the routes of one audience, straight from their definitions.
  * Built once: generating it costs milliseconds, serving it must not.
  */
-export function createOpenApiDocument(root: Router, version: string): () => string {
+export function createOpenApiDocument(
+  routes: readonly Route[],
+  audience: Audience,
+  version: string,
+): () => string {
   let text: string | undefined;
   return () => {
-    if (text !== undefined) return text;
-    const document: unknown = root.hono.getOpenAPI31Document({
-      openapi: "3.1.0",
-      info: {
-        title: "Inference Gateway",
-        version,
-        description:
-          "One address in front of local and cloud language models. Times are UTC. Every response carries `x-request-id`.",
-      },
-      servers: [{ url: "/" }],
-    });
-    text = JSON.stringify(isJsonObject(document) ? completeDocument(document) : document);
+    text ??= JSON.stringify(generate(routes, audience, version));
     return text;
   };
 }
 
-/** How a key is sent; named once for all routes. */
-export function registerSecuritySchemes(root: Router): void {
-  root.hono.openAPIRegistry.registerComponent("securitySchemes", "bearerKey", {
-    type: "http",
-    scheme: "bearer",
-    description: "An API key `sk-…`, or the token `ses_…` of a session.",
+function generate(routes: readonly Route[], audience: Audience, version: string): unknown {
+  const { title, description, schemes } = DOCUMENTS[audience];
+  const generator = new OpenAPIHono();
+  const { openAPIRegistry } = generator;
+  for (const [name, scheme] of Object.entries(schemes)) {
+    openAPIRegistry.registerComponent("securitySchemes", name, scheme);
+  }
+  for (const { definition } of routes) {
+    if (definition.audience === audience) openAPIRegistry.registerPath(documented(definition));
+  }
+  const document: unknown = generator.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: { title, version, description },
+    servers: [{ url: "/" }],
   });
-  root.hono.openAPIRegistry.registerComponent("securitySchemes", "headerKey", {
-    type: "apiKey",
-    in: "header",
-    name: "x-api-key",
-    description: "The same key, as clients of the messages format send it.",
-  });
+  return isJsonObject(document) ? completeDocument(document) : document;
+}
+
+/** What of a definition the generator writes: it would copy every property that it does not know. */
+function documented(definition: Route["definition"]): RouteConfig {
+  const { method, path, operationId, tags, summary, description } = definition;
+  const { security, request, responses } = definition;
+  const texts = { operationId, tags, summary, description };
+  return { method, path, ...texts, security, request, responses } as RouteConfig;
 }

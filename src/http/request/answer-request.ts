@@ -1,7 +1,7 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import type { UsageRecord } from "../../usage/usage-record.ts";
-import { errorResponse } from "../answers/error-response.ts";
+import { type ErrorForm, errorResponse } from "../answers/error-response.ts";
 import { guardCoding, guardEdge } from "../server/edge-guard.ts";
 import { leavesBodyUnread } from "../server/leaves-body-unread.ts";
 import type { RequestsUnderWay } from "../server/requests-under-way.ts";
@@ -9,75 +9,88 @@ import type { Connection, ServeOptions } from "../server/server.ts";
 import { clientAddress } from "./client-address.ts";
 import { createCors } from "./cors.ts";
 import { isForwardedHttps } from "./is-forwarded-https.ts";
-import { refuseUnlicensed } from "./license-gate.ts";
-import { errorFormAt, isMessagesPath } from "./messages-path.ts";
-import { isModelCall } from "./model-call-paths.ts";
-import { isProbe } from "./probe-paths.ts";
 import { RequestLine } from "./request-line.ts";
-import type { RequestEnvironment, Router } from "./router.ts";
-import { isTraced } from "./traced-paths.ts";
+import type { RequestEnvironment, RouteProperties } from "./route.ts";
+import { type RouteTable, routedPath } from "./route-table.ts";
+
+type Environment = RequestEnvironment["Bindings"];
 
 /**
  * What every request goes through, whatever it asks for: its id, its log line, the edge guard, the license gate, and
- * then the routes of `root`.
+ * then the routes of `table`.
  */
 export function createAnswerRequest(
   deps: Deps,
-  { hono }: Pick<Router, "hono">,
+  table: RouteTable,
   underWay: RequestsUnderWay,
 ): ServeOptions["fetch"] {
   const { callGate, figures, license, settings } = deps;
   const stopping = deps.stopping.signal;
   const cors = createCors(settings.CORS_ORIGINS);
-  const refuseUnread = (error: ServiceError, request: Request, path: string) => {
+  const refuseUnread = (error: ServiceError, request: Request, route: RouteProperties) => {
     const requestId = deps.nextRequestId(deps.clock.now());
-    const response = errorResponse(error, requestId, errorFormAt(path));
-    finish(response, { license, path, requestId });
+    const errorForm = formOf(route, request);
+    const response = errorResponse(error, requestId, errorForm);
+    finish(response, license, { errorForm, requestId });
     cors?.allow(request, response);
     if (leavesBodyUnread(request)) response.headers.set("connection", "close");
-    figures.requests.count(path, response.status, false);
+    figures.requests.count(route.kind, response.status, false);
     return response;
   };
+  const refuseAtEdge = (connection: Connection, route: RouteProperties) =>
+    guardEdge(connection.host, connection.path, route, settings.ALLOWED_HOSTS) ??
+    guardCoding(connection.transferEncoding) ??
+    (stopping.aborted && !route.probe ? serverStops() : undefined);
+  const refuseUnlicensed = (
+    { licensed }: RouteProperties,
+    { errorForm, requestId }: Environment,
+  ) =>
+    licensed && license.isInvalid()
+      ? errorResponse(licenseExpired(), requestId, errorForm)
+      : undefined;
   return async (request, connection) => {
-    const { host, path } = connection;
+    const path = routedPath(connection.path);
+    const route = table.find(request.method, path);
     // What is refused has to cost next to nothing: it has no line of its own, and its key is not looked up.
-    const overload = isModelCall(request.method, path) ? callGate.refusal() : undefined;
+    const overload = route.modelCall ? callGate.refusal() : undefined;
     if (overload !== undefined) {
       await callGate.turn();
-      return refuseUnread(overload, request, path);
+      return refuseUnread(overload, request, route);
     }
-    const environment = openRequest(deps, { request, connection, underWay });
-    const { line, requestId } = environment;
-    const refusal =
-      guardEdge(host, path, settings.ALLOWED_HOSTS) ??
-      guardCoding(connection.transferEncoding) ??
-      (stopping.aborted && !isProbe(path) ? serverStops() : undefined);
+    const environment = openRequest(deps, { request, connection, path, route, underWay });
+    const { errorForm, line, requestId } = environment;
+    const refusal = refuseAtEdge(connection, route);
     line.error = refusal;
     const response =
       refusal === undefined
         ? (cors?.preflight(request) ??
-          refuseUnlicensed(license, request, { path, requestId }) ??
-          (await hono.fetch(request, environment)))
-        : errorResponse(refusal, requestId, errorFormAt(path));
-    finish(response, { license, path, requestId });
+          refuseUnlicensed(route, environment) ??
+          (await table.hono.fetch(request, environment)))
+        : errorResponse(refusal, requestId, errorForm);
+    finish(response, license, environment);
     cors?.allow(request, response);
     // What was refused at the edge may be followed by anything, and a body unread by all of its bytes.
     const isLast = refusal !== undefined || leavesBodyUnread(request) || stopping.aborted;
     if (isLast) response.headers.set("connection", "close");
     const hasLeft = response.status >= 400 && request.signal.aborted;
     line.answered(response.status, hasLeft);
-    figures.requests.count(path, response.status, hasLeft);
+    figures.requests.count(route.kind, response.status, hasLeft);
     return response;
   };
+}
+
+function formOf({ errorForm }: RouteProperties, request: Request): ErrorForm {
+  return typeof errorForm === "function" ? errorForm(request) : errorForm;
 }
 
 /** The headers that every response has. */
 function finish(
   { headers }: Response,
-  { license, path, requestId }: Pick<Deps, "license"> & Record<"path" | "requestId", string>,
+  license: Deps["license"],
+  { errorForm, requestId }: Pick<Environment, "errorForm" | "requestId">,
 ): void {
   headers.set("x-request-id", requestId);
-  if (isMessagesPath(path)) headers.set("request-id", requestId);
+  if (errorForm.requestIdHeader !== undefined) headers.set(errorForm.requestIdHeader, requestId);
   const graceWarning = license.graceWarning();
   if (graceWarning !== undefined) headers.set("x-service-license-warning", graceWarning);
 }
@@ -85,32 +98,38 @@ function finish(
 interface Arrival {
   readonly request: Request;
   readonly connection: Connection;
+  /** As it is routed. */
+  readonly path: string;
+  readonly route: RouteProperties;
   readonly underWay: RequestsUnderWay;
 }
 
 /** Counts the request in until its line is written. */
 function openRequest(
   deps: Deps,
-  { request, connection, underWay }: Arrival,
-): RequestEnvironment["Bindings"] {
+  { request, connection, path, route, underWay }: Arrival,
+): Environment {
   const { clock, log, nextRequestId, settings, tracing } = deps;
-  const { path, peer, allowSilence } = connection;
+  const { peer, allowSilence } = connection;
   const { method, headers } = request;
   const arrivedAt = clock.now();
   const requestId = nextRequestId(arrivedAt);
   // The server forgets it when the client leaves, and the log line comes after.
   const client = clientAddress(peer(), headers.get("x-forwarded-for"), settings.TRUST_PROXY);
-  const trace = isTraced(path)
+  const trace = route.traced
     ? tracing?.begin({ method, headers, requestId, arrivedAt })
     : undefined;
   underWay.begin();
-  const line = new RequestLine({ log, requestId, method, path, client }, (finished) => {
+  const arrival = { log, requestId, method, path: connection.path, client, isProbe: route.probe };
+  const line = new RequestLine(arrival, (finished) => {
     underWay.end();
     trace?.end({ ...finished, endedAt: clock.now(), backend: backendOf(deps, finished.usage) });
   });
   return {
     requestId,
     arrivedAt,
+    path,
+    errorForm: formOf(route, request),
     address: () => client,
     isHttps: () => isForwardedHttps(peer(), headers.get("x-forwarded-proto"), settings.TRUST_PROXY),
     allowSilence,
@@ -132,9 +151,18 @@ function backendOf(
   return gateway.models.find(usage.model)?.backend.name;
 }
 
-/** Said to whoever still comes: a balancer goes to another server, a client library tries again. */
+/** A balancer then takes another server, and a client library retries. */
 function serverStops(): ServiceError {
   return new ServiceError("overloaded", "The server is stopping; send the request again.", {
     retryAfterSeconds: 1,
   });
+}
+
+/** What needs no license still works, so that an administrator can log in and upload one. */
+function licenseExpired(): ServiceError {
+  return new ServiceError(
+    "license_expired",
+    "The license, or the evaluation without one, has expired and its grace is over. " +
+      "An administrator uploads a license with POST /api/license.",
+  );
 }

@@ -1,4 +1,4 @@
-import type { RequestContext } from "./router.ts";
+import type { RequestContext } from "./route.ts";
 
 /** The `{id}` of the path. */
 export function idOf({ req }: RequestContext): string {

@@ -3,7 +3,6 @@ import type { ServiceError } from "../../core/service-error.ts";
 import { type Log, writePlainLine } from "../../lib/log.ts";
 import type { UsageRecord } from "../../usage/usage-record.ts";
 import { printablePath } from "./printable-path.ts";
-import { isProbe } from "./probe-paths.ts";
 
 /** What is known of a request when it arrives. */
 interface Arrival {
@@ -14,6 +13,8 @@ interface Arrival {
   readonly path: string;
   /** The client's address. */
   readonly client: string | null;
+  /** Its line is of interest only when it fails. */
+  readonly isProbe: boolean;
 }
 
 /** What came of a request. */
@@ -127,7 +128,7 @@ export class RequestLine {
   /** What is our own fault stands out; that an engine failed is told by a line of its own, once and not for each call. */
   #level(): "debug" | "info" | "warn" | "error" {
     const { error } = this;
-    if (error === undefined) return isProbe(this.route) && this.#status < 400 ? "debug" : "info";
+    if (error === undefined) return this.#arrival.isProbe && this.#status < 400 ? "debug" : "info";
     if (error.code === "internal_error") return "error";
     const isOurs = error.code === "storage_unavailable" || error.code === "overloaded";
     return isOurs && error.upstreamStatus === undefined ? "warn" : "info";

@@ -1,5 +1,5 @@
 import { SESSION_COOKIE } from "../../access/authenticate.ts";
-import type { RequestContext } from "./router.ts";
+import type { RequestContext } from "./route.ts";
 
 /**
  * The console's cookie as `Set-Cookie`. No script reads it, and no page of another site makes the browser send it.

@@ -1,76 +1,119 @@
-import { z } from "zod";
+import { z } from "@hono/zod-openapi";
 import { changePassword } from "../../access/sessions/change-password.ts";
 import { findSession } from "../../access/sessions/find-session.ts";
 import { type LoggedIn, login } from "../../access/sessions/login.ts";
 import { logout } from "../../access/sessions/logout.ts";
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
-import { jsonResponse } from "../answers/json-response.ts";
-import { secretResponse } from "../answers/secret-response.ts";
+import { jsonResponse, secretResponse } from "../answers/json-response.ts";
+import { toJson } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
+import { newPassword, role, time } from "../fields.ts";
+import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
-import { hiddenRoute } from "../request/hidden-route.ts";
-import { createRouter, type RequestContext, type Router } from "../request/router.ts";
+import type { RequestContext } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 import { sessionCookie } from "../request/session-cookie.ts";
-import { passwordSchema } from "./password-schema.ts";
 
-const loginSchema = z.strictObject({ username: z.string(), password: z.string() });
-const passwordChangeSchema = z.strictObject({
-  current_password: z.string(),
-  new_password: passwordSchema,
+const password = z.string().openapi({ format: "password" });
+
+const credentials = z
+  .strictObject({ username: z.string(), password })
+  .openapi("Credentials", { example: { username: "ada", password: "correct horse" } });
+
+const passwordChange = z
+  .strictObject({ current_password: password, new_password: newPassword })
+  .openapi("PasswordChange");
+
+const loggedIn = z
+  .object({
+    token: z.string().openapi({ description: "The session's token, `ses_…`; also a cookie." }),
+    expires_at: time,
+    must_change_password: z.boolean(),
+    user: z.object({ id: z.string(), username: z.string(), role }),
+  })
+  .openapi("LoggedIn");
+
+const ownSession = z
+  .object({
+    id: z.string(),
+    username: z.string(),
+    role,
+    must_change_password: z.boolean(),
+    session: z.object({ id: z.string(), created_at: time, expires_at: time }),
+  })
+  .openapi("OwnSession");
+
+const SESSION = { access: "pending-session", tag: "Sessions" } as const;
+const BRAKE = { 429: "Too many logins failed; `Retry-After` tells how long to wait." };
+
+const LOGIN = resourceRoute({
+  ...SESSION,
+  path: "/api/auth/login",
+  method: "post",
+  access: "open",
+  operationId: "login",
+  summary: "Log in",
+  body: credentials,
+  answer: { description: "The session, and its cookie.", schema: loggedIn },
+  errors: { ...BRAKE, 401: "The name or the password is wrong." },
+});
+const LOGOUT = resourceRoute({
+  ...SESSION,
+  path: "/api/auth/logout",
+  method: "post",
+  operationId: "logout",
+  summary: "Log out",
+  description: "Ends this session; the user's others go on.",
+  answer: { status: 204, description: "The session has ended." },
+});
+const PASSWORD = resourceRoute({
+  ...SESSION,
+  path: "/api/auth/password",
+  method: "post",
+  operationId: "changePassword",
+  summary: "Change one's own password",
+  description: "Every other session of the user ends; this one goes on under a new token.",
+  body: passwordChange,
+  answer: { description: "The session under its new token.", schema: loggedIn },
+  errors: { ...BRAKE, 401: "The session has ended, or the current password is wrong." },
+});
+const SHOW = resourceRoute({
+  ...SESSION,
+  path: "/api/auth/me",
+  method: "get",
+  operationId: "getOwnSession",
+  summary: "Show who is logged in",
+  answer: { description: "The user and the session.", schema: ownSession },
 });
 
 /** `/api/auth/*`: logging in and out, and the own password. */
 export function authRoutes(deps: Deps): Router {
   const { access, settings } = deps;
-  const router = createRouter(chatErrorForm, deps);
-
+  const router = createRouter(deps);
   const answer = (context: RequestContext, session: LoggedIn): Response => {
-    const response = secretResponse({
-      token: session.token,
-      expires_at: session.expiresAt.toISOString(),
-      must_change_password: session.mustChangePassword,
-      user: { ...session.user },
-    });
+    const response = secretResponse(toJson(loggedIn, session));
     const seconds = settings.SESSION_LIFETIME_HOURS * 3_600;
     response.headers.set("set-cookie", sessionCookie(context, session.token, seconds));
     return response;
   };
-
-  router.add(hiddenRoute("post", "/api/auth/login", "open"), async (context) => {
-    const given = await readCheckedBody(context, loginSchema);
+  router.add(LOGIN, async (context) => {
+    const given = await readCheckedBody(context, credentials);
     const { address, requestId } = context.env;
     return answer(context, await login(access, given, { address: address(), requestId }));
   });
-  router.add(
-    hiddenRoute("post", "/api/auth/logout", "pending-session"),
-    async (context, caller) => {
-      await logout(access, actorOf(context, caller));
-      const headers = { "set-cookie": sessionCookie(context, "", 0) };
-      return new Response(null, { status: 204, headers });
-    },
-  );
-  router.add(
-    hiddenRoute("post", "/api/auth/password", "pending-session"),
-    async (context, caller) => {
-      const given = await readCheckedBody(context, passwordChangeSchema);
-      const change = { current: given.current_password, next: given.new_password };
-      return answer(context, await changePassword(access, actorOf(context, caller), change));
-    },
-  );
-  router.add(hiddenRoute("get", "/api/auth/me", "pending-session"), async (_, caller) => {
-    const { createdAt, expiresAt } = await findSession(access, caller.sessionId);
-    return jsonResponse({
-      id: caller.ownerId,
-      username: caller.username,
-      role: caller.role,
-      must_change_password: caller.mustChangePassword,
-      session: {
-        id: caller.sessionId,
-        created_at: createdAt.toISOString(),
-        expires_at: expiresAt.toISOString(),
-      },
-    });
+  router.add(LOGOUT, async (context, caller) => {
+    await logout(access, actorOf(context, caller));
+    const headers = { "set-cookie": sessionCookie(context, "", 0) };
+    return new Response(null, { status: 204, headers });
+  });
+  router.add(PASSWORD, async (context, caller) => {
+    const given = await readCheckedBody(context, passwordChange);
+    const change = { current: given.current_password, next: given.new_password };
+    return answer(context, await changePassword(access, actorOf(context, caller), change));
+  });
+  router.add(SHOW, async (_, caller) => {
+    const session = { id: caller.sessionId, ...(await findSession(access, caller.sessionId)) };
+    return jsonResponse(toJson(ownSession, { ...caller, id: caller.ownerId, session }));
   });
   return router;
 }

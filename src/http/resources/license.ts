@@ -1,28 +1,86 @@
+import { z } from "@hono/zod-openapi";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { describeLicense } from "../../license/describe-license.ts";
 import { recordRefusedUpload, uploadLicense } from "../../license/upload-license.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { readLicenseUpload } from "../bodies/read-license-upload.ts";
+import { count } from "../fields.ts";
+import { licenseState } from "../license-state.ts";
+import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
-import { hiddenRoute } from "../request/hidden-route.ts";
 import { createRouter, type Router } from "../request/router.ts";
+
+const licenseDetails = z
+  .object({
+    source: z.string().nullable(),
+    kind: z.string(),
+    id: z.string().nullable(),
+    customer: z.string().nullable(),
+    issued_at: z.string().nullable().openapi({ format: "date-time" }),
+    max_users: count,
+    users: count.openapi({ description: "Those that count: the active ones." }),
+    max_gpus: count.nullable(),
+    gpus: count.nullable(),
+  })
+  .openapi("LicenseDetails");
+
+const licenseDevice = z
+  .object({ active: z.string().nullable(), device_id: z.string().nullable() })
+  .openapi("LicenseDevice");
+
+const licenseUpload = z
+  .object({ file: z.string().openapi({ format: "binary", description: "One `.lic` file." }) })
+  .openapi("LicenseUpload");
+
+const STATE = { path: "/api/license", tag: "License" } as const;
+
+const SHOW = resourceRoute({
+  ...STATE,
+  method: "get",
+  access: "session",
+  operationId: "getLicense",
+  summary: "Show the state of the license",
+  answer: { description: "The state.", schema: licenseState },
+});
+const DESCRIBE = resourceRoute({
+  ...STATE,
+  path: `${STATE.path}/details`,
+  method: "get",
+  access: "administrator",
+  operationId: "getLicenseDetails",
+  summary: "Show whose license it is, what it allows and what is there",
+  answer: { description: "The license.", schema: licenseDetails },
+});
+const DEVICE = resourceRoute({
+  ...STATE,
+  path: `${STATE.path}/device`,
+  method: "get",
+  access: "administrator",
+  operationId: "getLicenseDevice",
+  summary: "Show the device that a license can be bound to",
+  answer: { description: "The device.", schema: licenseDevice },
+});
+const UPLOAD = resourceRoute({
+  ...STATE,
+  method: "post",
+  access: "administrator",
+  operationId: "uploadLicense",
+  summary: "Upload a license",
+  description: "It takes the place of the one before, at all replicas.",
+  form: licenseUpload,
+  answer: { description: "The state under the new license.", schema: licenseState },
+});
 
 /** `/api/license`: the license's state, what it says, the device to bind one to, and the upload of another. */
 export function licenseRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const { license } = deps;
   const { database, clock } = deps.access;
-
-  router.add(hiddenRoute("get", "/api/license", "session"), () => jsonResponse(license.state()));
-  router.add(hiddenRoute("get", "/api/license/details", "administrator"), async () =>
-    jsonResponse(await describeLicense({ database, license })),
-  );
-  router.add(hiddenRoute("get", "/api/license/device", "administrator"), () =>
-    jsonResponse({ active: license.deviceId, device_id: license.deviceId }),
-  );
-  router.add(hiddenRoute("post", "/api/license", "administrator"), async (context, caller) => {
+  router.add(SHOW, () => jsonResponse(license.state()));
+  router.add(DESCRIBE, async () => jsonResponse(await describeLicense({ database, license })));
+  router.add(DEVICE, () => jsonResponse({ active: license.deviceId, device_id: license.deviceId }));
+  router.add(UPLOAD, async (context, caller) => {
     const actor = actorOf(context, caller);
     try {
       const file = await readLicenseUpload(context.req.raw);

@@ -1,78 +1,161 @@
-import { z } from "zod";
+import { z } from "@hono/zod-openapi";
 import { createUser } from "../../access/users/create-user.ts";
 import { deleteUser } from "../../access/users/delete-user.ts";
-import { findUser } from "../../access/users/find-user.ts";
-import { listUsers } from "../../access/users/list-users.ts";
 import { updateUser } from "../../access/users/update-user.ts";
-import type { User } from "../../access/users/user.ts";
-import { USERNAME } from "../../access/users/username.ts";
+import { findUser, listUsers, USERNAME } from "../../access/users/user.ts";
 import type { Deps } from "../../deps.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
-import { jsonResponse } from "../answers/json-response.ts";
-import { secretResponse } from "../answers/secret-response.ts";
+import { jsonResponse, secretResponse } from "../answers/json-response.ts";
+import { toJson } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
-import { readListQuery } from "../queries/read-list-query.ts";
+import { count, newPassword, role, time } from "../fields.ts";
+import { resourceRoute } from "../openapi/resource-route.ts";
+import { byOffset, countedList, page, readQuery, search } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
-import { hiddenRoute } from "../request/hidden-route.ts";
 import { idOf } from "../request/id-of.ts";
 import { createRouter, type Router } from "../request/router.ts";
-import { passwordSchema } from "./password-schema.ts";
 
 const NAME_RULE = "1 to 64 letters, digits or . _ @ + -, of which the first is a letter or a digit";
 
-const role = z.enum(["admin", "user"]).optional();
-const newUserSchema = z.strictObject({
-  username: z.string().regex(USERNAME, NAME_RULE),
-  password: passwordSchema.optional(),
-  role,
+const state = z
+  .enum(["active", "disabled"])
+  .openapi({ description: "A disabled user has no sessions, and their keys open nothing." });
+
+const newUser = z
+  .strictObject({
+    username: z
+      .string()
+      .regex(USERNAME, NAME_RULE)
+      .openapi({ pattern: "^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$" }),
+    password: newPassword
+      .optional()
+      .openapi({ description: "One is generated and shown once unless it is given." }),
+    role: role.optional(),
+  })
+  .openapi("NewUser", { example: { username: "ada", role: "user" } });
+
+const userChange = z
+  .strictObject({
+    role: role.optional(),
+    state: state.optional(),
+    password: newPassword
+      .optional()
+      .openapi({ description: "Ends the user's sessions, and is changed at the next login." }),
+  })
+  .openapi("UserChange", { example: { state: "disabled" } });
+
+const user = z
+  .object({
+    id: z.string(),
+    username: z.string(),
+    role,
+    state,
+    must_change_password: z.boolean(),
+    created_at: time,
+    last_login_at: time.nullable(),
+    key_count: count.openapi({ description: "API keys, active or not." }),
+  })
+  .openapi("User", {
+    example: {
+      id: "usr_7hB2kXw9PfM4sVt6JcN1Ra",
+      username: "ada",
+      role: "user",
+      state: "active",
+      must_change_password: false,
+      created_at: "2026-09-21T13:33:20.000Z",
+      last_login_at: null,
+      key_count: 2,
+    },
+  });
+const createdUser = user
+  .extend({
+    password: z
+      .string()
+      .optional()
+      .openapi({ description: "The one that was generated. It is shown this once." }),
+  })
+  .openapi("CreatedUser");
+const userList = countedList(user).openapi("UserList");
+const userQuery = page({ search: search("A part of the name, in any case.") }, byOffset);
+
+const COLLECTION = { path: "/api/admin/users", access: "administrator", tag: "Users" } as const;
+const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;
+const unknown = { 404: "There is no user with this id." };
+
+const LIST = resourceRoute({
+  ...COLLECTION,
+  method: "get",
+  operationId: "listUsers",
+  summary: "List the users",
+  description: "By name.",
+  query: userQuery,
+  answer: { description: "A page of the users.", schema: userList },
 });
-const userChangeSchema = z.strictObject({
-  role,
-  state: z.enum(["active", "disabled"]).optional(),
-  password: passwordSchema.optional(),
+const CREATE = resourceRoute({
+  ...COLLECTION,
+  method: "post",
+  operationId: "createUser",
+  summary: "Create a user",
+  description: "The user changes the password at the first login.",
+  body: newUser,
+  answer: { status: 201, description: "The user.", schema: createdUser },
+  errors: { 403: "Only an administrator may do this; or the license allows no more users." },
+});
+const FIND = resourceRoute({
+  ...ONE,
+  method: "get",
+  operationId: "getUser",
+  summary: "Show one user",
+  answer: { description: "The user.", schema: user },
+  errors: unknown,
+});
+const UPDATE = resourceRoute({
+  ...ONE,
+  method: "patch",
+  operationId: "updateUser",
+  summary: "Change a user",
+  description: "Fields that are not sent stay as they are.",
+  body: userChange,
+  answer: { description: "The user as it is now.", schema: user },
+  errors: {
+    ...unknown,
+    403: "Only an administrator may do this; or the license allows no more users.",
+  },
+});
+const DELETE = resourceRoute({
+  ...ONE,
+  method: "delete",
+  operationId: "deleteUser",
+  summary: "Delete a user",
+  description: "With sessions, API keys and BI keys. What was used stays counted.",
+  answer: { status: 204, description: "The user is gone." },
+  errors: unknown,
 });
 
 /** `/api/admin/users`: the users, for administrators. */
 export function usersRoutes(deps: Deps): Router {
   const { access } = deps;
-  const router = createRouter(chatErrorForm, deps);
-  const collection = "/api/admin/users";
-  const one = `${collection}/{id}`;
-
-  router.add(hiddenRoute("get", collection, "administrator"), async (context) => {
-    const { users, total } = await listUsers(access, readListQuery(context));
-    return jsonResponse({ object: "list", data: users.map(userBody), total });
+  const router = createRouter(deps);
+  router.add(LIST, async (context) => {
+    const { users, total } = await listUsers(access, readQuery(context, userQuery));
+    return jsonResponse(toJson(userList, { data: users, total }));
   });
-  router.add(hiddenRoute("post", collection, "administrator"), async (context, caller) => {
-    const given = await readCheckedBody(context, newUserSchema);
-    const { user, password } = await createUser(access, actorOf(context, caller), given);
-    return secretResponse({ ...userBody(user), password }, 201);
+  router.add(CREATE, async (context, caller) => {
+    const given = await readCheckedBody(context, newUser);
+    const created = await createUser(access, actorOf(context, caller), given);
+    const { password } = created;
+    return secretResponse(toJson(createdUser, { ...created.user, password }), 201);
   });
-  router.add(hiddenRoute("get", one, "administrator"), async (context) =>
-    jsonResponse(userBody(await findUser(access, idOf(context)))),
+  router.add(FIND, async (context) =>
+    jsonResponse(toJson(user, await findUser(access, idOf(context)))),
   );
-  router.add(hiddenRoute("patch", one, "administrator"), async (context, caller) => {
-    const change = await readCheckedBody(context, userChangeSchema);
-    const actor = actorOf(context, caller);
-    return jsonResponse(userBody(await updateUser(access, actor, idOf(context), change)));
+  router.add(UPDATE, async (context, caller) => {
+    const change = await readCheckedBody(context, userChange);
+    const changed = await updateUser(access, actorOf(context, caller), idOf(context), change);
+    return jsonResponse(toJson(user, changed));
   });
-  router.add(hiddenRoute("delete", one, "administrator"), async (context, caller) => {
+  router.add(DELETE, async (context, caller) => {
     await deleteUser(access, actorOf(context, caller), idOf(context));
     return new Response(null, { status: 204 });
   });
   return router;
-}
-
-function userBody(user: User): JsonObject {
-  return {
-    id: user.id,
-    username: user.username,
-    role: user.role,
-    state: user.state,
-    must_change_password: user.mustChangePassword,
-    created_at: user.createdAt.toISOString(),
-    last_login_at: user.lastLoginAt?.toISOString() ?? null,
-    key_count: user.keyCount,
-  };
 }

@@ -1,13 +1,10 @@
 import { ServiceError } from "../../core/service-error.ts";
+import type { RouteProperties } from "../request/route.ts";
 
 const HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 /** Encodings and forms that make two readers see two different paths. */
 const AMBIGUOUS_PATH = /%(?:2f|5c|00)|\/\/|\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
-/** What probes of a balancer ask, which know the server by its address alone; nothing there is secret. */
-const ADDRESS_PROBES: ReadonlySet<string> = new Set(["/api/health", "/api/ready"]);
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
-/** Model ids hold slashes, and client libraries encode them. Below this path they read one way, encoded or not. */
-const MODEL_PATH = /^\/v1\/models\//;
 
 /**
  * The first code that runs on a request: exactly one well-formed `Host` that this server answers to, and a path
@@ -15,12 +12,13 @@ const MODEL_PATH = /^\/v1\/models\//;
  *
  * @param host every `Host` header as it came, joined with a comma; null when there was none.
  * @param path the path as it came, without the query.
- * @param allowedHosts names without port; empty allows any. Health and readiness answer to any address as well.
+ * @param allowedHosts names without port; empty allows any.
  * @returns the refusal, or undefined when the request may go on.
  */
 export function guardEdge(
   host: string | null,
   path: string,
+  route: Pick<RouteProperties, "anyAddress" | "encodedSlashes">,
   allowedHosts: readonly string[],
 ): ServiceError | undefined {
   if (host === null || !HOST.test(host)) {
@@ -28,14 +26,16 @@ export function guardEdge(
       param: "Host",
     });
   }
-  if (!isAllowed(hostName(host), path, allowedHosts)) {
+  if (!isAllowed(hostName(host), route, allowedHosts)) {
     return new ServiceError(
       "invalid_value",
       "This server does not answer to that host name; the operator lists its names in ALLOWED_HOSTS.",
       { param: "Host" },
     );
   }
-  if (AMBIGUOUS_PATH.test(withPlainSlashes(path))) {
+  // Model ids hold slashes, and client libraries encode them: there a slash reads one way, encoded or not.
+  const plainPath = route.encodedSlashes ? path.replaceAll(/%2f/gi, "/") : path;
+  if (AMBIGUOUS_PATH.test(plainPath)) {
     return new ServiceError(
       "invalid_value",
       "The path holds an encoded or doubled separator; send a plain path.",
@@ -44,9 +44,13 @@ export function guardEdge(
   return undefined;
 }
 
-function isAllowed(name: string, path: string, allowedHosts: readonly string[]): boolean {
+function isAllowed(
+  name: string,
+  { anyAddress }: Pick<RouteProperties, "anyAddress">,
+  allowedHosts: readonly string[],
+): boolean {
   if (allowedHosts.length === 0 || allowedHosts.includes(name)) return true;
-  return ADDRESS_PROBES.has(path) && ADDRESS.test(name);
+  return anyAddress && ADDRESS.test(name);
 }
 
 /**
@@ -59,10 +63,6 @@ export function guardCoding(transferEncoding: string | undefined): ServiceError 
   return new ServiceError("invalid_value", "Send the body with no Transfer-Encoding but chunked.", {
     param: "Transfer-Encoding",
   });
-}
-
-function withPlainSlashes(path: string): string {
-  return MODEL_PATH.test(path) ? path.replaceAll(/%2f/gi, "/") : path;
 }
 
 function hostName(host: string): string {

@@ -4,7 +4,8 @@ import type { JsonObject } from "../../lib/json.ts";
 import { createRequestIds } from "../../lib/request-id.ts";
 import { errorResponse } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
-import { errorFormAt } from "../request/messages-path.ts";
+import { areaAt } from "../request/areas.ts";
+import { routedPath } from "../request/route-table.ts";
 import type { ServeOptions } from "./server.ts";
 
 const HINT = "The server is starting: it opens its database and brings it up to date.";
@@ -33,12 +34,13 @@ export function createStartingAnswer({ version, settings }: StartingServer): Ser
       503,
     ],
   };
-  return (_request, { path }) => {
+  return (request, { path }) => {
     const requestId = nextRequestId(Date.now());
     const [body, status] = probes[path] ?? [];
+    const { errorForm } = areaAt(request.method, routedPath(path));
     const response =
       body === undefined
-        ? errorResponse(isStarting(), requestId, errorFormAt(path))
+        ? errorResponse(isStarting(), requestId, errorForm)
         : jsonResponse(body, status);
     response.headers.set("x-request-id", requestId);
     // A body that is not read must not be taken for the next request.

@@ -2,29 +2,43 @@ import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
-import { createReadiness, type Readiness } from "../../operations/health.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
+import type { Readiness } from "../../operations/health.ts";
 import { jsonResponse } from "../answers/json-response.ts";
+import { licenseState } from "../license-state.ts";
 import { NO_SECURITY, refusal } from "../openapi/documentation.ts";
-import { hiddenRoute } from "../request/hidden-route.ts";
-import { createRouter, type RouteDefinition, type Router } from "../request/router.ts";
+import { resourceRoute } from "../openapi/resource-route.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { createRouter, type Router } from "../request/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
 
-const license = z
+const health = z
   .object({
-    valid: z.boolean(),
-    in_grace: z.boolean(),
-    expires_at: z.string().nullable(),
-    days_left: z.number().int().nullable(),
-    warning: z.string().nullable(),
+    status: z.literal("ok"),
+    version: z.string(),
+    backend: z.string(),
+    license: licenseState,
   })
-  .openapi("License");
+  .openapi("Health");
+
+const readiness = z
+  .object({
+    ready: z.boolean(),
+    failed: z.array(z.string()).optional(),
+    checks: z.record(z.string(), z.boolean()),
+    hints: z.record(z.string(), z.string()).optional(),
+    limits: z.literal("unavailable").optional(),
+  })
+  .openapi("Readiness");
 
 const llm = z.object({ backend: z.enum(["vllm", "ollama"]), reachable: z.boolean() });
 
 const gatewayHealth: RouteDefinition<"open"> = {
   access: "open",
+  audience: "public",
+  licensed: false,
+  traced: false,
+  probe: true,
   method: "get",
   path: "/v1/health",
   operationId: "getGatewayHealth",
@@ -36,18 +50,52 @@ const gatewayHealth: RouteDefinition<"open"> = {
   responses: {
     200: {
       description: "The state.",
-      content: { "application/json": { schema: z.object({ ok: z.boolean(), license, llm }) } },
+      content: {
+        "application/json": { schema: z.object({ ok: z.boolean(), license: licenseState, llm }) },
+      },
     },
     400: refusal("The request line or a header is malformed."),
   },
 };
 
+const MONITORED = { method: "get", access: "open", tag: "Health" } as const;
+const PROPERTIES = { probe: true, anyAddress: true } as const;
+
+const apiHealth = {
+  ...resourceRoute({
+    ...MONITORED,
+    path: "/api/health",
+    operationId: "getHealth",
+    summary: "Tell that the server answers",
+    answer: { description: "Its version and license.", schema: health },
+  }),
+  ...PROPERTIES,
+};
+
+const ready = resourceRoute({
+  ...MONITORED,
+  path: "/api/ready",
+  operationId: "getReadiness",
+  summary: "Tell whether the server should be sent calls",
+  answer: { description: "It is ready.", schema: readiness },
+});
+const apiReady = {
+  ...ready,
+  ...PROPERTIES,
+  responses: {
+    ...ready.responses,
+    503: {
+      description: "It is not ready.",
+      content: { "application/json": { schema: readiness } },
+    },
+  },
+};
+
 /** `GET /v1/health`, `GET /api/health`, `GET /api/ready`: open to all, answering whatever else fails. */
 export function healthRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   const { settings, log } = deps;
   const backend = settings.LLM_BACKEND;
-  const readiness = createReadiness(deps.readiness, settings);
   const tellChange = changeTeller(log);
 
   router.add(gatewayHealth, async () => {
@@ -59,11 +107,11 @@ export function healthRoutes(deps: Deps): Router {
       llm: { backend, reachable },
     });
   });
-  router.add(hiddenRoute("get", "/api/health", "open"), () =>
+  router.add(apiHealth, () =>
     jsonResponse({ status: "ok", version: deps.version, backend, license: deps.license.state() }),
   );
-  router.add(hiddenRoute("get", "/api/ready", "open"), async () => {
-    const now = await readiness();
+  router.add(apiReady, async () => {
+    const now = await deps.readiness();
     tellChange(now);
     return jsonResponse(now.report, now.ready ? 200 : 503);
   });

@@ -1,11 +1,20 @@
 import type { Deps } from "../../deps.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
-import { hiddenRoute } from "../request/hidden-route.ts";
+import { resourceRoute } from "../openapi/resource-route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
-/** `HEAD /api/hello` and `GET`: a coding agent asks whether anybody is there, before it has a key. */
+const HELLO = resourceRoute({
+  path: "/api/hello",
+  method: "get",
+  access: "open",
+  tag: "Health",
+  operationId: "hello",
+  summary: "Answer that a server is here",
+  answer: { description: "It is. The answer is empty." },
+});
+
+/** `HEAD /api/hello` and `GET`: a coding agent asks whether a server is there, before it has a key. */
 export function helloRoutes(deps: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
-  router.add(hiddenRoute("get", "/api/hello", "open"), () => new Response(null));
+  const router = createRouter(deps);
+  router.add(HELLO, () => new Response(null));
   return router;
 }

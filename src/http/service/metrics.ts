@@ -2,25 +2,33 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { METRICS_CONTENT_TYPE } from "../../operations/metrics/render-metrics.ts";
-import { chatErrorForm } from "../answers/error-response.ts";
-import { hiddenRoute } from "../request/hidden-route.ts";
+import type { RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const OPEN_METRICS =
   "anybody who reaches this server can read /metrics; set METRICS_TOKEN. A proxy's rules for the path are not enough";
 const BEARER = /^bearer +(.+)$/i;
 
+const SCRAPE: RouteDefinition<"open"> = {
+  method: "get",
+  path: "/metrics",
+  access: "open",
+  audience: "unlisted",
+  probe: true,
+  responses: {},
+};
+
 /**
  * `GET /metrics`: figures for a scraper, served only with METRICS_ENABLED. With METRICS_TOKEN set the scraper has to
  * send it as `Authorization: Bearer`; no key and no session opens it. Else it is open to all.
  */
 export function metricsRoutes({ settings, metrics, ...deps }: Deps): Router {
-  const router = createRouter(chatErrorForm, deps);
+  const router = createRouter(deps);
   if (!settings.METRICS_ENABLED) return router;
   const isLetIn = checkToken(settings.METRICS_TOKEN);
   if (settings.METRICS_TOKEN === undefined && !isLoopback(settings.HOST))
     deps.log.warn(OPEN_METRICS);
-  router.add(hiddenRoute("get", "/metrics", "open"), async (context) => {
+  router.add(SCRAPE, async (context) => {
     if (!isLetIn(context.req.raw.headers.get("authorization"))) throw tokenRefused();
     const headers = { "content-type": METRICS_CONTENT_TYPE, "cache-control": "no-store" };
     return new Response(await metrics.collect(), { headers });

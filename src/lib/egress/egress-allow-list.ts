@@ -4,19 +4,19 @@ import { StartRefusal } from "../start-refusal.ts";
 export type Address = ReturnType<typeof ipaddr.parse>;
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** What of the private network the operator lets addresses point to. */
+/** The private hosts and addresses that the operator allows requests to reach. */
 export interface AllowList {
-  /** As a URL gives it: in small letters, an IPv6 address in brackets. */
+  /** Takes a host name as a URL has it: in lower case, an IPv6 address in brackets. */
   readonly hasHost: (hostname: string) => boolean;
   readonly hasAddress: (address: Address) => boolean;
 }
 
-/** True for a host, an address or a CIDR range. */
+/** Returns true for a host, an address or a CIDR range. */
 export function isAllowEntry(entry: string): boolean {
   return parseRange(entry) !== undefined || parseHost(entry) !== undefined;
 }
 
-/** Reads hosts, addresses and CIDR ranges. Throws a `StartRefusal` naming the entry that is none of them. */
+/** Reads hosts, addresses and CIDR ranges. Throws a `StartRefusal` naming the first invalid entry. */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const hosts = new Set<string>();
   const ranges: Range[] = [];

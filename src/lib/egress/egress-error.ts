@@ -1,4 +1,4 @@
-/** Why an address that somebody entered was not fetched. */
+/** The reason why a user-supplied address was not fetched. */
 export type EgressReason =
   | "invalid_url"
   | "credentials"
@@ -11,7 +11,10 @@ export type EgressReason =
   | "timeout"
   | "failed";
 
-/** The message says what was wrong with the address; whoever entered it may read it, for it names no other address. */
+/**
+ * Describes what was wrong with a user-supplied address. The message may be shown to that user, because it names no
+ * other address.
+ */
 export class EgressError extends Error {
   override readonly name = "EgressError";
   readonly reason: EgressReason;

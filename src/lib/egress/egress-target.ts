@@ -3,13 +3,13 @@ import ipaddr from "ipaddr.js";
 import type { Address, AllowList } from "./egress-allow-list.ts";
 import { EgressError } from "./egress-error.ts";
 
-/** All addresses of a host. */
+/** Resolves a host name to all its addresses. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
-/** A place that was checked: a connection goes to these addresses and to no other. */
+/** A checked destination. Connections go to these addresses only. */
 export interface EgressTarget {
   readonly url: URL;
-  /** At least one; those that every network has come first. */
+  /** At least one. IPv4 addresses come first, because many machines have no IPv6 route. */
   readonly addresses: readonly [string, ...string[]];
 }
 
@@ -21,8 +21,8 @@ export async function resolveHost(hostname: string): Promise<readonly string[]> 
 }
 
 /**
- * Finds where a URL points to. Every address of its host must be public or allowed: a host with one public and one
- * private address is refused. Rejects with an `EgressError`.
+ * Finds and checks the destination of a URL. Every address of its host must be public or allowed: a host with one
+ * public and one private address is refused. Rejects with an `EgressError`.
  */
 export async function findTarget(
   url: URL,
@@ -30,7 +30,7 @@ export async function findTarget(
   resolve: ResolveHost,
 ): Promise<EgressTarget> {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new EgressError("invalid_url", "it is no http or https address");
+    throw new EgressError("invalid_url", "it is not an http or https address");
   }
   if (url.username !== "" || url.password !== "") {
     throw new EgressError("credentials", "it holds a user name or a password");
@@ -41,13 +41,16 @@ export async function findTarget(
   if (!allowed.hasHost(url.hostname) && !addresses.every((address) => isOpen(address, allowed))) {
     throw new EgressError(
       "forbidden",
-      "it points into a private or reserved network, where the gateway fetches nothing unless EGRESS_ALLOW says so",
+      "it points into a private or reserved network, which the gateway does not access unless EGRESS_ALLOW lists it",
     );
   }
   return { url, addresses: addresses as [string, ...string[]] };
 }
 
-/** A host that is an address needs no resolving: the URL has already brought every way of writing one into one form. */
+/**
+ * Returns the addresses of a host. A literal address is not resolved: the URL parser has already normalized all its
+ * notations.
+ */
 async function addressesOf(hostname: string, resolve: ResolveHost): Promise<readonly string[]> {
   const literal = hostname.replace(/^\[(.*)\]$/, "$1");
   if (ipaddr.isValid(literal)) return [literal];
@@ -58,7 +61,10 @@ async function addressesOf(hostname: string, resolve: ResolveHost): Promise<read
   }
 }
 
-/** Anything but a plain public address is closed, also what carries a private one inside: mapped and translated ones. */
+/**
+ * Returns true for an address that may be reached. Mapped and translated addresses are refused too, because they can
+ * contain a private one.
+ */
 function isOpen(address: string, allowed: AllowList): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -67,11 +73,11 @@ function isOpen(address: string, allowed: AllowList): boolean {
 
 function isPublic(address: Address): boolean {
   if (address.range() !== "unicast") return false;
-  // What lies outside has no route on the internet, but may hold an address of IPv4 in its last bits.
+  // Addresses outside this range are not routed on the internet, but can embed an IPv4 address in their last bits.
   return address.kind() === "ipv4" || address.match(GLOBAL_IPV6);
 }
 
-/** Many machines have no way to the addresses of IPv6. */
+/** Sorts IPv4 before IPv6: many machines have no IPv6 route. */
 function byFamily(one: string, other: string): number {
   return Number(one.includes(":")) - Number(other.includes(":"));
 }

@@ -5,27 +5,27 @@ import { type EgressTarget, findTarget, type ResolveHost, resolveHost } from "./
 import { type PinnedResponse, sendPinned } from "./pinned-request.ts";
 
 export interface EgressOptions {
-  /** Hosts, addresses and CIDR ranges that are let through although they are private. */
+  /** Private hosts, addresses and CIDR ranges that are allowed. */
   readonly allow: readonly string[];
   readonly resolve?: ResolveHost;
 }
 
 export interface EgressLimits {
-  /** What is asked for, as an `accept` header. */
+  /** The value of the `accept` header. */
   readonly accept: string;
   readonly maxBytes: number;
-  /** For all of it: names, redirects, the body. */
+  /** For the whole fetch: name resolution, redirects and body. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 export interface Fetched {
   readonly bytes: Uint8Array;
-  /** As the server says, in small letters and without parameters; it may be wrong. */
+  /** As the server declares it, in lower case and without parameters. It may be wrong. */
   readonly mediaType: string | undefined;
 }
 
-/** The way out for addresses that somebody else entered. */
+/** Fetches user-supplied addresses. */
 export interface Egress {
   /** Rejects with an `EgressError`, or with the reason of the signal. */
   readonly fetch: (url: string, limits: EgressLimits) => Promise<Fetched>;
@@ -33,18 +33,18 @@ export interface Egress {
 
 const MOST_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Addresses of one host that are tried. */
+/** The number of addresses of one host that are tried. */
 const MOST_ADDRESSES = 4;
 
 /**
- * Builds the guard. Names are resolved here, every address of them is checked, and the connection is made to the very
- * address that was checked: a name that points elsewhere a moment later changes nothing. Each redirect is checked anew.
+ * Builds the guard. It resolves names itself, checks every address, and connects to exactly the checked address. A name
+ * that resolves differently a moment later therefore has no effect. Each redirect is checked again.
  */
 export function createEgress({ allow, resolve = resolveHost }: EgressOptions): Egress {
   const allowed = parseAllowList(allow);
   const inTurn = takeTurns();
-  // The runtime looks up few names at once, for the calls to models as well: slow names that somebody else has entered
-  // must not take all its places, and one that nobody waits for any more takes none.
+  // The runtime resolves only a few names at a time, and calls to models share these slots. Slow user-supplied names
+  // must not take all of them, and an aborted lookup must take none.
   const resolveInTurn = (hostname: string, signal: AbortSignal) =>
     inTurn(async () => {
       signal.throwIfAborted();
@@ -87,11 +87,13 @@ function parseUrl(url: string | undefined, base: URL | undefined): URL {
   if (url !== undefined && URL.canParse(url, base)) return new URL(url, base);
   throw new EgressError(
     "invalid_url",
-    base === undefined ? "it is no http or https address" : "it redirects to no address",
+    base === undefined
+      ? "it is not an http or https address"
+      : "it redirects to an invalid address",
   );
 }
 
-/** Tries the addresses in turn until one answers. */
+/** Tries the addresses one after the other until one answers. */
 async function sendToTarget(
   { url, addresses }: EgressTarget,
   accept: string,
@@ -130,7 +132,7 @@ async function readResponse(response: PinnedResponse, maxBytes: number): Promise
   throw new EgressError("too_large", `it is larger than ${Math.floor(maxBytes / 2 ** 20)} MiB`);
 }
 
-/** Resolving a name cannot be stopped, but nobody need wait for it. */
+/** Rejects on abort without waiting for the work: a name lookup cannot be cancelled. */
 function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);
@@ -141,12 +143,14 @@ function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Prom
 }
 
 function timedOut(timeoutMs: number, cause: unknown): EgressError {
-  return new EgressError("timeout", `it was not there within ${timeoutMs / 1000} seconds`, {
+  return new EgressError("timeout", `it did not answer within ${timeoutMs / 1000} seconds`, {
     cause,
   });
 }
 
 function toEgressError(thrown: unknown): EgressError {
   if (thrown instanceof EgressError) return thrown;
-  return new EgressError("failed", "its server cannot be reached, or broke off", { cause: thrown });
+  return new EgressError("failed", "its server is unreachable or closed the connection", {
+    cause: thrown,
+  });
 }

@@ -3,13 +3,14 @@ import ipaddr from "ipaddr.js";
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 const GROUPS = 8;
-/** As most addresses come, with nothing left to make of them. */
+/** The usual notation of an IPv4 address, which needs no normalization. */
 const NORMAL_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 const GROUP = /^[0-9a-f]{1,4}$/i;
 
 /**
- * Reads IPv4 of four decimal parts, or IPv6; none of the further ways to write a number that some readers take for an
- * address. IPv4 inside IPv6 (`::ffff:10.0.0.1`) is IPv4, so that one address is one, however the server sees it.
+ * Parses an IPv4 address of four decimal parts, or an IPv6 address. Other numeric notations, which some parsers accept,
+ * are rejected. IPv4 inside IPv6 (`::ffff:10.0.0.1`) becomes IPv4, so that one address compares equal however the
+ * server reports it.
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
   if (!text.includes(":")) return parseIpv4(text);
@@ -19,15 +20,15 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** An address as it is compared and shown; undefined for what is no address. */
+/** Returns the normal form of an address, for comparison and display; undefined for an invalid address. */
 export function normalAddress(text: string): string | undefined {
   if (NORMAL_IPV4.test(text)) return text;
   return parseIpAddress(text)?.toString();
 }
 
 /**
- * What one client has at its disposal: an IPv4 address, or the /64 network of an IPv6 address, as `2001:db8:1:2::/64`.
- * What is no address stays as it is.
+ * Returns the network that one client controls: an IPv4 address, or the /64 network of an IPv6 address, as
+ * `2001:db8:1:2::/64`. An invalid address is returned unchanged.
  */
 export function clientNetwork(text: string): string {
   const address = parseIpAddress(text);
@@ -40,7 +41,10 @@ function parseIpv4(text: string): ipaddr.IPv4 | undefined {
   return ipaddr.IPv4.isValidFourPartDecimal(text) ? ipaddr.IPv4.parse(text) : undefined;
 }
 
-/** The groups of IPv6 as numbers; the library's own reader takes ten times as long, and reads `::10.0.0.1` wrongly. */
+/**
+ * Parses the groups of an IPv6 address. The library's own parser takes ten times as long and reads `::10.0.0.1`
+ * wrongly.
+ */
 function parseGroups(text: string): number[] | undefined {
   const [left = "", right, ...more] = text.split("::");
   const head = left === "" ? [] : left.split(":");
@@ -53,13 +57,13 @@ function parseGroups(text: string): number[] | undefined {
     : undefined;
 }
 
-/** Which interface a link-local address belongs to is this machine's own affair. */
+/** Removes the zone: the interface of a link-local address matters only on this machine. */
 function withoutZone(text: string): string {
   const zone = text.indexOf("%");
   return zone === -1 ? text : text.slice(0, zone);
 }
 
-/** The last two groups may be written as IPv4. */
+/** Rewrites the last two groups, which may be written as IPv4. */
 function withHexadecimalTail(text: string): string {
   if (!text.includes(".")) return text;
   const start = text.lastIndexOf(":") + 1;

@@ -4,15 +4,15 @@ import { type IpAddress, parseIpAddress } from "./ip-address.ts";
 type Range = readonly [base: IpAddress, bits: number];
 
 const BITS = /^(?:0|[1-9]\d{0,2})$/;
-/** IPv4 inside IPv6 begins after this many bits. */
+/** The position of the IPv4 address inside an IPv6 address, in bits. */
 const IPV4_PREFIX_BITS = 96;
 
-/** True for one address, or a range such as `10.0.0.0/8` or `fd00::/8`. */
+/** Returns true for an address, or for a range such as `10.0.0.0/8` or `fd00::/8`. */
 export function isIpRange(text: string): boolean {
   return parseRange(text) !== undefined;
 }
 
-/** Addresses and ranges, read once. What cannot be read holds nothing. */
+/** A parsed list of addresses and ranges. Invalid entries match nothing. */
 export class IpRanges {
   readonly #ranges: readonly Range[];
 
@@ -23,13 +23,13 @@ export class IpRanges {
     });
   }
 
-  /** True when one of them holds the address; never of an address that is not known or cannot be read. */
+  /** Returns true when an entry contains the address; false for a missing or invalid address. */
   has(text: string | null): boolean {
     const address = text === null ? undefined : parseIpAddress(text);
     return address !== undefined && this.#ranges.some((range) => isWithin(address, range));
   }
 
-  /** True when one of them holds every address of this range. */
+  /** Returns true when an entry contains every address of this range. */
   covers(text: string): boolean {
     const range = parseRange(text);
     if (range === undefined) return false;

@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 
 export interface PinnedRequest {
   readonly url: URL;
-  /** Where the connection goes, whatever the URL's host may resolve to. */
+  /** The address to connect to, whatever the URL's host resolves to. */
   readonly address: string;
   readonly accept: string;
   readonly signal: AbortSignal;
@@ -13,9 +13,9 @@ export interface PinnedResponse {
   readonly status: number;
   readonly location: string | undefined;
   readonly contentLength: number | undefined;
-  /** In small letters, without parameters. */
+  /** In lower case, without parameters. */
   readonly mediaType: string | undefined;
-  /** The connection is closed when it is not read to its end. */
+  /** The connection is closed if the body is not read to its end. */
   readonly body: AsyncIterable<Uint8Array>;
   readonly cancel: () => void;
 }
@@ -23,8 +23,8 @@ export interface PinnedResponse {
 const USER_AGENT = "inference-gateway";
 
 /**
- * One GET on a connection of its own to the very address given, named after the URL's host in its header and in TLS.
- * Redirects are not followed. By `node:http`, which alone does so on both runtimes.
+ * Sends one GET on a new connection to exactly the given address. The `Host` header and TLS name the URL's host.
+ * Redirects are not followed. Uses `node:http`, the only client that can do this on both runtimes.
  */
 export function sendPinned({
   url,
@@ -39,7 +39,7 @@ export function sendPinned({
     const request = send({
       agent: false,
       host: address,
-      // Empty where the scheme says it: the library knows it then.
+      // Empty for the scheme's default port, which the library fills in.
       ...(url.port !== "" && { port: url.port }),
       path: url.pathname + url.search,
       headers: { host: url.host, accept, "accept-encoding": "identity", "user-agent": USER_AGENT },
@@ -48,7 +48,7 @@ export function sendPinned({
     });
     request.on("response", (message) => resolve(toPinnedResponse(message)));
     request.on("error", reject);
-    // An answer that is none, such as a switch of protocols, ends without either.
+    // A response such as a protocol switch emits neither of these events.
     request.on("close", () => reject(new Error("the connection was closed")));
     request.end();
   });
@@ -64,7 +64,7 @@ function toPinnedResponse(message: IncomingMessage): PinnedResponse {
     mediaType: headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase(),
     body: message,
     cancel() {
-      // Given up on purpose: what it says about that is heard by nobody.
+      // The response was cancelled on purpose, so its error is ignored.
       message.on("error", () => {});
       message.destroy();
     },

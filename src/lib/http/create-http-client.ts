@@ -3,12 +3,12 @@ import { createFetchClient } from "./fetch-client.ts";
 import type { HttpClient } from "./http-client.ts";
 import { createUndiciClient } from "./undici-client.ts";
 
-/** The fastest client of the runtime: `undici.request` on Node, where it beats `fetch` by half. */
+/** Creates the fastest client of the runtime: on Node `undici.request`, which is about 50% faster than `fetch`. */
 export function createHttpClient(): HttpClient {
   return "Bun" in globalThis ? createBunClient() : createUndiciClient();
 }
 
-/** Our own over plain HTTP, as engines next door speak it; `fetch` for the rest. */
+/** Uses our own client for plain HTTP, which nearby engines use, and `fetch` for the rest. */
 function createBunClient(): HttpClient {
   const plain = createSocketClient();
   const other = createFetchClient();

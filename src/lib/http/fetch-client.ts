@@ -7,7 +7,7 @@ import {
 } from "./http-client.ts";
 import { fitsDeclared, readBodyText } from "./read-body-text.ts";
 
-/** The HTTP client of Bun. */
+/** Creates the `fetch` client of Bun. */
 export function createFetchClient(): HttpClient {
   return { send, close: async () => {} };
 }
@@ -18,11 +18,11 @@ function send({ url, method, headers, body, signal }: HttpRequest): Promise<Http
     headers,
     signal,
     redirect: "manual",
-    // Bun's own limit of 300 s would cut long silences that the settings allow.
+    // Bun's own limit of 300 s would end long silences that the settings allow.
     timeout: false,
-    // As on Node: a proxy named in the environment is for the world outside, not for an engine next door.
+    // As on Node: a proxy set in the environment is for external servers, not for a nearby engine.
     proxy: false,
-    // Bun takes any async iterable, though the types do not say so.
+    // Bun accepts any async iterable, although its types do not include it.
     ...(body === undefined ? {} : { body: body as BodyInit }),
   };
   return fetch(url, init).then(toHttpResponse);
@@ -30,7 +30,7 @@ function send({ url, method, headers, body, signal }: HttpRequest): Promise<Http
 
 function toHttpResponse(response: Response): HttpResponse {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  /** What was read and not given yet. */
+  /** Bytes that were read but not returned yet. */
   let rest: Uint8Array | undefined;
   const giveFirstPiece = (chunk: HttpChunk): HttpChunk => {
     const { value } = chunk;
@@ -60,7 +60,7 @@ function toHttpResponse(response: Response): HttpResponse {
     cancel() {
       rest = undefined;
       const cancelled = reader === undefined ? response.body?.cancel() : reader.cancel();
-      // The body may have failed or ended already: either way there is nothing left to give up.
+      // The body may have failed or ended already; both are fine.
       cancelled?.catch(() => {});
     },
   };

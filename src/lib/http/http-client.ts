@@ -1,39 +1,42 @@
 /**
- * Longest piece of a body that a client on Bun gives. One read brings up to a megabyte there: translated at one go, that
- * would be several in memory for each client that reads slowly.
+ * The largest piece of a body that a client on Bun returns. One read can bring up to a megabyte there. Translated in
+ * one batch, it would take several megabytes for each slow client.
  */
 export const PIECE_MAX_BYTES = 65_536;
 
 export interface HttpRequest {
   readonly url: string;
   readonly method: "GET" | "POST";
-  /** All that is sent beside what the protocol itself needs. */
+  /** Sent in addition to the headers that the protocol itself needs. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A text, or bytes that are pulled one by one as fast as the other side takes them; their iterator is ended early when it does not. */
+  /**
+   * A text, or byte chunks that are pulled as fast as the receiver accepts them. The iterator is closed early if the
+   * receiver stops.
+   */
   readonly body?: string | AsyncIterable<Uint8Array> | undefined;
-  /** Closes the connection at once: while it is made, while headers are awaited, in the middle of the body. */
+  /** Closes the connection immediately: while connecting, while waiting for headers, or in the middle of the body. */
   readonly signal: AbortSignal;
   readonly route?: Route | undefined;
 }
 
-/** For a client with several servers behind one address: which of them should take the call. */
+/** For a client that has several servers at one address: selects the server for the call. */
 export interface Route {
-  /** Calls of one key belong to one server, which has the beginning of their prompts in its cache. */
+  /** Calls with the same key go to the same server, which has the beginning of their prompts cached. */
   readonly key: number;
-  /** The model it needs. */
+  /** The model that the server must have. */
   readonly model: string;
 }
 
-/** An answer whose body is still to be read, by `next` or by `text`, not both. */
+/** A response whose body is still unread. Read it with either `next` or `text`, not both. */
 export interface HttpResponse {
   readonly status: number;
-  /** The first value of a header; `name` in small letters. */
+  /** Returns the first value of a header; `name` is in lower case. */
   readonly header: (name: string) => string | undefined;
-  /** What the next network read brings. */
+  /** Returns the result of the next network read. */
   readonly next: () => Promise<HttpChunk>;
-  /** The whole body as text. Rejects with `BodyTooLarge` beyond `maxBytes`. */
+  /** Returns the whole body as text. Rejects with `BodyTooLarge` beyond `maxBytes`. */
   readonly text: (maxBytes: number) => Promise<string>;
-  /** Gives up the body and closes its connection. */
+  /** Discards the body and closes its connection. */
   readonly cancel: () => void;
 }
 
@@ -43,11 +46,11 @@ export interface HttpChunk {
 }
 
 /**
- * One way to call another server, on either runtime. No time-outs and no redirects: both are the caller's affair.
- * `send` and the body's reading reject with the runtime's own error, whose `code` tells what happened.
+ * A common HTTP interface for both runtimes. It applies no timeouts and follows no redirects; the caller does both.
+ * `send` and reading the body reject with the runtime's own error, whose `code` identifies the cause.
  */
 export interface HttpClient {
   readonly send: (request: HttpRequest) => Promise<HttpResponse>;
-  /** Closes all connections, as far as the runtime lets us hold them. */
+  /** Closes all connections that the runtime gives control of. */
   readonly close: () => Promise<void>;
 }

@@ -1,12 +1,12 @@
 /**
- * A signal that aborts when `signal` does, or with a `TimeoutError` once `limitMs` are over.
+ * Returns a signal that aborts when `signal` does, or with a `TimeoutError` after `limitMs`.
  *
- * `AbortSignal.any` over `AbortSignal.timeout` is no such signal: nothing but the other holds the timeout, Node drops it
- * with its next garbage collection, and it never aborts. A timer holds what it aborts.
+ * Do not replace it with `AbortSignal.any` over `AbortSignal.timeout`. Nothing else references the timeout signal, so
+ * Node garbage-collects it and it never aborts. A timer keeps what it aborts alive.
  */
 export function limitSignal(signal: AbortSignal, limitMs: number): AbortSignal {
   const limit = new AbortController();
-  const abort = () => limit.abort(new DOMException("The time is over.", "TimeoutError"));
+  const abort = () => limit.abort(new DOMException("The time limit was reached.", "TimeoutError"));
   setTimeout(abort, limitMs).unref();
   return AbortSignal.any([signal, limit.signal]);
 }

@@ -1,9 +1,9 @@
-/** Nobody means longer: a client library that sleeps as long as it is told would not come back. */
+/** Longer values are assumed to be wrong: a client library that obeyed one would not return. */
 const LONGEST_SECONDS = 86_400;
 
 /**
- * The whole seconds of a `Retry-After` header, which gives seconds or a date, a day at most; undefined when it makes no
- * sense.
+ * Parses a `Retry-After` header, which contains seconds or a date. Returns whole seconds, at most a day; undefined for
+ * an invalid value.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined || header.trim() === "") return undefined;

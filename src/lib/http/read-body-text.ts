@@ -1,11 +1,11 @@
 import type { HttpChunk } from "./http-client.ts";
 
-/** A body that is larger than its reader takes. */
+/** The body is larger than its reader allows. */
 export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
 }
 
-/** Reads a body to its end as UTF-8 text. Rejects with `BodyTooLarge` beyond `maxBytes`; the rest is then unread. */
+/** Reads a body to its end as UTF-8 text. Rejects with `BodyTooLarge` beyond `maxBytes` and leaves the rest unread. */
 export async function readBodyText(
   next: () => Promise<HttpChunk>,
   maxBytes: number,
@@ -23,7 +23,7 @@ export async function readBodyText(
   }
 }
 
-/** True when the declared length shows that the body may be taken whole, without counting. */
+/** Returns true when the declared length shows that the body may be read whole, without counting. */
 export function fitsDeclared(contentLength: string | undefined, maxBytes: number): boolean {
   return contentLength !== undefined && Number(contentLength) <= maxBytes;
 }

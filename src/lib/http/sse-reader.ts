@@ -1,38 +1,40 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
 
-/** What reads the events of a stream. */
+/** Receives the events of a stream. */
 export interface SseHandler {
-  /** One event: its data lines joined, and its name where it has one. */
+  /** Called for each event with its joined data lines, and with its name if it has one. */
   readonly onEvent: (data: string, name: string | undefined) => void;
-  /** An event is longer than the limit; nothing is read after it. */
+  /** Called when an event exceeds the limit. Nothing is read after it. */
   readonly onTooLong: () => void;
   readonly shortcut?: SseShortcut | undefined;
 }
 
-/** A faster way through events that the handler knows by their very text. */
+/** A fast path for events that the handler recognizes by their exact text. */
 export interface SseShortcut {
-  /** True while events should be offered to it, one by one; it may become false for good. */
+  /** True while events should be offered to it. May become false permanently. */
   readonly isActive: boolean;
   /**
-   * Takes as many events as it knows off the text, which begins a new event at `start`, and returns the position of
-   * the first character not taken. What it takes are whole events in the form `data: …\n\n`.
+   * Consumes as many recognized events as possible from the text, in which a new event begins at `start`. Returns the
+   * position of the first character not consumed. It consumes only whole events in the form `data: …
+   *
+   * `.
    */
   readonly take: (text: string, start: number) => number;
 }
 
-/** An empty line after any line end: it ends the event that the stream's end left open. */
+/** Ends an event that the end of the stream left open: an empty line after any line end. */
 const END_OF_STREAM = "\n\n";
 
 /**
- * Cuts a stream of UTF-8 bytes into server-sent events. Bytes may be split anywhere, inside a character too; lines end
- * with LF, CRLF or CR; a byte order mark and comments are left out; an event that the end of the stream cuts off
+ * Splits a stream of UTF-8 bytes into server-sent events. Bytes may be split anywhere, even inside a character. Lines
+ * end with LF, CRLF or CR. A byte order mark and comments are skipped. An event that the end of the stream cuts off
  * before its empty line counts.
  */
 export class SseReader {
   readonly #handler: SseHandler;
   readonly #parser: EventSourceParser;
   readonly #decoder = new TextDecoder();
-  /** What was read so far ends with a whole event. */
+  /** True when the input so far ends with a complete event. */
   #betweenEvents = true;
   #tooLong = false;
 
@@ -47,7 +49,7 @@ export class SseReader {
         else handler.onEvent(data, event);
       },
       onError: ({ type }) => {
-        // Unknown fields are to be ignored.
+        // Unknown fields are ignored.
         if (type === "max-buffer-size-exceeded") this.#stop();
       },
     });
@@ -57,7 +59,7 @@ export class SseReader {
     this.#readText(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The connection is closed. */
+  /** Must be called when the connection is closed. */
   end(): void {
     this.#feed(this.#decoder.decode() + END_OF_STREAM);
   }

@@ -5,7 +5,7 @@ import { fitsDeclared, readBodyText } from "./read-body-text.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The HTTP client of Node. */
+/** Creates the HTTP client of Node. */
 export function createUndiciClient(): HttpClient {
   const agent = new Agent({
     headersTimeout: 0,
@@ -15,7 +15,7 @@ export function createUndiciClient(): HttpClient {
   });
   return {
     async send({ url, method, headers, body, signal }: HttpRequest) {
-      // It takes any async iterable, though its types do not say so.
+      // undici accepts any async iterable, although its types do not include it.
       const sent = (body ?? null) as string | Readable | null;
       const options = { dispatcher: agent, method, headers, body: sent, signal };
       return unlessAborted(request(url, options).then(toHttpResponse), signal);
@@ -24,7 +24,7 @@ export function createUndiciClient(): HttpClient {
   };
 }
 
-/** undici notices an abort only once it is connected: nobody is to wait for that. */
+/** Rejects on abort without waiting for undici, which notices an abort only after it has connected. */
 function unlessAborted(answer: Promise<HttpResponse>, signal: AbortSignal): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const leave = () => {
@@ -40,7 +40,7 @@ function unlessAborted(answer: Promise<HttpResponse>, signal: AbortSignal): Prom
 }
 
 function toHttpResponse({ statusCode, headers, body }: Dispatcher.ResponseData): HttpResponse {
-  // A body that is given up emits an error; unheard, it would end the process.
+  // A discarded body emits an error, which would end the process if it had no listener.
   body.on("error", () => {});
   let reader: AsyncIterator<Uint8Array> | undefined;
   const next = () => {

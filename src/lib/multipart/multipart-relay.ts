@@ -5,26 +5,25 @@ export interface FormField {
   readonly value: string;
 }
 
-/** Who looks at a form while it passes. What it throws ends the form. */
+/** Inspects a form while it passes through. An error that it throws ends the form. */
 export interface FormWatcher {
-  /** Fields that are read whole before they go on. */
+  /** Names of fields that are read whole before they are passed on. */
   readonly reads: ReadonlySet<string>;
   readonly onPart: (part: FormPart) => void;
-  /** What it returns goes on in the field's place. */
+  /** Returns the value that is passed on for the field. */
   readonly onField: (field: FormField) => string | Promise<string>;
-  /** The form is over. What it returns is added. */
+  /** Called at the end of the form. Returns fields to append. */
   readonly onEnd: () => readonly FormField[] | Promise<readonly FormField[]>;
 }
 
-/** For the few fields that are read; all others pass in any length. */
+/** Limits the fields that are read. All other parts may have any length. */
 const MAX_FIELD_BYTES = 8 * 1024;
 const LINE_END = Buffer.from("\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
 
 /**
- * Passes a multipart form on while it arrives, piece by piece as it is pulled, under the same boundary. Heads and
- * contents of parts go through unchanged but for the fields that are read. Throws `BrokenForm`, and what the source or
- * the watcher throws.
+ * Relays a multipart form piece by piece as it is pulled, under the same boundary. Heads and contents of parts are
+ * unchanged except for the fields that are read. Throws `BrokenForm`, and any error of the source or the watcher.
  */
 export async function* relayForm(
   source: AsyncIterable<Uint8Array>,
@@ -55,7 +54,7 @@ class FormWriter {
   readonly #delimiter: Buffer;
   readonly #closing: Buffer;
   readonly #watcher: FormWatcher;
-  /** The field that is read, and of it what came so far. */
+  /** The field being read, and its pieces so far. */
   #field: { readonly part: FormPart; readonly pieces: Uint8Array[] } | undefined;
   #isInPart = false;
 
@@ -114,7 +113,7 @@ class FormWriter {
   }
 }
 
-/** The names of added fields are our own words. */
+/** Needs no escaping: the names of added fields are our own constants. */
 function headOf({ name }: FormField): Uint8Array {
   return Buffer.from(`Content-Disposition: form-data; name="${name}"`);
 }

@@ -1,9 +1,9 @@
-/** A body that is no multipart form. Its message says why, for the sender. */
+/** The body is not a valid multipart form. The message tells the sender why. */
 export class BrokenForm extends Error {
   override readonly name = "BrokenForm";
 }
 
-/** What a form says, in its order: `part data* part data* … end`. */
+/** The tokens of a form, in the order `part data* part data* … end`. */
 export type FormToken =
   | FormPart
   | { readonly type: "data"; readonly bytes: Uint8Array }
@@ -12,9 +12,9 @@ export type FormToken =
 export interface FormPart {
   readonly type: "part";
   readonly name: string;
-  /** It has a file name, so that it is a file and no text field. */
+  /** True for a part with a file name; false for a text field. */
   readonly isFile: boolean;
-  /** The header lines as they came, without the empty line behind them. */
+  /** The header lines as received, without the empty line after them. */
   readonly head: Uint8Array;
 }
 
@@ -22,20 +22,20 @@ const LINE_END = "\r\n";
 const HEAD_END = "\r\n\r\n";
 const MAX_PREAMBLE_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
-/** White space that may stand behind a delimiter. */
+/** The most white space allowed after a delimiter. */
 const MAX_PADDING_BYTES = 256;
 const MAX_PARTS = 1_000;
 
 type State = "preamble" | "delimiter" | "head" | "data" | "end";
 
 /**
- * Reads a multipart form while it arrives. Bytes may be cut anywhere; of the contents nothing is held back but what
- * may be the beginning of a delimiter. Throws `BrokenForm`.
+ * Scans a multipart form incrementally. Bytes may be split anywhere. Only bytes that could begin a delimiter are held
+ * back. Throws `BrokenForm`.
  */
 export class MultipartScanner {
   readonly #delimiter: Buffer;
   #state: State = "preamble";
-  /** Read but not yet understood. A line end is put before the first delimiter, which has none. */
+  /** Bytes not yet consumed. It starts with a line end, because the first delimiter has none before it. */
   #rest: Buffer = Buffer.from(LINE_END);
   #preambleBytes = 0;
   #parts = 0;
@@ -49,12 +49,12 @@ export class MultipartScanner {
     this.#rest = this.#rest.length === 0 ? view(bytes) : Buffer.concat([this.#rest, bytes]);
     const tokens: FormToken[] = [];
     while (this.#step(tokens)) {
-      // A step takes something off the rest, until there is too little for another.
+      // Each step consumes some bytes, until too few are left.
     }
     return tokens;
   }
 
-  /** The body is over. */
+  /** Must be called at the end of the body. */
   end(): void {
     if (this.#state !== "end") throw new BrokenForm("it ends before its closing boundary");
   }
@@ -91,7 +91,7 @@ export class MultipartScanner {
     return this.#passDelimiter(at, length);
   }
 
-  /** How much of the rest cannot be the beginning of a delimiter. */
+  /** Returns how many of the pending bytes cannot be the beginning of a delimiter. */
   #surelyData(): number {
     return Math.max(0, this.#rest.length - this.#delimiter.length + 1);
   }
@@ -103,7 +103,7 @@ export class MultipartScanner {
     return isFound;
   }
 
-  /** Behind a delimiter comes `--`, which ends the form, or the line's end. */
+  /** After a delimiter comes either `--`, which ends the form, or the end of the line. */
   #readDelimiterEnd(tokens: FormToken[]): boolean {
     if (this.#rest.length < 2) return false;
     if (this.#rest.toString("latin1", 0, 2) === "--") {
@@ -118,7 +118,7 @@ export class MultipartScanner {
       throw new BrokenForm("a boundary is followed by something else");
     }
     if (at < 0) return false;
-    // The line's end stays: with an empty head it is the first half of the head's end.
+    // The line end stays: if the head is empty, it is the first half of the head's end.
     this.#rest = this.#rest.subarray(at);
     this.#state = "head";
     return true;
@@ -139,7 +139,7 @@ export class MultipartScanner {
   }
 }
 
-/** Outside of quoted values, which may hold anything. */
+/** Used to remove quoted values, which can contain anything. */
 const QUOTED = /"(?:[^"\\]|\\.)*"/g;
 const NAME_PARAMETERS = /;\s*name\*?\d*\*?\s*=/gi;
 
@@ -147,10 +147,10 @@ function readPart(head: Buffer): FormPart {
   const lines = head.toString("utf8").split(LINE_END);
   const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line));
   const [disposition = ""] = dispositions;
-  // The server behind may read the other of two, and knows extended ones, which are not read here.
+  // The next server might use the other of two names, or an extended one, which is not read here.
   const names = disposition.replaceAll(QUOTED, '""').match(NAME_PARAMETERS) ?? [];
   if (dispositions.length > 1 || names.length > 1 || names.some((each) => each.includes("*"))) {
-    throw new BrokenForm("a part names itself twice, or in the extended form 'name*='");
+    throw new BrokenForm("a part has two names, or a name in the extended form 'name*='");
   }
   const name = parameter(disposition, "name");
   if (name === undefined) throw new BrokenForm("a part has no name");

@@ -1,32 +1,32 @@
-/** An owner whose process cannot be looked up counts as dead after so long without a heartbeat. */
+/** An owner whose process cannot be looked up counts as dead after this time without a heartbeat. */
 export const SILENCE_MS = 15_000;
-/** Locks that nobody has asked about for so long are forgotten: they are gone. */
+/** Locks that were not checked for this long are forgotten, because they no longer exist. */
 const FORGET_MS = 10 * SILENCE_MS;
 
 export type Heart = "beats" | "is silent" | "is not known";
 
 interface Sighting {
   readonly heartbeat: string;
-  /** When it was first seen. */
+  /** When this heartbeat was first seen. */
   readonly since: number;
   readonly hasMoved: boolean;
   readonly lookedAt: number;
 }
 
 /**
- * Tells by looking again and again whether a lock's owner lives. Only this process's own steady clock counts: the
- * owner's heartbeat is a time by the clock of another machine, which may be off by any amount.
+ * Determines by repeated looks whether a lock's owner is alive. It uses only this process's monotonic clock: the
+ * heartbeat is a timestamp of another machine, whose clock may be wrong by any amount.
  */
 export class HeartbeatWatch {
   readonly #now: () => number;
   readonly #sightings = new Map<string, Sighting>();
 
-  /** @param now milliseconds of a clock that nobody sets. */
+  /** @param now returns milliseconds of a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** @param heartbeat what the owner changes while it lives. */
+  /** @param heartbeat a value that the owner changes while it is alive. */
   look(lock: string, heartbeat: string): Heart {
     const now = this.#now();
     const seen = this.#sightings.get(lock);

@@ -2,17 +2,17 @@ import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** What tells one process from every other, also after its number was given to another one. */
+/** Identifies one process uniquely, even after its process id is reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** In the system's own unit, since boot; empty where the system does not tell. */
+  /** Start time since boot in the system's own unit; empty where the system does not report it. */
   readonly startedAt: string;
-  /** Where process numbers mean the same: one boot of one machine, one container. Ten characters that stand for it. */
+  /** A 10-character hash of the scope in which process ids are comparable: one boot of one machine, one container. */
   readonly place: string;
   readonly hostName: string;
 }
 
-/** The identity of this process. */
+/** Returns the identity of this process. */
 export function thisProcess(): ProcessIdentity {
   const hostName = hostname();
   const boot = readOrEmpty(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
@@ -29,12 +29,12 @@ function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 10);
 }
 
-/** True while that very process runs here. Only to be asked of a process of this place. */
+/** Returns true while exactly this process runs. Call it only for a process of this `place`. */
 export function isRunning({ pid, startedAt }: ProcessIdentity): boolean {
   try {
     process.kill(pid, 0);
   } catch (thrown) {
-    // EPERM: it runs, as somebody else.
+    // EPERM: it runs as another user.
     if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EPERM")) return false;
   }
   if (isDefunct(pid)) return false;
@@ -42,7 +42,7 @@ export function isRunning({ pid, startedAt }: ProcessIdentity): boolean {
   return startedAt === "" || startedNow === "" || startedAt === startedNow;
 }
 
-/** Killed, and only waiting for its parent to notice. */
+/** Returns true for a killed process that its parent has not reaped yet. */
 function isDefunct(pid: number): boolean {
   return /^[ZX]/.test(statOf(pid)[0] ?? "");
 }
@@ -51,7 +51,10 @@ function startOf(pid: number): string {
   return statOf(pid)[19] ?? "";
 }
 
-/** The third and later fields of the process's status; the second, its name in brackets, may hold anything. */
+/**
+ * Returns the third and later fields of the process's status. The second field, its name in brackets, can contain
+ * anything.
+ */
 function statOf(pid: number): readonly string[] {
   const stat = readOrEmpty(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

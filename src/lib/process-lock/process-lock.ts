@@ -5,25 +5,48 @@ import { randomBase62 } from "../id.ts";
 import { makeFolder } from "../make-folder.ts";
 import { StartRefusal } from "../start-refusal.ts";
 import { type Heart, HeartbeatWatch, SILENCE_MS } from "./heartbeat-watch.ts";
-import { type LockOwner, ownerText, parseOwner } from "./lock-owner.ts";
-import { isRunning, thisProcess } from "./process-identity.ts";
+import { isRunning, type ProcessIdentity, thisProcess } from "./process-identity.ts";
 
-/** A folder that this process alone uses. */
+/** The owner of a lock. */
+export interface LockOwner extends ProcessIdentity {
+  /** Unique to one acquisition. */
+  readonly token: string;
+}
+
+/**
+ * File systems store a symbolic link's target in the inode up to this length (ext4 has the least room). A lock can
+ * therefore be taken on a disk without a free block.
+ */
+const TEXT_MAX = 59;
+
+/** Writes the owner as a lock's text. The host name comes last and may be truncated: it is only for humans. */
+export function ownerText({ pid, startedAt, place, token, hostName }: LockOwner): string {
+  return [pid, startedAt, place, token, hostName].join(":").slice(0, TEXT_MAX);
+}
+
+/** Parses the output of `ownerText`; undefined for any other text. */
+export function parseOwner(text: string): LockOwner | undefined {
+  const [, pid, startedAt = "", place = "", token = "", hostName = ""] =
+    /^(\d+):(\d*):([^:]+):([^:]+):(.*)$/s.exec(text) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), startedAt, place, token, hostName };
+}
+
+/** Exclusive use of a folder by this process. */
 export interface ProcessLock {
   readonly release: () => Promise<void>;
 }
 
 export interface ProcessLockOptions {
-  /** What earlier tries have seen of owners elsewhere. Without it, one elsewhere is taken for alive. */
+  /** What earlier attempts saw of owners in another `place`. Without it, such an owner counts as alive. */
   readonly watch?: HeartbeatWatch;
-  /** Called once, unless released, when another process has the folder: it took this one for dead. */
+  /** Called once, unless released, when another process has taken the folder because it considered this one dead. */
   readonly onLost?: () => void;
 }
 
-/** Thrown when another living process holds the folder; the text says who and what to do. */
+/** Thrown when another live process holds the folder. The message names the owner and what to do. */
 export class ProcessLockHeldError extends StartRefusal {
   override readonly name = "ProcessLockHeldError";
-  /** False when a later look may find that the owner is gone. */
+  /** False when a later check may find that the owner is gone. */
   readonly isCertain: boolean;
 
   constructor(text: string, isCertain: boolean) {
@@ -34,16 +57,19 @@ export class ProcessLockHeldError extends StartRefusal {
 
 const LOCK_NAME = "process.lock";
 const HEARTBEAT_MS = 2_000;
-/** Rounds of a race for a dead owner's lock; one is enough unless others race too. */
+/** Attempts to win a dead owner's lock. One is enough unless other processes compete. */
 const ATTEMPTS_MAX = 50;
 const RACE_PAUSE_MS = 20;
-/** Heirs that died while they inherited; more than one is a curiosity. */
+/** The number of successors that may die during a takeover. More than one is very unlikely. */
 const HEIRS_MAX = 5;
 const WAIT_PAUSE_MS = 500;
-/** An owner elsewhere is decided upon by then, an heir of it that died too. */
+/** By then an owner in another `place` has been found alive or dead, and so has a successor that died too. */
 const WAIT_MAX_MS = 2 * SILENCE_MS + 5_000;
 
-/** What stands there is no lock of ours: a file of an earlier release, or spoilt. Its time tells whether it is used. */
+/**
+ * Stands for a file that is not a lock of ours: written by an earlier release, or damaged. Its modification time shows
+ * whether it is in use.
+ */
 const UNREADABLE: LockOwner = {
   pid: 0,
   startedAt: "",
@@ -53,9 +79,10 @@ const UNREADABLE: LockOwner = {
 };
 
 /**
- * Takes the folder for this process, making it where it is missing. A dead owner's lock is taken over.
- * Throws a ProcessLockHeldError when a living process, this one included, holds it. An owner elsewhere, whose process
- * cannot be looked up, is dead when its heartbeat has stood still for fifteen seconds between two tries with one watch.
+ * Acquires the folder for this process, and creates it if it is missing. A dead owner's lock is taken over. Throws a
+ * ProcessLockHeldError when a live process, including this one, holds it. The process of an owner in another `place`
+ * cannot be looked up. That owner counts as dead when its heartbeat has not changed for 15 seconds between two attempts
+ * with the same watch.
  */
 export async function acquireProcessLock(
   folder: string,
@@ -86,7 +113,8 @@ export async function acquireProcessLock(
 }
 
 /**
- * As `acquireProcessLock`, but waits until an owner elsewhere has shown that it lives, or has been silent for too long.
+ * Like `acquireProcessLock`, but waits until an owner in another `place` has proved alive or has been silent for too
+ * long.
  *
  * @param onWait called once when such a wait begins.
  */
@@ -108,7 +136,7 @@ export async function awaitProcessLock(
   }
 }
 
-/** One process's try to have a lock. */
+/** One process's attempt to take a lock. */
 class Taking {
   readonly #owner: LockOwner;
   readonly #watch: HeartbeatWatch;
@@ -119,11 +147,11 @@ class Taking {
   }
 
   /**
-   * Puts the owner's record at `path`, where only one can be.
+   * Creates the owner's record at `path`, where only one can exist.
    *
-   * Removing a dead owner's record is the delicate part: whoever is late must not remove the record of the
-   * one who was early. So only the holder of the *succession*, a lock of the same kind named after the dead
-   * owner's token, may remove it, and only while the record is still that owner's.
+   * Removing a dead owner's record is delicate: a late process must not remove the record of an earlier one. So only
+   * the holder of the *succession*, a lock of the same kind named after the dead owner's token, may remove it. It may
+   * do so only while the record is still the dead owner's.
    */
   async take(path: string, heirsLeft: number): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -137,7 +165,7 @@ class Taking {
         await this.take(succession, heirsLeft - 1);
       } catch (thrown) {
         if (!(thrown instanceof ProcessLockHeldError)) throw thrown;
-        // Someone else is inheriting: wait for the outcome.
+        // Another process is taking over: wait for the outcome.
         await sleep(RACE_PAUSE_MS);
         continue;
       }
@@ -161,8 +189,8 @@ class Taking {
 }
 
 /**
- * True when the record was put there; false when there is one already. It is a symbolic link that leads nowhere: one
- * step makes it whole or not at all, and a disk that is full has room for it.
+ * Returns true when the record was created, false when one exists. It is a dangling symbolic link: it is created
+ * atomically, and a full disk has room for it.
  */
 async function create(path: string, owner: LockOwner): Promise<boolean> {
   try {
@@ -184,14 +212,14 @@ async function read(path: string): Promise<LockOwner | undefined> {
   }
 }
 
-/** Shows that the owner lives; false when the lock is no longer its own. Never rejects. */
+/** Updates the heartbeat. Returns false when the lock is no longer its own. Never rejects. */
 async function beat(path: string, token: string): Promise<boolean> {
   try {
     if ((await read(path))?.token !== token) return false;
     const now = new Date();
     await lutimes(path, now, now);
   } catch {
-    // A missed beat is made up by the next one.
+    // The next beat makes up for a missed one.
   }
   return true;
 }
@@ -207,7 +235,7 @@ function heldBy(path: string, { pid, hostName }: LockOwner, heart: Heart): Proce
   return new ProcessLockHeldError(
     `${path} says that process ${pid} on ${hostName} already uses this folder. ` +
       "Stop that process, or give this one a folder of its own (DATA_DIR). " +
-      "The lock of a process that is gone is taken over by itself.",
+      "The lock of a process that has ended is taken over automatically.",
     heart === "beats",
   );
 }

@@ -1,12 +1,11 @@
 import type { Log } from "../log.ts";
 import type { LogOutput } from "./log-output.ts";
 
-/** How long a log that nobody reads may hold up the end. */
+/** How long the exit waits for the log to be written. */
 const FLUSH_MS = 250;
 
 /**
- * Logs a fault that nobody caught, and ends the process as a crash would: it may have left anything half done, and the
- * next start cleans up.
+ * Logs an uncaught fault and ends the process, as a crash would. Any work may be half done; the next start cleans up.
  */
 export function endOnFaults(log: Log, output: LogOutput): void {
   const end = (fault: unknown) => {

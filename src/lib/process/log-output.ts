@@ -1,30 +1,33 @@
-/** The part of a writable stream that is used. */
+/** The part of a writable stream that is used here. */
 interface Outlet {
   readonly write: (text: string, done: (error?: Error | null) => void) => unknown;
   readonly on: (event: "error", listener: () => void) => unknown;
 }
 
-/** Where log lines go. */
+/** The destination of log lines. */
 export interface LogOutput {
-  /** Takes a text that ends with a line's end. Never waits, never throws. */
+  /** Takes text that ends with a line end. Never waits, never throws. */
   readonly write: (text: string) => void;
-  /** Resolves when all that was taken so far is out, or could not be, or the time is over. */
+  /** Resolves when everything taken so far is written or failed, or after `limitMs`. */
   readonly flush: (limitMs: number) => Promise<void>;
 }
 
-/** Lines of so long leave in one write: a system call costs more than they do. */
+/** Lines of this period are written together: a system call costs more than the lines. */
 const GATHER_MS = 20;
-/** What waits for a slow reader at most, in characters; lines beyond are counted and dropped. */
+/** The most characters buffered for a slow reader. Further lines are counted and dropped. */
 const WAITING_MAX_LENGTH = 4 * 1024 * 1024;
-/** Lines so many characters long in all leave at once. */
+/** This many buffered characters are written immediately. */
 const BATCH_LENGTH = 64 * 1024;
-/** Characters that a terminal obeys, or that some readers take for a line's end. In a JSON line they stand in texts only. */
+/**
+ * Terminal control characters, and characters that some readers take for a line end. In a JSON line they occur only in
+ * strings.
+ */
 const CONTROLS = /[\x7f-\x9f\u2028\u2029]/g;
 
 /**
- * Writes the log without ever waiting for who reads it: a full pipe holds up no call, a reader that stands still costs
- * bounded memory, and one that is gone does not end the process. How many lines were lost is a line of its own as soon
- * as lines get through again.
+ * Writes the log without ever waiting for its reader. A full pipe delays no call, a stalled reader costs bounded
+ * memory, and a closed pipe does not end the process. When lines get through again, a line reports how many were
+ * dropped.
  */
 export function openLogOutput(outlet: Outlet = process.stdout): LogOutput {
   let waiting = "";
@@ -54,7 +57,7 @@ export function openLogOutput(outlet: Outlet = process.stdout): LogOutput {
       writeNow();
     });
   };
-  // Each failed write tells its own caller.
+  // Each failed write is reported to its own callback.
   outlet.on("error", () => undefined);
 
   return {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 
-/** Where the kernel shows control groups, and which of them the process is in. */
+/** The location of the control groups, and the file that names the process's own. */
 export interface CgroupFiles {
   readonly root: string;
   /** `/proc/self/cgroup`. */
@@ -11,13 +11,16 @@ export interface CgroupFiles {
 
 const CGROUPS: CgroupFiles = { root: "/sys/fs/cgroup", own: "/proc/self/cgroup" };
 
-/** What the process may use, in bytes: the least that its control group or one above allows, else the machine's memory. */
+/**
+ * Returns the memory that the process may use, in bytes: the smallest limit of its control group and the groups above
+ * it, or the machine's memory.
+ */
 export function memoryLimitBytes(files = CGROUPS): number {
   const limits = limitFiles(files).map(readLimit);
   return Math.min(totalmem(), ...limits.filter((limit) => limit !== undefined));
 }
 
-/** The files of version 2 and of version 1. Inside a container its own group is shown as the root. */
+/** Lists the limit files of cgroup versions 2 and 1. Inside a container its own group appears as the root. */
 function limitFiles({ root, own }: CgroupFiles): readonly string[] {
   return (readText(own) ?? "").split("\n").flatMap((line) => {
     const [, controllers = "", path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
@@ -27,13 +30,13 @@ function limitFiles({ root, own }: CgroupFiles): readonly string[] {
   });
 }
 
-/** `/a/b` as `/`, `/a` and `/a/b`. */
+/** Splits `/a/b` into `/`, `/a` and `/a/b`. */
 function groupsTo(path: string): readonly string[] {
   const names = path.split("/").filter((name) => name !== "" && name !== "..");
   return ["/", ...names.map((_, index) => `/${names.slice(0, index + 1).join("/")}`)];
 }
 
-/** Undefined where the group sets none: version 2 says `max`. */
+/** Returns undefined where the group sets no limit; version 2 then writes `max`. */
 function readLimit(file: string): number | undefined {
   const limit = Number.parseInt(readText(file) ?? "", 10);
   return Number.isFinite(limit) && limit > 0 ? limit : undefined;
@@ -49,7 +52,7 @@ function readText(file: string): string | undefined {
 
 declare const Bun: { readonly gc: (force: boolean) => unknown } | undefined;
 
-/** Has Bun collect its garbage now and give the memory back; Node does so when it runs short. */
+/** Makes Bun collect garbage now and return memory to the system. Node does so when memory runs short. */
 export function freeMemory(): void {
   if (typeof Bun !== "undefined") Bun.gc(true);
 }

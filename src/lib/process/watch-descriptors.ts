@@ -1,17 +1,21 @@
 import { readFileSync, statSync } from "node:fs";
 
-/** When so few are left they are scarce: a share of all, but no more than is ever needed between two looks. */
+/**
+ * Descriptors are scarce when no more than this share of the limit is free. The reserve is capped at what is ever
+ * needed between two checks.
+ */
 const RESERVE_SHARE = 0.1;
 const RESERVE_MAX = 1_000;
-/** They stay scarce until so many times the reserve is left. */
+/** They stay scarce until this multiple of the reserve is free. */
 const PLENTY_TIMES = 2;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Tells when the process runs short of file descriptors, and when no longer: with none left it could neither call an
- * engine nor write to a file. Only Linux 6.2 or newer says how many are open; elsewhere nothing is ever told.
+ * Reports when the process runs short of file descriptors, and when it no longer does. Without a free one it could
+ * neither call an engine nor write a file. Only Linux 6.2 and newer reports the number of open ones; elsewhere nothing
+ * is reported.
  *
- * @returns ends the watch.
+ * @returns a function that ends the watch.
  */
 export function watchDescriptors(onChange: (isScarce: boolean) => void): () => void {
   const limit = descriptorLimit();
@@ -38,7 +42,7 @@ function descriptorLimit(): number | undefined {
   }
 }
 
-/** 0 where the kernel does not say. */
+/** Returns 0 where the kernel does not report it. */
 function openDescriptors(): number {
   try {
     return statSync("/proc/self/fd").size;

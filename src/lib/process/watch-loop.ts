@@ -1,12 +1,12 @@
 const LOOK_EVERY_MS = 100;
 
 /**
- * Reports about ten times a second how long the event loop takes to come round by its own work: how late a timer is, and
- * how long whatever is ready then delays the next turn. Time in which other processes had the processor is taken off,
- * because this process would gain nothing if it did less.
+ * Reports about ten times a second how long this process's own work delays the event loop. The delay is how late a
+ * timer is, plus how long ready work delays the next turn. Time that other processes used the CPU is subtracted,
+ * because doing less here would not save it.
  *
- * @param onLook gets milliseconds.
- * @returns ends the watch.
+ * @param onLook receives milliseconds.
+ * @returns a function that ends the watch.
  */
 export function watchLoop(onLook: (delayMs: number) => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,4 +1,9 @@
-import type { Alert } from "./send-alert.ts";
+import { eq } from "drizzle-orm";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { apiKeys } from "../../db/tables/api-keys.ts";
+import { type Alert, sendAlert } from "./send-alert.ts";
+
+const DAY_MS = 86_400_000;
 
 export type BudgetAlertType = "key_budget_warning" | "key_budget_exceeded";
 
@@ -11,13 +16,39 @@ export interface BudgetUse {
   readonly at: number;
 }
 
-export interface BudgetKey {
-  readonly name: string;
-  readonly ownerId: string;
+/**
+ * Sends an alert about a key's month, unless one of its type was sent about the key on the same UTC day.
+ *
+ * @returns the alert that was sent; undefined when none was, or when the key is gone.
+ */
+export function raiseBudgetAlert(
+  db: Db,
+  { type, use }: { readonly type: BudgetAlertType; readonly use: BudgetUse },
+  hasWebhook: boolean,
+): Promise<Alert | undefined> {
+  return withTransaction(db, async (transaction) => {
+    const [key] = await transaction
+      .select({ name: apiKeys.name, ownerId: apiKeys.ownerId })
+      .from(apiKeys)
+      .where(eq(apiKeys.id, use.keyId));
+    if (key === undefined) return undefined;
+    const alert = budgetAlert(type, key, use);
+    const isSent = await sendAlert(transaction, alert, {
+      subject: use.keyId,
+      windowFrom: use.at - (use.at % DAY_MS),
+      now: use.at,
+      hasWebhook,
+    });
+    return isSent ? alert : undefined;
+  });
 }
 
-/** What is told about a key's month. It may be less than full when refused: too little was left for the call. */
-export function budgetAlert(type: BudgetAlertType, key: BudgetKey, use: BudgetUse): Alert {
+/** It may be less than full when refused: too little was left for the call. */
+function budgetAlert(
+  type: BudgetAlertType,
+  key: { readonly name: string; readonly ownerId: string },
+  use: BudgetUse,
+): Alert {
   const { usedTokens, monthlyTokenLimit: limit } = use;
   const month = new Date(use.at).toISOString().slice(0, "2026-01".length);
   // A limit of 0 is used up by nothing.

@@ -5,8 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import type { MonthlyUseObserver } from "../../limits/limits.ts";
-import type { BudgetAlertType, BudgetUse } from "./budget-alert.ts";
-import { raiseBudgetAlert } from "./raise-budget-alert.ts";
+import { type BudgetAlertType, type BudgetUse, raiseBudgetAlert } from "./budget-alert.ts";
 
 const WARNING_SHARE = 0.8;
 const DAY_MS = 86_400_000;
@@ -15,7 +14,7 @@ const WAITING_MAX = 10_000;
 const TRANSACTION_TIMEOUT_MS = 20_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-const LAST_WORDS_MS = 1_000;
+const CLOSE_MS = 1_000;
 /** Classes 22 and 23: another try would end the same way. Anything else, as a lock or a read-only standby, passes. */
 const REFUSED_VALUES = /^2[23]/;
 
@@ -23,21 +22,21 @@ export interface BudgetAlertsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;
-  /** Who is to be woken when an alert is to be posted; undefined leaves alerts to the log alone. */
+  /** Woken when an alert is to be posted; where it is undefined, alerts are only logged. */
   readonly webhook: { readonly wake: () => void } | undefined;
 }
 
 /** Alerts about keys that near or reach their monthly limit: one a type, key and UTC day, over all replicas. */
 export interface BudgetAlerts extends MonthlyUseObserver {
-  /** Begins no further alert; resolves when the one under way is over. */
+  /** Begins no further alert; resolves when the one in progress is over. */
   readonly close: () => Promise<void>;
 }
 
-/** Watches from now on. To be told something costs a comparison; what follows from it happens behind the call. */
+/** Watches from now on. A notification costs a comparison; what follows from it happens in the background. */
 export function openBudgetAlerts(options: BudgetAlertsOptions): BudgetAlerts {
   const alerts = new Alerts(options);
   const warn = (keyId: string, settledTokens: number, limit: number) => {
-    // A limit of 0 switches a key off, and nobody is to be warned that it comes near.
+    // A limit of 0 switches a key off: there is nothing to warn of.
     if (settledTokens < limit * WARNING_SHARE || limit === 0) return;
     alerts.note("key_budget_warning", keyId, settledTokens, limit);
   };
@@ -92,7 +91,7 @@ class Alerts {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.race([this.#work, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
+    await Promise.race([this.#work, sleep(CLOSE_MS, undefined, { ref: false })]);
   }
 
   #turnDay(day: number): void {
@@ -127,7 +126,7 @@ class Alerts {
       const alert = await within(
         raiseBudgetAlert(db, waiting, webhook !== undefined),
         TRANSACTION_TIMEOUT_MS,
-        () => new DatabaseError("CONNECT_TIMEOUT", "It hangs."),
+        () => new DatabaseError("CONNECT_TIMEOUT", "The query timed out."),
       );
       this.#isAway = false;
       if (alert === undefined) return true;

@@ -1,5 +1,5 @@
+import type { AlertRule, Finding } from "../../core/part.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import type { AlertRule, Finding } from "./alert-rule.ts";
 import { sendAlert } from "./send-alert.ts";
 
 export interface RaiseOptions {
@@ -19,7 +19,7 @@ export function raiseFinding(
   const occasion = {
     subject,
     windowFrom: windowStart(rule, since, now),
-    // Clocks differ a little, and an alert does not come before what it tells of.
+    // Clocks differ a little, and an alert does not come before its cause.
     now: Math.max(now, since),
     hasWebhook,
     waitsForItself: rule.waitsForItself === true,
@@ -27,9 +27,9 @@ export function raiseFinding(
   return withTransaction(db, (transaction) => sendAlert(transaction, alert, occasion));
 }
 
-/** The moment since when an alert silences the next one. */
+/** An alert since this moment suppresses the next one. */
 function windowStart({ window }: AlertRule, since: number, now: number): number {
-  if (window === "for good") return 0;
+  if (window === "permanently") return 0;
   if (window === "while it lasts") return since;
   // A window's very end is outside.
   return now - window + 1;

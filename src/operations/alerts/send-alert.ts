@@ -1,10 +1,12 @@
-import { and, between, eq, isNull, not, sql } from "drizzle-orm";
+import { and, between, eq, isNull, not, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { alertSuppressions, outboxEvents } from "../../db/tables/outbox.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { enqueueEvent } from "../../queue/enqueue-event.ts";
+import { enqueue } from "../../queue/enqueue.ts";
 
 const DAY_MS = 86_400_000;
+/** Longer than any window that is a length of time. */
+const KEEP_MS = 30 * DAY_MS;
 
 export interface Alert {
   /** `key_budget_warning` and so on. */
@@ -21,9 +23,9 @@ export interface AlertOccasion {
   readonly windowFrom: number;
   /** Unix milliseconds. */
   readonly now: number;
-  /** False leaves it at the log. */
+  /** Without one, alerts are only logged. */
   readonly hasWebhook: boolean;
-  /** Leaves it at the log while another of its type is still to be posted. */
+  /** Only logs it while another of its type is still to be posted. */
   readonly waitsForItself?: boolean;
 }
 
@@ -31,7 +33,7 @@ export interface AlertOccasion {
  * Sends an alert in the caller's transaction, unless one was sent in the same window. Of several replicas that try,
  * the others wait for the first one's row; so exactly one of them sends.
  *
- * @returns whether it is sent, once the transaction is committed. Whoever sent it writes it to the log.
+ * @returns whether it is sent, once the transaction is committed. The caller that sent it logs it.
  */
 export async function sendAlert(
   transaction: Db,
@@ -44,7 +46,7 @@ export async function sendAlert(
     .onConflictDoUpdate({
       target: [alertSuppressions.type, alertSuppressions.subject],
       set: { lastSentAt: new Date(now), count: sql`${alertSuppressions.count} + 1` },
-      // What lies further ahead than replicas differ was sent under a clock that was wrong: it silences nothing.
+      // What lies further ahead than replicas differ was sent under a wrong clock: it suppresses nothing.
       setWhere: not(
         between(alertSuppressions.lastSentAt, new Date(windowFrom), new Date(now + DAY_MS)),
       ),
@@ -52,10 +54,9 @@ export async function sendAlert(
     .returning({ count: alertSuppressions.count });
   if (taken.length === 0) return false;
   if (!hasWebhook || (waitsForItself && (await isPending(transaction, type)))) return true;
-  // It may arrive hours after, when the receiver was away: what it tells was so then.
+  // It may arrive hours later, when the receiver was away.
   const body = { text, type, details: { ...details, at: new Date(now).toISOString() } };
-  const event = { sink: "alert_webhook", kind: type, body } as const;
-  await enqueueEvent(transaction, event, now);
+  await enqueue(transaction, { topic: "alert_webhook", kind: type, body }, now);
   return true;
 }
 
@@ -67,4 +68,26 @@ async function isPending(transaction: Db, type: string): Promise<boolean> {
     .where(and(eq(sink, "alert_webhook"), eq(kind, type), isNull(deliveredAt), isNull(deadAt)))
     .limit(1);
   return event !== undefined;
+}
+
+/**
+ * Deletes what suppresses nothing any more: alerts sent long ago, and those sent under a clock that was far ahead.
+ *
+ * @param now Unix milliseconds.
+ * @param lasting `type subject` of what is suppressed by an alert of any age.
+ */
+export async function pruneSuppressions(
+  db: Db,
+  now: number,
+  lasting: readonly string[],
+): Promise<void> {
+  const { type, subject, lastSentAt } = alertSuppressions;
+  await db
+    .delete(alertSuppressions)
+    .where(
+      and(
+        not(between(lastSentAt, new Date(now - KEEP_MS), new Date(now + DAY_MS))),
+        notInArray(sql`${type} || ' ' || ${subject}`, [...lasting]),
+      ),
+    );
 }

@@ -1,22 +1,24 @@
+import { byLabel, eachWith, type Metric, single } from "../../core/metric.ts";
 import type { Clock } from "../../lib/clock.ts";
 
-/** How one background job has fared since the start. */
-export interface JobFigure {
+/** The runs of one background job since the start. */
+interface JobFigure {
   ok: number;
   failed: number;
   /** Unix seconds of its last success; 0 before the first. */
   succeededAt: number;
 }
 
-/** What the background jobs of this process do. */
+/** The runs of the background jobs of this process. */
 export interface JobFigures {
-  readonly jobs: Readonly<Record<string, JobFigure>>;
-  /** The jobs are done on time from now on, each again after its pause in milliseconds. */
+  readonly metrics: readonly Metric[];
+  readonly runs: Readonly<Record<string, JobFigure>>;
+  /** From now on each job is expected to run again after its pause in milliseconds. */
   readonly begin: (pausesMs: Readonly<Record<string, number>>) => void;
   readonly end: () => void;
-  /** False before the beginning, after the end, and while a job hangs or is begun no more. */
+  /** False before the beginning, after the end, and while a job takes too long or does not begin again. */
   readonly isOnTime: () => boolean;
-  /** Does one run of a job, and counts how it ended. Rejects as the work does. */
+  /** Runs a job once, and counts how it ended. Rejects as the work does. */
   readonly watch: (name: string, work: () => Promise<void>) => Promise<void>;
 }
 
@@ -25,25 +27,30 @@ const OVERDUE_PAUSES = 3;
 /** and for so long: some wait for a slow database, or have much to do. */
 const OVERDUE_LEAST_MS = 900_000;
 
-/** @param elapsedMs of a clock that is never set. */
+/** @param elapsedMs of a clock that nobody sets. */
 export function createJobFigures(
   clock: Clock,
   elapsedMs: () => number = () => performance.now(),
 ): JobFigures {
-  const jobs: Record<string, JobFigure> = {};
-  /** By which moment a job has to have ended once more. */
+  const runs: Record<string, JobFigure> = {};
+  /** The moment by which a job must have ended again. */
   const deadlines = new Map<string, number>();
   let pauses: Readonly<Record<string, number>> = {};
   const setDeadline = (name: string) => {
     const pauseMs = pauses[name] ?? 0;
     deadlines.set(name, elapsedMs() + Math.max(OVERDUE_PAUSES * pauseMs, OVERDUE_LEAST_MS));
   };
+  const isOnTime = (): boolean => {
+    const now = elapsedMs();
+    return deadlines.size > 0 && [...deadlines.values()].every((deadline) => now < deadline);
+  };
   return {
-    jobs,
+    runs,
+    metrics: jobMetrics(runs, isOnTime),
     begin(pausesMs) {
       pauses = pausesMs;
       for (const name of Object.keys(pausesMs)) {
-        jobs[name] ??= { ok: 0, failed: 0, succeededAt: 0 };
+        runs[name] ??= { ok: 0, failed: 0, succeededAt: 0 };
         setDeadline(name);
       }
     },
@@ -51,12 +58,9 @@ export function createJobFigures(
       pauses = {};
       deadlines.clear();
     },
-    isOnTime() {
-      const now = elapsedMs();
-      return deadlines.size > 0 && [...deadlines.values()].every((deadline) => now < deadline);
-    },
+    isOnTime,
     async watch(name, work) {
-      const figure = jobs[name];
+      const figure = runs[name];
       try {
         await work();
       } catch (thrown) {
@@ -70,4 +74,34 @@ export function createJobFigures(
       figure.succeededAt = clock.now() / 1_000;
     },
   };
+}
+
+function jobMetrics(
+  runs: Readonly<Record<string, JobFigure>>,
+  isOnTime: () => boolean,
+): readonly Metric[] {
+  return [
+    {
+      name: "svc_scheduler_up",
+      type: "gauge",
+      help: "1 while this process does its background jobs on time, 0 also when one of them hangs.",
+      labels: [],
+      read: () => single(isOnTime()),
+    },
+    // The label is not `job`: scrapers add one of that name to every line.
+    {
+      name: "svc_job_runs_total",
+      type: "counter",
+      help: "Runs of background jobs by how they ended.",
+      labels: ["task", "outcome"],
+      read: () => eachWith("task", runs, ({ ok, failed }) => byLabel("outcome", { ok, failed })),
+    },
+    {
+      name: "svc_job_last_success_timestamp_seconds",
+      type: "gauge",
+      help: "When a background job last ended well, in Unix time; 0 before the first time.",
+      labels: ["task"],
+      read: () => eachWith("task", runs, ({ succeededAt }) => single(succeededAt)),
+    },
+  ];
 }

@@ -1,92 +1,102 @@
-import type { Registry } from "../../backends/registry.ts";
-import type { Settings } from "../../config/settings.ts";
-import type { Database } from "../../db/database.ts";
-import type { OpenCalls } from "../../gateway/open-calls.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { type Metric, single } from "../../core/metric.ts";
+import type { Part } from "../../core/part.ts";
+import type { Base } from "../../db/base.ts";
+import type { Db } from "../../db/context.ts";
 import { within } from "../../lib/within.ts";
-import type { License } from "../../license/license.ts";
-import type { GuardedLimits } from "../../limits/guard-limits.ts";
-import type { OpenUsageJournal } from "../../usage/journal/open-usage-journal.ts";
-import type { DailyReconciliation } from "../../usage/sums/daily-reconciliation.ts";
-import type { UsageUpkeep } from "../../usage/sums/usage-upkeep.ts";
-import type { Figures } from "./figures.ts";
-import { METRICS } from "./metric-table.ts";
-import type { ReadPartFigures } from "./part-figures.ts";
-import { type ProcessWatch, watchProcess } from "./process-figures.ts";
+import { createJobFigures, type JobFigures } from "./job-figures.ts";
+import { PLANNED_METRICS } from "./planned-metrics.ts";
 import { renderMetrics } from "./render-metrics.ts";
-import type { LiveParts } from "./snapshot.ts";
-import { createStoredReader } from "./stored-reader.ts";
+import { createRequestFigures, type RequestFigures } from "./request-figures.ts";
 
-/** What a scraper is shown. */
-export interface Metrics {
+export interface Metrics extends Part {
   /**
-   * All metrics in the text format, within DB_POOL_WAIT_MS whatever is away. Never rejects. Scrapes at the same time
-   * share one collection, which also serves those that come within the next second.
+   * The metrics of all parts in the text format, within DB_POOL_WAIT_MS whatever is away. Never rejects. Scrapes at the
+   * same time share one collection, which also serves those that come within the next second.
    */
   readonly collect: () => Promise<string>;
-  readonly close: () => void;
-}
-
-export interface OpenMetricsOptions {
-  readonly settings: Pick<Settings, "DB_POOL_WAIT_MS" | "LLM_BACKEND">;
-  /** Of the package. */
-  readonly version: string;
-  readonly clock: Clock;
-  readonly database: Pick<Database, "askOwn" | "figures">;
-  readonly registry: Pick<Registry, "figures"> & {
-    readonly models: Pick<Registry["models"], "reachable">;
-  };
-  readonly journal: Pick<
-    OpenUsageJournal,
-    "unflushedRecords" | "oldestUnflushedAgeSeconds" | "isRefusing"
-  >;
-  readonly limits: Pick<GuardedLimits, "openReservations" | "isAvailable">;
-  readonly license: Pick<License, "state">;
-  readonly openCalls: Pick<OpenCalls, "count" | "streams">;
-  readonly usageUpkeep: Pick<UsageUpkeep, "figures">;
-  readonly usageReconciliation: Pick<DailyReconciliation, "figures">;
-  readonly figures: Figures;
-  /** What parts behind the gateway tell of themselves. */
-  readonly parts?: readonly ReadPartFigures[];
+  /** What stands to the right of `deps.ts` counts here. */
+  readonly figures: { readonly requests: RequestFigures; readonly jobs: JobFigures };
 }
 
 const REUSED_FOR_MS = 1_000;
+/** A reading that takes longer has lost its connection, and another may begin. */
+const ABANDON_MS = 60_000;
 
-/** Collects figures when it is asked, and watches this process from the first time on. */
-export function openMetrics(options: OpenMetricsOptions): Metrics {
-  const { settings, database, clock, registry, parts = [] } = options;
-  const live: LiveParts = {
-    ...options.figures,
-    version: options.version,
-    backend: settings.LLM_BACKEND,
-    license: options.license,
-    limits: options.limits,
-    database,
-    journal: options.journal,
-    openCalls: options.openCalls,
-    upstreams: registry.figures,
-    usageUpkeep: options.usageUpkeep,
-    usageReconciliation: options.usageReconciliation,
-  };
-  const readStored = createStoredReader(database, parts, clock);
-  let ownProcess: ProcessWatch | undefined;
-  let isEngineUp = false;
-
-  const askEngine = async (): Promise<void> => {
-    isEngineUp = await registry.models.reachable();
-  };
+/** @param parts read at each scrape. */
+export function openMetrics(base: Base, parts: readonly Part<Db>[]): Metrics {
+  const waitMs = base.settings.DB_POOL_WAIT_MS;
+  const figures = { requests: createRequestFigures(), jobs: createJobFigures(base.clock) };
+  const stored = openStoredFigures(base, parts);
   const collect = async (): Promise<string> => {
-    ownProcess ??= watchProcess();
-    // An engine that takes longer is as it was last heard of.
-    const tooLate = () => new Error("the engine is slow");
-    const asked = within(askEngine(), settings.DB_POOL_WAIT_MS, tooLate).catch(() => undefined);
-    const [stored, process] = await Promise.all([readStored(), ownProcess.read(), asked]);
-    return renderMetrics(METRICS, { ...live, ...stored, isEngineUp, process });
+    const refreshed = parts.map(async ({ refresh }) => {
+      if (refresh !== undefined) await within(refresh(), waitMs, () => new Error("timeout"));
+    });
+    await Promise.all([stored.refresh(), Promise.allSettled(refreshed)]);
+    return renderMetrics(parts.flatMap(({ metrics = [] }) => metrics));
   };
-  return { collect: reuse(collect, REUSED_FOR_MS), close: () => ownProcess?.close() };
+  return {
+    collect: reuse(collect, REUSED_FOR_MS),
+    figures,
+    metrics: [
+      ...stored.metrics,
+      ...figures.requests.metrics,
+      ...figures.jobs.metrics,
+      ...PLANNED_METRICS,
+    ],
+  };
 }
 
-/** Makes what all share who ask while it is under way, or no later than so long after its end. */
+/**
+ * Reads what the parts have in the database, with one query after another on one connection, within DB_POOL_WAIT_MS.
+ * However many scrapes come, one reading at a time is in progress in a database that does not answer.
+ */
+function openStoredFigures({ database, clock }: Base, parts: readonly Part<Db>[]) {
+  let isUp = false;
+  let readAt = performance.now();
+  let busySince: number | undefined;
+  const read = async (db: Db): Promise<void> => {
+    busySince = performance.now();
+    try {
+      const now = clock.now();
+      for (const { refreshStored } of parts) await refreshStored?.(db, now);
+    } finally {
+      busySince = undefined;
+    }
+  };
+  const metrics: readonly Metric[] = [
+    {
+      name: "svc_database_up",
+      type: "gauge",
+      help: "1 when the database told its figures for this scrape; while 0, those it told last are shown.",
+      labels: [],
+      read: () => single(isUp),
+    },
+    {
+      name: "svc_database_figures_age_seconds",
+      type: "gauge",
+      help: "Age of what is shown from the database; before it has told anything, time since the start.",
+      labels: [],
+      read: () => single((performance.now() - readAt) / 1_000),
+    },
+  ];
+  return {
+    metrics,
+    /** Never rejects. */
+    async refresh(): Promise<void> {
+      isUp = false;
+      if (busySince !== undefined && performance.now() - busySince < ABANDON_MS) return;
+      try {
+        await database.askOwn(read);
+        isUp = true;
+        readAt = performance.now();
+      } catch {
+        // The metrics show what was read last, and its age.
+      }
+    },
+  };
+}
+
+/** Shares one run between all callers that come while it is in progress, or no later than so long after its end. */
 function reuse(work: () => Promise<string>, reusedForMs: number): () => Promise<string> {
   let latest: Promise<string> | undefined;
   let reusedUntil = 0;

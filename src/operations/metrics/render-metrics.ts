@@ -1,12 +1,11 @@
-import type { Metric, Sample } from "./metric.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { Metric, Sample } from "../../core/metric.ts";
 
 /** What `renderMetrics` writes. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The metrics in the text format of Prometheus, version 0.0.4, in the table's order. */
-export function renderMetrics(metrics: readonly Metric[], snapshot: Snapshot): string {
-  return metrics.map((metric) => renderMetric(metric, metric.read(snapshot))).join("");
+/** The metrics in the text format of Prometheus, version 0.0.4, in their order. */
+export function renderMetrics(metrics: readonly Metric[]): string {
+  return metrics.map((metric) => renderMetric(metric, metric.read())).join("");
 }
 
 function renderMetric({ name, type, help }: Metric, samples: readonly Sample[]): string {

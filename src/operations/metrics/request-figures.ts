@@ -1,22 +1,13 @@
+import { CHANNELS } from "../../core/channel.ts";
+import { byLabel, eachWith, type Metric } from "../../core/metric.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 
 /**
- * What a request is for, by its path: a channel; `v1`: anything else of the gateway; `api`: the console and what is
- * managed; `probe`: health, readiness and metrics.
+ * What a request is for, as its route says: a channel; `v1`: anything else of the gateway; `api`: the console and what
+ * is managed; `probe`: health, readiness and metrics.
  */
-const KINDS = [
-  "chat",
-  "messages",
-  "responses",
-  "embeddings",
-  "audio",
-  "mcp",
-  "v1",
-  "api",
-  "probe",
-  "other",
-] as const;
-type RequestKind = (typeof KINDS)[number];
+const KINDS = [...CHANNELS, "v1", "api", "probe", "other"] as const;
+export type RequestKind = (typeof KINDS)[number];
 
 /** How it was answered; `aborted`: the client had left before there was an answer. */
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx", "aborted"] as const;
@@ -24,40 +15,30 @@ type StatusClass = (typeof STATUS_CLASSES)[number];
 
 /** The HTTP requests that this process has answered, by kind and class. */
 export interface RequestFigures {
+  readonly metrics: readonly Metric[];
   readonly kinds: Readonly<Record<RequestKind, Record<StatusClass, number>>>;
   /** Counts an answer when its headers are made, also one whose stream then runs for long. */
-  readonly count: (path: string, status: number, hasLeft: boolean) => void;
+  readonly count: (kind: RequestKind, status: number, hasLeft: boolean) => void;
 }
-
-const KIND_OF_PATH: ReadonlyMap<string, RequestKind> = new Map([
-  ["/v1/chat/completions", "chat"],
-  ["/v1/messages", "messages"],
-  ["/v1/responses", "responses"],
-  ["/v1/embeddings", "embeddings"],
-  ["/v1/audio/transcriptions", "audio"],
-  ["/mcp", "mcp"],
-  ["/v1/health", "probe"],
-  ["/api/health", "probe"],
-  ["/api/ready", "probe"],
-  ["/metrics", "probe"],
-]);
 
 export function createRequestFigures(): RequestFigures {
   const entries = KINDS.map((kind) => [kind, zeroCounts(STATUS_CLASSES)] as const);
   const kinds = Object.fromEntries(entries) as Record<RequestKind, Record<StatusClass, number>>;
   return {
     kinds,
-    count(path, status, hasLeft) {
-      kinds[kindOf(path)][hasLeft ? "aborted" : classOf(status)] += 1;
+    count(kind, status, hasLeft) {
+      kinds[kind][hasLeft ? "aborted" : classOf(status)] += 1;
     },
+    metrics: [
+      {
+        name: "svc_http_requests_total",
+        type: "counter",
+        help: "HTTP requests answered, by channel or other kind; aborted: the client left before there was an answer.",
+        labels: ["kind", "status_class"],
+        read: () => eachWith("kind", kinds, (classes) => byLabel("status_class", classes)),
+      },
+    ],
   };
-}
-
-function kindOf(path: string): RequestKind {
-  const kind = KIND_OF_PATH.get(path);
-  if (kind !== undefined) return kind;
-  if (path.startsWith("/v1/")) return "v1";
-  return path.startsWith("/api/") ? "api" : "other";
 }
 
 function classOf(status: number): StatusClass {

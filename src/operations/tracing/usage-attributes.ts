@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import type { Channel } from "../../usage/usage-record.ts";
+import type { Channel } from "../../core/channel.ts";
 import type { TracedRequest, TracedUsage } from "./tracing.ts";
 
 /** What the conventions for generative AI call an operation; they have no word yet for transcriptions. */

@@ -3,13 +3,17 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { LineReader } from "../../lib/line-reader.ts";
 import { within } from "../../lib/within.ts";
-import { FolderAway } from "./folder-away.ts";
 
 const PROGRAM = fileURLToPath(new URL("./read-folder.mjs", import.meta.url));
 /** Several times what the largest part can take. */
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 
-/** A file as the file system tells of it. */
+/** The folder is not there to be looked at: nothing is known of its files. */
+export class FolderAway extends Error {
+  override readonly name = "FolderAway";
+}
+
+/** A file as the file system describes it. */
 export interface SeenFile {
   /** From the folder, with slashes. */
   readonly path: string;

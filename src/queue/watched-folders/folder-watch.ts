@@ -5,10 +5,14 @@ import type { SessionLocks } from "../../db/locks/advisory-locks.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
-import { FolderAway } from "./folder-away.ts";
-import { createFolderReader, type FolderReader, type LeftOut } from "./folder-reader.ts";
+import {
+  createFolderReader,
+  FolderAway,
+  type FolderReader,
+  type LeftOut,
+} from "./folder-reader.ts";
 import { FolderMemory, lookAtFolder } from "./look-at-folder.ts";
-import { renewFolder } from "./watched-rows.ts";
+import { writeFolder } from "./watched-rows.ts";
 
 /**
  * A replica that cannot see the folder leaves it for so many times as long as others wait, so that one of them takes it
@@ -159,7 +163,7 @@ export class FolderWatch {
     const { folder, clock } = this.#options;
     const now = clock.now();
     if (Math.abs(now - this.#renewedAt) < RENEWAL_MS) return;
-    await this.#ask((db) => renewFolder(db, folder, now));
+    await this.#ask((db) => writeFolder(db, folder, { now }));
     this.#renewedAt = now;
   }
 

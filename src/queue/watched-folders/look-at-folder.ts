@@ -1,16 +1,21 @@
 import type { Db } from "../../db/context.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { FolderAway } from "./folder-away.ts";
-import type { FolderReader, LeftOut, RootFacts, SeenFile } from "./folder-reader.ts";
+import {
+  FolderAway,
+  type FolderReader,
+  type LeftOut,
+  type RootFacts,
+  type SeenFile,
+} from "./folder-reader.ts";
 import { recordDeletions, recordUploads, writeFiles } from "./record-files.ts";
 import { SettlingFiles, type SettlingOptions } from "./settling-files.ts";
 import {
   countKnownFiles,
-  forgetFolder,
+  forgetFiles,
   readKnownFiles,
   readKnownFilesAfter,
   readKnownInode,
-  writeKnownInode,
+  writeFolder,
 } from "./watched-rows.ts";
 
 const PAGE_FILES = 2_000;
@@ -61,13 +66,13 @@ export async function lookAtFolder(look: Look): Promise<LookOutcome> {
   const inode = await ask((db) => readKnownInode(db, folder));
   if (inode === undefined) {
     const outcome = await writeFirst(look);
-    await ask((db) => writeKnownInode(db, folder, { inode: root.inode, now: clock.now() }));
+    await ask((db) => writeFolder(db, folder, { inode: root.inode, now: clock.now() }));
     return { ...outcome, device: root.device };
   }
   const isSame = inode === root.inode && (look.device ?? root.device) === root.device;
   if (!isSame) {
     await confirmFolder(look);
-    await ask((db) => writeKnownInode(db, folder, { inode: root.inode, now: clock.now() }));
+    await ask((db) => writeFolder(db, folder, { inode: root.inode, now: clock.now() }));
   }
   const outcome = await compare(look, root);
   return { ...outcome, device: root.device };
@@ -76,8 +81,8 @@ export async function lookAtFolder(look: Look): Promise<LookOutcome> {
 type WalkOutcome = Pick<LookOutcome, "files" | "leftOut">;
 
 async function writeFirst({ folder, reader, ask, stopping }: Look): Promise<WalkOutcome> {
-  // Of a first look that did not come to its end.
-  await ask((db) => forgetFolder(db, folder));
+  // Of a first look that was cut off.
+  await ask((db) => forgetFiles(db, folder));
   let files = 0;
   for await (const part of reader.walk([])) {
     stopping.throwIfAborted();

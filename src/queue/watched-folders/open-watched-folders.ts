@@ -10,16 +10,16 @@ import {
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { FolderWatch, type WatchedFolder, type WatchTimes } from "./folder-watch.ts";
-import { forgetFolder, isFolderNamedSince, readKnownFolders } from "./watched-rows.ts";
+import { forgetFolder, readKnownFolders } from "./watched-rows.ts";
 
-/** A replica that names a folder may be down for a while, or may not see it now and so let go of its lock. */
+/** A replica that names a folder may be down for a while, or may not see it now and so have released its lock. */
 const NAMED_FOR_MS = 86_400_000;
 
 export interface OpenWatchedFoldersOptions {
   readonly settings: Pick<Settings, "WATCH_DIRS" | "DATABASE_URL" | "REDIS_URL"> & WatchTimes;
   readonly db: Db;
   readonly clock: Clock;
-  /** Milliseconds of a clock that nobody sets; the process's own unless given. */
+  /** Milliseconds of a monotonic clock; the process's own unless given. */
   readonly steadyNow?: () => number;
   readonly log: Log;
   /** Events were stored. */
@@ -27,7 +27,7 @@ export interface OpenWatchedFoldersOptions {
 }
 
 export interface WatchedFolders {
-  /** How each folder of WATCH_DIRS fares on this replica. */
+  /** The state of each folder of WATCH_DIRS on this replica. */
   readonly list: () => readonly WatchedFolder[];
   readonly close: () => Promise<void>;
 }
@@ -57,7 +57,7 @@ export function openWatchedFolders(options: OpenWatchedFoldersOptions): WatchedF
   };
 }
 
-/** Those that another replica names are its business. Never rejects: the next start tries again. */
+/** Except those that another replica names. Never rejects: the next start tries again. */
 async function forgetOthers(
   folders: readonly string[],
   { db, log, clock, settings }: OpenWatchedFoldersOptions,
@@ -68,8 +68,8 @@ async function forgetOthers(
   const since = clock.now() - NAMED_FOR_MS;
   try {
     const known = await readKnownFolders(db);
-    for (const folder of known.filter((name) => !folders.includes(name))) {
-      if (areOthers && (await isFolderNamedSince(db, folder, since))) continue;
+    for (const [folder, namedAt] of known) {
+      if (folders.includes(folder) || (areOthers && namedAt >= since)) continue;
       if ((await locks.hold(folder)) === undefined) continue;
       await forgetFolder(db, folder);
       await locks.release(folder);

@@ -1,7 +1,7 @@
 import { and, inArray, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { watchedFiles } from "../../db/tables/watched-files.ts";
-import { enqueueEvent } from "../enqueue-event.ts";
+import { fireEvents } from "../internal-events.ts";
 import type { SeenFile } from "./folder-reader.ts";
 import { isOfFolder, toSeenFile } from "./watched-rows.ts";
 
@@ -24,14 +24,13 @@ export function recordUploads(
   return withTransaction(db, async (transaction) => {
     const changed = await writeFiles(transaction, folder, files);
     const events = changed.map(({ isNew, ...file }) => ({
-      sink: "internal" as const,
       kind: "file.uploaded" as const,
       body: {
         ...factsOf(folder, file),
         change: isNew ? ("created" as const) : ("modified" as const),
       },
     }));
-    await enqueueEvent(transaction, events, now);
+    await fireEvents(transaction, events, now);
     return changed.filter(({ isNew }) => isNew).length;
   });
 }
@@ -48,11 +47,10 @@ export function recordDeletions(
       .where(and(isOfFolder(folder), inArray(watchedFiles.path, [...paths])))
       .returning();
     const events = rows.map((row) => ({
-      sink: "internal" as const,
       kind: "file.deleted" as const,
       body: factsOf(folder, toSeenFile(row)),
     }));
-    await enqueueEvent(transaction, events, now);
+    await fireEvents(transaction, events, now);
   });
 }
 

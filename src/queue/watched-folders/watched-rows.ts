@@ -1,17 +1,7 @@
-import { and, asc, count, eq, gt, inArray, ne, type SQL, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { watchedFiles } from "../../db/tables/watched-files.ts";
+import { and, asc, count, eq, gt, inArray, type SQL } from "drizzle-orm";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { watchedFiles, watchedFolders } from "../../db/tables/watched-files.ts";
 import type { SeenFile } from "./folder-reader.ts";
-
-/**
- * The row of the folder itself: in `size` its inode, in `modifiedAt` when a replica that names it last said so. No file
- * has this path.
- */
-const FOLDER_ITSELF = "/";
-
-export function isOfFolder(folder: string): SQL | undefined {
-  return and(eq(watchedFiles.folder, folder), ne(watchedFiles.path, FOLDER_ITSELF));
-}
 
 export function toSeenFile(row: {
   readonly path: string;
@@ -21,46 +11,30 @@ export function toSeenFile(row: {
   return { path: row.path, size: row.size, modifiedMs: row.modifiedAt.getTime() };
 }
 
-/** The inode of the root when it was last seen; undefined when the folder was never looked at to its end. */
+/** The inode of the root when it was last seen; undefined when the folder was never read to its end. */
 export async function readKnownInode(db: Db, folder: string): Promise<number | undefined> {
-  const [row] = await db
-    .select({ inode: watchedFiles.size })
-    .from(watchedFiles)
-    .where(and(eq(watchedFiles.folder, folder), eq(watchedFiles.path, FOLDER_ITSELF)));
-  return row?.inode;
+  const [row] = await db.select().from(watchedFolders).where(eq(watchedFolders.folder, folder));
+  return row?.inode ?? undefined;
 }
 
-/** @param now Unix milliseconds. */
-export async function writeKnownInode(
+export interface FolderFacts {
+  /** Unset leaves the known one. */
+  readonly inode?: number;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** Records that this replica has the folder in WATCH_DIRS at `now`, and which inode its root has. */
+export async function writeFolder(
   db: Db,
   folder: string,
-  { inode, now }: { readonly inode: number; readonly now: number },
+  { inode, now }: FolderFacts,
 ): Promise<void> {
-  const row = { folder, path: FOLDER_ITSELF, size: inode, modifiedAt: new Date(now) };
+  const facts = { namedAt: new Date(now), ...(inode !== undefined && { inode }) };
   await db
-    .insert(watchedFiles)
-    .values(row)
-    .onConflictDoUpdate({
-      target: [watchedFiles.folder, watchedFiles.path],
-      set: { size: inode, modifiedAt: row.modifiedAt },
-    });
-}
-
-/** A replica names the folder at `now`, in Unix milliseconds; of one that was never looked at to its end nothing is kept. */
-export async function renewFolder(db: Db, folder: string, now: number): Promise<void> {
-  await db
-    .update(watchedFiles)
-    .set({ modifiedAt: new Date(now) })
-    .where(and(eq(watchedFiles.folder, folder), eq(watchedFiles.path, FOLDER_ITSELF)));
-}
-
-/** Whether a replica has named the folder since then, in Unix milliseconds. */
-export async function isFolderNamedSince(db: Db, folder: string, since: number): Promise<boolean> {
-  const [row] = await db
-    .select({ namedAt: watchedFiles.modifiedAt })
-    .from(watchedFiles)
-    .where(and(eq(watchedFiles.folder, folder), eq(watchedFiles.path, FOLDER_ITSELF)));
-  return row !== undefined && row.namedAt.getTime() >= since;
+    .insert(watchedFolders)
+    .values({ folder, ...facts })
+    .onConflictDoUpdate({ target: watchedFolders.folder, set: facts });
 }
 
 /** What is known of these paths, by path. */
@@ -77,7 +51,7 @@ export async function readKnownFiles(
   return new Map(rows.map((row) => [row.path, toSeenFile(row)]));
 }
 
-/** The known files behind a path in the order of the database, `limit` at most. */
+/** The known files after a path in the order of the database, `limit` at most. */
 export async function readKnownFilesAfter(
   db: Db,
   folder: string,
@@ -97,21 +71,25 @@ export async function countKnownFiles(db: Db, folder: string): Promise<number> {
   return row?.files ?? 0;
 }
 
-export async function readKnownFolders(db: Db): Promise<readonly string[]> {
-  // One step through the index a folder, however many files each has.
-  const rows = await db.execute<{ folder: string }>(sql`
-    with recursive folders as (
-      (select folder from ${watchedFiles} order by folder limit 1)
-      union all
-      select (select next.folder from ${watchedFiles} as next where next.folder > folders.folder
-        order by next.folder limit 1)
-      from folders where folders.folder is not null
-    )
-    select folder from folders where folder is not null`);
-  return rows.map(({ folder }) => folder);
+/** Every folder that is known, with when a replica has last named it, in Unix milliseconds. */
+export async function readKnownFolders(db: Db): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.select().from(watchedFolders);
+  return new Map(rows.map(({ folder, namedAt }) => [folder, namedAt.getTime()]));
+}
+
+/** Forgets the files of a folder, without events. */
+export async function forgetFiles(db: Db, folder: string): Promise<void> {
+  await db.delete(watchedFiles).where(isOfFolder(folder));
 }
 
 /** Forgets a folder and all its files, without events. */
-export async function forgetFolder(db: Db, folder: string): Promise<void> {
-  await db.delete(watchedFiles).where(eq(watchedFiles.folder, folder));
+export function forgetFolder(db: Db, folder: string): Promise<void> {
+  return withTransaction(db, async (transaction) => {
+    await forgetFiles(transaction, folder);
+    await transaction.delete(watchedFolders).where(eq(watchedFolders.folder, folder));
+  });
+}
+
+export function isOfFolder(folder: string): SQL {
+  return eq(watchedFiles.folder, folder);
 }

@@ -1,15 +1,19 @@
 import type { Settings } from "../../config/settings.ts";
-import type { Db } from "../../db/context.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { toDatabaseError } from "../../db/database-error.ts";
 import { createHttpClient } from "../../lib/http/create-http-client.ts";
-import type { Log } from "../../lib/log.ts";
-import { deliverEvents, type EventDelivery } from "../deliver-events.ts";
-import type { DeliveryFigures } from "../delivery-figures.ts";
-import { giveUpUnpostedAlerts } from "./give-up-unposted-alerts.ts";
+import { repeat } from "../../lib/repeat.ts";
+import { WEBHOOK_PAUSES_MS } from "../backoff.ts";
+import { giveUpJobs } from "../end-jobs.ts";
+import type { DeliveryFigures } from "../figures.ts";
+import { type QueueParts, type TopicWorker, workTopic } from "../work-topic.ts";
 import { postWebhook, type Webhook } from "./post-webhook.ts";
-import { WEBHOOK_PAUSES_MS } from "./webhook-pauses.ts";
 
-export interface OpenAlertWebhookOptions {
+/** What a replica with an address has not tried for so long is posted by none; it is also the pause between two looks. */
+const OVERDUE_MS = 600_000;
+const REASON =
+  "ALERT_WEBHOOK_URL is not set: set it and restart, then redeliver the event if it still matters";
+
+export interface OpenAlertWebhookOptions extends QueueParts {
   readonly settings: Pick<
     Settings,
     | "ALERT_WEBHOOK_URL"
@@ -18,22 +22,19 @@ export interface OpenAlertWebhookOptions {
     | "OUTBOX_TRY_TIMEOUT_MS"
     | "REDIS_URL"
   >;
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Where tries are counted. */
   readonly deliveries?: DeliveryFigures | undefined;
 }
 
 export interface AlertWebhook {
   /** Undefined without an address: nothing is to be stored for it then. */
-  readonly delivery: Pick<EventDelivery, "wake"> | undefined;
+  readonly delivery: Pick<TopicWorker, "wake"> | undefined;
   readonly close: () => Promise<void>;
 }
 
 /** Posts stored alerts to the operator's address from now on; without one, gives up what is stored. */
 export function openAlertWebhook(options: OpenAlertWebhookOptions): AlertWebhook {
-  const { settings, clock, ...rest } = options;
+  const { settings, clock, deliveries } = options;
   const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = settings;
   if (url === undefined) {
     const { stop } = giveUpUnpostedAlerts(options);
@@ -42,20 +43,46 @@ export function openAlertWebhook(options: OpenAlertWebhookOptions): AlertWebhook
   const client = createHttpClient();
   const timeoutMs = settings.OUTBOX_TRY_TIMEOUT_MS;
   const webhook: Webhook = { url, secret, client, clock, timeoutMs };
-  const delivery = deliverEvents({
-    ...rest,
-    clock,
-    sink: "alert_webhook",
-    tryTimeoutMs: timeoutMs,
+  const worker = workTopic(options, {
+    name: "alert_webhook",
     pausesMs: WEBHOOK_PAUSES_MS,
     scale: settings.OUTBOX_BACKOFF_SCALE,
-    deliver: (event, stopping) => postWebhook(webhook, event, stopping),
+    counts: deliveries?.alert_webhook,
+    work: (job, { signal }) => postWebhook(webhook, job, signal),
   });
   return {
-    delivery,
+    delivery: worker,
     async close() {
-      await delivery.close();
+      await worker.close();
       await client.close();
     },
   };
+}
+
+/**
+ * Gives up the alerts that an earlier configuration has left to be posted, now and from time to time: the only replica
+ * all of them, one of several only those that no other posts. They are kept as given up for a while.
+ */
+function giveUpUnpostedAlerts(options: OpenAlertWebhookOptions): { readonly stop: () => void } {
+  const { settings, db, clock, log } = options;
+  // Without it, this is the only replica.
+  const areOthers = settings.REDIS_URL !== undefined;
+  const giveUp = async (dueBefore: number | undefined) => {
+    try {
+      const now = clock.now();
+      const events = await giveUpJobs(db, {
+        topic: "alert_webhook",
+        dueBefore,
+        reason: REASON,
+        now,
+      });
+      if (events > 0) log.warn({ events, reason: REASON }, "stored alerts are given up");
+    } catch (thrown) {
+      const cause = toDatabaseError(thrown).message;
+      log.warn({ cause }, "stored alerts could not be given up, it is retried in ten minutes");
+    }
+  };
+  const giveUpOverdue = () => giveUp(clock.now() - OVERDUE_MS);
+  void (areOthers ? giveUpOverdue() : giveUp(undefined));
+  return repeat(OVERDUE_MS, giveUpOverdue);
 }

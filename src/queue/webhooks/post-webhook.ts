@@ -1,11 +1,13 @@
+import { createHmac } from "node:crypto";
 import { unescape as decodePercent } from "node:querystring";
 import type { Clock } from "../../lib/clock.ts";
 import type { HttpClient, HttpResponse } from "../../lib/http/http-client.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
-import type { ClaimedEvent } from "../claim-events.ts";
-import type { DeliveryOutcome } from "../delivery-outcome.ts";
-import { signWebhook } from "./sign-webhook.ts";
+import type { Job, JobOutcome } from "../topic.ts";
+
+/** Secrets of the Standard Webhooks form are this prefix and bytes in base64; any other secret is its own UTF-8 text. */
+const ENCODED_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 export interface Webhook {
   /** From the environment: the operator's own, and trusted. */
@@ -23,9 +25,9 @@ export interface Webhook {
  */
 export async function postWebhook(
   webhook: Webhook,
-  event: ClaimedEvent,
+  event: Pick<Job, "id" | "body">,
   stopping: AbortSignal,
-): Promise<DeliveryOutcome> {
+): Promise<JobOutcome> {
   const signal = limitSignal(stopping, webhook.timeoutMs);
   try {
     const response = await webhook.client.send({
@@ -36,7 +38,7 @@ export async function postWebhook(
     response.cancel();
     return judge(response, webhook.clock.now());
   } catch (thrown) {
-    if (stopping.aborted) return { kind: "untried" };
+    if (stopping.aborted) return { kind: "released" };
     if (signal.aborted) {
       return { kind: "failed", error: `no answer within ${webhook.timeoutMs / 1_000} s` };
     }
@@ -44,7 +46,7 @@ export async function postWebhook(
   }
 }
 
-function composeRequest({ url, secret, clock }: Webhook, event: ClaimedEvent) {
+function composeRequest({ url, secret, clock }: Webhook, event: Pick<Job, "id" | "body">) {
   const target = new URL(url);
   // Unlike decodeURIComponent it lets a bare percent sign stand, as operators write it into a password.
   const credentials = `${decodePercent(target.username)}:${decodePercent(target.password)}`;
@@ -69,8 +71,8 @@ function composeRequest({ url, secret, clock }: Webhook, event: ClaimedEvent) {
   return { url: target.href, headers, body };
 }
 
-function judge({ status, header }: HttpResponse, now: number): DeliveryOutcome {
-  if (status >= 200 && status < 300) return { kind: "delivered" };
+function judge({ status, header }: HttpResponse, now: number): JobOutcome {
+  if (status >= 200 && status < 300) return { kind: "done" };
   if (status === 410) return { kind: "refused", error: "answered 410: it wants no more" };
   const isRedirect = status >= 300 && status < 400;
   return {
@@ -80,8 +82,22 @@ function judge({ status, header }: HttpResponse, now: number): DeliveryOutcome {
   };
 }
 
-/** The runtime's word for what happened; its message would name the address. */
+/** The runtime's code for what happened; its message would name the address. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "unknown";
   return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
+}
+
+interface SignedParts {
+  readonly id: string;
+  readonly timestampSeconds: number;
+  readonly body: string;
+}
+
+/** The value of `webhook-signature` as Standard Webhooks defines it: `v1,` and the HMAC-SHA256 in base64. */
+function signWebhook(secret: string, { id, timestampSeconds, body }: SignedParts): string {
+  const encoded = ENCODED_SECRET.exec(secret)?.[1];
+  const key = encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, "base64");
+  const digest = createHmac("sha256", key).update(`${id}.${timestampSeconds}.${body}`);
+  return `v1,${digest.digest("base64")}`;
 }

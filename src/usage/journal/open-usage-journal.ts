@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { journalsFolder } from "../../config/folders.ts";
-import type { Settings } from "../../config/settings.ts";
+import type { Base } from "../../db/base.ts";
 import type { Database } from "../../db/database.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { HeartbeatWatch } from "../../lib/process-lock/heartbeat-watch.ts";
 import { within } from "../../lib/within.ts";
@@ -20,18 +19,6 @@ import { createQuarantine } from "./quarantine.ts";
 import { deleteCheckpoints } from "./usage-store.ts";
 
 const DRAIN_RETRY_MS = 200;
-
-export interface UsageJournalOptions {
-  readonly settings: Pick<
-    Settings,
-    "DATA_DIR" | "JOURNAL_DIR" | "JOURNAL_FSYNC" | "INSTANCE_ID" | "DB_POOL_WAIT_MS" | "REDIS_URL"
-  >;
-  readonly database: Database;
-  /** What lost processes used is counted there. */
-  readonly limits: Pick<Limits, "settleLost">;
-  readonly log: Log;
-  readonly clock: Clock;
-}
 
 /** The journal of this process, with what its owner needs to run and watch it. */
 export interface OpenUsageJournal extends UsageJournal {
@@ -72,10 +59,15 @@ interface Parts {
 /**
  * Opens a journal of its own for this process under JOURNAL_DIR, or begins without one when that disk is full, and
  * begins to replay the journals of processes that are gone, now and every twenty seconds.
+ *
+ * @param limits count what these processes used.
  */
-export async function openUsageJournal(options: UsageJournalOptions): Promise<OpenUsageJournal> {
-  const { settings, clock } = options;
-  const parts = await buildParts(options);
+export async function openUsageJournal(
+  base: Base,
+  limits: Pick<Limits, "settleLost">,
+): Promise<OpenUsageJournal> {
+  const { settings, clock } = base;
+  const parts = await buildParts(base, limits);
   const { writer, flusher, direct, sync, adopting } = parts;
   const mustSync = settings.JOURNAL_FSYNC === "wait";
   const calls = { writer, flusher, direct, sync, mustSync, clock };
@@ -113,12 +105,10 @@ export async function openUsageJournal(options: UsageJournalOptions): Promise<Op
   };
 }
 
-async function buildParts({
-  settings,
-  database,
-  limits,
-  log,
-}: UsageJournalOptions): Promise<Parts> {
+async function buildParts(
+  { settings, database, log }: Base,
+  limits: Pick<Limits, "settleLost">,
+): Promise<Parts> {
   const root = journalsFolder(settings);
   const { db } = database;
   const quarantine = createQuarantine(root, log);

@@ -1,9 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
+import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
 import { users } from "../../db/tables/users.ts";
-import type { Channel, Outcome } from "../usage-record.ts";
+import type { Outcome } from "../usage-record.ts";
 
 /** One metered request as it is shown: without bodies, for they are never kept. */
 export interface MeteredRequest {

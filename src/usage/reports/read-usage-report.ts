@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
+import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { usageHours } from "../../db/tables/usage.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { DAY_MS, dayOf, firstKeptDay, listUsageDays } from "../sums/usage-days.ts";
-import type { Channel } from "../usage-record.ts";
 import {
   NO_USAGE,
   type TimeGroup,

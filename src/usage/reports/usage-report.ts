@@ -1,4 +1,4 @@
-import type { Channel } from "../usage-record.ts";
+import type { Channel } from "../../core/channel.ts";
 import type { UsageOwner } from "./usage-scope.ts";
 
 /** What usage may be summed up by. */

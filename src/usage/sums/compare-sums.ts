@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
+import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import type { TimeRange } from "../reports/search-newest-first.ts";
-import type { Channel } from "../usage-record.ts";
 import { eachFigure, listOf, selectSums, type UsageSums } from "./usage-sums.ts";
 
 /** A figure that differs from what it is made from. */

@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import type { Channel } from "../../core/channel.ts";
 import type { ErrorCode } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
@@ -7,7 +8,6 @@ import { randomBase62 } from "../../lib/id.ts";
 import type { Log } from "../../lib/log.ts";
 import { within } from "../../lib/within.ts";
 import { deleteCheckpoints, refusalOf } from "../journal/usage-store.ts";
-import type { Channel } from "../usage-record.ts";
 
 /** A call that a limit of its key refused. */
 export interface LimitRefusal {

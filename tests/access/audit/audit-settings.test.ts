@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 /** What a start with this environment does. */
 const start = (environment: Readonly<Record<string, string>>) =>
-  auditSettings({ database, secret, settings: loadConfig(environment).settings });
+  auditSettings({ database, settings: loadConfig(environment).settings }, secret);
 
 const entries = () => database.db.select().from(auditLog).orderBy(auditLog.id);
 
@@ -121,7 +121,7 @@ describe("the settings in the audit log", () => {
     }
     // The same settings under another secret have other hashes throughout.
     const other = await openSecret({ APP_SECRET: "the secret of somewhere else", DATA_DIR: "" });
-    await auditSettings({ database, secret: other, settings: loadConfig(values).settings });
+    await auditSettings({ database, settings: loadConfig(values).settings }, other);
     const last = (await entries()).at(-1)?.details as { changed: string[] };
     expect(last.changed).toHaveLength(Object.keys(row?.hashes ?? {}).length);
   });

@@ -1,12 +1,14 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { BiKeyFields } from "../../../src/access/bi-keys/bi-key.ts";
-import { createBiKey } from "../../../src/access/bi-keys/create-bi-key.ts";
-import { deleteBiKey } from "../../../src/access/bi-keys/delete-bi-key.ts";
-import { findBiKey } from "../../../src/access/bi-keys/find-bi-key.ts";
-import { listBiKeys } from "../../../src/access/bi-keys/list-bi-keys.ts";
-import { rotateBiKey } from "../../../src/access/bi-keys/rotate-bi-key.ts";
-import { updateBiKey } from "../../../src/access/bi-keys/update-bi-key.ts";
+import type { BiKeyFields } from "../../../src/access/bi-keys/bi-keys.ts";
+import {
+  createBiKey,
+  deleteBiKey,
+  findBiKey,
+  listBiKeys,
+  rotateBiKey,
+  updateBiKey,
+} from "../../../src/access/bi-keys/bi-keys.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { biKeys } from "../../../src/db/tables/bi-keys.ts";

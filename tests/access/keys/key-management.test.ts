@@ -3,14 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Actor } from "../../../src/access/actor.ts";
 import { createAuthenticate } from "../../../src/access/authenticate.ts";
 import type { ApiKeyPatch, IssuedApiKey } from "../../../src/access/keys/api-key-record.ts";
+import { findApiKey } from "../../../src/access/keys/api-key-record.ts";
+import {
+  deleteApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from "../../../src/access/keys/change-api-key.ts";
 import { createApiKey } from "../../../src/access/keys/create-api-key.ts";
-import { deleteApiKey } from "../../../src/access/keys/delete-api-key.ts";
-import { findApiKey } from "../../../src/access/keys/find-api-key.ts";
 import { issueApiKey } from "../../../src/access/keys/issue-api-key.ts";
 import { listApiKeys } from "../../../src/access/keys/list-api-keys.ts";
 import { readKeyUsage } from "../../../src/access/keys/read-key-usage.ts";
-import { rotateApiKey } from "../../../src/access/keys/rotate-api-key.ts";
-import { updateApiKey } from "../../../src/access/keys/update-api-key.ts";
 import { deleteUser } from "../../../src/access/users/delete-user.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
 import type { KeyCaller } from "../../../src/core/caller.ts";

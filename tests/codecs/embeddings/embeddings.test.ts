@@ -91,7 +91,7 @@ describe("An answer with embeddings", () => {
     [0, 1, "2"],
   ])("is refused when its indexes are not each input once: %s %s %s", (...indexes) => {
     const data = indexes.map((index) => ({ index, embedding: [1] }));
-    expect(() => openaiEmbeddings.readAnswer({ data }, request)).toThrow(/out of number/);
+    expect(() => openaiEmbeddings.readAnswer({ data }, request)).toThrow(/invalid index/);
   });
 
   it("has no tokens where the engine tells nothing that is a count", () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { generateContentClient } from "../../../src/codecs/generate-content/client.ts";
-import { readContextOverflow } from "../../../src/codecs/generate-content/context-overflow.ts";
-import { readRetryDelay } from "../../../src/codecs/generate-content/retry-delay.ts";
+import {
+  readContextOverflow,
+  readRetryDelay,
+} from "../../../src/codecs/generate-content/vendor-errors.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 import { addUp } from "../../support/clients/client-streams.ts";
 import { readSharedFixtures } from "../../support/shared-fixtures.ts";

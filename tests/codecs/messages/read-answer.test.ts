@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readContextOverflow } from "../../../src/codecs/messages/client/read-overflow.ts";
+import { readContextOverflow } from "../../../src/codecs/messages/client/vendor-errors.ts";
 import { messagesClient } from "../../../src/codecs/messages/client.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 import { addUp } from "../../support/clients/client-streams.ts";

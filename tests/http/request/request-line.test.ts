@@ -24,10 +24,10 @@ const record: UsageRecord = {
   firstTokenMs: 7,
 };
 
-function openLine(path = "/v1/chat/completions") {
+function openLine(path = "/v1/chat/completions", isProbe = false) {
   const lines: string[] = [];
   const log = createLog("debug", { write: (line) => void lines.push(line) });
-  const arrival = { log, requestId: "req_1", method: "POST", path, client: "192.0.2.1" };
+  const arrival = { log, requestId: "req_1", method: "POST", path, client: "192.0.2.1", isProbe };
   let finished = 0;
   const line = new RequestLine(arrival, () => {
     finished += 1;
@@ -146,14 +146,11 @@ describe("the line of a request", () => {
   });
 
   it.each([
-    ["debug", "/api/health", 200],
-    ["debug", "/v1/health", 200],
-    ["debug", "/api/ready", 200],
-    ["debug", "/metrics", 200],
-    ["info", "/api/ready", 503],
-    ["info", "/v1/models", 200],
-  ])("is at %s for %s with %s", (level, route, status) => {
-    const { line, read } = openLine();
+    ["debug", "/api/ready", true, 200],
+    ["info", "/api/ready", true, 503],
+    ["info", "/v1/models", false, 200],
+  ])("is at %s for %s (a probe: %s) with %s", (level, route, isProbe, status) => {
+    const { line, read } = openLine(route, isProbe);
     line.route = route;
     line.answered(status, false);
     expect(read()[0]).toMatchObject({ level, status });

@@ -2,32 +2,41 @@ import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/core/service-error.ts";
 import { chatErrorForm } from "../../../src/http/answers/error-response.ts";
 import { RequestLine } from "../../../src/http/request/request-line.ts";
+import { createRouteTable } from "../../../src/http/request/route-table.ts";
 import { createRouter } from "../../../src/http/request/router.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
 
-const definition = { method: "get", path: "/fails", access: "open", responses: {} } as const;
+const definition = {
+  method: "get",
+  path: "/fails",
+  access: "open",
+  audience: "unlisted",
+  responses: {},
+} as const;
 
 /** Calls a route that throws; returns the answer and the lines of the log. */
 async function callFailing(thrown: unknown, signal?: AbortSignal) {
   const lines: string[] = [];
   const log = createLog("info", { write: (line) => void lines.push(line) });
-  const router = createRouter(chatErrorForm, {
+  const router = createRouter({
     authenticate: () => undefined as never,
     clock: systemClock,
   });
   router.add(definition, () => Promise.reject(thrown));
-  const response = await router.hono.fetch(
+  const response = await createRouteTable(router.routes).hono.fetch(
     new Request("http://gateway/fails", signal === undefined ? {} : { signal }),
     {
       requestId: "req_1",
       arrivedAt: 0,
+      path: "/fails",
+      errorForm: chatErrorForm,
       address: () => null,
       isHttps: () => false,
       allowSilence: () => () => undefined,
       log,
       line: new RequestLine(
-        { log, requestId: "req_1", method: "GET", path: "/fails", client: null },
+        { log, requestId: "req_1", method: "GET", path: "/fails", client: null, isProbe: false },
         () => undefined,
       ),
     },

@@ -12,12 +12,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HeartbeatWatch, SILENCE_MS } from "../../../src/lib/process-lock/heartbeat-watch.ts";
-import { type LockOwner, ownerText, parseOwner } from "../../../src/lib/process-lock/lock-owner.ts";
 import { thisProcess } from "../../../src/lib/process-lock/process-identity.ts";
 import {
   acquireProcessLock,
   awaitProcessLock,
+  type LockOwner,
+  ownerText,
   ProcessLockHeldError,
+  parseOwner,
 } from "../../../src/lib/process-lock/process-lock.ts";
 import { type Program, spawnProgram } from "../../support/processes/spawn-program.ts";
 

@@ -147,6 +147,23 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
   const eventually = (holds: () => boolean | Promise<boolean>) =>
     expect.poll(holds, { timeout: 10_000, interval: 20 }).toBe(true);
 
+  it("counts a call that only counts tokens in its key's minute over all replicas, and in no other limit", async () => {
+    const [one, two] = (await openReplicas(2)) as [Limits, Limits];
+    const key = newKey({ requestsPerMinute: 3, requests: 5, tokens: 100 });
+    const count = (limits: Limits) => limits.countInMinute({ ...key.call(), isLarge: false });
+    for (const limits of [one, two, one]) await count(limits);
+    await expect(count(two)).rejects.toMatchObject({ code: "rate_limit_exceeded", status: 429 });
+    expect(await codeOf(one.admit(key.call()))).toBe("rate_limit_exceeded");
+    const { requestsPerMinute, requests, tokens } = await two.read(
+      key.keyId,
+      key.limits,
+      clock.now(),
+    );
+    expect(requestsPerMinute).toMatchObject({ used: 3, remaining: 0 });
+    expect(requests).toMatchObject({ used: 0, reserved: 0, remaining: 5 });
+    expect(tokens).toMatchObject({ used: 0, reserved: 0, remaining: 100 });
+  });
+
   it("admits exactly so many of 500 calls at once as each limit has, over three replicas", async () => {
     const three = await openReplicas(3);
     for (const limits of [{ requestsPerMinute: 60 }, { requests: 60 }, { tokens: 60 * 7 + 6 }]) {

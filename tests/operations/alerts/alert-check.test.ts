@@ -1,14 +1,14 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { engineDownAlert } from "../../../src/backends/engine-down.ts";
+import type { AlertRule, AlertWindow, Finding } from "../../../src/core/part.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { alertSuppressions, outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { type AlertCheck, createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
-import type { AlertFacts } from "../../../src/operations/alerts/alert-facts.ts";
-import { enqueueEvent } from "../../../src/queue/enqueue-event.ts";
-import { overdueEvents } from "../../../src/queue/overdue-events.ts";
+import { enqueue as enqueueJob } from "../../../src/queue/enqueue.ts";
+import { outboxBacklogAlert } from "../../../src/queue/outbox-backlog.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
-import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/stages/alert-facts.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -40,19 +40,36 @@ function wake(): void {
   wakes += 1;
 }
 
-/** One replica's check. */
-function replica(facts: Partial<AlertFacts>, { hasWebhook = true } = {}): AlertCheck {
+/** One replica's check of these rules. */
+function replica(rules: readonly AlertRule[], { hasWebhook = true } = {}): AlertCheck {
   const check = createAlertCheck({
-    settings: ALERT_SETTINGS,
     db: database.db,
     clock: { now: () => now },
     log,
-    facts: { ...NOTHING_WRONG, ...facts },
+    rules: () => rules,
     webhook: hasWebhook ? { wake } : undefined,
   });
   open.push(check);
   return check;
 }
+
+/** The rule of the local engine, which answers as told. */
+const engineRule = (isReachable: () => Promise<boolean>) =>
+  engineDownAlert({ isReachable }, { LLM_BACKEND: "vllm" });
+
+/** A rule as an area brings it. */
+const rule = (type: string, window: AlertWindow, find: AlertRule["find"]): AlertRule => ({
+  type,
+  window,
+  find,
+});
+const finding = (subject: string, more: Partial<Finding> = {}): Finding => ({
+  subject,
+  text: `${subject} is broken.`,
+  details: { id: subject },
+  ...more,
+});
+const broken = (subject: string) => finding(subject, { over: "it works again" });
 
 const stored = () => database.db.select().from(outboxEvents).orderBy(outboxEvents.createdAt);
 const kinds = async () => (await stored()).map(({ kind }) => kind);
@@ -73,7 +90,7 @@ async function alertsAt(check: AlertCheck, momentsMs: readonly number[]): Promis
 describe("llm_backend_down", () => {
   test("is told when the engine does not answer twice in a row, and its return is in the log", async () => {
     let answers = [false, false];
-    const check = replica({ engineAnswers: async () => answers.shift() ?? true });
+    const check = replica([engineRule(async () => answers.shift() ?? true)]);
     await check.run();
     const [event] = await stored();
     expect(event).toMatchObject({ sink: "alert_webhook", kind: "llm_backend_down" });
@@ -99,7 +116,7 @@ describe("llm_backend_down", () => {
   });
 
   test("is told again an hour later and not a moment sooner", async () => {
-    const check = replica({ engineAnswers: async () => false });
+    const check = replica([engineRule(async () => false)]);
     expect(await alertsAt(check, [0, 900_000, HOUR_MS - 1, HOUR_MS, 2 * HOUR_MS - 1])).toEqual([
       1, 0, 0, 1, 0,
     ]);
@@ -108,7 +125,7 @@ describe("llm_backend_down", () => {
 
   test("is told by the log alone when it is down again within the hour", async () => {
     let isUp = false;
-    const check = replica({ engineAnswers: async () => isUp });
+    const check = replica([engineRule(async () => isUp)]);
     await check.run();
     isUp = true;
     await check.run();
@@ -120,91 +137,77 @@ describe("llm_backend_down", () => {
     expect(said("warn")).toHaveLength(1);
     expect(said("info").map(({ msg }) => msg)).toEqual([
       "the local engine answers again",
-      expect.stringMatching(/does not answer.* An alert said so lately\.$/),
+      expect.stringMatching(/does not answer.* An alert about it was sent recently\.$/),
     ]);
   });
 });
 
-describe("mcp_server_error", () => {
-  const broken = (id: string) => ({ id, name: `server ${id}`, reason: "it answered 500" });
-
-  test("is told of each server, again after six hours", async () => {
-    const servers = [broken("mcp_1")];
-    const check = replica({ failedToolServers: async () => servers });
+describe("a rule whose window is a length of time", () => {
+  test("is sent about each subject, again after the window", async () => {
+    const servers = [broken("one")];
+    const check = replica([rule("server_error", 6 * HOUR_MS, async () => servers)]);
     expect(await alertsAt(check, [0, 6 * HOUR_MS - 1])).toEqual([1, 0]);
-    servers.push(broken("mcp_2"));
+    servers.push(broken("two"));
     expect(await alertsAt(check, [6 * HOUR_MS - 1, 6 * HOUR_MS, 7 * HOUR_MS])).toEqual([1, 1, 0]);
     expect((await stored()).map(({ body }) => body["details"])).toMatchObject([
-      { server_id: "mcp_1", server_name: "server mcp_1", reason: "it answered 500" },
-      { server_id: "mcp_2", server_name: "server mcp_2", reason: "it answered 500" },
-      { server_id: "mcp_1", server_name: "server mcp_1", reason: "it answered 500" },
+      { id: "one" },
+      { id: "two" },
+      { id: "one" },
     ]);
     servers.shift();
     await check.run();
-    expect(said("info")).toMatchObject([{ type: "mcp_server_error", server_id: "mcp_1" }]);
+    expect(said("info")).toMatchObject([{ type: "server_error", id: "one" }]);
   });
 });
 
-describe("pipeline_failed", () => {
-  const run = (id: string, failedAt = NOON) => ({
-    id,
-    workflowId: "wf_1",
-    workflowName: "Nightly",
-    failedAt,
-    failedStep: "load",
-  });
+describe("a rule whose window is permanent", () => {
+  const LOOK_BACK_MS = 2 * DAY_MS;
 
-  test("is told once of each run, over restarts and for as long as it is looked at", async () => {
-    let runs = [run("run_1")];
-    const facts = {
-      failedRuns: async (since: number) => runs.filter(({ failedAt }) => failedAt >= since),
-    };
-    const check = replica(facts);
+  test("is sent once about each subject, over restarts and for as long as it is found", async () => {
+    let runs = [{ id: "run_1", failedAt: NOON }];
+    const rules = [
+      rule("run_failed", "permanently", async (at) =>
+        runs.filter(({ failedAt }) => failedAt >= at - LOOK_BACK_MS).map(({ id }) => finding(id)),
+      ),
+    ];
+    const check = replica(rules);
     expect(await alertsAt(check, [0, HOUR_MS, DAY_MS, 2 * DAY_MS])).toEqual([1, 0, 0, 0]);
-    const restarted = replica(facts);
+    const restarted = replica(rules);
     expect(await alertsAt(restarted, [DAY_MS, 2 * DAY_MS, 3 * DAY_MS])).toEqual([0, 0, 0]);
-    runs = [run("run_2", now), ...runs];
+    runs = [{ id: "run_2", failedAt: now }, ...runs];
     expect(await alertsAt(restarted, [3 * DAY_MS, 3 * DAY_MS + HOUR_MS])).toEqual([1, 0]);
     expect((await stored())[1]?.body).toEqual({
-      text: 'A run of the workflow "Nightly" failed at the step "load".',
-      type: "pipeline_failed",
-      details: {
-        pipeline_id: "wf_1",
-        pipeline_name: "Nightly",
-        run_id: "run_2",
-        failed_at: "2026-08-17T12:00:00.000Z",
-        failed_step: "load",
-        at: expect.any(String),
-      },
+      text: "run_2 is broken.",
+      type: "run_failed",
+      details: { id: "run_2", at: expect.any(String) },
     });
-    // A run that failed stays failed: nothing is ever over.
+    // It is an event: nothing is ever over.
     expect(said("info")).toEqual([]);
   });
 
-  test("of very many runs is told a hundred at a time, and of none twice", async () => {
-    const runs = Array.from({ length: 250 }, (_, index) => run(`run_${index}`));
-    const check = replica({ failedRuns: async () => runs });
+  test("of very many subjects is sent a hundred at a time, and about none twice", async () => {
+    const runs = Array.from({ length: 250 }, (_, index) => finding(`run_${index}`));
+    const check = replica([rule("run_failed", "permanently", async () => runs)]);
     expect(await alertsAt(check, [0, 1, 2, 3])).toEqual([100, 100, 50, 0]);
     const subjects = await database.db.select().from(alertSuppressions);
     expect(new Set(subjects.map(({ subject }) => subject)).size).toBe(250);
   });
 });
 
-describe("pipeline_consecutive_failures", () => {
-  test("is told once while failures continue, and again after a success", async () => {
+describe("a rule whose window is as long as the state", () => {
+  test("is sent once while the state lasts, and again after its end", async () => {
     // How the runs of one workflow ended, each with its moment.
     const ended: { failed: boolean; at: number }[] = [];
-    const facts: Partial<AlertFacts> = {
-      async failingWorkflows(leastFailures) {
+    const rules = [
+      rule("failures_in_a_row", "while it lasts", async () => {
         const row = ended.slice(ended.findLastIndex(({ failed }) => !failed) + 1);
         const [first] = row;
-        if (first === undefined || row.length < leastFailures) return [];
-        const lastRunId = `run_${ended.length}`;
-        const failures = row.length;
-        return [{ id: "wf_1", name: "Nightly", failures, firstFailedAt: first.at, lastRunId }];
-      },
-    };
-    let check = replica(facts);
+        if (first === undefined || row.length < 3) return [];
+        const text = `It failed ${row.length} times in a row.`;
+        return [finding("wf_1", { text, since: first.at, over: "it fails no more" })];
+      }),
+    ];
+    let check = replica(rules);
     const end = (failed: boolean) => ended.push({ failed, at: now });
     const alertsNow = async () => (await alertsAt(check, [now - NOON]))[0];
 
@@ -215,32 +218,20 @@ describe("pipeline_consecutive_failures", () => {
     now += HOUR_MS;
     end(true);
     expect(await alertsNow()).toBe(1);
-    expect((await stored())[0]?.body).toEqual({
-      text: 'The workflow "Nightly" failed 3 times in a row.',
-      type: "pipeline_consecutive_failures",
-      details: {
-        pipeline_id: "wf_1",
-        pipeline_name: "Nightly",
-        failures: 3,
-        first_failed_at: "2026-08-14T12:00:00.000Z",
-        last_run_id: "run_3",
-        at: expect.any(String),
-      },
-    });
     // For as long as they continue, be it for months, and over a restart.
     for (let day = 0; day < 100; day += 1) {
       now += DAY_MS;
       end(true);
-      if (day === 50) check = replica(facts);
+      if (day === 50) check = replica(rules);
       expect(await alertsNow()).toBe(0);
     }
     now += HOUR_MS;
     end(false);
     expect(await alertsNow()).toBe(0);
-    // The second process learnt from the table alone that it was told of.
+    // The second process learnt from the table that an alert had been sent.
     expect(said("info").map(({ msg }) => msg)).toEqual([
-      expect.stringMatching(/^The workflow "Nightly" failed 54 times/),
-      "the workflow fails in a row no more",
+      expect.stringMatching(/^It failed 54 times/),
+      "it fails no more",
     ]);
     for (const expected of [0, 0, 1, 0]) {
       now += SECOND_MS;
@@ -250,48 +241,13 @@ describe("pipeline_consecutive_failures", () => {
   });
 });
 
-describe("pipeline_queue_backlog", () => {
-  test("is told when a run waits for longer than the limit, once an hour", async () => {
-    const queued = [{ id: "run_7", at: NOON }];
-    const check = replica({
-      async waitingRuns(before) {
-        const overdue = queued.filter(({ at }) => at < before);
-        const [oldest] = overdue;
-        if (oldest === undefined) return undefined;
-        return {
-          count: overdue.length,
-          oldestRunId: oldest.id,
-          oldestWorkflowId: "wf_1",
-          oldestWorkflowName: "Nightly",
-          oldestQueuedAt: oldest.at,
-        };
-      },
-    });
-    const limitMs = ALERT_SETTINGS.ALERT_PIPELINE_QUEUE_AGE_SEC * SECOND_MS;
-    expect(await alertsAt(check, [limitMs, limitMs + 1])).toEqual([0, 1]);
-    expect((await stored())[0]?.body["details"]).toEqual({
-      queued: 1,
-      oldest_age_seconds: 900,
-      limit_seconds: 900,
-      oldest_run_id: "run_7",
-      pipeline_id: "wf_1",
-      pipeline_name: "Nightly",
-      at: expect.any(String),
-    });
-    expect(await alertsAt(check, [limitMs + HOUR_MS, limitMs + HOUR_MS + 1])).toEqual([0, 1]);
-    queued.length = 0;
-    await check.run();
-    expect(said("info")).toMatchObject([{ type: "pipeline_queue_backlog" }]);
-  });
-});
-
 describe("event_outbox_backlog", () => {
-  const facts: Partial<AlertFacts> = {
-    overdueEvents: (before, exceptKind) => overdueEvents(database.db, before, exceptKind),
-  };
-  const limitMs = ALERT_SETTINGS.ALERT_EVENT_OUTBOX_AGE_SEC * SECOND_MS;
+  const LIMIT_SECONDS = 600;
+  const limitMs = LIMIT_SECONDS * SECOND_MS;
+  const backlog = () =>
+    replica([outboxBacklogAlert(database.db, { ALERT_EVENT_OUTBOX_AGE_SEC: LIMIT_SECONDS })]);
   const enqueue = (kind = "key_budget_warning") =>
-    enqueueEvent(database.db, { sink: "alert_webhook", kind, body: {} }, now);
+    enqueueJob(database.db, { topic: "alert_webhook", kind, body: {} }, now);
   const deliver = (kind: string) =>
     database.db
       .update(outboxEvents)
@@ -300,7 +256,7 @@ describe("event_outbox_backlog", () => {
 
   test("is told when an event is undelivered for longer than the limit, once an hour", async () => {
     await enqueue();
-    const check = replica(facts);
+    const check = backlog();
     expect(await alertsAt(check, [limitMs, limitMs + 1])).toEqual([0, 1]);
     expect((await stored())[1]).toMatchObject({
       kind: "event_outbox_backlog",
@@ -324,7 +280,7 @@ describe("event_outbox_backlog", () => {
 
   test("does not feed itself: while its receiver is away there is one of it, and the log goes on", async () => {
     await enqueue();
-    const check = replica(facts);
+    const check = backlog();
     const hours = Array.from({ length: 60 }, (_, hour) => limitMs + 1 + hour * HOUR_MS);
     const counts = await alertsAt(check, hours);
     expect(counts.reduce((sum, count) => sum + count)).toBe(1);
@@ -345,35 +301,35 @@ describe("event_outbox_backlog", () => {
       database.db.update(outboxEvents).set(change).where(eq(outboxEvents.id, id));
     await set(first?.id, { deliveredAt: new Date(now) });
     await set(second?.id, { deadAt: new Date(now) });
-    expect(await alertsAt(replica(facts), [limitMs + 1])).toEqual([0]);
+    expect(await alertsAt(backlog(), [limitMs + 1])).toEqual([0]);
   });
 });
 
 describe("of several replicas", () => {
   test("one sends each alert, and one again in the next window", async () => {
-    const facts: Partial<AlertFacts> = {
-      engineAnswers: async () => false,
-      failedToolServers: async () => [{ id: "mcp_1", name: "one", reason: undefined }],
-    };
-    const replicas = [replica(facts), replica(facts), replica(facts)];
+    const rules = [
+      engineRule(async () => false),
+      rule("server_error", 6 * HOUR_MS, async () => [broken("one")]),
+    ];
+    const replicas = [replica(rules), replica(rules), replica(rules)];
     const checkAll = () => Promise.all(replicas.map((check) => check.run()));
     await checkAll();
-    expect((await kinds()).sort()).toEqual(["llm_backend_down", "mcp_server_error"]);
+    expect((await kinds()).sort()).toEqual(["llm_backend_down", "server_error"]);
     expect(said("warn")).toHaveLength(2);
     now += HOUR_MS;
     await checkAll();
     expect((await kinds()).sort()).toEqual([
       "llm_backend_down",
       "llm_backend_down",
-      "mcp_server_error",
+      "server_error",
     ]);
   });
 });
 
 describe("without a webhook", () => {
-  test("alerts are in the log alone", async () => {
-    const servers = [{ id: "mcp_1", name: "one", reason: undefined }];
-    const check = replica({ failedToolServers: async () => servers }, { hasWebhook: false });
+  test("alerts are only logged", async () => {
+    const rules = [rule("server_error", 6 * HOUR_MS, async () => [broken("one")])];
+    const check = replica(rules, { hasWebhook: false });
     expect(await alertsAt(check, [0, HOUR_MS, 6 * HOUR_MS])).toEqual([0, 0, 0]);
     expect(said("warn")).toHaveLength(2);
   });
@@ -382,36 +338,30 @@ describe("without a webhook", () => {
 describe("a rule that fails", () => {
   test("keeps no other one from its work, and the check rejects at its end", async () => {
     let isBroken = false;
-    const check = replica({
-      async failedToolServers() {
+    const check = replica([
+      rule("server_error", 6 * HOUR_MS, async () => {
         if (isBroken) throw new Error("of a part");
-        return [{ id: "mcp_1", name: "one", reason: undefined }];
-      },
-      waitingRuns: async () => ({
-        count: 2,
-        oldestRunId: "run_1",
-        oldestWorkflowId: "wf_1",
-        oldestWorkflowName: "Nightly",
-        oldestQueuedAt: NOON,
+        return [broken("one")];
       }),
-    });
+      rule("backlog", HOUR_MS, async () => [broken("queue")]),
+    ]);
     await check.run();
     expect(await kinds()).toHaveLength(2);
     isBroken = true;
     now += HOUR_MS;
     for (let look = 0; look < 2; look += 1)
-      await expect(check.run()).rejects.toThrow(/^These alerts fail\. mcp_server_error: /);
-    expect((await kinds()).filter((kind) => kind === "pipeline_queue_backlog")).toHaveLength(2);
+      await expect(check.run()).rejects.toThrow(/^These alerts fail\. server_error: /);
+    expect((await kinds()).filter((kind) => kind === "backlog")).toHaveLength(2);
     // Who runs it says so.
-    expect(said("warn").filter(({ msg }) => msg.includes("cannot be looked at"))).toEqual([]);
+    expect(said("warn").filter(({ msg }) => msg.includes("cannot be checked"))).toEqual([]);
     expect(said("info")).toEqual([]);
     isBroken = false;
     await check.run();
-    expect(said("info")).toMatchObject([{ types: ["mcp_server_error"] }]);
+    expect(said("info")).toMatchObject([{ types: ["server_error"] }]);
   });
 
   test("does so too when its alert cannot be stored, until it can be", async () => {
-    const check = replica({ engineAnswers: async () => false });
+    const check = replica([engineRule(async () => false)]);
     await database.db.execute(
       sql`alter table outbox_events add constraint refuse_all check (false) not valid`,
     );
@@ -426,18 +376,18 @@ describe("a rule that fails", () => {
 
   test("is no failure of the check while the database is away, and is said once", async () => {
     let isAway = true;
-    const check = replica({
-      async failedRuns() {
+    const check = replica([
+      rule("run_failed", "permanently", async () => {
         if (isAway) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
         return [];
-      },
-    });
+      }),
+    ]);
     await check.run();
     await check.run();
-    expect(said("warn")).toMatchObject([{ types: ["pipeline_failed"] }]);
+    expect(said("warn")).toMatchObject([{ types: ["run_failed"] }]);
     isAway = false;
     await check.run();
-    expect(said("info")).toMatchObject([{ types: ["pipeline_failed"] }]);
+    expect(said("info")).toMatchObject([{ types: ["run_failed"] }]);
   });
 });
 
@@ -453,21 +403,12 @@ describe("what was sent long ago", () => {
       .values([
         sent("key_budget_warning", "key_1", now - 31 * DAY_MS),
         sent("key_budget_warning", "key_2", now - 29 * DAY_MS),
-        sent("pipeline_consecutive_failures", "wf_1", now - 300 * DAY_MS),
-        sent("pipeline_consecutive_failures", "wf_2", now - 300 * DAY_MS),
+        sent("failures_in_a_row", "wf_1", now - 300 * DAY_MS),
+        sent("failures_in_a_row", "wf_2", now - 300 * DAY_MS),
         sent("llm_backend_down", "engine", now + 400 * DAY_MS),
       ]);
-    const check = replica({
-      failingWorkflows: async () => [
-        {
-          id: "wf_1",
-          name: "Nightly",
-          failures: 400,
-          firstFailedAt: now - 301 * DAY_MS,
-          lastRunId: "run_1",
-        },
-      ],
-    });
+    const lasting = finding("wf_1", { since: now - 301 * DAY_MS });
+    const check = replica([rule("failures_in_a_row", "while it lasts", async () => [lasting])]);
     await check.run();
     const left = await database.db.select().from(alertSuppressions);
     expect(left.map(({ subject }) => subject).sort()).toEqual(["key_2", "wf_1"]);

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { createApiKey, newApiKeyText } from "../../../src/access/keys/create-api-key.ts";
+import { engineDownAlert } from "../../../src/backends/engine-down.ts";
+import { loadConfig } from "../../../src/config/load-config.ts";
+import type { AlertRule } from "../../../src/core/part.ts";
+import type { Base } from "../../../src/db/base.ts";
 import { connect } from "../../../src/db/connect.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
@@ -9,11 +13,11 @@ import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { openAlerts } from "../../../src/operations/alerts/open-alerts.ts";
-import { overdueEvents } from "../../../src/queue/overdue-events.ts";
+import { type Alerts, openAlerts } from "../../../src/operations/alerts/open-alerts.ts";
+import { outboxBacklogAlert } from "../../../src/queue/outbox-backlog.ts";
+import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
 import { openSeverableDatabase } from "../../support/servers/severable-database.ts";
 import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";
-import { ALERT_SETTINGS, NOTHING_WRONG } from "../../support/stages/alert-facts.ts";
 import { hashApiKey } from "../../support/stages/test-keys.ts";
 
 const WAIT = { timeout: 30_000, interval: 20 };
@@ -24,6 +28,28 @@ afterAll(() => severable?.remove());
 
 const connectTo = (url: string): Database =>
   connect({ kind: "postgres", url, waitMs: 2_000, driver: { max: 2, connect_timeout: 2 } });
+
+/** The alerts of a server with these rules, posted to the receiver. */
+function openPosted(
+  given: Pick<Base, "database" | "log"> & { readonly url: string },
+  alerts: readonly AlertRule[] = [],
+): Pick<Alerts, "monthlyUse" | "check" | "close"> {
+  const { database, log, url } = given;
+  const { settings } = loadConfig({ ALERT_WEBHOOK_URL: url, OUTBOX_BACKOFF_SCALE: "0.01" });
+  const base = { settings, database, clock: systemClock, log };
+  const webhook = openAlertWebhook({ ...base, db: database.db });
+  const { monthlyUse, check, close } = openAlerts(base, {
+    parts: [{ alerts }],
+    webhook: webhook.delivery,
+  });
+  return {
+    monthlyUse,
+    check,
+    async close() {
+      await Promise.all([close(), webhook.close()]);
+    },
+  };
+}
 
 async function createKey(database: Database): Promise<string> {
   await database.db.insert(users).values({ id: OWNER, username: "admin", role: "admin" });
@@ -45,19 +71,8 @@ describe.runIf(severable !== undefined)("while the database is away", () => {
     const database = connectTo(url);
     const receiver = await startWebhookReceiver();
     const lines: string[] = [];
-    const alerts = openAlerts({
-      settings: {
-        ALERT_WEBHOOK_URL: receiver.url,
-        ALERT_WEBHOOK_SECRET: undefined,
-        OUTBOX_BACKOFF_SCALE: 0.01,
-        OUTBOX_TRY_TIMEOUT_MS: 15_000,
-        ...ALERT_SETTINGS,
-      },
-      facts: NOTHING_WRONG,
-      db: database.db,
-      clock: systemClock,
-      log: createLog("info", { write: (line: string) => void lines.push(line) }),
-    });
+    const log = createLog("info", { write: (line: string) => void lines.push(line) });
+    const alerts = openPosted({ database, log, url: receiver.url });
 
     await connection.down();
     alerts.monthlyUse.onMonthUse(keyId, 85, 100);
@@ -105,25 +120,18 @@ describe.runIf(severable !== undefined)("while the database is away", () => {
     const database = connectTo(url);
     const receiver = await startWebhookReceiver();
     const lines: { level: string; msg: string }[] = [];
-    const servers = ["one", "two", "three"].map((name) => ({ id: name, name, reason: undefined }));
-    const alerts = openAlerts({
-      settings: {
-        ALERT_WEBHOOK_URL: receiver.url,
-        ALERT_WEBHOOK_SECRET: undefined,
-        OUTBOX_BACKOFF_SCALE: 0.01,
-        OUTBOX_TRY_TIMEOUT_MS: 15_000,
-        ...ALERT_SETTINGS,
-      },
-      facts: {
-        ...NOTHING_WRONG,
-        engineAnswers: async () => false,
-        failedToolServers: async () => servers,
-        overdueEvents: (before, exceptKind) => overdueEvents(database.db, before, exceptKind),
-      },
-      db: database.db,
-      clock: systemClock,
-      log: createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) }),
-    });
+    const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const found = ["one", "two", "three"].map((subject) => ({
+      subject,
+      text: `The server ${subject} does not work.`,
+      details: {},
+    }));
+    const engine = { isReachable: async () => false };
+    const alerts = openPosted({ database, log, url: receiver.url }, [
+      engineDownAlert(engine, { LLM_BACKEND: "vllm" }),
+      { type: "server_error", window: 3_600_000, find: async () => found },
+      outboxBacklogAlert(database.db, { ALERT_EVENT_OUTBOX_AGE_SEC: 600 }),
+    ]);
     const said = (part: string) => lines.filter(({ msg }) => msg.includes(part));
 
     await connection.down();
@@ -132,7 +140,7 @@ describe.runIf(severable !== undefined)("while the database is away", () => {
     const waiting = said("an alert waits for the database");
     expect(waiting.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "warn"]);
     expect(said("does not answer")).toHaveLength(1);
-    expect(said("cannot be looked at now")).toMatchObject([{ types: ["event_outbox_backlog"] }]);
+    expect(said("cannot be checked now")).toMatchObject([{ types: ["event_outbox_backlog"] }]);
 
     await connection.up();
     await vi.waitFor(async () => {
@@ -140,8 +148,8 @@ describe.runIf(severable !== undefined)("while the database is away", () => {
       expect(receiver.posts()).toHaveLength(4);
     }, WAIT);
     const types = receiver.posts().map(({ json }) => json.type);
-    expect(types.sort()).toEqual(["llm_backend_down", ...servers.map(() => "mcp_server_error")]);
-    expect(said("can be looked at again")).toHaveLength(1);
+    expect(types.sort()).toEqual(["llm_backend_down", ...found.map(() => "server_error")]);
+    expect(said("can be checked again")).toHaveLength(1);
     expect(said("an alert waits for the database")).toHaveLength(4);
 
     await alerts.close();

@@ -9,7 +9,7 @@ describe("figures of background jobs", () => {
     expect(figures.isOnTime()).toBe(false);
     figures.begin({ one: 5_000, two: 3_600_000 });
     expect(figures.isOnTime()).toBe(true);
-    expect(figures.jobs).toEqual({
+    expect(figures.runs).toEqual({
       one: { ok: 0, failed: 0, succeededAt: 0 },
       two: { ok: 0, failed: 0, succeededAt: 0 },
     });
@@ -47,6 +47,6 @@ describe("figures of background jobs", () => {
       }),
     ).rejects.toThrow("it failed");
     await figures.watch("one", async () => undefined);
-    expect(figures.jobs["one"]).toEqual({ ok: 2, failed: 1, succeededAt: NOW / 1_000 });
+    expect(figures.runs["one"]).toEqual({ ok: 2, failed: 1, succeededAt: NOW / 1_000 });
   });
 });

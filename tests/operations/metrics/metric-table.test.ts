@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { METRICS } from "../../../src/operations/metrics/metric-table.ts";
+import type { Metric } from "../../../src/core/metric.ts";
+import { startJobs } from "../../../src/jobs.ts";
 import { readScrape } from "../../support/clients/scrape-metrics.ts";
 import { hasPromtool, lintMetrics } from "../../support/processes/promtool.ts";
-import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 
 /** Section 4.6 of the specification, with the values of labels that are certain to exist. */
 const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"];
@@ -48,14 +47,14 @@ function labelsOf(
   return type === "summary" && suffix ? [] : labels;
 }
 
-let dataDir: string;
-let gateway: TestGateway;
+let served: ServedDeps;
+let jobs: { readonly stop: () => void };
+/** What the parts bring. */
+let metrics: readonly Metric[];
 let text: string;
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), "metric-table-"));
-  gateway = await startGateway({
-    DATA_DIR: dataDir,
+  served = await serveDeps(databaseServerUrl, {
     METRICS_ENABLED: "1",
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: "http://127.0.0.1:1",
@@ -65,11 +64,13 @@ beforeAll(async () => {
     EMBEDDING_BASE_URL: "http://127.0.0.1:1",
     SPEECH_BASE_URL: "http://127.0.0.1:1",
   });
-  text = await (await fetch(`${gateway.url}/metrics`)).text();
+  jobs = startJobs(served.deps);
+  metrics = served.deps.parts.flatMap((part) => part.metrics ?? []);
+  text = await (await fetch(`${served.url}/metrics`)).text();
 });
 afterAll(async () => {
-  await gateway?.stop();
-  await rm(dataDir, { recursive: true, force: true });
+  jobs?.stop();
+  await served?.close();
 });
 
 /** What `# TYPE` says of each metric that is shown. */
@@ -86,7 +87,7 @@ describe("every metric", () => {
           : labelled[1].map((value) => `${name}{${labelled[0]}="${value}"}`);
       for (const line of lines)
         expect([line, scrape.get(line)]).toEqual([line, NOT_ZERO[line] ?? 0]);
-      expect(METRICS.find((metric) => metric.name === name)?.labels).toEqual(
+      expect(metrics.find((metric) => metric.name === name)?.labels).toEqual(
         labelled === null ? [] : [labelled[0]],
       );
     }
@@ -94,18 +95,18 @@ describe("every metric", () => {
     expect(scrape.get("svc_gateway_latency_ms_24h_count")).toBe(0);
   });
 
-  it("of the table is shown once, with its type and its help", () => {
+  it("of a part is shown once, with its type and its help", () => {
     const types = shownTypes();
-    expect([...types.keys()]).toEqual(METRICS.map(({ name }) => name));
-    for (const { name, type, help } of METRICS) {
+    expect([...types.keys()]).toEqual(metrics.map(({ name }) => name));
+    for (const { name, type, help } of metrics) {
       expect(types.get(name)).toBe(type);
       expect(text).toContain(`# HELP ${name} ${help}\n`);
     }
   });
 
   it("has a name of its own that says what it is", () => {
-    expect(new Set(METRICS.map(({ name }) => name)).size).toBe(METRICS.length);
-    for (const { name, type, help } of METRICS) {
+    expect(new Set(metrics.map(({ name }) => name)).size).toBe(metrics.length);
+    for (const { name, type, help } of metrics) {
       expect(name).toMatch(/^svc_[a-z0-9]+(_[a-z0-9]+)*$/);
       expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
       expect(help).toMatch(/^[A-Z0-9].*\.$/);
@@ -113,7 +114,7 @@ describe("every metric", () => {
   });
 
   it("has in each line just the labels that its entry names", () => {
-    for (const { name, type, labels } of METRICS) {
+    for (const { name, type, labels } of metrics) {
       const [, block = ""] = text.split(`# TYPE ${name} ${type}\n`);
       const [lines = ""] = block.split("# HELP");
       for (const line of lines.trimEnd().split("\n")) {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { histogramSamples, type Metric, single } from "../../../src/core/metric.ts";
 import { Histogram } from "../../../src/lib/histogram.ts";
-import { histogramSamples, type Metric, single } from "../../../src/operations/metrics/metric.ts";
 import { renderMetrics } from "../../../src/operations/metrics/render-metrics.ts";
-import type { Snapshot } from "../../../src/operations/metrics/snapshot.ts";
 
 const metric = (more: Partial<Metric>): Metric => ({
   name: "svc_tries",
@@ -12,8 +11,7 @@ const metric = (more: Partial<Metric>): Metric => ({
   read: () => single(1),
   ...more,
 });
-// None of these metrics looks at it.
-const render = (more: Partial<Metric>) => renderMetrics([metric(more)], {} as Snapshot);
+const render = (more: Partial<Metric>) => renderMetrics([metric(more)]);
 
 describe("the text format", () => {
   it("has help, type and a line for each figure", () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import type { Database } from "../../../src/db/database.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { openPostgres } from "../../../src/db/open-postgres.ts";
-import { watchedFiles } from "../../../src/db/tables/watched-files.ts";
+import { watchedFiles, watchedFolders } from "../../../src/db/tables/watched-files.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import {
   openWatchedFolders,
@@ -98,7 +98,12 @@ async function openStage(onFinished: OnFinished, answerMs = WATCH_TIMES.WATCH_AN
     list,
     settle,
     warnings: () => lines.filter((line) => line.includes('"level":"warn"')),
-    rows: () => database.db.select().from(watchedFiles),
+    folders: () => database.db.select().from(watchedFolders),
+    /** Of all folders and files that are known. */
+    rows: async () => [
+      ...(await database.db.select().from(watchedFolders)),
+      ...(await database.db.select().from(watchedFiles)),
+    ],
     /** A server starts, and looks for the first time. */
     async start(folders: readonly string[] = [folder], state = "watched") {
       open = openOn(folders);
@@ -357,7 +362,8 @@ describe("a folder that is away", () => {
     onTestFinished,
   }) => {
     const stage = await openFilledStage(onTestFinished);
-    const { folder, at, until, stop, rows, start, settled, otherStarts, passTime, away } = stage;
+    const { folder, at, until, stop, folders, rows, start, settled, otherStarts, passTime, away } =
+      stage;
     await start();
     await rename(folder, away);
     await until("away");
@@ -365,8 +371,8 @@ describe("a folder that is away", () => {
     passTime(DAY_MS + HOUR_MS);
     // As long as the one that names it is there, whether it sees the folder or not.
     await vi.waitFor(async () => {
-      const root = (await rows()).find(({ path }) => path === "/");
-      expect(root?.modifiedAt.getTime()).toBeGreaterThan(before + DAY_MS);
+      const [named] = await folders();
+      expect(named?.namedAt.getTime()).toBeGreaterThan(before + DAY_MS);
     }, WAIT);
     await otherStarts();
     expect(await rows()).toHaveLength(4);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import type { Database } from "../../../src/db/database.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { giveUpEvents } from "../../../src/queue/give-up-events.ts";
+import { giveUpJobs } from "../../../src/queue/end-jobs.ts";
 import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 
@@ -99,10 +99,10 @@ describe("alerts that an earlier configuration has left", () => {
       event("just-due"),
       event("overdue", { nextAttemptAt: new Date(NOON - 10 * MINUTE_MS - 1) }),
     );
-    const given = { sink: "alert_webhook", reason: "nobody posts it", now: NOON } as const;
+    const given = { topic: "alert_webhook", reason: "nobody posts it", now: NOON } as const;
     const dueBefore = NOON - 10 * MINUTE_MS;
-    expect(await giveUpEvents(database.db, { ...given, dueBefore })).toBe(1);
+    expect(await giveUpJobs(database.db, { ...given, dueBefore })).toBe(1);
     expect(await dead()).toEqual(["overdue"]);
-    expect(await giveUpEvents(database.db, { ...given, dueBefore })).toBe(0);
+    expect(await giveUpJobs(database.db, { ...given, dueBefore })).toBe(0);
   });
 });

@@ -126,7 +126,7 @@ describe("an answer that is no good", () => {
         socket.write(`${HEAD}content-type: text/plain\r\n\r\n`);
         pour(socket, MEBIBYTE);
       },
-      "delivered",
+      "done",
     ],
     [
       "a huge body with a success",
@@ -134,7 +134,7 @@ describe("an answer that is no good", () => {
         socket.write(`${HEAD}content-length: ${2 ** 40}\r\n\r\n`);
         pour(socket, MEBIBYTE);
       },
-      "delivered",
+      "done",
     ],
     [
       "a bomb of a body with a success",
@@ -142,7 +142,7 @@ describe("an answer that is no good", () => {
         socket.write(`${HEAD}content-encoding: gzip\r\ncontent-length: ${2 ** 30}\r\n\r\n`);
         pour(socket, MEBIBYTE);
       },
-      "delivered",
+      "done",
     ],
   ])(
     "of %s is over in time, and little of it is taken",

@@ -131,7 +131,7 @@ describe("alerts of a server", () => {
       receiver.use(answer(500));
       await moveTo(clock.now() + 2 * HOUR_MS);
       await engine.down();
-      await vi.waitFor(() => expect(gateway.output()).toContain("will be tried again"), WAIT);
+      await vi.waitFor(() => expect(gateway.output()).toContain("will be retried"), WAIT);
       await engine.up();
       const storedAt = clock.now();
       await moveTo(storedAt + limitMs - MARGIN_MS);
@@ -192,4 +192,4 @@ for (const type of [
   "pipeline_consecutive_failures",
   "pipeline_queue_backlog",
 ])
-  table.leavesOut(CASE, type, "not yet: its rule is shown in tests/operations/alerts");
+  table.leavesOut(CASE, type, "not yet: it comes with its area");

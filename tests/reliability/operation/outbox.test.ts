@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
-import { WEBHOOK_PAUSES_MS } from "../../../src/queue/webhooks/webhook-pauses.ts";
+import { WEBHOOK_PAUSES_MS } from "../../../src/queue/backoff.ts";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
 import { issueKey } from "../../support/clients/issue-key.ts";
@@ -27,7 +27,7 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 const SECRET = "the secret of this receiver";
 /** So that ten tries take some seconds, or half a minute. */
 const SCALE = trialSize(0.000_02, 0.000_1);
-/** What a try may take; a lease lasts twice as long. */
+/** What a try may take. */
 const TRY_TIMEOUT_MS = 4_000;
 const WAIT = { timeout: 120_000, interval: 20 };
 /** So long nothing more comes where nothing is to come: several looks at the outbox. */
@@ -64,7 +64,7 @@ describe("an alert whose receiver is at fault", () => {
     stage.gateway
       .output()
       .split("\n")
-      .filter((line) => line.includes("was not delivered") && line.includes(eventId))
+      .filter((line) => line.includes("a job failed") && line.includes(eventId))
       .map((line) => (JSON.parse(line) as { reason: string }).reason);
 
   /** Raises an alert: a key with a month of nothing is asked with. Its posts are answered so. */

@@ -19,10 +19,8 @@ const FILES_PER_CYCLE = trialSize(60, 200);
 /** Of two replicas, in three parts. */
 const SHARED_FILES = trialSize(300, 1_500);
 const SETTLE_MS = 1_000;
-/** What a killed server had claimed is free again after twice this time. */
 const ENVIRONMENT = {
   ADMIN_PASSWORD,
-  OUTBOX_TRY_TIMEOUT_MS: "4000",
   DB_POOL_WAIT_MS: "30000",
   WATCH_INTERVAL_MS: "300",
   WATCH_SETTLE_MS: String(SETTLE_MS),

@@ -17,12 +17,8 @@ try {
   await migrate(database);
   const secret = await openSecret(settings);
   await openInstallation(database, secret, systemClock);
-  const { issuedKey } = await firstStart({
-    database,
-    settings,
-    hashApiKey: hashCredentialUnder(secret, "api-keys"),
-    log,
-  });
+  const hashApiKey = hashCredentialUnder(secret, "api-keys");
+  const { issuedKey } = await firstStart({ database, settings, log }, hashApiKey);
   process.once("SIGTERM", () => void database.close().then(() => process.exit(0)));
   writeSync(1, `issued ${issuedKey ?? "nothing"}\nready\n`);
   setInterval(() => undefined, 60_000);

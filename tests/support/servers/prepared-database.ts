@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { databaseFolder } from "../../../src/config/folders.ts";
-import { embeddedArchive } from "../../../src/db/embedded/embedded-archive.ts";
 import { openEmbedded } from "../../../src/db/embedded/open-embedded.ts";
 import { migrate } from "../../../src/db/migrate.ts";
+import { embeddedArchive } from "../../../src/db/open-db.ts";
 import { createLog } from "../../../src/lib/log.ts";
 
 const PREPARE = fileURLToPath(

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
+import { loadConfig } from "../../../src/config/load-config.ts";
 import { connect } from "../../../src/db/connect.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -40,19 +41,15 @@ export function openTestJournal(
   fsync: "off" | "group" | "wait" = "off",
 ): Promise<OpenUsageJournal> {
   const settings = {
+    ...loadConfig({}).settings,
     DATA_DIR: root,
     JOURNAL_DIR: root,
     JOURNAL_FSYNC: fsync,
     INSTANCE_ID: "test",
     DB_POOL_WAIT_MS: 2_000,
   };
-  return openUsageJournal({
-    settings,
-    database,
-    limits: uncounted,
-    log: silentLog,
-    clock: systemClock,
-  });
+  const base = { settings, database, log: silentLog, clock: systemClock };
+  return openUsageJournal(base, uncounted);
 }
 
 export function usageStart(id: string): UsageStart {

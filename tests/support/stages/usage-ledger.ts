@@ -1,7 +1,8 @@
+import type { Channel } from "../../../src/core/channel.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { createRequestIds } from "../../../src/lib/request-id.ts";
 import { insertUsage } from "../../../src/usage/journal/usage-store.ts";
-import type { Channel, Outcome, UsageRecord } from "../../../src/usage/usage-record.ts";
+import type { Outcome, UsageRecord } from "../../../src/usage/usage-record.ts";
 import { createRandom } from "../faults/random.ts";
 
 const OUTCOMES: readonly Outcome[] = ["ok", "ok", "ok", "error", "aborted", "rate_limited"];

@@ -10,6 +10,7 @@ import { createLoginTurns } from "../../../src/access/sessions/login-turns.ts";
 import { createPasswords } from "../../../src/access/sessions/passwords.ts";
 import { openSessions, type Sessions } from "../../../src/access/sessions/sessions.ts";
 import { createUser } from "../../../src/access/users/create-user.ts";
+import { loadConfig } from "../../../src/config/load-config.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { createLog } from "../../../src/lib/log.ts";
@@ -52,18 +53,13 @@ export interface TestUserAccess {
  */
 export async function openUserAccess(given?: Database): Promise<TestUserAccess> {
   const database = given ?? (await openTestDatabase());
-  const settings = {
-    ADMIN_PASSWORD,
-    BOOTSTRAP_API_KEY: undefined,
-    BOOTSTRAP_API_KEY_PASSTHROUGH: false,
-    DEV_API_KEY: undefined,
-  };
-  await firstStart({ database, settings, hashApiKey: hashes.hashApiKey, log });
+  const { settings } = loadConfig({ ADMIN_PASSWORD });
+  await firstStart({ database, settings, log }, hashes.hashApiKey);
   const world = { now: Date.UTC(2026, 10, 21), maxUsers: 1_000 };
   const clock = { now: () => world.now };
   const keys = await openApiKeys({ database, hashApiKey: hashes.hashApiKey, log });
   const otherKeys = await openApiKeys({ database, hashApiKey: hashes.hashApiKey, log });
-  const sessions = openSessions({ database, clock, hashSession: hashes.hashSession, log });
+  const sessions = openSessions({ database, clock, log }, hashes.hashSession);
   const access: UserAccess = {
     database,
     clock,

@@ -55,5 +55,5 @@ export async function passSettling(
 
 /** Takes away what earlier cases left in a database that a file shares. */
 export async function forgetWatched({ db }: Pick<Database, "db">): Promise<void> {
-  await db.execute(sql`truncate watched_files, outbox_events`);
+  await db.execute(sql`truncate watched_folders, watched_files, outbox_events`);
 }

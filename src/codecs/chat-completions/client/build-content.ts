@@ -3,7 +3,7 @@ import { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json.ts";
 import type { Dialect } from "./dialect.ts";
 
-/** A lone text as a plain string, which every chat template understands. */
+/** Builds the content of a message. A single text becomes a plain string, which every chat template accepts. */
 export function buildContent(parts: readonly UserPart[], dialect: Dialect): JsonValue {
   const [first] = parts;
   if (first === undefined) return "";
@@ -28,7 +28,7 @@ function buildSound({ data, format }: AudioPart, { sound }: Dialect): JsonValue 
   return sound === "bare" ? data : { data, format };
 }
 
-/** Throws where the server would have to fetch the document and does not. */
+/** Throws when the document is given by a URL that the server does not fetch. */
 function buildDocument({ source, title, at }: DocumentPart, { documents }: Dialect): JsonObject {
   if (documents === "document_url") {
     return { type: "document_url", document_url: mediaUrl(source), document_name: title };
@@ -36,7 +36,7 @@ function buildDocument({ source, title, at }: DocumentPart, { documents }: Diale
   if (source.kind === "url") {
     throw new ServiceError(
       "unsupported_parameter",
-      `'${at ?? "messages"}' gives a document by its address, which this model's server does not fetch. Send its content as base64.`,
+      `'${at ?? "messages"}' is a document URL, which this model's server does not fetch. Send the content as base64.`,
       { param: at },
     );
   }

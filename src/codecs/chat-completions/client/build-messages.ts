@@ -9,10 +9,36 @@ import type { JsonObject } from "../../../lib/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
 import { buildContent } from "./build-content.ts";
 import type { Dialect } from "./dialect.ts";
-import { keepStrictTurns } from "./strict-turns.ts";
 import { moveToolMedia } from "./tool-media.ts";
 
-/** The messages as the engine reads them, in their order. */
+/** An assistant message inserted where the server accepts only the model's own words. */
+const BRIDGE: AssistantMessage = { role: "assistant", content: [{ type: "text", text: "OK." }] };
+
+/**
+ * Returns the messages in the order that a strict server requires. After tool results, an assistant message comes
+ * before any other role. A system message after an answer becomes a user message, and empty answers are dropped.
+ */
+function keepStrictTurns(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const kept: ChatMessage[] = [];
+  for (const message of messages) {
+    if (message.role === "assistant" && saysNothing(message)) continue;
+    const before = kept.at(-1)?.role;
+    const isSpoken = message.role === "user" || message.role === "system";
+    if (isSpoken && before === "tool") kept.push(BRIDGE);
+    const comesLate = before === "tool" || before === "assistant";
+    if (message.role === "system" && comesLate) kept.push({ ...message, role: "user" });
+    else kept.push(message);
+  }
+  return kept;
+}
+
+function saysNothing({ content }: AssistantMessage): boolean {
+  return content.every(
+    (part) => part.type === "reasoning" || (part.type !== "tool-call" && part.text === ""),
+  );
+}
+
+/** Builds the wire messages, in order. */
 export function buildMessages(messages: readonly ChatMessage[], dialect: Dialect): JsonObject[] {
   let told = messages;
   if (dialect.callIds !== undefined) told = fitCallIds(told, dialect.callIds);
@@ -21,7 +47,7 @@ export function buildMessages(messages: readonly ChatMessage[], dialect: Dialect
   return markPrefix(keepStrictTurns(told).map((message) => buildMessage(message, dialect)));
 }
 
-/** Strict servers take an answer in the last place only when told to go on from it. */
+/** Sets `prefix`, without which strict servers refuse an answer as the last message. */
 function markPrefix(messages: JsonObject[]): JsonObject[] {
   const last = messages.at(-1);
   return last?.["role"] === "assistant"
@@ -60,7 +86,7 @@ function buildAssistant({ content, name }: AssistantMessage, dialect: Dialect): 
   }
   return {
     role: "assistant",
-    // What the model refused to say is, to most engines, what it said.
+    // For most engines, a refusal is ordinary content.
     content: calls.length > 0 && said.length === 0 ? null : buildContent(said.map(toText), dialect),
     name: dialect.takesNames ? name : undefined,
     reasoning_content: dialect.takesThoughts && thought !== "" ? thought : undefined,
@@ -76,7 +102,7 @@ function buildCall(call: ToolCallPart): JsonObject {
   return {
     id: call.callId,
     type: "function",
-    // Engines parse it, and an empty text is no JSON.
+    // Engines parse it, and an empty string is not valid JSON.
     function: { name: call.name, arguments: call.arguments === "" ? "{}" : call.arguments },
   };
 }

@@ -11,10 +11,13 @@ import type { Dialect } from "./dialect.ts";
 
 const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
 
-/** The body of `POST /v1/chat/completions`, as text. The client's further fields never win over what the gateway writes. */
+/**
+ * Builds the body of `POST /v1/chat/completions`, as text. The client's extra fields never override what the gateway
+ * writes.
+ */
 export function buildRequest(request: ChatRequest, model: UpstreamModel, dialect: Dialect): string {
   const { parameters } = request;
-  // What is undefined is left out by the serialiser.
+  // The serialiser omits undefined members.
   const body: JsonObject = {
     ...parameters.extra,
     temperature: parameters.temperature,
@@ -25,7 +28,7 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel, dialect
     ...(parameters.seed !== undefined && { [dialect.seedField]: parameters.seed }),
     presence_penalty: parameters.presencePenalty,
     frequency_penalty: parameters.frequencyPenalty,
-    // A format that only some local engine knows is among the further fields.
+    // A format that only some local engine supports is among the extra fields.
     response_format: parameters.responseFormat
       ? buildResponseFormat(parameters.responseFormat)
       : parameters.extra?.["response_format"],
@@ -35,14 +38,14 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel, dialect
     messages: buildMessages(request.messages, dialect),
     ...buildTools(request, dialect),
     stream: request.stream,
-    // Usage is measured whether the client wants to see it or not.
+    // Usage is metered whether or not the client wants to see it.
     stream_options:
       request.stream && dialect.takesStreamOptions ? { include_usage: true } : undefined,
   };
   return JSON.stringify(body);
 }
 
-/** Some engines refuse an empty list, and a choice without tools to choose from. */
+/** Builds the tool fields. Some engines refuse an empty list of tools, and a tool choice without tools. */
 function buildTools(
   { tools, toolChoice, parallelToolCalls }: ChatRequest,
   dialect: Dialect,

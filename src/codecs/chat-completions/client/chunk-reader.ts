@@ -18,8 +18,8 @@ import {
 } from "./wire-chunk.ts";
 
 /**
- * Reads the chunks of one answer. A whole answer is a single chunk whose delta is its message.
- * Throws a `ServiceError` for an error that the engine reports and for anything that is not an answer.
+ * Reads the chunks of one answer. A complete answer is read as a single chunk whose delta is its message. Throws a
+ * `ServiceError` for an error that the engine reports and for anything that is not an answer.
  */
 export class ChunkReader {
   readonly writer = new EventWriter();
@@ -30,14 +30,14 @@ export class ChunkReader {
   #reason: FinishReason | undefined;
   #usage: Usage | undefined;
 
-  /** The engine has said why it stopped. */
+  /** True after the engine reported why it stopped. */
   get isComplete(): boolean {
     return this.#reason !== undefined;
   }
 
   /**
-   * Reads one chunk of a stream. True when all it brought is a piece of the open text or reasoning block, so that a
-   * chunk with another piece in its place would bring that piece and nothing else.
+   * Reads one chunk of a stream. Returns true when the chunk brought only a piece of the open text or reasoning block:
+   * with another piece in its place, it would bring only that one.
    */
   read(json: unknown): boolean {
     const chunk = this.#open(json);
@@ -67,13 +67,13 @@ export class ChunkReader {
     this.finish();
   }
 
-  /** Writes the end: no chunk comes any more. */
+  /** Writes the end of the answer, after the last chunk. */
   finish(): void {
     const lateExtras = this.#deltas.end();
     const reason = this.#reason ?? "stop";
     this.writer.end({
       type: "finish",
-      // Arguments that the limit cut off may be broken: the client must know.
+      // Arguments cut off by the limit may be incomplete: the client must know.
       reason: this.#deltas.hasCalls && reason !== "length" ? "tool-calls" : reason,
       stopSequence: this.#stopSequence,
       usage: this.#usage,
@@ -94,7 +94,7 @@ export class ChunkReader {
     return json;
   }
 
-  /** True when the choice brought nothing but its delta. */
+  /** Returns true when the choice brought only its delta. */
   #readChoice(choice: JsonObject): boolean {
     const { delta, message, finish_reason }: WireChoice = choice;
     const isLast = typeof finish_reason === "string" && finish_reason !== "";
@@ -118,7 +118,7 @@ export class ChunkReader {
     this.#usage = readUsage(usage) ?? this.#usage;
     const reason = readFinishReason(word);
     if (reason === "failure") {
-      throw new ServiceError("upstream_error", "The engine gave up this answer.");
+      throw new ServiceError("upstream_error", "The engine aborted this answer.");
     }
     const metStopSequence = reason === "stop" && typeof stop === "string";
     this.#reason = metStopSequence ? "stop-sequence" : reason;
@@ -126,7 +126,7 @@ export class ChunkReader {
   }
 }
 
-/** The error for something that is not an answer. */
+/** Returns the error for data that is not an answer. */
 export function garbage(cause?: unknown): ServiceError {
   return new ServiceError("upstream_error", "The engine sent something that is not an answer.", {
     cause,

@@ -7,7 +7,7 @@ import { DeltaShortcut } from "./delta-shortcut.ts";
 
 const DONE = "[DONE]";
 
-/** A fresh reader for one streaming answer. */
+/** Creates a reader for one streaming answer. */
 export function createStreamReader(maxEventBytes: number): StreamReader {
   const chunks = new ChunkReader();
   const { writer } = chunks;
@@ -20,7 +20,7 @@ export function createStreamReader(maxEventBytes: number): StreamReader {
     const json = parseChunk(data, name);
     if (chunks.read(json)) shortcut.learn(data, json);
   };
-  // The figures of usage may come after the finish reason, so the end is written when nothing more can come.
+  // Usage may follow the finish reason, so the end is written when no more chunks can come.
   const finish = () => {
     if (!chunks.isComplete)
       throw new ServiceError("upstream_error", "The engine's answer broke off.");
@@ -56,13 +56,13 @@ export function createStreamReader(maxEventBytes: number): StreamReader {
   };
 }
 
-/** Some engines give the error's object bare and say by the event's name what it is. */
+/** Parses a chunk. Some engines send the error object unwrapped, in an event named `error`. */
 function parseChunk(data: string, name: string | undefined): unknown {
   try {
     const json: unknown = JSON.parse(data);
     return name === "error" ? { error: json } : json;
   } catch (cause) {
-    // The engine's words may be in it, but so may anything else.
+    // The text may hold a message of the engine, but it may also hold anything else.
     throw garbage(cause);
   }
 }

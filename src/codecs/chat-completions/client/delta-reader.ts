@@ -8,13 +8,13 @@ import type { WireDelta } from "./wire-chunk.ts";
 
 const NO_EXTRAS: readonly JsonObject[] = [];
 
-/** Reads the deltas of one answer: thoughts, text, refusals, tool calls, and the extras of their tokens. */
+/** Reads the deltas of one answer: reasoning, text, refusals, tool calls, and the extras of their tokens. */
 export class DeltaReader {
   readonly #writer: EventWriter;
   readonly #calls: ToolCallReader;
   readonly #thinkTags = new ThinkTagSplitter();
   #isPastThinking = false;
-  /** Extras of tokens whose text has not come yet. */
+  /** Extras of tokens whose text has not arrived yet. */
   #extras = NO_EXTRAS;
 
   constructor(writer: EventWriter) {
@@ -22,7 +22,7 @@ export class DeltaReader {
     this.#calls = new ToolCallReader(writer);
   }
 
-  /** Content is text for good: no tag is looked for any more. */
+  /** True once all further content is text: tags are no longer searched for. */
   get isPastThinking(): boolean {
     return this.#isPastThinking;
   }
@@ -31,7 +31,7 @@ export class DeltaReader {
     return this.#calls.any;
   }
 
-  /** @param seed tells this answer from others: the vendor's id of it. */
+  /** @param seed distinguishes this answer from others: the vendor's answer id. */
   read(delta: WireDelta, seed: string): void {
     const { content, refusal, tool_calls } = delta;
     const thought = readThought(delta);
@@ -44,17 +44,17 @@ export class DeltaReader {
     if (Array.isArray(tool_calls) && tool_calls.length > 0) {
       this.#flushThinking();
       this.#calls.read(tool_calls, seed);
-      // The events of a call have no place for them.
+      // The events of a call have no place for extras.
       this.#extras = NO_EXTRAS;
     } else this.#flushExtras();
   }
 
-  /** Extras of the tokens whose text this or a later delta brings. */
+  /** Keeps extras of tokens whose text comes in this or a later delta. */
   keepExtras(extras: JsonObject): void {
     this.#extras = [...this.#extras, extras];
   }
 
-  /** No delta comes any more. Returns the extras that found no text to go with. */
+  /** Ends the answer. Returns the extras that had no text to be attached to. */
   end(): JsonObject | undefined {
     this.#calls.end();
     this.#flushThinking();
@@ -62,7 +62,7 @@ export class DeltaReader {
     return joinExtras(this.#extras);
   }
 
-  /** An engine that tells its thoughts apart does not write tags as well. */
+  /** Writes reasoning. An engine that sends reasoning separately does not write tags as well. */
   #writeThought(text: string): void {
     this.#flushThinking();
     this.#isPastThinking = true;
@@ -89,14 +89,14 @@ export class DeltaReader {
     this.#extras = NO_EXTRAS;
   }
 
-  /** For tokens that have no text of their own, such as half a character. */
+  /** Writes extras of tokens without text of their own, such as half a character. */
   #flushExtras(): void {
     const { textKind } = this.#writer;
     if (this.#extras.length > 0 && textKind !== undefined) this.#write(textKind, "");
   }
 }
 
-/** The thought of a delta, under the newer or the older name. */
+/** Returns the reasoning of a delta, under the newer or the older name. */
 export function readThought({ reasoning_content, reasoning }: WireDelta): string {
   const thought = reasoning_content || reasoning;
   return typeof thought === "string" ? thought : "";

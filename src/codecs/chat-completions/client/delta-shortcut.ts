@@ -5,10 +5,12 @@ import { readThought } from "./delta-reader.ts";
 import { DeltaTemplate } from "./delta-template.ts";
 import { findChoice, type WireChoice, type WireDelta } from "./wire-chunk.ts";
 
-/** A vendor whose events differ in more than their text is not tried for ever. */
+/** Stops trying for vendors whose events differ in more than their text. */
 const MAX_ATTEMPTS = 8;
 
-/** Reads the events of a stream that carry a piece of the open block and are otherwise like one that was read before. */
+/**
+ * Reads events that carry a piece of the open block and otherwise equal an earlier event, without parsing their JSON.
+ */
 export class DeltaShortcut implements SseShortcut {
   readonly #writer: EventWriter;
   readonly #maxEventLength: number;
@@ -33,7 +35,7 @@ export class DeltaShortcut implements SseShortcut {
     let position = start;
     for (;;) {
       const piece = template.read(text, position);
-      // An empty piece brings nothing at all, or a thought under another name.
+      // An empty piece means that the event brings nothing, or reasoning under another name.
       if (piece === undefined || piece === "") return position;
       if (template.eventEnd - position > this.#maxEventLength) return position;
       this.#writer.delta(kind, piece, undefined);
@@ -41,14 +43,14 @@ export class DeltaShortcut implements SseShortcut {
     }
   }
 
-  /** Learns from an event that brought a piece of the open block and nothing else. */
+  /** Learns from an event that brought only a piece of the open block. */
   learn(data: string, json: unknown): void {
     const kind = this.#writer.textKind;
     const find = kind === "reasoning" ? findThought : findText;
     const piece = find(json);
     if (kind === "refusal" || typeof piece !== "string") return;
     const known = this.#usableTemplate();
-    // Known events come here when a read ends within them.
+    // A known event is parsed normally when a read ends within it.
     if (known !== undefined && known.read(`data: ${data}\n\n`, 0) !== undefined) return;
     this.#template = undefined;
     if (this.#attemptsLeft === 0) return;

@@ -4,15 +4,16 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_PLAIN = 0x20;
 
-/** A text that no vendor sends, so that finding it again proves where it was put. */
+/** A string that no vendor sends, so that finding it proves where it was inserted. */
 const PROBE = "\u0000probe\u0000";
 
 /**
- * The text of one event around the piece of answer it carries. The events of a stream differ in that piece alone, so the
- * next one is read without parsing its JSON again.
+ * The text of one event around the piece of answer it carries. The events of a stream differ only in that piece, so the
+ * next one is read without parsing its JSON.
  *
- * Exact: `learn` proves that the string literal it cuts out is the value that `find` reads. Another literal in its place
- * gives the same JSON but for that value; whatever else differs is not matched and is parsed as ever.
+ * Exact: `learn` proves that the string literal it cuts out is the value that `find` reads. Another literal in its
+ * place gives JSON that differs only in that value. An event with any other difference does not match and is parsed
+ * normally.
  */
 export class DeltaTemplate {
   readonly #before: string;
@@ -25,8 +26,8 @@ export class DeltaTemplate {
   }
 
   /**
-   * @param data of an event in which `find` reads `piece`.
-   * Undefined when the piece cannot be cut out.
+   * Returns undefined when the piece cannot be cut out.
+   * @param data the data of an event in which `find` reads `piece`.
    */
   static learn(
     data: string,
@@ -43,22 +44,22 @@ export class DeltaTemplate {
     return new DeltaTemplate(`data: ${before}`, `${after}\n\n`);
   }
 
-  /** The index just past the event that `read` found. */
+  /** The index after the event that `read` found. */
   get eventEnd(): number {
     return this.#eventEnd;
   }
 
-  /** The piece that an event at `start` carries; undefined when it is no such event. */
+  /** Returns the piece in an event at `start`; undefined when the event does not match. */
   read(text: string, start: number): string | undefined {
     const pieceStart = start + this.#before.length;
-    // On both engines quicker than `startsWith`.
+    // Faster than `startsWith` on both JavaScript engines.
     if (text.slice(start, pieceStart) !== this.#before) return undefined;
     let index = pieceStart;
     let hasEscapes = false;
     for (;;) {
       const code = text.charCodeAt(index);
       if (code === QUOTE) break;
-      // Control characters, which JSON forbids, and what lies beyond the end, which is NaN.
+      // Rejects control characters, which JSON forbids, and NaN, which is read after the end.
       if (!(code >= FIRST_PLAIN)) return undefined;
       hasEscapes ||= code === BACKSLASH;
       index += code === BACKSLASH ? 2 : 1;

@@ -1,34 +1,34 @@
 import type { CallIdRule } from "../../shared/fit-call-ids.ts";
 
-/** How a server understands the chat-completion format, where servers differ. */
+/** How servers of the chat-completions format differ. */
 export interface Dialect {
-  /** The role under which it takes system messages. */
+  /** The role used for system messages. */
   readonly systemRole: "system" | "developer";
-  /** It takes what the model thought in earlier turns, as `reasoning_content`. */
+  /** The server accepts reasoning of earlier turns, as `reasoning_content`. */
   readonly takesThoughts: boolean;
-  /** It takes the `name` of a message's author. */
+  /** The server accepts the `name` of a message's author. */
   readonly takesNames: boolean;
-  /** It takes images and documents in the result of a tool. Elsewhere they follow in a user message. */
+  /** The server accepts images and documents in a tool result. Otherwise they follow in a user message. */
   readonly takesMediaFromTools: boolean;
-  /** How a document is given: as a file with its data, or by an address, which may be a data URL. */
+  /** How a document is sent: as a file with its data, or as a URL, which may be a data URL. */
   readonly documents: "file" | "document_url";
-  /** How sound is given: with its format, or as bare base64. */
+  /** How audio is sent: with its format, or as bare base64. */
   readonly sound: "with-format" | "bare";
-  /** What ids of tool calls must be like; undefined takes any. */
+  /** The rule for ids of tool calls; undefined accepts any. */
   readonly callIds: CallIdRule | undefined;
-  /** It has rules of what may follow what: see `keepStrictTurns`. */
+  /** The server restricts the order of messages: see `keepStrictTurns`. */
   readonly hasStrictTurns: boolean;
-  /** Its word for "call some tool". */
+  /** The server's word for "call any tool". */
   readonly anyTool: "required" | "any";
-  /** A tool without arguments must say so with a schema. */
+  /** A tool without arguments needs an empty schema. */
   readonly needsToolParameters: boolean;
   readonly takesParallelToolCalls: boolean;
-  /** It must be asked for usage in a stream, and can be. */
+  /** The server sends usage in a stream only on request, and accepts that request. */
   readonly takesStreamOptions: boolean;
   readonly seedField: "seed" | "random_seed";
 }
 
-/** The format as vLLM and most servers and clouds that copy it speak it: DeepSeek, xAI, Moonshot, OpenRouter. */
+/** The dialect of vLLM and most compatible servers and clouds: DeepSeek, xAI, Moonshot, OpenRouter. */
 export const PLAIN_DIALECT: Dialect = {
   systemRole: "system",
   takesThoughts: true,
@@ -45,14 +45,14 @@ export const PLAIN_DIALECT: Dialect = {
   seedField: "seed",
 };
 
-/** The vendor of the format has no field for thoughts in it. All its models take `system`, older ones nothing else. */
+/** OpenAI's own format has no field for reasoning. All its models accept `system`; older ones accept nothing else. */
 export const OPENAI_DIALECT: Dialect = {
   ...PLAIN_DIALECT,
   takesThoughts: false,
   callIds: { pattern: /^.{1,40}$/s, length: 24 },
 };
 
-/** For servers that refuse whatever they do not know: only what all of them have in common. */
+/** For servers that refuse unknown fields: only what all servers have in common. */
 export const STRICT_DIALECT: Dialect = {
   ...PLAIN_DIALECT,
   takesThoughts: false,

@@ -1,7 +1,7 @@
 import type { Usage } from "../../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 
-/** The figures of a `usage` object; undefined when there is none or it counts nothing. */
+/** Reads a `usage` object; returns undefined when there is none or it has no counts. */
 export function readUsage(usage: unknown): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const { prompt_tokens, completion_tokens, total_tokens } = usage;
@@ -10,7 +10,7 @@ export function readUsage(usage: unknown): Usage | undefined {
   if (prompt === undefined && completion === undefined) return undefined;
 
   const inputTokens = prompt ?? 0;
-  // Some vendors leave reasoning out of the completion's tokens; the total has it.
+  // Some vendors do not count reasoning in `completion_tokens`; `total_tokens` includes it.
   const outputTokens = Math.max(completion ?? 0, (readCount(total_tokens) ?? 0) - inputTokens);
   const { cache_write_tokens } = details(usage, "prompt_tokens_details");
   const { reasoning_tokens } = details(usage, "completion_tokens_details");
@@ -23,7 +23,7 @@ export function readUsage(usage: unknown): Usage | undefined {
   };
 }
 
-/** Under the vendors' several names. */
+/** Reads the cached tokens under any of the vendors' names. */
 function readCached(usage: JsonObject): number | undefined {
   const { prompt_cache_hit_tokens, num_cached_tokens, cached_tokens: flat } = usage;
   const { cached_tokens } = details(usage, "prompt_tokens_details");

@@ -2,11 +2,13 @@ import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 
-/** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
+/**
+ * The maximum number of characters of the vendor's answer id in a generated call id; ids have at most 64 characters.
+ */
 const MAX_SEED_LENGTH = 40;
 
 interface Call {
-  /** The vendor's id, empty when it gave none. */
+  /** The vendor's id; empty when there is none. */
   readonly id: string;
   /** Undefined until the name is known. */
   block: number | undefined;
@@ -23,8 +25,8 @@ interface Fragment {
 }
 
 /**
- * Puts the fragments of tool calls together. Calls may come whole or in pieces, side by side, without index, without
- * id, with id and name in every piece, or all under the same index.
+ * Assembles tool calls from fragments. Calls may come whole or in pieces, interleaved, without an index, without an id,
+ * with id and name in every piece, or all with the same index.
  */
 export class ToolCallReader {
   readonly #writer: EventWriter;
@@ -36,14 +38,14 @@ export class ToolCallReader {
     this.#writer = writer;
   }
 
-  /** True when a call was written. */
+  /** True after a call was written. */
   get any(): boolean {
     return this.#callIds.size > 0;
   }
 
   /**
-   * Writes what these fragments bring.
-   * @param seed tells this answer from others; call ids are made of it where the vendor gives none.
+   * Writes the calls in these fragments.
+   * @param seed distinguishes this answer from others; generated call ids contain it.
    */
   read(fragments: readonly unknown[], seed: string): void {
     for (const [position, value] of fragments.entries()) {
@@ -55,7 +57,7 @@ export class ToolCallReader {
     }
   }
 
-  /** The answer is over. A call without a name is an error, unless nothing at all is known of it. */
+  /** Ends the answer. Throws for a call that has arguments but no name. */
   end(): void {
     if (this.#calls.some((call) => call.pending !== "")) {
       throw new ServiceError("upstream_error", "The engine sent a tool call without a name.");
@@ -92,7 +94,10 @@ export class ToolCallReader {
     call.pending = "";
     if (text === "") return;
     if (!this.#writer.isCallOpen(call.block)) {
-      throw new ServiceError("upstream_error", "The engine went on with a tool call it had ended.");
+      throw new ServiceError(
+        "upstream_error",
+        "The engine continued a tool call that it had ended.",
+      );
     }
     call.hasArguments = true;
     this.#writer.callDelta(call.block, text);
@@ -107,7 +112,7 @@ export class ToolCallReader {
   }
 }
 
-/** Vendors that number every call 0 send each of them whole. */
+/** Reports whether a fragment starts another call. Vendors that give every call the index 0 send each call whole. */
 function isAnother(call: Call, id: string, name: string): boolean {
   if (id !== "" && call.id !== "") return id !== call.id;
   return id === "" && name !== "" && call.hasArguments;
@@ -124,7 +129,7 @@ function readFragment(value: JsonObject): Fragment {
   };
 }
 
-/** Some engines send the arguments as an object. */
+/** Reads the arguments. Some engines send them as an object. */
 function readArguments(value: unknown): string {
   if (typeof value === "string") return value;
   return isJsonObject(value) ? JSON.stringify(value) : "";

@@ -10,8 +10,8 @@ import type {
 type Media = ImagePart | DocumentPart;
 
 /**
- * The messages with nothing but text in the results of tools. Images and documents follow in a user message, after the
- * last result of the batch because nothing may come between results, and say which call they belong to.
+ * Returns the messages with only text in tool results. Images and documents follow in a user message that names their
+ * call. It comes after the last result of the batch, because no message may come between results.
  */
 export function moveToolMedia(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (!messages.some(hasMedia)) return messages;

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 
 /**
- * What we read of an answer, a chunk of a stream or a whole one. Nothing is promised: vendors leave out, rename and
- * add fields, so each is checked where it is read.
+ * The fields read from an answer, either a chunk of a stream or a complete answer. None is guaranteed: vendors omit,
+ * rename and add fields, so each is checked where it is read.
  */
 export interface WireChunk {
   readonly id?: unknown;
@@ -20,7 +20,7 @@ export interface WireChoice {
   readonly finish_reason?: unknown;
   readonly stop_reason?: unknown;
   readonly error?: unknown;
-  /** Where some vendors put it. */
+  /** Some vendors put it here. */
   readonly usage?: unknown;
 }
 
@@ -32,7 +32,7 @@ export interface WireDelta {
   readonly tool_calls?: unknown;
 }
 
-/** What of an object has a place of its own in our language; the rest are the vendor's extras. */
+/** Fields with a canonical place; all others are the vendor's extras. */
 export const KNOWN_CHUNK_FIELDS: ReadonlySet<string> = new Set([
   "id",
   "object",
@@ -41,7 +41,7 @@ export const KNOWN_CHUNK_FIELDS: ReadonlySet<string> = new Set([
   "choices",
   "usage",
   "error",
-  // Padding against guessing text by its length; no two chunks have the same.
+  // Random padding that hides the length of the text; it differs in every chunk.
   "obfuscation",
 ]);
 export const KNOWN_CHOICE_FIELDS: ReadonlySet<string> = new Set([
@@ -65,7 +65,7 @@ export const KNOWN_MESSAGE_FIELDS: ReadonlySet<string> = new Set([
 /** Fields of a choice that belong to the tokens of its delta and not to the end of the answer. */
 export const TOKEN_FIELDS: ReadonlySet<string> = new Set(["logprobs", "token_ids"]);
 
-/** The one answer that the gateway asks for; others that come all the same are left out. */
+/** Finds the only choice that the gateway requests; any others are dropped. */
 export function findChoice(choices: unknown): JsonObject | undefined {
   if (!Array.isArray(choices)) return undefined;
   return choices.find((choice) => {

@@ -1,7 +1,7 @@
-/** What a chat-completions request asks of the shape of its answer. */
+/** The part of a chat-completions request that determines the shape of its answer. */
 export interface ChatForm {
-  /** Show usage at the end of the stream. It is measured always. */
+  /** Report usage at the end of the stream. It is always metered. */
   readonly includeUsage: boolean;
-  /** The answer may have no token: nothing of it is given on. */
+  /** The answer may have no token: none of its content is forwarded. */
   readonly isEmpty?: boolean | undefined;
 }

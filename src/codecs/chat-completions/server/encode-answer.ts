@@ -4,15 +4,15 @@ import type {
   AnswerToolCall,
   ChatAnswer,
 } from "../../../core/chat-answer.ts";
+import type { Usage } from "../../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { joinExtras, withWholeLogprobs } from "../extras.ts";
 import { writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
-import { encodeUsage } from "./encode-usage.ts";
 
-/** The body of a non-streaming answer. */
+/** Returns the body of a non-streaming answer. */
 export function encodeAnswer(
   answer: ChatAnswer,
   context: AnswerContext,
@@ -53,7 +53,7 @@ function encodeMessage(blocks: readonly AnswerBlock[]): JsonObject {
     role: "assistant",
     content: textOf(blocks, "text") ?? null,
     refusal: textOf(blocks, "refusal") ?? null,
-    // A thought may be sealed and have no words.
+    // Reasoning may consist of a seal without text.
     ...(thought && { reasoning_content: thought }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
@@ -63,7 +63,7 @@ function encodeCall({ callId, name, arguments: text }: AnswerToolCall): JsonObje
   return { id: callId, type: "function", function: { name, arguments: text } };
 }
 
-/** The text of all blocks of a kind; undefined when there is none. */
+/** Returns the text of all blocks of a kind; undefined when there is none. */
 function textOf(blocks: readonly AnswerBlock[], kind: AnswerTextBlock["kind"]): string | undefined {
   const texts = blocks.flatMap((block) => (block.kind === kind ? [block.text] : []));
   return texts.length === 0 ? undefined : texts.join("");
@@ -71,4 +71,23 @@ function textOf(blocks: readonly AnswerBlock[], kind: AnswerTextBlock["kind"]): 
 
 function tokenExtras(blocks: readonly AnswerBlock[]): readonly JsonObject[] {
   return blocks.flatMap((block) => (block.kind === "tool-call" ? [] : block.extras));
+}
+
+/** Returns the `usage` object. Details that the engine did not report are omitted. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...((cachedTokens !== undefined || cacheWriteTokens !== undefined) && {
+      prompt_tokens_details: {
+        cached_tokens: cachedTokens ?? 0,
+        cache_write_tokens: cacheWriteTokens,
+      },
+    }),
+    ...(reasoningTokens !== undefined && {
+      completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    }),
+  };
 }

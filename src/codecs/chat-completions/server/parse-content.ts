@@ -22,7 +22,7 @@ export type ContentPart =
   | RefusalPart
   | ReasoningPart;
 
-/** The parts of a message's content; an empty text is no part. */
+/** Parses the content of a message. Empty content has no parts. */
 export function parseContent(content: Content, path: Path): ContentPart[] {
   if (content == null || content === "") return [];
   if (typeof content === "string") return [{ type: "text", text: content }];

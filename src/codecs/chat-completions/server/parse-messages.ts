@@ -22,7 +22,9 @@ export function parseMessages(messages: readonly WireMessage[]): ChatMessage[] {
   );
 }
 
-/** The form before tools has no ids: a result belongs to the last call of its function. */
+/**
+ * Parses the result of a legacy function call. That form has no ids: a result belongs to the last call of its function.
+ */
 function parseFunctionResult(
   { name, content }: FunctionWire,
   messages: readonly WireMessage[],
@@ -60,7 +62,7 @@ function parseMessage(message: Exclude<WireMessage, FunctionWire>, index: number
   }
 }
 
-/** Thought first, then what was said, then the calls: the order in which a model writes them. */
+/** Parses an assistant message: reasoning, then content, then calls, the order in which a model writes them. */
 function parseAssistant(message: AssistantWire, index: number): AssistantPart[] {
   const path = ["messages", index];
   const { reasoning_content, reasoning, refusal, tool_calls, function_call } = message;

@@ -4,7 +4,7 @@ import { invalidValue } from "../../shared/check-request.ts";
 import { readOwnMetadata } from "../../shared/metadata-extension.ts";
 import type { ChatCompletionRequest } from "./wire.ts";
 
-/** Fields with a place of their own in the request, and those that are the gateway's. */
+/** Fields with their own place in the request, and the gateway's own fields. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -56,13 +56,13 @@ export function parseParameters(
   };
 }
 
-/** An engine that is to read a prompt has to answer something. */
+/** Returns the engine's limit. An engine cannot read a prompt without answering at least one token. */
 function readLimit(request: ChatCompletionRequest): number | undefined {
   const limit = limitOf(request);
   return limit === 0 ? 1 : limit;
 }
 
-/** The tokens that the client allows the answer. */
+/** Returns the client's limit on the tokens of the answer. */
 export function limitOf({
   max_completion_tokens,
   max_tokens,
@@ -72,13 +72,13 @@ export function limitOf({
 
 type WireFormat = NonNullable<ChatCompletionRequest["response_format"]>;
 
-/** Undefined for a format that only some local engine knows. */
+/** Returns undefined for a format that only some local engine supports. */
 function parseResponseFormat(format: WireFormat): ResponseFormat | undefined {
   switch (format.type) {
     case "text":
       return { type: "text" };
     case "json_object":
-      // Some engines take a schema here.
+      // Some engines accept a schema here.
       return Object.keys(format).length === 1 ? { type: "json_object" } : undefined;
     case "json_schema":
       return parseJsonSchema(format);
@@ -101,7 +101,7 @@ function parseJsonSchema({ json_schema: given }: WireFormat): ResponseFormat {
   };
 }
 
-/** All further fields, by their own names. */
+/** Returns all other fields, by their own names. */
 function readExtra(body: JsonObject, keepsFormat: boolean): JsonObject | undefined {
   const entries: [string, JsonValue | undefined][] = [];
   for (const name in body) {
@@ -111,6 +111,6 @@ function readExtra(body: JsonObject, keepsFormat: boolean): JsonObject | undefin
   }
   const metadata = readOwnMetadata(body["metadata"]);
   if (metadata !== undefined) entries.push(["metadata", metadata]);
-  // `fromEntries` makes plain data of a name such as `__proto__`.
+  // `fromEntries` turns a name such as `__proto__` into plain data.
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

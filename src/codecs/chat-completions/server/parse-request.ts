@@ -12,7 +12,7 @@ import { limitOf, parseParameters } from "./parse-parameters.ts";
 import { parseTools } from "./parse-tools.ts";
 import { type ChatCompletionRequest, chatCompletionRequestSchema } from "./wire.ts";
 
-/** Reads the parsed JSON body of `POST /v1/chat/completions`. Throws a `ServiceError` that names the field at fault. */
+/** Reads the parsed JSON body of `POST /v1/chat/completions`. Throws a `ServiceError` that names the invalid field. */
 export function parseRequest(body: unknown): ParsedCall<ChatForm> {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
   checkItemCount(body);
@@ -41,7 +41,7 @@ function toNames(request: ChatCompletionRequest, { toolChoice }: ChatRequest): C
   const ignored = (tools ?? []).flatMap(({ type }) =>
     type == null || type === "function" ? [] : [typeName("tools", type)],
   );
-  // To choose freely, or nothing, is what happens without a choice too.
+  // A dropped `auto` or `none` is not reported, because nothing changes without it.
   const isChoiceLost = toolChoice === undefined && tool_choice !== "auto" && tool_choice !== "none";
   if (isChoiceLost && saysSomething(tool_choice)) ignored.push("tool_choice");
   return {
@@ -74,7 +74,7 @@ function toChatRequest(
   };
 }
 
-/** Some editors post the body of the one format to the address of the other. */
+/** Refuses a body of the responses format, which some editors post to this route. */
 function refuseResponsesBody({ input, messages }: JsonObject): void {
   if (input == null || messages != null) return;
   throw new ServiceError(
@@ -86,11 +86,15 @@ function refuseResponsesBody({ input, messages }: JsonObject): void {
 
 function refuseUnsupported({ n }: ChatCompletionRequest, body: JsonObject): void {
   if (n != null && n !== 1) {
-    throw new ServiceError("unsupported_parameter", `'n' is ${n}: only 1 answer a call is given.`, {
-      param: "n",
-    });
+    throw new ServiceError(
+      "unsupported_parameter",
+      `'n' is ${n}: only one answer per call is supported.`,
+      {
+        param: "n",
+      },
+    );
   }
-  // The answer would have to have the form before tools, unless nothing may be called.
+  // With functions, the answer would need the legacy form, unless no function may be called.
   if (body["function_call"] === "none") return;
   for (const name of ["functions", "function_call"]) {
     const value = body[name];

@@ -4,7 +4,7 @@ import { isJsonObject } from "../../../lib/json.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { type ChatCompletionRequest, functionSchema } from "./wire.ts";
 
-/** What a request says about tools. */
+/** The tools of a request and the tool choice. */
 interface ParsedTools {
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice: ToolChoice | undefined;
@@ -20,11 +20,11 @@ const CHOICES: ReadonlyMap<string, ToolChoice> = new Map([
   ["any", { type: "required" }],
 ]);
 
-/** A choice without tools to choose from says nothing and is left out. */
+/** Parses the tools and the tool choice. A choice without tools has no meaning and is dropped. */
 export function parseTools(request: ChatCompletionRequest): ParsedTools {
   const { tools, tool_choice, functions } = request;
   if (tools == null && functions != null && functions.length > 0) {
-    // They are taken only where none of them may be called.
+    // Legacy functions are accepted only when none of them may be called.
     return { tools: functions.map(toDefinition), toolChoice: { type: "none" } };
   }
   const defined = (tools ?? []).flatMap((tool, index) => parseTool(tool, index));
@@ -33,10 +33,10 @@ export function parseTools(request: ChatCompletionRequest): ParsedTools {
   return parseChoice(tool_choice, defined);
 }
 
-/** Newer clients send tools that only their vendor has; the call goes on without them. */
+/** Parses one tool. Newer clients send tools that only their vendor has; the call continues without them. */
 function parseTool(tool: WireTool, index: number): ToolDefinition[] {
   if (tool.type != null && tool.type !== "function") return [];
-  // Some clients leave out the inner object.
+  // Some clients omit the inner object.
   const isNested = tool.function != null;
   const definition: unknown = isNested ? tool.function : tool;
   checkRequest(functionSchema, definition, ["tools", index, ...(isNested ? ["function"] : [])]);
@@ -64,7 +64,7 @@ function parseChoice(choice: WireChoice, tools: readonly ToolDefinition[]): Pars
     case "allowed_tools":
       return parseAllowed(choice, tools);
     case "custom":
-      // Its tool was dropped.
+      // The chosen tool was dropped.
       return { tools, toolChoice: undefined };
     default:
       throw wrongChoice(choice.type);
@@ -89,7 +89,7 @@ function readName(choice: unknown, tools: readonly ToolDefinition[]): string {
   throw invalidValue(["tool_choice"], "the name of one of `tools`", name);
 }
 
-/** `{function: {name}}`, or flat. */
+/** Finds the name in `{function: {name}}` or in the flat form `{name}`. */
 function nameIn(value: unknown): unknown {
   if (!isJsonObject(value)) return undefined;
   const { name, function: inner } = value;

@@ -6,11 +6,11 @@ import { encodeError } from "../../shared/openai-error-body.ts";
 import { withWholeLogprobs } from "../extras.ts";
 import { writeFinishReason } from "../finish-reasons.ts";
 import type { ChatForm } from "./chat-form.ts";
-import { encodeUsage } from "./encode-usage.ts";
+import { encodeUsage } from "./encode-answer.ts";
 
 const DONE = "data: [DONE]\n\n";
 
-/** A fresh encoder for one stream. */
+/** Creates an encoder for one stream. */
 export function createStreamEncoder(context: AnswerContext, form: ChatForm): StreamEncoder {
   const chunks = new ChunkEncoder(context, form);
   return {
@@ -29,20 +29,20 @@ function isContent({ type }: ChatEvent): boolean {
 }
 
 /**
- * The chunks of a stream are alike but for their delta. What stands around it is written once a stream, and of a piece
- * of text only the text itself is turned into JSON.
+ * Encodes the chunks of a stream. They differ only in their delta, so the text around it is built once per stream; for
+ * a piece of text, only the text is converted to JSON.
  */
 class ChunkEncoder {
   readonly #context: AnswerContext;
   readonly #includeUsage: boolean;
   readonly #isEmpty: boolean;
-  /** Everything before and after the delta of a chunk that brings nothing else. */
+  /** The text before and after the delta of a chunk with no other content. */
   readonly #head: string;
   readonly #tail: string;
   readonly #textHead: string;
   readonly #reasoningHead: string;
   readonly #textTail: string;
-  /** The client's numbers of the tool calls, by block. */
+  /** The index of each tool call in the answer, by block number. */
   readonly #callIndexes = new Map<number, number>();
   readonly #sources: JsonObject[] = [];
   #ended = false;
@@ -89,7 +89,7 @@ class ChunkEncoder {
         return this.#end(this.#finish(event));
       case "error":
         return this.#end(frame(encodeError(event.error)));
-      // This format knows no blocks and no seals.
+      // This format has no blocks and no seals.
       case "block-start":
       case "block-end":
       case "signature":
@@ -121,7 +121,7 @@ class ChunkEncoder {
     const finishReason = this.#isEmpty ? "length" : writeFinishReason(reason);
     const choice = { ...choiceExtra, finish_reason: finishReason };
     const last = this.#chunk(delta, choice, encodeExtension({ sources: this.#sources }));
-    // Only clients that asked can read a chunk without a choice.
+    // Only clients that request usage can read a chunk without a choice.
     if (!this.#includeUsage || usage === undefined) return last;
     return last + this.#frame({ choices: [], usage: encodeUsage(usage) });
   }
@@ -132,7 +132,7 @@ class ChunkEncoder {
     return frames + DONE;
   }
 
-  /** A chunk that is not only a piece of text. */
+  /** Returns a chunk that carries more than a piece of text. */
   #chunk(delta: JsonObject, choice?: JsonObject, extra?: JsonObject): string {
     return this.#frame({
       ...extra,

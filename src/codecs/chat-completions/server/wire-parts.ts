@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-// The parts that a message's content may have.
+// The content parts of a message.
 
 export const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
 
@@ -21,7 +21,7 @@ export const audioPart = z.looseObject({
 
 export const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
 
-/** What the model thought, as Mistral's clients send it back. */
+/** Reasoning in the form in which Mistral's clients send it back. */
 export const thinkingPart = z.looseObject({
   type: z.literal("thinking"),
   thinking: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),

@@ -17,8 +17,8 @@ import {
   thinkingPart,
 } from "./wire-parts.ts";
 
-// The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
-// describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
+// The request as clients send it. Unknown fields are kept, and null means absent. The schemas only check and describe;
+// the code reads the client's own body, so that a key such as `__proto__` stays plain data.
 
 const toolCall = z.looseObject({
   id: z.string(),
@@ -90,7 +90,7 @@ const message = z.discriminatedUnion("role", [
   functionMessage,
 ]);
 
-/** A function that the model may call. Other types of tools are dropped, whatever they hold. */
+/** A function that the model may call. Tools of other types are dropped, whatever their content. */
 export const functionSchema = z.looseObject({
   name: z.string().min(1),
   description: z.string().nullish(),

@@ -1,18 +1,18 @@
 import type { CacheControl } from "../../../core/chat-request.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 
-/** A block of content or a tool, before it is written. */
+/** A content block or a tool, before it is serialised. */
 export interface Block {
   readonly fields: JsonObject;
-  /** JSON text of the arguments of a call, which must not be parsed and written again. */
+  /** JSON text of a call's arguments, which must not be parsed and serialised again. */
   readonly input?: string | undefined;
-  /** What is in the result of a call. */
+  /** The content of a call's result. */
   readonly content?: readonly Block[] | undefined;
-  /** Where the client put a mark. */
+  /** The client's cache breakpoint on this block. */
   readonly cacheControl?: CacheControl | undefined;
 }
 
-/** The blocks as JSON text. Only those in `marked` bear their marks. */
+/** Returns the blocks as JSON text. Only those in `marked` keep their cache breakpoints. */
 export function writeBlocks(blocks: readonly Block[], marked: ReadonlySet<Block>): string {
   return `[${blocks.map((block) => writeBlock(block, marked)).join(",")}]`;
 }
@@ -27,7 +27,7 @@ function writeBlock(block: Block, marked: ReadonlySet<Block>): string {
   return content === undefined ? text : `${open},"content":${writeBlocks(content, marked)}}`;
 }
 
-/** The blocks with marks, of which the vendor takes so many: the last ones, since each covers all that stands before it. */
+/** Selects the last `limit` blocks with cache breakpoints, the vendor's maximum: each covers everything before it. */
 export function lastMarked(blocks: readonly Block[], limit: number): ReadonlySet<Block> {
   const marked = blocks
     .flatMap((block) => [...(block.content ?? []), block])

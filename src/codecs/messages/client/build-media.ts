@@ -7,7 +7,7 @@ import type { Block } from "./build-blocks.ts";
 
 const MAX_TITLE_LENGTH = 500;
 
-/** A picture, a document, or an error that names the sound, which the vendor does not hear. */
+/** Builds the block of an image or a document. Throws a `ServiceError` for audio, which the vendor does not accept. */
 export function buildMedia(part: ImagePart | DocumentPart | AudioPart): Block {
   switch (part.type) {
     case "image":
@@ -31,7 +31,7 @@ export function buildMedia(part: ImagePart | DocumentPart | AudioPart): Block {
 
 function imageSource({ source }: ImagePart): JsonObject {
   if (source.kind === "url") return { type: "url", url: source.url };
-  // A name that is often used and that the vendor does not know.
+  // A common misnomer, which the vendor refuses.
   const mediaType = source.mediaType === "image/jpg" ? "image/jpeg" : source.mediaType;
   return { type: "base64", media_type: mediaType, data: source.data };
 }
@@ -39,7 +39,7 @@ function imageSource({ source }: ImagePart): JsonObject {
 function documentSource({ source, at }: DocumentPart): JsonObject {
   if (source.kind === "url") return { type: "url", url: source.url };
   const { mediaType, data } = source;
-  // The vendor takes the bytes of PDFs alone; the text of a text file it takes as text.
+  // The vendor accepts base64 only for PDFs; a text file is sent as text.
   if (mediaType.startsWith("text/")) {
     return { type: "text", media_type: "text/plain", data: decodeText(data, at) };
   }
@@ -55,7 +55,7 @@ function decodeText(base64: string, at = "messages"): string {
 function audioRefused({ at = "messages" }: AudioPart): ServiceError {
   return new ServiceError(
     "invalid_value",
-    `'${at}' is invalid: this model takes no audio. Send it as text, or ask a model that does.`,
+    `'${at}' is invalid: this model does not accept audio. Send text, or use a model that accepts audio.`,
     { param: at },
   );
 }

@@ -11,7 +11,6 @@ import { openSeal } from "../../../core/seal.ts";
 import type { CallResult, Turn } from "../../shared/alternate-turns.ts";
 import { objectText } from "../../shared/object-text.ts";
 import type { Block } from "./build-blocks.ts";
-import { buildCallIds } from "./build-call-ids.ts";
 import { buildMedia } from "./build-media.ts";
 
 export interface WireTurn {
@@ -24,12 +23,12 @@ type CallIds = ReadonlyMap<ToolCallPart, string>;
 const NO_RESULT = "There is no result: the call was broken off.";
 const EMPTY_ERROR = "The tool failed without a word.";
 
-/** The vendor refuses thoughts that it did not seal itself. */
+/** Reports whether the vendor sealed this reasoning itself; it refuses any other. */
 export function isOwnReasoning({ signature, redacted }: ReasoningPart): boolean {
   return openSeal("anthropic", signature ?? redacted) !== undefined;
 }
 
-/** Throws a `ServiceError` that names the part which the vendor cannot take. */
+/** Builds the wire messages. Throws a `ServiceError` that names a part the vendor does not accept. */
 export function buildTurns(turns: readonly Turn[]): WireTurn[] {
   const ids = buildCallIds(turns);
   return turns.flatMap((turn): WireTurn[] => {
@@ -83,7 +82,7 @@ function buildResult({ call, message }: CallResult, ids: CallIds): Block {
   }
   const said = message.content.filter(isSaid);
   const content = buildParts(said);
-  // An error must have content, and of text alone.
+  // The content of an error must not be empty and must be only text.
   const isError = message.isError === true && said.every((part) => part.type === "text");
   if (isError && content.length === 0) content.push(textBlock(EMPTY_ERROR));
   return {
@@ -99,4 +98,22 @@ function textBlock(text: string): Block {
 
 function isSaid(part: TextPart | ImagePart | DocumentPart): boolean {
   return part.type !== "text" || part.text.trim() !== "";
+}
+
+/**
+ * Assigns the ids under which the calls are sent: with characters the vendor accepts, and unique in the conversation.
+ */
+function buildCallIds(turns: readonly Turn[]): ReadonlyMap<ToolCallPart, string> {
+  const ids = new Map<ToolCallPart, string>();
+  const taken = new Set<string>();
+  for (const part of turns.flatMap((turn) => (turn.role === "assistant" ? turn.content : []))) {
+    if (part.type !== "tool-call") continue;
+    const fitted = part.callId.replace(/[^a-zA-Z0-9_-]/g, "_") || "call";
+    // The suffix starts at the number of earlier calls, so that few tries are needed.
+    let id = fitted;
+    for (let number = taken.size; taken.has(id); number++) id = `${fitted}_${number}`;
+    taken.add(id);
+    ids.set(part, id);
+  }
+  return ids;
 }

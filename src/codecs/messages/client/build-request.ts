@@ -7,10 +7,10 @@ import { lastMarked, writeBlocks } from "./build-blocks.ts";
 import { buildText, buildTurns, isOwnReasoning } from "./build-messages.ts";
 import { buildTools } from "./build-tools.ts";
 
-/** The vendor demands a limit. Every model of its allows this one. */
+/** The vendor requires a limit. All its models allow this one. */
 const DEFAULT_MAX_TOKENS = 4_096;
 const MAX_CACHE_MARKS = 4;
-/** The vendor has no parameters for them. */
+/** Parameters that the vendor does not have. */
 const UNKNOWN_FIELDS: readonly ParameterField[] = [
   "seed",
   "presencePenalty",
@@ -20,8 +20,8 @@ const UNKNOWN_FIELDS: readonly ParameterField[] = [
 ];
 
 /**
- * The body of `POST /v1/messages`, as text. The client's further fields never win over what the gateway writes.
- * Throws a `ServiceError` that names the part which the vendor cannot take.
+ * Builds the body of `POST /v1/messages`, as text. The client's extra fields never override what the gateway writes.
+ * Throws a `ServiceError` that names a part the vendor does not accept.
  */
 export function buildRequest(request: ChatRequest, model: UpstreamModel): string {
   const { parameters } = request;
@@ -30,7 +30,7 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel): string
   const system = conversation.system.map(buildText);
   const turns = buildTurns(conversation.turns);
   const { tools, choice } = buildTools(request, conversation.turns);
-  // What is undefined is left out by the serialiser.
+  // The serialiser omits undefined members.
   const rest: JsonObject = {
     ...extra,
     model: model.name,
@@ -43,13 +43,13 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel): string
     thinking: buildThinking(request, conversation.turns),
     output_config: buildOutputConfig(extra["output_config"], parameters.responseFormat),
     stream: request.stream,
-    // These follow as text.
+    // These are appended as text below.
     tools: undefined,
     system: undefined,
     messages: undefined,
   };
   const blocks = [...tools, ...system, ...turns.flatMap(({ content }) => content)];
-  // A mark on the whole body counts as well.
+  // A breakpoint on the whole body counts towards the limit.
   const marked = lastMarked(blocks, MAX_CACHE_MARKS - (extra["cache_control"] == null ? 0 : 1));
   const members = [JSON.stringify(rest).slice(1, -1)];
   if (tools.length > 0) members.push(`"tools":${writeBlocks(tools, marked)}`);
@@ -61,7 +61,7 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel): string
   return `{${members.join(",")}}`;
 }
 
-/** How the model is to think, as the effort rule says it, and whether its thoughts are to be shown. */
+/** Returns the `thinking` object that the effort rule chose, and requests the display of reasoning or its omission. */
 function buildThinking(
   { parameters, omitsReasoning }: ChatRequest,
   turns: readonly Turn[],
@@ -70,21 +70,24 @@ function buildThinking(
   if (!isJsonObject(thinking)) return undefined;
   const { type } = thinking;
   if (type !== "enabled" && type !== "adaptive") return thinking;
-  // With a budget the vendor refuses to go on after calls that it did not think before.
+  // With a budget, the vendor refuses to continue after calls that have no reasoning before them.
   if (type === "enabled" && isAmongUnthoughtCalls(turns)) return undefined;
   if (omitsReasoning === true) return { ...thinking, display: "omitted" };
-  // Newer models show nothing unless they are asked to.
+  // Newer models show no reasoning unless it is requested.
   return type === "adaptive" ? { display: "summarized", ...thinking } : thinking;
 }
 
-/** The model is to go on after the results of calls, and its turn with the calls does not begin with its thoughts. */
+/**
+ * Reports whether the model must continue after tool results, and its turn with the calls does not begin with
+ * reasoning.
+ */
 function isAmongUnthoughtCalls(turns: readonly Turn[]): boolean {
   const [calls, results] = turns.slice(-2);
   if (results?.role !== "user" || results.results.length === 0) return false;
   return calls?.content[0]?.type !== "reasoning";
 }
 
-/** Parameters that the body has no words for. */
+/** Returns the parameters that the body cannot express. */
 export function findUnsaid(request: ChatRequest): readonly string[] {
   const { parameters, messages } = request;
   const unsaid = namesOfAsked(parameters, UNKNOWN_FIELDS);
@@ -99,7 +102,7 @@ export function findUnsaid(request: ChatRequest): readonly string[] {
   return unsaid;
 }
 
-/** Effort and format share an object. The vendor has no word for JSON of any shape. */
+/** Builds `output_config`, which effort and format share. The vendor has no format for JSON without a schema. */
 function buildOutputConfig(
   asked: JsonValue | undefined,
   format: ResponseFormat | undefined,

@@ -11,8 +11,8 @@ const CHOICE_WORDS = {
 } as const satisfies Record<ToolChoice["type"], string>;
 
 /**
- * The tools and which of them to use. Calls in a conversation without tools need tools all the same, or the vendor
- * refuses it: those that were called are named, and closed to the model.
+ * Builds the tools and the tool choice. The vendor refuses calls in a conversation without tools. So when the request
+ * has no tools, the called ones are declared, and the model may not call them.
  */
 export function buildTools(
   request: ChatRequest,

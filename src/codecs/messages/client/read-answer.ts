@@ -1,38 +1,55 @@
+import type { FinishReason } from "../../../core/chat-event.ts";
 import { markSeal } from "../../../core/seal.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
 import { rawElements, rawMember } from "../../../lib/raw-json.ts";
 import { brokenOff, notAnAnswer, parseAnswerObject } from "../../shared/answer-json.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
-import { readStopReason } from "./read-stop-reason.ts";
 import { UsageReader } from "./read-usage.ts";
 import { toVendorError } from "./vendor-errors.ts";
 
-/** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
+/** Any other word is a natural end. */
+const REASONS: ReadonlyMap<unknown, FinishReason> = new Map<string, FinishReason>([
+  ["max_tokens", "length"],
+  ["stop_sequence", "stop-sequence"],
+  ["pause_turn", "paused"],
+  ["refusal", "content-filter"],
+  ["model_context_window_exceeded", "context-full"],
+]);
+
+/** Maps the vendor's word to a reason. An answer that ends naturally and has calls ends because of them. */
+function readStopReason(word: unknown, hasCalls: boolean): FinishReason {
+  const reason = REASONS.get(word) ?? "stop";
+  return hasCalls && reason === "stop" ? "tool-calls" : reason;
+}
+
+/**
+ * The maximum number of characters of the vendor's answer id in a generated call id; ids have at most 64 characters.
+ */
 const MAX_SEED_LENGTH = 40;
 
 interface OpenCall {
   readonly block: number;
-  /** Arguments that came with the call's start, for when no pieces of them follow. */
+  /** Arguments that came with the start of the call, used when no deltas follow. */
   readonly input: string;
   hasArguments: boolean;
 }
 
 /**
- * Reads one answer, event by event or whole. What it does not know it leaves out, as the vendor asks of its clients.
- * Throws a `ServiceError` for an error that the vendor reports and for anything that is not an answer.
+ * Reads one answer, event by event or as a whole. Unknown types are skipped, as the vendor asks of its clients. Throws
+ * a `ServiceError` for an error that the vendor reports and for anything that is not an answer.
  */
 export class AnswerReader {
   readonly writer = new EventWriter();
   readonly #usage = new UsageReader();
-  /** By the vendor's number of the block. */
+  /** Keyed by the vendor's block index. */
   readonly #calls = new Map<unknown, OpenCall>();
   readonly #callIds = new Set<string>();
   #seed = "";
   #stopReason: unknown;
   #stopSequence: unknown;
 
-  /** One event of a stream. */
+  /** Reads one event of a stream. */
   readEvent(data: string): void {
     const event = parseAnswerObject(data);
     const { type, index, delta } = event;
@@ -59,17 +76,20 @@ export class AnswerReader {
       case "error":
         throw toVendorError(event);
       default:
-        // A ping, or what the vendor will think of.
+        // A ping, or an event type added later.
         break;
     }
   }
 
-  /** No event comes any more. The end was written when the vendor said so; without that the answer is not complete. */
+  /**
+   * Called when the stream has no more events. Throws, because the end was written at `message_stop`: without it the
+   * answer is incomplete.
+   */
   finish(): void {
     throw brokenOff();
   }
 
-  /** A non-streaming answer. */
+  /** Reads a non-streaming answer. */
   readWhole(text: string): void {
     const message = parseAnswerObject(text);
     const { type, content } = message;
@@ -86,7 +106,7 @@ export class AnswerReader {
 
   #start(message: JsonValue | undefined): void {
     const { id, usage } = isJsonObject(message) ? message : {};
-    // Some proxies tell the start of one answer twice.
+    // Some proxies send the start of one answer twice.
     const isRepeated = this.writer.started && this.#seed !== "" && id === this.#seed;
     if (this.writer.started && !isRepeated) throw notAnAnswer();
     this.#usage.add(usage);
@@ -100,7 +120,7 @@ export class AnswerReader {
     this.#readBlock(block, index, rawMember(data, "content_block") ?? "{}", true);
   }
 
-  /** @param isOpen pieces of the block may follow, and its end. */
+  /** @param isOpen deltas and the end of the block may follow. */
   #readBlock(block: JsonObject, index: unknown, raw: string, isOpen = false): void {
     switch (block["type"]) {
       case "text":
@@ -117,7 +137,7 @@ export class AnswerReader {
         this.#startCall(block, index, rawMember(raw, "input") ?? "{}");
         break;
       default:
-        // Tools that run at the vendor's.
+        // Tools that the vendor runs.
         break;
     }
     if (!isOpen) this.#endBlock(index);
@@ -139,7 +159,7 @@ export class AnswerReader {
         this.#continueCall(delta["partial_json"], index);
         break;
       default:
-        // Citations, which have no place of their own.
+        // Citations, which have no canonical place.
         break;
     }
   }
@@ -166,7 +186,7 @@ export class AnswerReader {
     this.#calls.set(index, { block, input, hasArguments: false });
   }
 
-  /** The vendor's id; one of ours where it gives none or one that is taken. */
+  /** Returns the vendor's id, or a generated one when it is missing or already used. */
   #callId(id: unknown): string {
     const stamp = this.#seed.replace(/[^\w-]/g, "").slice(0, MAX_SEED_LENGTH);
     const made = `toolu_${stamp}_${this.#callIds.size}`;
@@ -177,10 +197,13 @@ export class AnswerReader {
 
   #continueCall(json: unknown, index: unknown): void {
     const call = this.#calls.get(index);
-    // Pieces of blocks that are left out, such as calls of the vendor's own tools.
+    // Deltas of skipped blocks, such as calls of the vendor's own tools.
     if (call === undefined || typeof json !== "string" || json === "") return;
     if (!this.writer.isCallOpen(call.block)) {
-      throw new ServiceError("upstream_error", "The engine went on with a tool call it had ended.");
+      throw new ServiceError(
+        "upstream_error",
+        "The engine continued a tool call that it had ended.",
+      );
     }
     call.hasArguments = true;
     this.writer.callDelta(call.block, json);

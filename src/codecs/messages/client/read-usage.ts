@@ -2,7 +2,7 @@ import type { Usage } from "../../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import { readCount } from "../../shared/answer-json.ts";
 
-/** The figures of one answer: later ones stand for earlier ones of the same name. */
+/** Collects the usage of one answer: later figures replace earlier ones of the same name. */
 export class UsageReader {
   #figures: JsonObject = {};
 
@@ -12,7 +12,7 @@ export class UsageReader {
     this.#figures = { ...this.#figures, ...Object.fromEntries(told) };
   }
 
-  /** Tokens of the prompt, those of the cache included, which the vendor counts apart. */
+  /** Tokens of the prompt, including those of the cache, which the vendor counts separately. */
   get inputTokens(): number | undefined {
     const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = this.#figures;
     const uncached = readCount(input_tokens);
@@ -24,7 +24,7 @@ export class UsageReader {
     );
   }
 
-  /** Undefined when nothing was counted. */
+  /** Undefined when the vendor reported neither input nor output tokens. */
   get usage(): Usage | undefined {
     const { inputTokens } = this;
     const {

@@ -1,13 +1,30 @@
-import { describeOverflow } from "../../../core/context-overflow.ts";
+import { type ContextOverflow, describeOverflow } from "../../../core/context-overflow.ts";
 import { type ErrorCode, ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import { vendorMessage } from "../../shared/vendor-message.ts";
-import { readContextOverflow } from "./read-overflow.ts";
+
+const PROMPT_TOO_LONG = /prompt is too long: (\d+) tokens > (\d+) maximum/i;
+const BOTH_TOO_LONG = /input length and `?max_tokens`? exceed context limit: (\d+) \+ \d+ > (\d+)/i;
+const ANSWER_TOO_LONG = /max_tokens: \d+ > (\d+)/i;
+
+/** Reads the vendor's message that a call does not fit the model; returns undefined for any other message. */
+export function readContextOverflow(message: string): ContextOverflow | undefined {
+  const [, promptTokens, contextLength] =
+    PROMPT_TOO_LONG.exec(message) ?? BOTH_TOO_LONG.exec(message) ?? [];
+  if (promptTokens !== undefined && contextLength !== undefined) {
+    return { promptTokens: Number(promptTokens), contextLength: Number(contextLength) };
+  }
+  const answerTokens = ANSWER_TOO_LONG.exec(message)?.[1];
+  // The limit on the answer is treated as a context length that is available to the answer only.
+  return answerTokens === undefined
+    ? undefined
+    : { promptTokens: 0, contextLength: Number(answerTokens) };
+}
 
 interface ErrorKind {
   readonly code: ErrorCode;
   readonly status: number;
-  /** Said instead of the vendor's words, where those are not for a client. */
+  /** Replaces the vendor's message where that is not meant for a client. */
   readonly text?: string;
 }
 
@@ -33,7 +50,7 @@ const KINDS: ReadonlyMap<unknown, ErrorKind> = new Map<string, ErrorKind>([
   ["overloaded_error", { code: "overloaded", status: 529 }],
 ]);
 
-/** The error that an event or a body `{"type":"error","error":{…}}` tells of. */
+/** Builds the error that an event or a body `{"type":"error","error":{…}}` reports. */
 export function toVendorError(body: JsonObject): ServiceError {
   const { error } = body;
   const told = isJsonObject(error) ? error : {};

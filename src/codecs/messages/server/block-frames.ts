@@ -4,8 +4,8 @@ import type {
   ToolCallStartEvent,
 } from "../../../core/chat-event.ts";
 import type { JsonObject } from "../../../lib/json.ts";
+import { toolUseHead } from "./encode-message.ts";
 import { eventFrame, frameHead } from "./event-frame.ts";
-import { toolUseHead } from "./tool-use-head.ts";
 import { WaitingCalls } from "./waiting-calls.ts";
 
 type TextKind = BlockStartEvent["kind"];
@@ -20,31 +20,31 @@ const DELTA_HEAD = `${frameHead("content_block_delta")}{"type":"content_block_de
 const TAIL = "}}\n\n";
 
 /**
- * The blocks of one message, numbered without gaps, one open at a time. A block is opened by the first thing in it, since
- * the format has no empty ones; a call that comes while another is written waits for its turn.
+ * Writes the blocks of one message, numbered without gaps, with one open at a time. A block is opened by its first
+ * content, since the format has no empty blocks. A call that starts while another is being written waits.
  *
- * The deltas of a block are alike but for their text. What stands before it is written once a block.
+ * The deltas of a block differ only in their text, so the head of a delta is built once per block.
  */
 export class BlockFrames {
   readonly #seal: string;
   readonly #omitsThinking: boolean;
   #nextIndex = 0;
-  /** What a delta of the open block begins with; undefined when none is open. */
+  /** The text before the content of a delta; undefined when no block is open. */
   #deltaHead: string | undefined;
   #kind: TextKind | undefined;
   #thought: Thought | undefined;
-  /** The canonical number of the call that is written. */
+  /** The canonical block number of the call that is being written. */
   #writtenCall: number | undefined;
   readonly #waiting = new WaitingCalls();
   #refuses = false;
 
-  /** @param seal for thoughts that no vendor sealed. */
+  /** @param seal the seal for reasoning without a vendor's seal. */
   constructor(seal: string, omitsThinking: boolean) {
     this.#seal = seal;
     this.#omitsThinking = omitsThinking;
   }
 
-  /** True when something of a refusal was said. */
+  /** True after any refusal text was written. */
   get refuses(): boolean {
     return this.#refuses;
   }
@@ -56,7 +56,7 @@ export class BlockFrames {
     }
   }
 
-  /** A piece of text or of a refusal. */
+  /** Writes a piece of text or of a refusal. */
   text(text: string): string {
     if (text === "") return "";
     const opening = this.#deltaHead === undefined ? this.#openText() : "";
@@ -95,7 +95,7 @@ export class BlockFrames {
     return "";
   }
 
-  /** Ends whatever is open: nothing more comes. */
+  /** Ends every open block at the end of the message. */
   endAll(): string {
     let frames = this.#endText();
     while (this.#writtenCall !== undefined) frames += this.#endCall();
@@ -122,7 +122,7 @@ export class BlockFrames {
     return text === "" ? "" : this.#deltaHead + JSON.stringify(text) + TAIL;
   }
 
-  /** Ends the call that is written, and writes those that were waiting for it as far as they have come. */
+  /** Ends the current call, then writes the waiting calls as far as they have arrived. */
   #endCall(): string {
     let frames = this.#close();
     this.#writtenCall = undefined;
@@ -144,7 +144,7 @@ export class BlockFrames {
     return this.#endThought(thought);
   }
 
-  /** The seal comes once, at the end: clients let a later one stand for an earlier one. */
+  /** The seal is written once, at the end: in clients, a later seal replaces an earlier one. */
   #endThought({ hasText, signature, redacted }: Thought): string {
     let frames = "";
     if (hasText || signature !== undefined) {

@@ -2,14 +2,12 @@ import type { AnswerBlock, AnswerTextBlock, ChatAnswer } from "../../../core/cha
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { objectText } from "../../shared/object-text.ts";
-import { encodeEnd, encodeMessage } from "./encode-message.ts";
+import { encodeEnd, encodeMessage, ownSeal, toolUseHead } from "./encode-message.ts";
 import type { MessagesForm } from "./messages-form.ts";
-import { ownSeal } from "./own-seal.ts";
-import { toolUseHead } from "./tool-use-head.ts";
 
 const NO_USAGE = { inputTokens: 0, outputTokens: 0 };
 
-/** The body of a non-streaming answer, as text. */
+/** Returns the body of a non-streaming answer, as text. */
 export function encodeAnswer(
   { blocks, finish, sources }: ChatAnswer,
   context: AnswerContext,
@@ -25,7 +23,7 @@ export function encodeAnswer(
   return `${JSON.stringify(rest).slice(0, -1)},"content":[${content.join(",")}]}`;
 }
 
-/** A block as JSON text: the input of a call must not be parsed and written again. */
+/** Encodes a block as JSON text: the input of a call must not be parsed and serialised again. */
 function encodeBlock(block: AnswerBlock, context: AnswerContext, form: MessagesForm): string[] {
   switch (block.kind) {
     case "text":
@@ -36,13 +34,14 @@ function encodeBlock(block: AnswerBlock, context: AnswerContext, form: MessagesF
       return encodeThinking(block, context, form);
     case "tool-call": {
       const head = JSON.stringify(toolUseHead(block.callId, block.name));
-      // What a limit cut off is no object: it is wrapped, so that the call cannot be taken for a whole one.
+      // Truncated arguments are not valid JSON. They are wrapped, so that the call cannot be mistaken for a complete
+      // one.
       return [`${head.slice(0, -1)},"input":${objectText(block.arguments)}}`];
     }
   }
 }
 
-/** Clients drop thoughts without a seal, and so the gateway seals those that no vendor did. */
+/** Encodes reasoning. Clients drop reasoning without a seal, so the gateway adds its own when the vendor set none. */
 function encodeThinking(
   { text, signature, redacted }: AnswerTextBlock,
   { requestId }: AnswerContext,

@@ -2,7 +2,7 @@ import type { ContextOverflow } from "../../../core/context-overflow.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 
-/** The body of an error, and the data of the event that ends a stream with one. */
+/** Returns the body of an error response, which is also the data of an error event. */
 export function encodeError(error: ServiceError, requestId: string): JsonObject {
   return {
     type: "error",
@@ -11,18 +11,20 @@ export function encodeError(error: ServiceError, requestId: string): JsonObject 
   };
 }
 
-/** By this code Anthropic's client knows that it has to send the whole conversation, and does so by itself. */
+/** On this code, Anthropic's client sends the whole conversation by itself. */
 function detailsOf({ code }: ServiceError): JsonObject {
   return code === "thread_unsupported_request" ? { details: { error_code: code } } : {};
 }
 
-/** This form has no place for the field at fault but the message. */
+/** The format has no field for the invalid parameter, so the message names it. */
 function messageOf({ message, overflow, param }: ServiceError): string {
   if (overflow !== undefined) return describeOverflow(overflow);
   return param === undefined || message.includes(param) ? message : `${param}: ${message}`;
 }
 
-/** In the words that coding agents look for, to make room and go on. */
+/**
+ * Describes an overflow in the words that coding agents search for, so that they shorten the conversation and continue.
+ */
 function describeOverflow({ promptTokens, contextLength }: ContextOverflow): string {
   return promptTokens === undefined || contextLength === undefined
     ? "prompt is too long: it does not fit the model's context"

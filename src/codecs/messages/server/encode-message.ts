@@ -1,11 +1,28 @@
-import type { FinishEvent, Usage } from "../../../core/chat-event.ts";
+import type { FinishEvent, FinishReason, Usage } from "../../../core/chat-event.ts";
+import { markSeal } from "../../../core/seal.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext } from "../../codec.ts";
-import { encodeUsage } from "./encode-usage.ts";
 import type { MessagesForm } from "./messages-form.ts";
-import { type StopReason, writeStopReason } from "./write-stop-reason.ts";
+import { writeToolId } from "./tool-ids.ts";
 
-/** A message without its content, with all fields that the format demands. */
+const WORDS = {
+  stop: "end_turn",
+  "stop-sequence": "stop_sequence",
+  length: "max_tokens",
+  "context-full": "model_context_window_exceeded",
+  "tool-calls": "tool_use",
+  "content-filter": "refusal",
+  paused: "pause_turn",
+} as const satisfies Record<FinishReason, string>;
+
+type StopReason = (typeof WORDS)[FinishReason];
+
+/** Maps a reason to the format's word. An answer with a refusal and a natural end is a `refusal`. */
+function writeStopReason(reason: FinishReason, refuses: boolean): StopReason {
+  return refuses && reason === "stop" ? "refusal" : WORDS[reason];
+}
+
+/** Returns a message without its content, with all fields that the format requires. */
 export function encodeMessage(
   { requestId, model }: AnswerContext,
   end: JsonObject,
@@ -27,7 +44,7 @@ export function encodeMessage(
   };
 }
 
-/** Why a message ends; null while it goes on. */
+/** Returns the fields that describe why a message ended; they are null until it ends. */
 export function encodeEnd(
   finish: Pick<FinishEvent, "reason" | "stopSequence"> | undefined,
   refuses: boolean,
@@ -48,4 +65,29 @@ function stopReason(
   fillsCacheOnly: boolean,
 ): StopReason {
   return fillsCacheOnly ? "max_tokens" : writeStopReason(reason, refuses);
+}
+
+/** Returns the seal for reasoning without a vendor's seal. It proves nothing: clients drop reasoning that has none. */
+export function ownSeal(requestId: string): string {
+  return markSeal("gateway", requestId);
+}
+
+/** Returns a call without its input. Every call is direct: none comes from code that runs on a vendor's servers. */
+export function toolUseHead(callId: string, name: string): JsonObject {
+  return { type: "tool_use", id: writeToolId(callId), name, caller: { type: "direct" } };
+}
+
+/** Returns the `usage` object. This format does not include cached tokens in the input tokens. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage;
+  const { reasoningTokens } = usage;
+  return {
+    input_tokens: Math.max(0, inputTokens - cachedTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
+    output_tokens: outputTokens,
+    output_tokens_details:
+      reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
+    server_tool_use: null,
+  };
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../lib/json.ts";
 
-/** One event of a stream. Client libraries drop those without their name in a line of its own. */
+/** Returns one event of a stream. Client libraries drop events without an `event:` line. */
 export function eventFrame(data: JsonObject & { readonly type: string }): string {
   return `${frameHead(data.type)}${JSON.stringify(data)}\n\n`;
 }
 
-/** What stands before an event's data. */
+/** Returns the text before an event's data. */
 export function frameHead(type: string): string {
   return `event: ${type}\ndata: `;
 }

@@ -1,7 +1,7 @@
-/** What a messages request asks of the shape of its answer. */
+/** The part of a messages request that determines the shape of its answer. */
 export interface MessagesForm {
-  /** Thinking blocks come without their words, with the seal alone. */
+  /** Thinking blocks contain only the seal, without their text. */
   readonly omitsThinking: boolean;
-  /** The prompt is only to be read into the cache: the answer has no content. */
+  /** The prompt is only read into the cache: the answer has no content. */
   readonly fillsCacheOnly: boolean;
 }

@@ -6,7 +6,7 @@ import { isHostedBlock } from "./wire-blocks.ts";
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(countRequestSchema.shape));
 
-/** How a client of the messages format names its parameters, and what of them is read by nobody. */
+/** Returns how a client of the messages format names its parameters, and which of them have no effect. */
 export function namesOf(request: MessagesRequest, chatRequest: ChatRequest): ClientNames {
   const { thinking, output_config, output_format, metadata } = request;
   const effort = [
@@ -29,7 +29,7 @@ export function namesOf(request: MessagesRequest, chatRequest: ChatRequest): Cli
   };
 }
 
-/** Fields that only their vendor knows: `mcp_servers`, `container`, `context_management`. */
+/** Returns fields that only their vendor supports: `mcp_servers`, `container`, `context_management`. */
 function unknownFields(request: MessagesRequest): string[] {
   const names: string[] = [];
   for (const [name, value] of Object.entries(request)) {

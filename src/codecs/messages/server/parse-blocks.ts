@@ -13,7 +13,7 @@ type Part = TextPart | ImagePart | DocumentPart;
 type Block<Type extends ContentBlock["type"]> = Extract<ContentBlock, { type: Type }>;
 type Marked = { readonly cache_control?: object | null | undefined };
 
-/** The parts of a user's turn, a call's result or a document; an empty text is no part. */
+/** Parses the content of a user turn, a call's result or a document. Empty texts are dropped. */
 export function parseContent(
   content: string | readonly ContentBlock[] | null | undefined,
   path: Path,
@@ -23,7 +23,7 @@ export function parseContent(
   return content.flatMap((block, index) => parseBlock(block, [...path, index]));
 }
 
-/** One block's parts: what a document holds as text is text. */
+/** Parses one block. The plain text in a document becomes text. */
 export function parseBlock(block: ContentBlock, path: Path): Part[] {
   switch (block.type) {
     case "text":
@@ -41,7 +41,7 @@ export function parseBlock(block: ContentBlock, path: Path): Part[] {
   }
 }
 
-/** A block's text, or several texts as one. */
+/** Parses a block's text, or joins several texts into one. */
 export function parseText(
   block: Marked & { readonly text?: unknown },
   texts?: readonly string[],
@@ -52,7 +52,7 @@ export function parseText(
     : [{ type: "text", text, ...readCacheControl(block) }];
 }
 
-/** A mark for the cache, to be spread into a part. */
+/** Returns a cache breakpoint, to be spread into a part. */
 export function readCacheControl({ cache_control }: Marked): {
   readonly cacheControl?: CacheControl;
 } {

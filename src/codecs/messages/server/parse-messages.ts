@@ -20,10 +20,13 @@ import {
 type Path = readonly PropertyKey[];
 type Turn<Role> = Extract<WireMessage, { role: Role }>;
 
-/** A coding agent begins its system prompt with a line for its vendor's books. It changes, and so would ruin every cache. */
+/**
+ * A coding agent starts its system prompt with a line for its vendor's billing. The line changes between calls, so it
+ * would invalidate every prompt cache.
+ */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
-/** The conversation, the system prompt first. */
+/** Parses the conversation, with the system prompt first. */
 export function parseMessages(
   { system, messages, cache_control }: MessagesRequest,
   readInput: ReadInput,
@@ -39,7 +42,7 @@ export function parseMessages(
 
 type Mark = ReturnType<typeof readCacheControl>;
 
-/** A mark on the whole body is one on its last block. What the block itself says counts more. */
+/** Applies a cache breakpoint of the whole body to the last block. The block's own breakpoint wins. */
 function markLast(message: ChatMessage, mark: Mark): ChatMessage {
   switch (message.role) {
     case "user":
@@ -68,12 +71,12 @@ function parseMessage(message: WireMessage, index: number, readInput: ReadInput)
   }
 }
 
-/** A system message may be meant for the turn alone that it stands in. */
+/** Returns true for a system message that applies only to the turn it stands in. */
 function isCleared(message: WireMessage): boolean {
   return message.role === "system" && message.clear_at === "next_user_message";
 }
 
-/** Beside texts there may be changes of tools, which are read elsewhere. */
+/** Parses system texts. The content may also hold changes of tools, which `applyChanges` reads. */
 function parseSystem(
   content: MessagesRequest["system"] | Turn<"system">["content"],
 ): SystemMessage[] {
@@ -83,7 +86,10 @@ function parseSystem(
   return said.length === 0 ? [] : [{ role: "system", content: said }];
 }
 
-/** Results of calls are messages of their own; what stands before, between and after them keeps its place. */
+/**
+ * Parses a user turn. Tool results become messages of their own; content before, between and after them keeps its
+ * place.
+ */
 function parseUser({ content }: Turn<"user">, path: Path): ChatMessage[] {
   if (typeof content === "string") return [{ role: "user", content: parseContent(content, path) }];
   const messages: ChatMessage[] = [];
@@ -159,7 +165,7 @@ function parseAssistantBlock(
   }
 }
 
-/** The schema lets hosted blocks through as objects of any kind; all others are blocks that it knows. */
+/** The schema accepts hosted blocks as objects of any shape; it knows all other blocks. */
 function isKnown<Block extends UserBlock | AssistantBlock>(
   block: Block | Readonly<Record<string, unknown>>,
 ): block is Block {

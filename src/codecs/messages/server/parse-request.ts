@@ -18,8 +18,8 @@ import { createInputReader } from "./raw-inputs.ts";
 import { countRequestSchema, type MessagesRequest, messagesRequestSchema } from "./wire.ts";
 
 /**
- * Reads the parsed JSON body of `POST /v1/messages`. Throws a `ServiceError` that names the field at fault.
- * @param text the body as it came, in which integers of any size are whole.
+ * Reads the parsed JSON body of `POST /v1/messages`. Throws a `ServiceError` that names the invalid field.
+ * @param text the body as received, in which integers of any size are exact.
  */
 export function parseRequest(body: unknown, text: string): ParsedCall<MessagesForm> {
   const request = checkBody(messagesRequestSchema, body);
@@ -34,7 +34,10 @@ export function parseRequest(body: unknown, text: string): ParsedCall<MessagesFo
   };
 }
 
-/** Reads the body of `POST /v1/messages/count_tokens`: the same, but for the limit, which nobody needs to count. */
+/**
+ * Reads the body of `POST /v1/messages/count_tokens`: the same, but without a required `max_tokens`, which counting
+ * does not need.
+ */
 export function parseCountRequest(body: unknown, text: string): ChatRequest {
   return { ...toChatRequest(checkBody(countRequestSchema, body), text), stream: false };
 }
@@ -51,7 +54,7 @@ function checkBody(
   return request;
 }
 
-/** A thread sends only what is new and counts on a server that holds the rest. */
+/** Refuses threads: a client that uses one sends only new content and relies on the server to store the rest. */
 function refuseThread({ thread }: JsonObject): void {
   if (thread == null) return;
   throw new ServiceError(
@@ -86,7 +89,7 @@ function parseParameters(request: MessagesRequest): GenerationParameters {
     temperature: request.temperature ?? undefined,
     topP: request.top_p ?? undefined,
     topK: request.top_k ?? undefined,
-    // An engine that is to read a prompt has to answer something.
+    // An engine cannot read a prompt without answering at least one token.
     maxOutputTokens: max_tokens === 0 ? 1 : (max_tokens ?? undefined),
     stop: stop_sequences == null || stop_sequences.length === 0 ? undefined : stop_sequences,
     responseFormat: parseFormat(request),
@@ -99,6 +102,6 @@ function parseFormat({
 }: MessagesRequest): ResponseFormat | undefined {
   const format = output_config?.format ?? output_format;
   if (format == null) return undefined;
-  // This format has no name for a schema, others demand one.
+  // This format has no name for a schema; other formats require one.
   return { type: "json_schema", name: "answer", schema: format.schema as JsonObject };
 }

@@ -5,13 +5,13 @@ import type { MessagesRequest } from "./wire.ts";
 
 interface ParsedThinking {
   readonly effort: Effort | undefined;
-  /** The client names an effort and says nothing of thinking. */
+  /** The client set an effort and no `thinking`. */
   readonly leavesThinking: boolean;
-  /** The client wants no words of what the model thinks. */
+  /** The client wants no reasoning text. */
   readonly omits: boolean;
 }
 
-/** How much to think: by `thinking` and `output_config.effort`; `metadata.ext.thinking` wins. */
+/** Determines the effort from `thinking` and `output_config.effort`; `metadata.ext.thinking` wins. */
 export function parseThinking(request: MessagesRequest): ParsedThinking {
   const { thinking, metadata } = request;
   const own = ownEffort(thinking?.type, askedEffort(request));
@@ -40,7 +40,7 @@ function ownEffort(type: ThinkingType | undefined, asked: Effort | undefined): E
   }
 }
 
-/** The effort in words. The last system message that names one holds for the turn that is to come. */
+/** Returns the named effort. The last system message that sets one applies to the next turn. */
 function askedEffort({ output_config, messages }: MessagesRequest): Effort | undefined {
   let effort = toEffort(output_config?.effort, ["output_config", "effort"]);
   for (const [index, message] of messages.entries()) {

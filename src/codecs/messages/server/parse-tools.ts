@@ -13,7 +13,7 @@ interface ParsedTools {
 type WireChoice = NonNullable<MessagesRequest["tool_choice"]>;
 type Path = readonly PropertyKey[];
 
-/** A choice without tools to choose from says nothing and is left out. */
+/** Parses the tools and the tool choice. A choice without tools has no meaning and is dropped. */
 export function parseTools(request: MessagesRequest): ParsedTools {
   const { tool_choice: choice } = request;
   const tools = applyChanges(
@@ -30,9 +30,9 @@ export function parseTools(request: MessagesRequest): ParsedTools {
   };
 }
 
-/** Tools that a vendor's servers run are there for nobody else; the call goes on without them. */
+/** Parses one tool. Tools that a vendor's servers run exist only there; the call continues without them. */
 function parseTool(tool: { readonly type?: unknown }, path: Path): ToolDefinition[] {
-  // Another format's tool: to leave it out in silence would make the model mute where it is to act.
+  // A tool of another format. Dropping it silently would leave the model unable to act.
   if (tool.type === "function") {
     throw invalidValue([...path, "type"], 'a tool as {"name", "input_schema"}', tool.type);
   }
@@ -51,7 +51,9 @@ function parseTool(tool: { readonly type?: unknown }, path: Path): ToolDefinitio
   ];
 }
 
-/** System messages may bring and take away tools as the conversation goes on: what holds at its end counts. */
+/**
+ * Applies the system messages that add or remove tools in the course of the conversation. The state at its end counts.
+ */
 function applyChanges(
   declared: readonly ToolDefinition[],
   { messages }: MessagesRequest,
@@ -94,7 +96,7 @@ function parseChoice(
     case "tool": {
       const { name } = choice;
       if (tools.some((tool) => tool.name === name)) return { type: "tool", name };
-      // It was dropped, and the choice with it.
+      // The chosen tool was dropped, so the choice is dropped too.
       if (request.tools?.some((tool) => tool["name"] === name)) return undefined;
       throw invalidValue(["tool_choice", "name"], "the name of one of `tools`", name);
     }

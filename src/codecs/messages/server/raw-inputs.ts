@@ -1,15 +1,15 @@
 import type { JsonObject } from "../../../lib/json.ts";
 import { rawElements, rawMember } from "../../../lib/raw-json.ts";
 
-/** Digits of an integer that the parser may have rounded. */
+/** Digits of an integer that the JSON parser may have rounded. */
 const LONG_NUMBER = /\d{16}/;
 
-/** The JSON text of the `input` of the call that stands at this message and block. */
+/** Returns the JSON text of the `input` of the call at this message and block. */
 export type ReadInput = (message: number, block: number, input: JsonObject) => string;
 
 /**
- * Inputs of calls as text. Where the body holds a number that the parser may have rounded, the text is taken from the
- * body itself; else writing what was parsed is as good and much cheaper.
+ * Creates a reader for the inputs of calls as text. When the body holds a number that the JSON parser may have rounded,
+ * the text comes from the body; otherwise serialising the parsed value is equivalent and much cheaper.
  */
 export function createInputReader(bodyText: string): ReadInput {
   if (!LONG_NUMBER.test(bodyText)) return (_message, _block, input) => JSON.stringify(input);

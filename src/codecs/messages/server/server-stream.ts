@@ -5,13 +5,11 @@ import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
 import { BlockFrames } from "./block-frames.ts";
 import { encodeError } from "./encode-error.ts";
-import { encodeEnd, encodeMessage } from "./encode-message.ts";
-import { encodeUsage } from "./encode-usage.ts";
+import { encodeEnd, encodeMessage, encodeUsage, ownSeal } from "./encode-message.ts";
 import { eventFrame } from "./event-frame.ts";
 import type { MessagesForm } from "./messages-form.ts";
-import { ownSeal } from "./own-seal.ts";
 
-/** A fresh encoder for one stream. */
+/** Creates an encoder for one stream. */
 export function createStreamEncoder(context: AnswerContext, form: MessagesForm): StreamEncoder {
   const message = new MessageEncoder(context, form);
   return {
@@ -23,7 +21,10 @@ export function createStreamEncoder(context: AnswerContext, form: MessagesForm):
   };
 }
 
-/** `message_start (content_block_start content_block_delta* content_block_stop)* (message_delta message_stop | error)`. */
+/**
+ * The order of the events: `message_start (content_block_start content_block_delta* content_block_stop)* (message_delta
+ * message_stop | error)`.
+ */
 class MessageEncoder {
   readonly #context: AnswerContext;
   readonly #form: MessagesForm;
@@ -86,7 +87,7 @@ class MessageEncoder {
     }
   }
 
-  /** The prompt's tokens as they are known by now; the true figures come at the end. */
+  /** Reports the prompt's tokens as far as they are known; the final figures come at the end. */
   #start(inputTokens: number): string {
     this.#inputTokens = inputTokens;
     const usage = { inputTokens, outputTokens: 0 };

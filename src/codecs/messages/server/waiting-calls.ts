@@ -1,18 +1,18 @@
 import { ServiceError } from "../../../core/service-error.ts";
 
-/** Calls that wait hold so many characters of arguments at most. */
+/** The maximum number of characters of arguments held for waiting calls. */
 const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
 
 export interface WaitingCall {
   readonly block: number;
   readonly callId: string;
   readonly name: string;
-  /** What has come of its arguments. */
+  /** The arguments received so far. */
   arguments: string;
   hasEnded: boolean;
 }
 
-/** Calls that came while another one was being written: the format has one block open at a time. */
+/** Calls that started while another one was being written: the format has one block open at a time. */
 export class WaitingCalls {
   readonly #calls = new Map<number, WaitingCall>();
   #characters = 0;
@@ -21,7 +21,7 @@ export class WaitingCalls {
     this.#calls.set(block, { block, callId, name, arguments: "", hasEnded: false });
   }
 
-  /** Throws `upstream_error` when there is more than an answer can sensibly hold. */
+  /** Throws `upstream_error` when the arguments exceed any sensible answer. */
   append(block: number, text: string): void {
     const call = this.#calls.get(block);
     if (call === undefined) return;
@@ -37,7 +37,7 @@ export class WaitingCalls {
     if (call !== undefined) call.hasEnded = true;
   }
 
-  /** The call that came first of those that wait; undefined when none does. */
+  /** Removes and returns the waiting call that came first; undefined when none waits. */
   next(): WaitingCall | undefined {
     const [call] = this.#calls.values();
     if (call === undefined) return undefined;

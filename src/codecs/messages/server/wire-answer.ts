@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { answerExtSchema } from "../../shared/answer-extension.ts";
 
-// What clients of this format are answered, for the documentation.
+// Schemas of the answers in this format, for the API documentation.
 
 const count = z.number().int().nonnegative();
 

@@ -2,16 +2,16 @@ import * as z from "zod";
 
 // The blocks of a message as clients send them.
 
-/** Calls that the vendor's own servers ran, and what came of them: no other model can use them, so they are left out. */
+/** Calls that the vendor's own servers ran, and their results. No other model can use them, so they are dropped. */
 const HOSTED_TYPE = /^(server|mcp)_tool_use$|_tool_result$|^mcp_tool_listing$|^fallback$/;
 
 const hostedBlock = z
   .looseObject({})
-  // Aborting makes a union look further for what is wrong.
+  // With `abort`, a union keeps searching its alternatives for the fault.
   .refine(isHostedBlock, { message: "expected a block of a hosted tool", abort: true })
   .describe("`server_tool_use`, `…_tool_result` and the like of hosted tools are ignored.");
 
-/** True for a block that concerns nobody but the vendor's own servers. */
+/** Returns true for a block that only the vendor's own servers can use. */
 export function isHostedBlock({ type }: { readonly type?: unknown }): boolean {
   return typeof type === "string" && HOSTED_TYPE.test(type);
 }
@@ -128,5 +128,5 @@ export const assistantBlock = z.union([knownAssistantBlock, hostedBlock]);
 export type UserBlock = z.infer<typeof knownUserBlock>;
 export type AssistantBlock = z.infer<typeof knownAssistantBlock>;
 export type ToolResultBlock = z.infer<typeof toolResult>;
-/** What may stand in a user's turn, a result or a document. */
+/** A block in a user's turn, a result or a document. */
 export type ContentBlock = Exclude<UserBlock, ToolResultBlock> | z.infer<typeof toolReference>;

@@ -3,8 +3,8 @@ import { nullishWords } from "../../shared/documented-words.ts";
 import { extSchema, metadataSchema } from "../../shared/metadata-extension.ts";
 import { assistantBlock, cacheControl, textBlock, userBlock } from "./wire-blocks.ts";
 
-// The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
-// describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
+// The request as clients send it. Unknown fields are kept, and null means absent. The schemas only check and describe;
+// the code reads the client's own body, so that a key such as `__proto__` stays plain data.
 
 const toolName = z.looseObject({ type: z.literal("tool_reference"), name: z.string() });
 const toolChange = z.looseObject({
@@ -37,7 +37,7 @@ const message = z.discriminatedUnion("role", [
   }),
 ]);
 
-/** A tool that the client runs. Tools of other types are the vendor's own and are dropped, whatever they hold. */
+/** A tool that the client runs. Tools of other types are the vendor's own and are dropped, whatever their content. */
 export const customTool = z.looseObject({
   type: z.literal("custom").nullish(),
   name: z.string().min(1),
@@ -86,7 +86,7 @@ const outputFormat = z
 
 const systemContent = z.union([z.string(), z.array(textBlock)]).nullish();
 
-/** The fields that a request for an answer and one for a count share. */
+/** The fields shared by a request for an answer and a request for a token count. */
 export const countRequestSchema = z.looseObject({
   model: z
     .string()

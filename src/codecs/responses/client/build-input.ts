@@ -2,18 +2,21 @@ import type {
   AssistantMessage,
   AssistantPart,
   ChatMessage,
+  DocumentPart,
+  MediaSource,
   ReasoningPart,
   RefusalPart,
   TextPart,
+  UserPart,
 } from "../../../core/chat-request.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { JsonObject, JsonValue } from "../../../lib/json.ts";
 import { fitCallIds } from "../../shared/fit-call-ids.ts";
-import { buildContent } from "./build-content.ts";
 import { openReasoning } from "./openai-seal.ts";
 
 const CALL_IDS = { pattern: /^.{1,64}$/s, length: 32 };
 
-/** The conversation as input items, in its order. */
+/** Builds the conversation as input items, in order. */
 export function buildInput(messages: readonly ChatMessage[]): JsonObject[] {
   return fitCallIds(messages, CALL_IDS).flatMap(buildItems);
 }
@@ -33,7 +36,10 @@ function buildItems(message: ChatMessage): JsonObject[] {
   }
 }
 
-/** What the model thought, said and called, in its order. A thought that nothing came of is refused and left out. */
+/**
+ * Builds the reasoning, text and calls of a turn, in order. Reasoning that nothing follows is dropped, because the
+ * vendor refuses it.
+ */
 function buildTurn({ content }: AssistantMessage): JsonObject[] {
   const items: JsonObject[] = [];
   let thoughts: JsonObject[] = [];
@@ -64,7 +70,10 @@ function buildSaid(part: TextPart | RefusalPart): JsonObject {
     : { type: "refusal", refusal: part.text };
 }
 
-/** Thoughts that are not sealed, or sealed by another vendor, are refused. */
+/**
+ * Builds a reasoning item. The vendor refuses reasoning that is not sealed or that another vendor sealed, so that is
+ * dropped.
+ */
 function buildThought({ text, signature, redacted }: ReasoningPart): JsonObject[] {
   const sealed = openReasoning(signature) ?? openReasoning(redacted);
   if (sealed === undefined) return [];
@@ -83,7 +92,41 @@ function buildCall(call: Extract<AssistantPart, { type: "tool-call" }>): JsonObj
     type: "function_call",
     call_id: call.callId,
     name: call.name,
-    // An empty text is no JSON.
+    // An empty string is not valid JSON.
     arguments: call.arguments === "" ? "{}" : call.arguments,
   };
+}
+
+/** Builds the content of a message or of a tool result; a single text becomes a plain string. Throws on audio. */
+function buildContent(parts: readonly UserPart[]): JsonValue {
+  const [first] = parts;
+  if (first === undefined) return "";
+  if (parts.length === 1 && first.type === "text") return first.text;
+  return parts.map(buildPart);
+}
+
+function buildPart(part: UserPart): JsonObject {
+  switch (part.type) {
+    case "text":
+      return { type: "input_text", text: part.text };
+    case "image":
+      return { type: "input_image", image_url: mediaUrl(part.source), detail: part.detail };
+    case "document":
+      return buildDocument(part);
+    case "audio":
+      throw new ServiceError(
+        "unsupported_parameter",
+        `'${part.at ?? "messages"}' is audio, which this model does not accept.`,
+        { param: part.at },
+      );
+  }
+}
+
+function buildDocument({ source, title }: DocumentPart): JsonObject {
+  if (source.kind === "url") return { type: "input_file", file_url: source.url };
+  return { type: "input_file", filename: title ?? "document.pdf", file_data: mediaUrl(source) };
+}
+
+function mediaUrl(source: MediaSource): string {
+  return source.kind === "url" ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }

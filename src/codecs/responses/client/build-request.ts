@@ -11,12 +11,14 @@ import { buildInput } from "./build-input.ts";
 
 const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
 
-/** The body of `POST /v1/responses`, as text. The client's further fields never win over what the gateway writes. */
+/**
+ * Builds the body of `POST /v1/responses`, as text. The client's extra fields never override what the gateway writes.
+ */
 export function buildRequest(request: ChatRequest, model: UpstreamModel): string {
   const { parameters, tools, toolChoice } = request;
   const { verbosity, ...extra } = parameters.extra ?? {};
   const hasTools = tools.length > 0;
-  // What is undefined is left out by the serialiser.
+  // The serialiser omits undefined members.
   const body: JsonObject = {
     ...extra,
     temperature: parameters.temperature,
@@ -29,7 +31,7 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel): string
     tools: hasTools ? tools.map(buildTool) : undefined,
     tool_choice: hasTools && toolChoice ? buildToolChoice(toolChoice) : undefined,
     parallel_tool_calls: hasTools ? request.parallelToolCalls : undefined,
-    // Nothing of a conversation is left with the vendor: its thoughts come sealed instead, to be sent back.
+    // The vendor stores nothing of a conversation. Its reasoning is returned sealed instead, to be sent back.
     store: false,
     include: buildInclude(parameters),
     stream: request.stream,
@@ -42,7 +44,7 @@ function buildInclude({ logprobs }: GenerationParameters): JsonValue {
   return logprobs === true ? [sealed, "message.output_text.logprobs"] : [sealed];
 }
 
-/** A tool is strict here unless it says that it is not. */
+/** Builds a tool. In this format a tool is strict unless `strict` is false. */
 function buildTool({ name, description, parameters, strict }: ToolDefinition): JsonObject {
   return {
     type: "function",

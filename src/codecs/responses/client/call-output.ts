@@ -2,7 +2,7 @@ import { ServiceError } from "../../../core/service-error.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 import type { OutputItem, PieceKind } from "./output-item.ts";
 
-/** A call under way. One of a tool of free text is given as that of a function with the text as its one argument. */
+/** A call in progress. The input of a custom tool, which is free text, becomes the only argument of a function. */
 export class CallOutput implements OutputItem {
   readonly #writer: EventWriter;
   readonly #block: number;
@@ -10,7 +10,7 @@ export class CallOutput implements OutputItem {
   #length = 0;
   #ended = false;
 
-  /** @param block of the call, which is open. */
+  /** @param block the number of the call's block, which is open. */
   constructor(writer: EventWriter, block: number, isCustom: boolean) {
     this.#writer = writer;
     this.#block = block;
@@ -41,7 +41,10 @@ export class CallOutput implements OutputItem {
 
   #write(text: string): void {
     if (!this.#writer.isCallOpen(this.#block)) {
-      throw new ServiceError("upstream_error", "The engine went on with a tool call it had ended.");
+      throw new ServiceError(
+        "upstream_error",
+        "The engine continued a tool call that it had ended.",
+      );
     }
     this.#writer.callDelta(this.#block, text);
   }

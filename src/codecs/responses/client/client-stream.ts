@@ -4,10 +4,10 @@ import { isJsonObject } from "../../../lib/json.ts";
 import type { StreamReader } from "../../codec.ts";
 import { garbage, ResponseReader } from "./response-reader.ts";
 
-/** Some servers end the stream as that of chat completions ends; the format's own end came before. */
+/** Some servers also send the end marker of chat completions, after the format's own last event. */
 const DONE = "[DONE]";
 
-/** A fresh reader for one streaming answer. */
+/** Creates a reader for one streaming answer. */
 export function createStreamReader(maxEventBytes: number): StreamReader {
   const response = new ResponseReader();
   const { writer } = response;
@@ -45,7 +45,9 @@ export function createStreamReader(maxEventBytes: number): StreamReader {
   };
 }
 
-/** Some servers give the event's name alone, others an error as chat completions do. */
+/**
+ * Reads one event. Some servers send the type only as the event's name; others send an error as in chat completions.
+ */
 function readEvent(response: ResponseReader, data: string, name: string | undefined): void {
   const event = parse(data);
   if (!isJsonObject(event)) throw garbage();
@@ -59,7 +61,7 @@ function parse(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch (cause) {
-    // The engine's words may be in it, but so may anything else.
+    // The text may hold a message of the engine, but it may also hold anything else.
     throw garbage(cause);
   }
 }

@@ -1,16 +1,31 @@
-import type { JsonObject } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 
-/** A piece of an item's content: what the model says, refuses, thinks, or writes into a call. */
+/** The kinds of pieces in an item: text, refusal, reasoning, or the input of a call. */
 export type PieceKind = "text" | "refusal" | "summary" | "thought" | "arguments" | "input";
 
-/** One item of an output under way: writes what its pieces bring, however they come. */
+/** One output item in progress. It writes the content of its pieces, in whatever order they arrive. */
 export interface OutputItem {
-  /** It has brought something. */
+  /** True after the item had any content. */
   readonly hasContent: boolean;
-  /** The next piece of a part of the content; parts are numbered. Kinds that such an item does not have are left out. */
+  /** Adds the next piece of a numbered part of the content. Kinds that the item does not support are dropped. */
   add(kind: PieceKind, part: number, text: string, extra?: JsonObject): void;
-  /** A part is told once more as a whole: brings what its pieces have not brought. */
+  /** Completes a part that is repeated as a whole: writes what its pieces did not contain. */
   complete(kind: PieceKind, part: number, text: string): void;
-  /** Nothing comes any more. */
+  /** Ends the item. */
   end(): void;
+}
+
+/**
+ * Converts log probabilities to the extras of a delta, in the chat-completions format; returns undefined when there are
+ * none.
+ */
+export function readLogprobs(logprobs: unknown): JsonObject | undefined {
+  if (!Array.isArray(logprobs) || logprobs.length === 0) return undefined;
+  return { logprobs: { content: logprobs.filter(isJsonObject).map(readToken) } };
+}
+
+function readToken(token: JsonObject): JsonObject {
+  const { top_logprobs: top } = token;
+  const choices = Array.isArray(top) ? top.filter(isJsonObject) : [];
+  return { bytes: null, ...token, top_logprobs: choices.map((one) => ({ bytes: null, ...one })) };
 }

@@ -2,16 +2,16 @@ import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { EventWriter } from "../../shared/event-writer.ts";
 import { CallOutput } from "./call-output.ts";
-import { MessageOutput } from "./message-output.ts";
 import { sealReasoning } from "./openai-seal.ts";
-import type { OutputItem, PieceKind } from "./output-item.ts";
-import { readLogprobs } from "./read-logprobs.ts";
-import { ReasoningOutput } from "./reasoning-output.ts";
+import { type OutputItem, type PieceKind, readLogprobs } from "./output-item.ts";
+import { MessageOutput, ReasoningOutput } from "./text-output.ts";
 
-/** Characters of the vendor's answer id that go into a call id of ours; ids have 64 characters at most. */
+/**
+ * The maximum number of characters of the vendor's answer id in a generated call id; ids have at most 64 characters.
+ */
 const MAX_SEED_LENGTH = 40;
 
-/** By the types of parts of whole items: the kind of piece, and the field with its text. */
+/** By the type of a part in a complete item: the kind of piece, and the field with its text. */
 const PARTS: ReadonlyMap<unknown, readonly [PieceKind, string]> = new Map([
   ["output_text", ["text", "text"]],
   ["text", ["text", "text"]],
@@ -20,7 +20,7 @@ const PARTS: ReadonlyMap<unknown, readonly [PieceKind, string]> = new Map([
   ["reasoning_text", ["thought", "text"]],
 ]);
 
-/** Reads the items of one output, in pieces or whole, by their place in it. Items of the vendor's own tools are left out. */
+/** Reads the items of one output by position, in pieces or whole. Items of the vendor's own tools are dropped. */
 export class OutputReader {
   readonly #writer: EventWriter;
   readonly #items = new Map<unknown, OutputItem>();
@@ -33,7 +33,7 @@ export class OutputReader {
     this.#writer = writer;
   }
 
-  /** An item was announced or told. */
+  /** True after any item was opened. */
   get any(): boolean {
     return this.#items.size > 0;
   }
@@ -42,14 +42,14 @@ export class OutputReader {
     return this.#callIds.size > 0;
   }
 
-  /** An item begins. It may be told only in part. */
+  /** Starts an item, which may be incomplete. */
   begin(place: unknown, item: unknown): void {
     if (isJsonObject(item)) this.#open(place, item);
   }
 
   /**
-   * The item that a piece is for; undefined when it is over. It may never have been announced, but of a call more must
-   * be known than its pieces.
+   * Returns the item of a piece; undefined when the item has ended. Text and reasoning need no announcement, but a call
+   * cannot be opened from its pieces.
    */
   find(place: unknown, kind: PieceKind): OutputItem | undefined {
     if (this.#ended.has(place)) return undefined;
@@ -59,7 +59,7 @@ export class OutputReader {
     return this.#open(place, { type: isSaid ? "message" : "reasoning" });
   }
 
-  /** An item is over and told whole: brings whatever of it has not come yet. */
+  /** Ends an item that is given as a whole: writes its content that has not arrived yet. */
   end(place: unknown, item: unknown): void {
     if (!isJsonObject(item) || this.#ended.has(place)) return;
     const output = this.#items.get(place) ?? this.#open(place, item);
@@ -70,7 +70,7 @@ export class OutputReader {
     this.#ended.add(place);
   }
 
-  /** Nothing comes any more. */
+  /** Ends all open items. */
   finish(): void {
     for (const [place, item] of this.#items) if (!this.#ended.has(place)) item.end();
   }
@@ -136,7 +136,7 @@ function completeFrom(output: OutputItem, item: JsonObject): void {
 
 function completeParts(output: OutputItem, parts: unknown): void {
   if (!Array.isArray(parts)) return;
-  // Log probabilities are told with the pieces; here only where none came.
+  // Log probabilities come with the pieces; they are read here only when there were none.
   const isNew = !output.hasContent;
   for (const [index, part] of parts.entries()) {
     if (!isJsonObject(part)) continue;

@@ -1,26 +1,24 @@
-import type { FinishReason } from "../../../core/chat-event.ts";
+import type { FinishReason, Usage } from "../../../core/chat-event.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import { EventWriter } from "../../shared/event-writer.ts";
 import { toEngineError } from "../../shared/openai-errors.ts";
-import type { PieceKind } from "./output-item.ts";
+import { type PieceKind, readLogprobs } from "./output-item.ts";
 import { OutputReader } from "./output-reader.ts";
-import { readLogprobs } from "./read-logprobs.ts";
-import { readUsage } from "./read-usage.ts";
 
-/** Events that bring a piece: its kind, and the field with the number of its part. */
+/** Events with a piece of content: its kind, and the field with the number of its part. */
 const PIECES: ReadonlyMap<string, readonly [PieceKind, string]> = new Map([
   ["response.output_text.delta", ["text", "content_index"]],
   ["response.refusal.delta", ["refusal", "content_index"]],
   ["response.reasoning_summary_text.delta", ["summary", "summary_index"]],
   ["response.reasoning_text.delta", ["thought", "content_index"]],
-  // The same in the open edition of the format.
+  // The same event in the open edition of the format.
   ["response.reasoning.delta", ["thought", "content_index"]],
   ["response.function_call_arguments.delta", ["arguments", "content_index"]],
   ["response.custom_tool_call_input.delta", ["input", "content_index"]],
 ]);
 
-/** Events that tell once more what pieces have brought, and the field that does. */
+/** Events that repeat the content of earlier pieces: the kind, and the fields with the part's number and the text. */
 const WHOLES: ReadonlyMap<string, readonly [PieceKind, part: string, text: string]> = new Map([
   ["response.output_text.done", ["text", "content_index", "text"]],
   ["response.refusal.done", ["refusal", "content_index", "refusal"]],
@@ -37,14 +35,14 @@ const INCOMPLETE_REASONS: ReadonlyMap<unknown, FinishReason> = new Map([
 ]);
 
 /**
- * Reads the events of one response, or a whole one. Throws a `ServiceError` for an error that the engine reports and for
- * anything that is not a response.
+ * Reads the events of one response, or a complete response. Throws a `ServiceError` for an error that the engine
+ * reports and for anything that is not a response.
  */
 export class ResponseReader {
   readonly writer = new EventWriter();
   readonly #output = new OutputReader(this.writer);
 
-  /** @param type of the event; those that are not known are left out. */
+  /** @param type the type of the event; unknown types are skipped. */
   read(type: string, event: JsonObject): void {
     const piece = PIECES.get(type);
     const whole = WHOLES.get(type);
@@ -124,7 +122,7 @@ export class ResponseReader {
     this.#start(response);
     const told: JsonObject = isJsonObject(response) ? response : {};
     const { output, usage, incomplete_details: details } = told;
-    // Some servers tell of the items only now.
+    // Some servers send the items only now.
     if (!this.#output.any && Array.isArray(output)) {
       for (const [place, item] of output.entries()) this.#output.end(place, item);
     }
@@ -141,14 +139,17 @@ export class ResponseReader {
   }
 }
 
-/** The error for something that is not a response. */
+/** Returns the error for data that is not a response. */
 export function garbage(cause?: unknown): ServiceError {
   return new ServiceError("upstream_error", "The engine sent something that is not an answer.", {
     cause,
   });
 }
 
-/** Whatever cut an answer, its last call may be broken: the client must know. */
+/**
+ * Returns the reason of an incomplete answer. It is never a natural end: the last call may be incomplete, and the
+ * client must know.
+ */
 function cutReason(details: unknown): FinishReason {
   const reason = isJsonObject(details) ? details["reason"] : undefined;
   return INCOMPLETE_REASONS.get(reason) ?? "length";
@@ -157,14 +158,35 @@ function cutReason(details: unknown): FinishReason {
 function failure(response: unknown): ServiceError {
   const { error } = isJsonObject(response) ? response : { error: null };
   if (error) return toEngineError(error);
-  return new ServiceError("upstream_error", "The engine gave up this answer.");
+  return new ServiceError("upstream_error", "The engine aborted this answer.");
 }
 
-/** Some servers leave out the place, others change the id with every event. */
+/** Returns what identifies an item. Some servers omit its position; others change its id with every event. */
 function placeOf({ output_index: place, item_id: id, item }: JsonObject): unknown {
   return place ?? id ?? (isJsonObject(item) ? (item["id"] ?? item) : undefined);
 }
 
 function numberOf(value: unknown): number {
   return typeof value === "number" ? value : 0;
+}
+
+/** Reads a response's `usage`; returns undefined when it has no counts. */
+function readUsage(usage: unknown): Usage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const input = readCount(usage, "input_tokens");
+  const output = readCount(usage, "output_tokens");
+  if (input === undefined && output === undefined) return undefined;
+  const { input_tokens_details: ofInput, output_tokens_details: ofOutput } = usage;
+  return {
+    inputTokens: input ?? 0,
+    outputTokens: output ?? 0,
+    cachedTokens: readCount(ofInput, "cached_tokens"),
+    cacheWriteTokens: readCount(ofInput, "cache_write_tokens"),
+    reasoningTokens: readCount(ofOutput, "reasoning_tokens"),
+  };
+}
+
+function readCount(counts: unknown, name: string): number | undefined {
+  const value = isJsonObject(counts) ? counts[name] : undefined;
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -23,10 +23,10 @@ import { encodeLogprobs } from "./items/encode-logprobs.ts";
 import type { ResponsesForm } from "./responses-form.ts";
 
 type MessageBlock = AnswerTextBlock & { readonly kind: "text" | "refusal" };
-/** What becomes one item: what was said in a row is one message. */
+/** The blocks of one item: consecutive text and refusal blocks are one message. */
 type Group = AnswerBlock | readonly MessageBlock[];
 
-/** The body of a non-streaming answer, as text. */
+/** Returns the body of a non-streaming answer, as text. */
 export function encodeAnswer(
   { blocks, finish, sources }: ChatAnswer,
   context: AnswerContext,
@@ -35,7 +35,7 @@ export function encodeAnswer(
   const outcome = outcomeOf(finish.reason);
   const groups = groupBlocks(withExtrasOf(finish, blocks));
   const output = groups.map((group, index) => {
-    // Where an answer was cut it was cut in its last item.
+    // Only the last item of a truncated answer is incomplete.
     const status = index === groups.length - 1 ? outcome.status : "completed";
     return encodeItem(group, status, { requestId: context.requestId, index, form });
   });
@@ -43,7 +43,7 @@ export function encodeAnswer(
   return encoder.encode({ output, outcome, usage: finish.usage, sources });
 }
 
-/** Some engines tell the log probabilities of a whole answer beside it: they are those of its text. */
+/** Some engines report the log probabilities of the whole answer outside its deltas; they belong to its text. */
 function withExtrasOf(
   { extra }: ChatAnswer["finish"],
   blocks: readonly AnswerBlock[],

@@ -3,21 +3,23 @@ import type { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { encodeExtension } from "../../shared/answer-extension.ts";
-import { encodeUsage } from "./encode-usage.ts";
 import { failureCodeOf, type Outcome } from "./finish-outcome.ts";
 import { withoutIgnored } from "./repeat-request.ts";
 import type { ResponsesForm, ResponseText } from "./responses-form.ts";
 
-/** What changes about a response while it is made. */
+/** The parts of a response that change while it is generated. */
 export interface ResponseState {
   readonly output: readonly JsonObject[];
-  /** Undefined while it is not over. */
+  /** Undefined while the response is in progress. */
   readonly outcome?: Outcome | { readonly status: "failed"; readonly error: ServiceError };
   readonly usage?: Usage | undefined;
   readonly sources?: readonly JsonObject[];
 }
 
-/** Writes the response objects of one call. What they repeat of the question may be long, and is serialised once. */
+/**
+ * Encodes the response objects of one call. The repeated fields of the request may be long, so they are serialised
+ * once.
+ */
 export class ResponseEncoder {
   readonly #context: AnswerContext;
   readonly #repeated: string;
@@ -29,7 +31,7 @@ export class ResponseEncoder {
     this.#remember = remember;
   }
 
-  /** The JSON text of the response. One that is over and did not fail is remembered, if that was asked. */
+  /** Returns the JSON text of the response. A response that ended without failing is stored, if `remember` is set. */
   encode(state: ResponseState): string {
     const text = this.#encode(state);
     const { status } = state.outcome ?? { status: "in_progress" };
@@ -65,4 +67,19 @@ export class ResponseEncoder {
 
 function encodeFailure(error: ServiceError): JsonObject {
   return { code: failureCodeOf(error), message: error.message };
+}
+
+/** Returns the `usage` object. Clients expect its details, so a count that the engine did not report is 0. */
+function encodeUsage(usage: Usage): JsonObject {
+  const { inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: {
+      cached_tokens: cachedTokens ?? 0,
+      cache_write_tokens: cacheWriteTokens ?? 0,
+    },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
 }

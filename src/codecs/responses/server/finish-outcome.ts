@@ -1,7 +1,7 @@
 import type { FinishReason } from "../../../core/chat-event.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 
-/** How an answer ended: whole, or why it is not. */
+/** How an answer ended: complete, or why it is incomplete. */
 export type Outcome =
   | { readonly status: "completed" }
   | {
@@ -26,7 +26,7 @@ export function outcomeOf(reason: FinishReason): Outcome {
   return OUTCOMES[reason];
 }
 
-/** The format's code for an error that ends an answer under way. Clients try again on `server_error`. */
+/** Returns the format's code for an error that ends an answer in progress. Clients retry on `server_error`. */
 export function failureCodeOf({ code, status }: ServiceError): string {
   if (code === "context_length_exceeded") return code;
   if (status === 429) return "rate_limit_exceeded";

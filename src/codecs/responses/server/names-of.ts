@@ -5,10 +5,10 @@ import { namesOfEffort } from "../../shared/metadata-extension.ts";
 import type { ResponsesRequest } from "./wire.ts";
 
 const LOGPROBS = "message.output_text.logprobs";
-/** What `include` may hold that has a meaning here. */
+/** Values of `include` that the gateway supports. */
 const INCLUDED: ReadonlySet<string> = new Set(["reasoning.encrypted_content", LOGPROBS]);
 
-/** Fields that are accepted and read by nobody. */
+/** Fields that are accepted and ignored. */
 const UNREAD_FIELDS = [
   "client_metadata",
   "context_management",
@@ -17,7 +17,7 @@ const UNREAD_FIELDS = [
   "stream_options",
 ] as const;
 
-/** Types that have a meaning here, and references to earlier items. */
+/** The item types that the gateway supports, and references to earlier items. */
 const KNOWN_ITEMS: ReadonlySet<string> = new Set([
   "message",
   "function_call",
@@ -29,7 +29,7 @@ const KNOWN_ITEMS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN_TOOLS: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 
-/** How a client of the responses format names its parameters, and what of them is read by nobody. */
+/** Returns how a client of the responses format names its parameters, and which of them have no effect. */
 export function namesOf(
   request: ResponsesRequest,
   body: JsonObject,
@@ -45,7 +45,7 @@ export function namesOf(
       ["verbosity", ["text.verbosity"]],
       ["logprobs", include?.includes(LOGPROBS) ? [typeName("include", LOGPROBS)] : []],
       ["reasoning_effort", namesOfEffort(metadata, ["reasoning.effort"])],
-      // The answer gives it back, which is all that it is for.
+      // The answer repeats it, which is its only purpose.
       ["metadata", []],
     ]),
     ignored: [
@@ -72,7 +72,7 @@ function ignoredTools({ tools, tool_choice }: ResponsesRequest, { toolChoice }: 
   const names = unknownTypes([...given, ...members], KNOWN_TOOLS).map((type) =>
     typeName("tools", type),
   );
-  // To choose freely, or nothing, is what happens without a choice too.
+  // A dropped `auto` or `none` is not reported, because nothing changes without it.
   const isFree = tool_choice == null || tool_choice === "auto" || tool_choice === "none";
   return toolChoice === undefined && !isFree ? [...names, "tool_choice"] : names;
 }

@@ -15,7 +15,7 @@ type Path = readonly PropertyKey[];
 type Content = string | readonly WirePart[] | null | undefined;
 export type ContentPart = TextPart | ImagePart | DocumentPart | AudioPart | RefusalPart;
 
-/** The parts of a content; an empty text is no part. */
+/** Parses a content. Empty content has no parts. */
 export function parseContent(content: Content, path: Path): ContentPart[] {
   if (content == null || content === "") return [];
   if (typeof content === "string") return [{ type: "text", text: content }];

@@ -17,7 +17,7 @@ import {
 type Path = readonly PropertyKey[];
 type Parsed<Role> = Extract<ChatMessage, { readonly role: Role }>;
 
-/** The conversation of a request. What the model said, thought and called in a row is one message of its. */
+/** Parses the conversation of a request. Consecutive text, reasoning and calls of the model become one message. */
 export function parseInput(
   { input, instructions }: ResponsesRequest,
   items: readonly PlacedItem[],
@@ -49,7 +49,7 @@ function joinTurns(messages: readonly (ChatMessage | undefined)[]): ChatMessage[
   return joined;
 }
 
-/** Undefined for what only its vendor understands: calls of hosted tools, and the like. */
+/** Returns undefined for an item that only its vendor understands, such as a call of a hosted tool. */
 function parseItem(item: Item, path: Path, names: ToolNames): ChatMessage | undefined {
   switch (item.type) {
     case undefined:
@@ -92,7 +92,7 @@ function parseFunctionCall(item: unknown, path: Path, names: ToolNames): ChatMes
   return toCall(call_id, names.nameFor(tool), text);
 }
 
-/** The model knows a custom tool as a function with one argument. */
+/** Parses a custom call. The model knows a custom tool as a function with one argument. */
 function parseCustomCall(item: unknown, path: Path, names: ToolNames): ChatMessage {
   checkRequest(customToolCallItem, item, path);
   const { name, namespace, call_id, input } = item;
@@ -111,7 +111,9 @@ function parseOutput(item: unknown, path: Path): ToolMessage {
   return { role: "tool", callId: item.call_id, content: kept };
 }
 
-/** A thought that was not sealed here, or came to harm, is told without its seal; one without words is nothing then. */
+/**
+ * Parses reasoning. If its seal is not the gateway's or is damaged, only its text is used; without text it is dropped.
+ */
 function parseReasoning(item: unknown, path: Path): ChatMessage | undefined {
   checkRequest(reasoningItem, item, path);
   const { encrypted_content, summary, content } = item;

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json
 import { readOwnMetadata } from "../../shared/metadata-extension.ts";
 import type { ResponsesRequest, WireTextFormat } from "./wire.ts";
 
-/** Fields with a place of their own in the request, those that are the gateway's, and those that only this format knows. */
+/** Fields with their own place in the request, the gateway's own fields, and fields that only this format has. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model",
   "input",
@@ -71,7 +71,7 @@ function parseFormat(format: WireTextFormat): ResponseFormat {
   };
 }
 
-/** All further fields: they have the same names in the chat-completion format, but for the verbosity. */
+/** Returns all other fields. Except for the verbosity, they have the same names in the chat-completions format. */
 function readExtra(body: JsonObject, verbosity: string | null | undefined): JsonObject | undefined {
   const entries: [string, JsonValue | undefined][] = [];
   for (const name in body) {
@@ -81,6 +81,6 @@ function readExtra(body: JsonObject, verbosity: string | null | undefined): Json
   if (verbosity != null) entries.push(["verbosity", verbosity]);
   const metadata = readOwnMetadata(body["metadata"]);
   if (metadata !== undefined) entries.push(["metadata", metadata]);
-  // `fromEntries` makes plain data of a name such as `__proto__`.
+  // `fromEntries` turns a name such as `__proto__` into plain data.
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

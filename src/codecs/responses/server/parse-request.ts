@@ -17,7 +17,7 @@ import { repeatRequest } from "./repeat-request.ts";
 import type { ResponsesForm } from "./responses-form.ts";
 import { type ResponsesRequest, responsesRequestSchema } from "./wire.ts";
 
-/** Reads the parsed JSON body of `POST /v1/responses`. Throws a `ServiceError` that names the field at fault. */
+/** Reads the parsed JSON body of `POST /v1/responses`. Throws a `ServiceError` that names the invalid field. */
 export function parseRequest(
   body: unknown,
   _text: string,
@@ -77,7 +77,7 @@ function rememberIn(
     keepResponse(memory, requestId, { previousId, input: JSON.stringify(input), response });
 }
 
-/** What is kept at the vendor who made the format. */
+/** Fields that refer to data stored at OpenAI, and their replacements. */
 const STORED = new Map([
   [
     "conversation",
@@ -86,7 +86,10 @@ const STORED = new Map([
   ["prompt", "send its text in 'instructions' or 'input'"],
 ]);
 
-/** Fields of the chat-completion format that stand elsewhere in this one. What they ask for must not get lost. */
+/**
+ * Fields of the chat-completions format that have another name here. They are refused, so that their values are not
+ * lost.
+ */
 const MOVED = new Map([
   ["messages", "input"],
   ["max_tokens", "max_output_tokens"],
@@ -103,7 +106,7 @@ function refuseUnsupported(body: JsonObject): void {
   if (body["background"] === true) {
     throw unsupported(
       "background",
-      "answers are made while you wait: leave it out, and set 'stream' to get the answer as it is made",
+      "answers are not generated in the background: omit it, and set 'stream' to receive the answer while it is generated",
     );
   }
   for (const [param, name] of MOVED) {

@@ -19,7 +19,7 @@ const CHOICES: ReadonlyMap<unknown, ToolChoice> = new Map([
   ["any", { type: "required" }],
 ]);
 
-/** A choice without tools to choose from says nothing and is left out, and so is the choice of a tool we do not have. */
+/** Parses the tool choice. A choice without tools has no meaning and is dropped; so is the choice of a hosted tool. */
 export function parseToolChoice(
   choice: ResponsesRequest["tool_choice"],
   offered: readonly OfferedTool[],
@@ -81,7 +81,10 @@ function repeatTool({ name, isCustom }: OfferedTool["tool"]): JsonObject {
   return { type: isCustom ? "custom" : "function", name };
 }
 
-/** Tells the tools that choices `{type, name, namespace?}` mean. Both may be many, so that no choice is looked at twice. */
+/**
+ * Returns a test for the tools that the choices `{type, name, namespace?}` select. Both may be many, so no choice is
+ * examined twice.
+ */
 function meaning(choices: readonly unknown[]): (tool: OfferedTool["tool"]) => boolean {
   const meant = new Set(choices.filter(isJsonObject).map(keyOfChoice));
   return ({ name, namespace, isCustom }) =>

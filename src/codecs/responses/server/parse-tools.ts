@@ -14,7 +14,7 @@ import {
 type Path = readonly PropertyKey[];
 type WireTool = NonNullable<ResponsesRequest["tools"]>[number];
 
-/** A tool as the model is told of it, and as the client knows it. */
+/** A tool as it is described to the model, and as the client knows it. */
 export interface OfferedTool {
   readonly definition: ToolDefinition;
   readonly tool: ClientTool;
@@ -23,11 +23,11 @@ export interface OfferedTool {
 export interface ParsedTools {
   readonly offered: readonly OfferedTool[];
   readonly names: ToolNames;
-  /** The tools that can be called, as the answer repeats them. */
+  /** The callable tools, as the answer repeats them. */
   readonly repeated: readonly JsonObject[];
 }
 
-/** Newer clients send tools that only their vendor has; the call goes on without them. */
+/** Parses the tools. Newer clients send tools that only their vendor has; the call continues without them. */
 export function parseTools({ tools }: ResponsesRequest): ParsedTools {
   const given = tools ?? [];
   const names = new ToolNames(given.flatMap((tool) => plainNameOf(tool)));
@@ -80,7 +80,7 @@ function parseNamespace(given: unknown, path: Path, names: ToolNames): ParsedToo
   const offered: OfferedTool[] = [];
   const repeated: JsonObject[] = [];
   for (const [index, member] of tools.entries()) {
-    // What the namespace is for costs context, so it is said once, with its first tool.
+    // The description of a namespace costs context, so it appears only in its first tool.
     const about = offered.length === 0 ? (description ?? undefined) : undefined;
     const parsed = parseMember(member, [...path, "tools", index], { namespace, about, names });
     if (parsed === undefined) continue;
@@ -129,7 +129,7 @@ function toDefinition(
   };
 }
 
-/** A tool of free text, as models that know only JSON can call it. */
+/** Defines a free-text tool as a function, for models that can only call with JSON. */
 function customDefinition({ description, format }: WireCustomTool, name: string): ToolDefinition {
   const grammar =
     format?.definition == null
@@ -154,7 +154,7 @@ function joinTexts(...texts: readonly (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined && text !== "").join("\n\n");
 }
 
-/** Clients of this format count on all five members. */
+/** Repeats a function with all five members, which clients of this format expect. */
 function repeatFunction(tool: WireFunctionTool): JsonObject {
   const { name, description = null, parameters, strict = null } = tool;
   return {

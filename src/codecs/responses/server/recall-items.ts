@@ -8,15 +8,16 @@ import type { ResponsesRequest } from "./wire.ts";
 type Path = readonly PropertyKey[];
 export type Item = Exclude<ResponsesRequest["input"], string>[number];
 
-/** An item of the conversation and where the request has it, or refers to it. */
+/** An item of the conversation, and its path in the request, or the path of the reference to it. */
 export interface PlacedItem {
   readonly item: Item;
   readonly path: Path;
 }
 
 /**
- * The whole conversation as items: the one that the request continues, then its own, with what earlier answers said in
- * the place of references to it. Throws `previous_response_not_found` or `item_not_found`.
+ * Returns the whole conversation as items: first the conversation that the request continues, then the request's own
+ * items. References are replaced by the items of earlier answers. Throws `previous_response_not_found` or
+ * `item_not_found`.
  */
 export function recallItems(
   {
@@ -38,9 +39,9 @@ export function recallItems(
 
 class Recollection {
   readonly #memory: CallerMemory | undefined;
-  /** Of each response that was looked up, what it said. */
+  /** The output of each response that was looked up, by response id. */
   readonly #outputs = new Map<string, readonly Item[]>();
-  /** Ids of the answers' items that are in the conversation already. */
+  /** Ids of the answer items that are already in the conversation. */
   readonly #told = new Set<unknown>();
 
   constructor(memory: CallerMemory | undefined) {
@@ -65,7 +66,7 @@ class Recollection {
     return placed;
   }
 
-  /** The item itself, or the one that it refers to: `told` when the conversation has that already. */
+  /** Returns the item itself, or the one that it refers to; `told` when the conversation already has that one. */
   resolve(item: Item): Item | "told" | "forgotten" {
     if (!isReference(item)) return item;
     const id = item["id"];
@@ -78,7 +79,7 @@ class Recollection {
     return said;
   }
 
-  /** From the first turn on. */
+  /** Returns the turns in order, from the first one. */
   #turnsUpTo(responseId: string): { readonly input: string; readonly output: readonly Item[] }[] {
     const turns = [];
     for (let id: string | undefined = responseId; id !== undefined; ) {
@@ -112,7 +113,7 @@ function itemsOf(input: ResponsesRequest["input"]): readonly Item[] {
   return typeof input === "string" ? [{ role: "user", content: input }] : input;
 }
 
-/** A reference is known by its type, or by having nothing but an id. */
+/** Recognises a reference by its type, or by an id without other content. */
 function isReference(item: Item): boolean {
   if (!isJsonObject(item)) return false;
   if (item["type"] === "item_reference") return true;

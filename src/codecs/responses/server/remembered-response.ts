@@ -1,11 +1,11 @@
 import type { CallerMemory } from "../../../core/caller-memory.ts";
 import type { ResponseText } from "./responses-form.ts";
 
-/** A response as it is remembered, with what was asked. All but the id is JSON text. */
+/** A stored response with the input of its request. All members except the id are JSON text. */
 export interface RememberedResponse {
   /** The id of the response that it continues. */
   readonly previousId: string | undefined;
-  /** The `input` of its request, as it came. */
+  /** The `input` of its request, as received. */
   readonly input: string;
   readonly response: ResponseText;
 }
@@ -19,7 +19,7 @@ export function keepResponse(
   memory.keep(requestId, [previousId ?? "", input, before, output, after]);
 }
 
-/** @param responseId as a client names it. */
+/** @param responseId the id in the client's form. */
 export function findResponse(
   memory: CallerMemory,
   responseId: string,
@@ -31,7 +31,7 @@ export function findResponse(
   return { previousId: previousId || undefined, input, response: { before, output, after } };
 }
 
-/** True when there was such a response. */
+/** Deletes a stored response. Returns true when it existed. */
 export function forgetResponse(memory: CallerMemory, responseId: string): boolean {
   const requestId = requestIdOf(responseId);
   if (requestId === undefined || memory.find(requestId) === undefined) return false;
@@ -40,14 +40,14 @@ export function forgetResponse(memory: CallerMemory, responseId: string): boolea
 }
 
 const RESPONSE_ID = /^resp_(.+)$/;
-/** An item's id names its answer: see `itemId`. */
+/** An item's id contains the request id of its answer: see `itemId`. */
 const ITEM_ID = /^[a-z]+_(.+)_\d+$/;
 
 function requestIdOf(responseId: string): string | undefined {
   return RESPONSE_ID.exec(responseId)?.[1];
 }
 
-/** The id of the response that an item of this id would be part of. */
+/** Returns the id of the response that an item with this id belongs to. */
 export function responseIdOfItem(itemId: string): string | undefined {
   const requestId = ITEM_ID.exec(itemId)?.[1];
   return requestId === undefined ? undefined : `resp_${requestId}`;

@@ -7,13 +7,13 @@ interface Chosen {
   readonly tools: readonly JsonObject[];
   readonly toolChoice: JsonValue;
   readonly effort: Effort | undefined;
-  /** The answer is remembered. */
+  /** The answer is stored. */
   readonly isStored: boolean;
 }
 
 /**
- * The fields of an answer that repeat its question. Clients count on each of them, so that what was not asked has the
- * value that it has at the vendor who made the format.
+ * Builds the fields of an answer that repeat the request. Clients expect each of them, so an unset field has OpenAI's
+ * default.
  */
 export function repeatRequest(
   request: ResponsesRequest,
@@ -47,7 +47,7 @@ export function repeatRequest(
   };
 }
 
-/** What the fields hold that repeat nothing. */
+/** The values of the fields when they repeat nothing. */
 const UNREPEATED: Readonly<Record<string, JsonValue | undefined>> = {
   tools: [],
   tool_choice: "auto",
@@ -70,7 +70,7 @@ const UNREPEATED_MEMBERS: Readonly<Record<string, readonly [string, JsonObject]>
   "reasoning.effort": ["reasoning", { effort: null }],
 };
 
-/** What is repeated must hold: without what had no effect. */
+/** Resets ignored parameters to their defaults, because a repeated value must be one that took effect. */
 export function withoutIgnored(repeated: JsonObject, ignored: readonly string[] = []): JsonObject {
   let kept = repeated;
   for (const name of ignored) {
@@ -109,7 +109,7 @@ function repeatFormat(format: WireTextFormat): JsonObject {
   };
 }
 
-/** The client's own word where it stands for the effort that is in force. */
+/** Returns the client's own word if it stands for the effort in force. */
 function repeatEffort(word: string | null | undefined, effort: Effort | undefined): string | null {
   if (effort === undefined) return null;
   return word != null && parseEffort(word) === effort ? word : effort;

@@ -12,7 +12,7 @@ import { ReasoningItem } from "./items/reasoning-item.ts";
 import type { ItemPlace, StreamItem } from "./items/stream-item.ts";
 import type { ResponsesForm } from "./responses-form.ts";
 
-/** A fresh encoder for one stream. */
+/** Creates an encoder for one stream. */
 export function createStreamEncoder(context: AnswerContext, form: ResponsesForm): StreamEncoder {
   const answer = new AnswerEncoder(context, form);
   return {
@@ -25,8 +25,8 @@ export function createStreamEncoder(context: AnswerContext, form: ResponsesForm)
 }
 
 /**
- * The events of a stream. An item's last event says whether it is whole, which shows only by what comes after it: so an
- * item that has ended waits for the next event. What was said in a row is one message.
+ * Encodes the events of a stream. An item's last event reports whether the item is complete, which only the next event
+ * shows; so an ended item waits for that event. Consecutive text and refusal blocks are one message.
  */
 class AnswerEncoder {
   readonly #requestId: string;
@@ -39,7 +39,7 @@ class AnswerEncoder {
   readonly #calls = new Map<number, CallItem>();
   #message: MessageItem | undefined;
   #reasoning: ReasoningItem | undefined;
-  /** Items that wait for the next event. */
+  /** Ended items that wait for the next event. */
   #waiting: StreamItem[] = [];
   #nextIndex = 0;
   #begun = false;
@@ -134,7 +134,7 @@ class AnswerEncoder {
     return this.#message?.end() ?? "";
   }
 
-  /** Finishes the items that have ended. Of an answer that was cut the last one is as incomplete as the answer. */
+  /** Finishes the ended items. The last item of a truncated answer has the status of the answer. */
   #release(lastStatus: ItemStatus): string {
     if (this.#message !== undefined && !this.#message.hasOpenPart) {
       this.#waiting.push(this.#message);
@@ -169,7 +169,7 @@ class AnswerEncoder {
     return released + last;
   }
 
-  /** What was not finished stays so: a client must not act on half a call. */
+  /** Leaves unfinished items unfinished: a client must not act on an incomplete call. */
   #fail(error: ServiceError): string {
     if (this.#over) return "";
     const released = this.#begin() + this.#release("completed");

@@ -1,33 +1,35 @@
-/** The longest name that every vendor takes. */
+/** The longest name that every vendor accepts. */
 const MAX_NAME_LENGTH = 64;
-/** Of a name, what stays of it before any number. */
+/** The length of the stem of a name: what remains of it before any number. */
 const STEM_LENGTH = 56;
 
 /** A tool as the client knows it. */
 export interface ClientTool {
   readonly name: string;
   readonly namespace?: string | undefined;
-  /** It takes free text, where a function takes JSON. */
+  /** The tool takes free text, where a function takes JSON. */
   readonly isCustom: boolean;
 }
 
 /**
- * Models know functions of one flat list, clients of this format also tools in namespaces and tools of free text. This
- * remembers which is which, so that a call can be given back in the client's own words.
+ * Maps tool names. Models know one flat list of functions; clients of this format also use namespaces and free-text
+ * tools. The mapping allows a call to be returned under the client's own name.
  */
 export class ToolNames {
   readonly #taken: Set<string>;
   readonly #clientTools = new Map<string, ClientTool>();
   readonly #offered = new Map<string, string>();
-  /** By stem, the number that a further tool tries first: long names that begin alike become the same when cut. */
+  /**
+   * By stem, the first number to try for another tool: long names with the same beginning become equal when truncated.
+   */
   readonly #nextNumber = new Map<string, number>();
 
-  /** @param functions names of the plain functions, which keep them. */
+  /** @param functions the names of the plain functions, which are kept. */
   constructor(functions: Iterable<string>) {
     this.#taken = new Set(functions);
   }
 
-  /** Finds a free name for a tool that is custom or in a namespace. Returns the name that the model is told. */
+  /** Finds a free name for a tool that is custom or in a namespace. Returns the name sent to the model. */
   offer(tool: ClientTool): string {
     const offered = this.#freeName(wantedName(tool));
     this.#taken.add(offered);
@@ -36,12 +38,12 @@ export class ToolNames {
     return offered;
   }
 
-  /** The name under which the model knows a tool, also one that is no longer among the tools. */
+  /** Returns the model's name of a tool, even of one that is no longer declared. */
   nameFor(tool: ClientTool): string {
     return this.#offered.get(keyOf(tool)) ?? wantedName(tool);
   }
 
-  /** What the client calls the tool that the model named; undefined for a plain function. */
+  /** Returns the client's tool for the model's name; undefined for a plain function. */
   find(offered: string): ClientTool | undefined {
     return this.#clientTools.get(offered);
   }
@@ -61,7 +63,7 @@ function numbered(name: string, number: number): string {
   return name.slice(0, MAX_NAME_LENGTH - suffix.length) + suffix;
 }
 
-/** Of a long name the end is kept: it tells more than the namespace. */
+/** Builds the preferred name. A long name keeps its end, which is more specific than the namespace. */
 function wantedName({ name, namespace }: ClientTool): string {
   if (namespace === undefined) return name;
   const joint = namespace.endsWith("_") ? "" : "__";

@@ -7,9 +7,9 @@ import {
   metadataSchema,
 } from "../../shared/metadata-extension.ts";
 
-// The request as clients send it. Fields we do not know are kept, and null is as good as absent. The schemas check and
-// describe; what is read is the client's own body, so that a key such as `__proto__` stays plain data.
-// Items and tools are checked one by one, each by the schema of its own type: unknown types are let through.
+// The request as clients send it. Unknown fields are kept, and null means absent. The schemas only check and describe;
+// the code reads the client's own body, so that a key such as `__proto__` stays plain data. Each item and each tool is
+// checked separately, by the schema of its type; unknown types are accepted.
 
 const textPart = z.looseObject({
   type: z.enum(["input_text", "output_text"]),
@@ -43,7 +43,7 @@ const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.strin
 
 const messageType = z.literal("message").nullish();
 
-/** A message; most clients leave its type out. */
+/** A message; most clients omit its type. */
 export const messageItem = z.discriminatedUnion("role", [
   z.looseObject({
     type: messageType,
@@ -105,7 +105,7 @@ export const reasoningItem = z.looseObject({
   encrypted_content: z.string().nullish().describe("As an earlier answer gave it."),
 });
 
-/** What an earlier answer said, by its id. */
+/** A reference to an item of an earlier answer, by its id. */
 const itemReference = z.looseObject({
   type: z.literal("item_reference"),
   id: z.string().describe("Of an item of a remembered answer."),
@@ -258,7 +258,7 @@ export const responsesRequestSchema = z.looseObject({
   user: z.string().nullish(),
 });
 
-/** The request as the documentation tells it: with the items and tools that have a meaning here. */
+/** The request for the API documentation: with the items and tools that the gateway supports. */
 export const documentedRequestSchema = responsesRequestSchema.extend({
   input: z
     .union([

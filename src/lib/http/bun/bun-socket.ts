@@ -1,30 +1,33 @@
 /**
- * Silence after which the system asks whether the other machine is still there, as `fetch` and undici have it: one that
- * lost its power says no word, and a firewall between forgets a connection on which nothing goes.
+ * The idle time before the system sends keep-alive probes; `fetch` and undici use the same. They detect a machine that
+ * lost power, and a firewall that dropped the idle connection.
  */
 const PROBE_AFTER_MS = 60_000;
 
-/** The part of Bun's sockets that we use; its own types would replace Node's everywhere. */
+/** The part of Bun's sockets that is used here. Bun's own types would replace Node's everywhere. */
 export interface BunSocket {
-  /** Returns how many bytes were taken; after less than all comes `drain`. */
+  /** Returns the number of bytes accepted. If it is less than all, `drain` follows. */
   readonly write: (bytes: Uint8Array) => number;
   readonly pause: () => void;
   readonly resume: () => void;
-  /** Holds the process, or not any more. */
+  /** Keeps the process alive until `unref`. */
   readonly ref: () => void;
   readonly unref: () => void;
   readonly setKeepAlive: (isOn: boolean, afterMs: number) => void;
-  /** Closes at once, with a reset where bytes are under way. */
+  /** Closes immediately, with a reset if bytes are still in transit. */
   readonly terminate: () => void;
   data: SocketOwner | undefined;
 }
 
-/** Who hears of what happens on a socket. */
+/** Receives the events of a socket. */
 export interface SocketOwner {
-  /** The bytes are the owner's own. */
+  /** The owner may keep and modify the bytes. */
   readonly received: (bytes: Buffer) => void;
   readonly writable: () => void;
-  /** Once, and the last that is told: with the system's error where the other side did not end it in order. */
+  /**
+   * Called once, as the last event. `error` is the system's error when the other side did not close the connection in
+   * order.
+   */
   readonly closed: (error: unknown) => void;
 }
 
@@ -39,19 +42,19 @@ interface BunRuntime {
 
 declare const Bun: BunRuntime;
 
-/** The same for all sockets: each set of handlers costs memory of its own. */
+/** Shared by all sockets, because each set of handlers takes memory. */
 const HANDLERS = {
   binaryType: "buffer",
   open: (socket: BunSocket) => socket.setKeepAlive(true, PROBE_AFTER_MS),
   data: (socket: BunSocket, bytes: Buffer) => socket.data?.received(bytes),
   drain: (socket: BunSocket) => socket.data?.writable(),
   close: (socket: BunSocket, error: unknown) => socket.data?.closed(error),
-  // What went wrong is told by the close that follows, and by the promise of the connection.
+  // Errors are reported by the `close` that follows, and by the promise of the connection.
   error: () => undefined,
   connectError: () => undefined,
 } as const;
 
-/** Rejects with the system's error, whose `code` tells what happened. */
+/** Rejects with the system's error, whose `code` identifies the cause. */
 export function connectOnBun(hostname: string, port: number): Promise<BunSocket> {
   return Bun.connect({ hostname, port, data: undefined, socket: HANDLERS });
 }

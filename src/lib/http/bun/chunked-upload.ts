@@ -1,7 +1,7 @@
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 const CHUNK_END = Buffer.from("\r\n");
 
-/** A body that is sent while it arrives, in chunks, as fast as the other side takes them. */
+/** Sends a body with chunked transfer coding while it arrives, as fast as the receiver accepts it. */
 export class ChunkedUpload {
   readonly #iterator: AsyncIterator<Uint8Array>;
   #isStopped = false;
@@ -10,7 +10,7 @@ export class ChunkedUpload {
     this.#iterator = body[Symbol.asyncIterator]();
   }
 
-  /** @param write resolves when more may be written. Rejects with what broke the body. */
+  /** @param write resolves when more may be written. Rejects with the error that broke the body. */
   async send(write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
     while (!this.#isStopped) {
       const { done, value } = await this.#iterator.next();
@@ -19,16 +19,16 @@ export class ChunkedUpload {
         await write(LAST_CHUNK);
         return;
       }
-      // An empty chunk would be the last.
+      // An empty chunk would end the body.
       if (value.length > 0) await write(chunkOf(value));
     }
   }
 
-  /** Nobody takes the rest: its source is told at once, though it may still be asked for a piece. */
+  /** Stops the upload. The source is ended immediately, although one more piece may still be requested. */
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
-    // How the source ends does not matter any more.
+    // The result of ending the source is irrelevant.
     this.#iterator.return?.().catch(() => undefined);
   }
 }

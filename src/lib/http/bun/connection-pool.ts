@@ -1,17 +1,19 @@
 import { connectOnBun } from "./bun-socket.ts";
 import { HttpConnection } from "./http-connection.ts";
 
-/** Idle connections to one server that are kept for the next calls. */
+/** The number of idle connections per server that are kept for later calls. */
 const KEPT_CONNECTIONS = 64;
 
-/** How long one is kept where the server tells no time: shorter than any server that we know keeps it. */
+/**
+ * How long an idle connection is kept if the server sends no timeout. Shorter than the default of every known server.
+ */
 const KEPT_MS = 4_000;
 
 /** Open connections to one server. */
 export class ConnectionPool {
   readonly #hostname: string;
   readonly #port: number;
-  /** The one that rested last is at the end. */
+  /** In the order in which they became idle, the most recent at the end. */
   #idle: HttpConnection[] = [];
   readonly #all = new Set<HttpConnection>();
   #isClosed = false;
@@ -21,7 +23,7 @@ export class ConnectionPool {
     this.#port = port;
   }
 
-  /** An idle connection that the server has most likely not given up yet: the one that rested last. */
+  /** Returns the connection that became idle most recently, which the server has most likely not closed yet. */
   takeIdle(): HttpConnection | undefined {
     const now = performance.now();
     const firstGood = this.#idle.findIndex(({ idleUntil }) => now < idleUntil);
@@ -31,7 +33,7 @@ export class ConnectionPool {
     for (;;) {
       const last = this.#idle.pop();
       if (last === undefined || now < last.idleUntil) return last;
-      // Servers may give each of them a time of its own.
+      // A server may announce a different timeout on each connection.
       this.close(last);
     }
   }
@@ -59,7 +61,7 @@ export class ConnectionPool {
     connection.close();
   }
 
-  /** Those with a call on them too. */
+  /** Closes all connections, including busy ones. */
   closeAll(): void {
     this.#isClosed = true;
     this.#idle = [];

@@ -1,35 +1,35 @@
 import type { BunSocket, SocketOwner } from "./bun-socket.ts";
 
-/** Who waits for an answer on a connection. */
+/** Receives the response on a connection. */
 export interface AnswerReceiver {
-  /** The bytes are the receiver's own. */
+  /** The receiver may keep and modify the bytes. */
   readonly received: (bytes: Buffer) => void;
-  /** The connection is closed and nothing more comes; in order, when the server ended it so. */
+  /** The connection is closed. `isInOrder` is true when the server closed it in order. */
   readonly closed: (isInOrder: boolean) => void;
 }
 
-/** One connection to a server, which carries one call at a time. */
+/** A connection to a server. It carries one call at a time. */
 export class HttpConnection implements SocketOwner {
   readonly #socket: BunSocket;
   readonly #onIdleEnd: (connection: HttpConnection) => void;
   #receiver: AnswerReceiver | undefined;
-  /** Of the request: what the system did not take yet, and who waits until it has. */
+  /** The part of the request that the system has not accepted yet, and the callback for when it has. */
   #unsent: Uint8Array | undefined;
   #onSent: (() => void) | undefined;
   #isPaused = false;
   #isClosed = false;
   #isGivenUp = false;
-  /** When an idle connection is likely to be closed by the server, by `performance.now()`. */
+  /** When the server is likely to close the idle connection, by `performance.now()`. */
   idleUntil = 0;
 
-  /** @param onIdleEnd the connection ended, or got bytes that nobody asked for, while no call was on it. */
+  /** @param onIdleEnd called when the connection ended, or received unexpected bytes, while idle. */
   constructor(socket: BunSocket, onIdleEnd: (connection: HttpConnection) => void) {
     this.#socket = socket;
     this.#onIdleEnd = onIdleEnd;
     socket.data = this;
   }
 
-  /** The system has taken all that was written: only then may another request follow. */
+  /** True when the system has accepted all written bytes. Only then may another request follow. */
   get isSent(): boolean {
     return this.#unsent === undefined;
   }
@@ -44,7 +44,7 @@ export class HttpConnection implements SocketOwner {
     this.#send(request);
   }
 
-  /** More of the request. Resolves when the system has taken all that was written, or never will. */
+  /** Writes more of the request. Resolves when the system has accepted everything, or never will. */
   write(bytes: Uint8Array): Promise<void> {
     const unsent = this.#unsent;
     if (unsent === undefined) this.#send(bytes);
@@ -55,7 +55,7 @@ export class HttpConnection implements SocketOwner {
     });
   }
 
-  /** The call is over and the connection waits for the next one. */
+  /** Ends the call; the connection waits for the next one. */
   rest(idleUntil: number): void {
     this.#receiver = undefined;
     this.idleUntil = idleUntil;
@@ -75,7 +75,7 @@ export class HttpConnection implements SocketOwner {
     this.#socket.resume();
   }
 
-  /** At once, with whatever is under way. */
+  /** Closes immediately and discards pending data. */
   close(): void {
     this.#isGivenUp = true;
     if (!this.#isClosed) this.#socket.terminate();

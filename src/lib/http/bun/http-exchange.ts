@@ -10,41 +10,41 @@ import type { ConnectionPool } from "./connection-pool.ts";
 import type { AnswerReceiver, HttpConnection } from "./http-connection.ts";
 import { HttpResponseReader } from "./http-response-reader.ts";
 
-/** Read and not asked for yet; with more than that the connection is read no further until somebody asks. */
+/** The most bytes buffered for the reader. Above this the socket is paused until the reader asks for more. */
 const WAITING_MAX_BYTES = 65_536;
-/** Longest that a connection is kept for the next call, whatever the server tells in `keep-alive`. */
+/** The longest time a connection is kept, whatever timeout the server sends in `keep-alive`. */
 const KEPT_MAX_MS = 600_000;
-/** That much earlier than the server would close it, so that no call meets the end. */
+/** Safety margin before the server's keep-alive timeout, so that no call is sent on a closing connection. */
 const KEPT_MARGIN_MS = 1_000;
 /**
- * A connection that the server had closed already answers a request with its end within a round trip. One that ends
- * later without a word may have been worked on.
+ * A stale connection is closed within one round trip of the request. If it is closed later without a response, the
+ * server may have processed the call.
  */
 const STALE_WITHIN_MS = 100;
 
 const DONE: HttpChunk = { done: true, value: undefined };
 
-/** The server closed the connection before all was there. */
+/** The server closed the connection before the response was complete. */
 export class ConnectionClosed extends Error {
   override readonly name = "ConnectionClosed";
   readonly code = "ECONNRESET";
 }
 
 /**
- * A kept connection ended at once and without a word: the server had closed it already, and the call has not begun. (Or
- * the server took the call and died of it within the same moment, which nobody can tell from that.)
+ * A reused connection was closed immediately, without a response: the server had closed it already and has not seen the
+ * call. (A server that took the call and crashed in the same moment looks the same.)
  */
 export class StaleConnection extends ConnectionClosed {}
 
-/** One call on a connection, and its answer's body as it comes: what waits to be read, and who waits for it. */
+/** One call on a connection, and the body of its response: buffered pieces and the pending read. */
 export class HttpExchange implements AnswerReceiver {
   readonly #pool: ConnectionPool;
   readonly #connection: HttpConnection;
   readonly #signal: AbortSignal;
-  /** The caller asked for a connection that is not kept. */
+  /** The caller set a `connection` header, so the connection is not reused. */
   readonly #isLast: boolean;
   readonly #answer = new HttpResponseReader();
-  /** The rest of the request, while it is under way. */
+  /** The upload in progress, if any. */
   #upload: ChunkedUpload | undefined;
   readonly #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
@@ -67,7 +67,7 @@ export class HttpExchange implements AnswerReceiver {
     this.#isLast = headers["connection"] !== undefined;
   }
 
-  /** Rejects with `StaleConnection` when the server had closed the connection already. */
+  /** Sends the request. Rejects with `StaleConnection` when the server had already closed the connection. */
   begin(request: Uint8Array, upload?: ChunkedUpload): Promise<HttpResponse> {
     this.#signal.addEventListener("abort", this.#leave, { once: true });
     return new Promise((resolve, reject) => {
@@ -123,7 +123,7 @@ export class HttpExchange implements AnswerReceiver {
     this.#fail(this.#signal.reason);
   };
 
-  /** All is there: the connection is the next call's, unless a rest of this one's request is still to be sent. */
+  /** The response is complete. The connection is reused unless part of the request is still unsent. */
   #end(): void {
     this.#finish();
     const isSent = this.#upload === undefined && this.#connection.isSent;
@@ -179,7 +179,7 @@ export class HttpExchange implements AnswerReceiver {
     if (value !== undefined) return Promise.resolve({ done: false, value });
     if (this.#failure !== undefined) return Promise.reject(this.#failure.reason);
     if (this.#isOver) return Promise.resolve(DONE);
-    // Not before somebody waits: the system's next read may be half a megabyte.
+    // Resume only when a reader waits: the next read may bring half a megabyte.
     this.#connection.resume();
     return new Promise((resolve, reject) => {
       this.#reader = { resolve, reject };
@@ -197,7 +197,7 @@ export class HttpExchange implements AnswerReceiver {
     if (!this.#isOver && this.#waitingBytes > WAITING_MAX_BYTES) this.#connection.pause();
   }
 
-  /** What came together is given together: a burst of small frames is translated at one go. */
+  /** Returns bytes that arrived together as one piece, so that a burst of small frames is translated in one batch. */
   #takePiece(): Uint8Array | undefined {
     const [first] = this.#waiting;
     if (first === undefined) return undefined;
@@ -215,7 +215,7 @@ interface PromiseHandle<Value> {
   readonly reject: (thrown: unknown) => void;
 }
 
-/** Of a `keep-alive` header, as in `timeout=5, max=100`. */
+/** Reads how long to keep a connection from a `keep-alive` header such as `timeout=5, max=100`. */
 function keptMs(header: string | undefined): number | undefined {
   const seconds = header === undefined ? undefined : /timeout=(\d{1,6})/.exec(header)?.[1];
   if (seconds === undefined) return undefined;

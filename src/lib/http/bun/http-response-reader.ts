@@ -1,26 +1,26 @@
-/** Longest status line with all headers, and longest line between the pieces of a body. */
+/** The largest size of the status line and headers together, and of a line between chunks. */
 const HEAD_MAX_BYTES = 65_536;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-/** Any number of zeros may stand before it. */
+/** Leading zeros are allowed. */
 const CHUNK_SIZE_LINE = /^0*[0-9a-f]{1,12}[ \t]*(?:;|$)/i;
 const LENGTH = /^\d{1,15}$/;
-/** Those that decide where the body ends, so that a second one may not be passed over. */
+/** Headers that determine where the body ends. A repeated one must not be ignored. */
 const FRAMING: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection"]);
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-/** More digits than any chunk needs would not fit a 32-bit number. */
+/** More digits would overflow a 32-bit number; no real chunk needs them. */
 const SHORT_SIZE_DIGITS = 7;
 
 export interface ResponseHead {
   readonly status: number;
-  /** By names in small letters; of headers that come twice the first. */
+  /** By lower-case name. For repeated headers the first value counts. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** What the server sent is no HTTP/1.1 answer. */
+/** The server sent something other than an HTTP/1.1 response. */
 export class MalformedResponse extends Error {
   override readonly name = "MalformedResponse";
   readonly code = "MALFORMED_RESPONSE";
@@ -28,16 +28,16 @@ export class MalformedResponse extends Error {
 
 type State = "status" | "headers" | "chunk size" | "body" | "chunk end" | "trailers" | "complete";
 
-/** Reads one HTTP/1.1 answer (RFC 9112) as its bytes come, cut anywhere. */
+/** Parses one HTTP/1.1 response (RFC 9112) incrementally. Bytes may be split anywhere. */
 export class HttpResponseReader {
   #state: State = "status";
-  /** A line that is not whole yet, and how many bytes of lines came since the last piece of the body. */
+  /** The incomplete line so far, and the number of line bytes since the last piece of the body. */
   #line = "";
   #lineBytes = 0;
-  /** Of the body, or of its chunk: infinite where only the connection's end tells. */
+  /** Bytes left of the body or of the current chunk; infinite where the body ends with the connection. */
   #bytesLeft = 0;
   #isChunked = false;
-  /** Where in the bytes that are being read the part of the body is that was found so far. */
+  /** The range of body bytes found so far in the bytes being read. */
   #bodyStart = 0;
   #bodyEnd = 0;
   #status = 0;
@@ -45,7 +45,7 @@ export class HttpResponseReader {
   #headers = new Map<string, string>();
   #head: ResponseHead | undefined;
 
-  /** Undefined until all headers are there. */
+  /** Undefined until all headers have been read. */
   get head(): ResponseHead | undefined {
     return this.#head;
   }
@@ -54,14 +54,14 @@ export class HttpResponseReader {
     return this.#state === "complete";
   }
 
-  /** True when the answer is complete and the server lets another one follow on the same connection. */
+  /** True when the response is complete and the server allows another call on the connection. */
   get leavesConnectionOpen(): boolean {
     return this.isComplete && this.#isKept;
   }
 
   /**
-   * Returns what of the body is among the bytes, as a part of them: it is moved together there, over what stood between.
-   * Throws `MalformedResponse`.
+   * Returns the body bytes among `bytes` as a subarray of it. They are moved together in place, over the framing
+   * between them. Throws `MalformedResponse`.
    */
   read(bytes: Buffer): Uint8Array | undefined {
     this.#bodyStart = 0;
@@ -71,13 +71,13 @@ export class HttpResponseReader {
       if (this.#state === "body") position = this.#takeBody(bytes, position);
       else position = this.#readShortLine(bytes, position) ?? this.#readLine(bytes, position);
     }
-    // More than was told: the next answer on this connection could not be trusted.
+    // The server sent more than it declared, so the next response on this connection could not be trusted.
     if (position < bytes.length) this.#isKept = false;
     if (this.#bodyStart === this.#bodyEnd) return undefined;
     return bytes.subarray(this.#bodyStart, this.#bodyEnd);
   }
 
-  /** The server closed the connection, which may be the end of the body. */
+  /** The server closed the connection, which can be the end of the body. */
   end(): void {
     if (this.#state === "body" && this.#bytesLeft === Number.POSITIVE_INFINITY) {
       this.#state = "complete";
@@ -99,7 +99,10 @@ export class HttpResponseReader {
     return end;
   }
 
-  /** The lines around a chunk as servers write them, without making texts of them: a token has one of each. */
+  /**
+   * Parses the lines around a chunk in their usual form without creating strings. Each token of a stream has one of
+   * each.
+   */
   #readShortLine(bytes: Buffer, start: number): number | undefined {
     if (this.#line !== "") return undefined;
     let position = start;
@@ -125,7 +128,7 @@ export class HttpResponseReader {
     const feed = bytes.indexOf(LINE_FEED, start);
     const end = feed < 0 ? bytes.length : feed;
     this.#lineBytes += end - start;
-    if (this.#lineBytes > HEAD_MAX_BYTES) throw new MalformedResponse("a head without end");
+    if (this.#lineBytes > HEAD_MAX_BYTES) throw new MalformedResponse("the headers are too long");
     const line = this.#line + bytes.toString("latin1", start, end);
     if (feed < 0) {
       this.#line = line;
@@ -145,7 +148,7 @@ export class HttpResponseReader {
     } else if (this.#state === "chunk size") {
       this.#takeChunkSize(line);
     } else if (this.#state === "chunk end") {
-      if (line !== "") throw new MalformedResponse("a chunk longer than its size");
+      if (line !== "") throw new MalformedResponse("a chunk is longer than its size");
       this.#state = "chunk size";
     } else if (line === "") {
       this.#state = "complete";
@@ -154,7 +157,7 @@ export class HttpResponseReader {
 
   #takeStatus(line: string): void {
     const match = STATUS_LINE.exec(line);
-    if (match === null) throw new MalformedResponse("no status line");
+    if (match === null) throw new MalformedResponse("the status line is invalid");
     this.#isKept = match[1] === "1";
     this.#status = Number(match[2]);
     this.#state = "headers";
@@ -163,7 +166,7 @@ export class HttpResponseReader {
   #takeHeader(line: string): void {
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
-    if (!HEADER_NAME.test(name)) throw new MalformedResponse("a line that is no header");
+    if (!HEADER_NAME.test(name)) throw new MalformedResponse("a header line is invalid");
     const value = line.slice(colon + 1).trim();
     const before = this.#headers.get(name);
     if (before === undefined) this.#headers.set(name, value);
@@ -175,8 +178,8 @@ export class HttpResponseReader {
     const headers = this.#headers;
     this.#lineBytes = 0;
     if (status < 200) {
-      // The server goes on to another protocol, which was not asked for, or the real answer follows.
-      if (status === 101) throw new MalformedResponse("an upgrade");
+      // 101 switches to another protocol, which was not requested. After any other 1xx the real response follows.
+      if (status === 101) throw new MalformedResponse("an upgrade was not requested");
       this.#headers = new Map();
       this.#state = "status";
       return;
@@ -195,7 +198,7 @@ export class HttpResponseReader {
 
   #beginBody(encoding: string | undefined, length: string | undefined): void {
     if (encoding !== undefined && isChunked(encoding)) {
-      // Both together are the mark of a proxy that was misled.
+      // Both headers together indicate a proxy that was misled.
       if (length !== undefined) this.#isKept = false;
       this.#isChunked = true;
       this.#state = "chunk size";
@@ -203,14 +206,14 @@ export class HttpResponseReader {
       this.#bytesLeft = Number.POSITIVE_INFINITY;
       this.#state = "body";
     } else {
-      if (!LENGTH.test(length)) throw new MalformedResponse("a length that is none");
+      if (!LENGTH.test(length)) throw new MalformedResponse("the content length is invalid");
       this.#bytesLeft = Number(length);
       this.#state = this.#bytesLeft === 0 ? "complete" : "body";
     }
   }
 
   #takeChunkSize(line: string): void {
-    if (!CHUNK_SIZE_LINE.test(line)) throw new MalformedResponse("a chunk without its size");
+    if (!CHUNK_SIZE_LINE.test(line)) throw new MalformedResponse("a chunk size is invalid");
     this.#beginChunk(Number.parseInt(line, 16));
   }
 
@@ -221,14 +224,16 @@ export class HttpResponseReader {
   }
 }
 
-/** Throws for a coding that we did not ask for: its bytes would be taken for the body. */
+/**
+ * Returns true for a chunked body. Throws for a coding that was not requested: its bytes would be taken for the body.
+ */
 function isChunked(encoding: string): boolean {
   const codings = new Set(encoding.toLowerCase().split(/[ \t]*,[ \t]*/));
-  // What older servers say of a body as it is.
+  // Older servers send this for an unencoded body.
   codings.delete("identity");
   if (codings.size === 0) return false;
   if (codings.size > 1 || !codings.has("chunked")) {
-    throw new MalformedResponse("a transfer coding that was not asked for");
+    throw new MalformedResponse("the transfer coding was not requested");
   }
   return true;
 }
@@ -237,7 +242,7 @@ function isLineEnd(bytes: Buffer, position: number): boolean {
   return bytes[position] === CARRIAGE_RETURN && bytes[position + 1] === LINE_FEED;
 }
 
-/** The value of an ASCII character as a digit, or -1. */
+/** Returns the value of an ASCII character as a hexadecimal digit, or -1. */
 function hexDigit(character = 0): number {
   if (character >= 0x30 && character <= 0x39) return character - 0x30;
   const letter = character | 0x20;

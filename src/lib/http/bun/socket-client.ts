@@ -3,14 +3,36 @@ import { ChunkedUpload } from "./chunked-upload.ts";
 import { ConnectionPool } from "./connection-pool.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import { ConnectionClosed, HttpExchange, StaleConnection } from "./http-exchange.ts";
-import { requestBytes } from "./request-bytes.ts";
+
+/** Characters that would end a header line or are not allowed in it. */
+const NOT_IN_HEADERS = /[^\t\x20-\x7e]/;
+
+/**
+ * Builds the bytes of an HTTP/1.1 request: all of it, or the head if the body is streamed. Throws a `TypeError` for a
+ * header that cannot be sent.
+ */
+function requestBytes(
+  { method, headers, body }: Pick<HttpRequest, "method" | "headers" | "body">,
+  url: URL,
+): Uint8Array {
+  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
+  if (headers["connection"] === undefined) head += "connection: keep-alive\r\n";
+  for (const name in headers) {
+    const value = headers[name] ?? "";
+    if (NOT_IN_HEADERS.test(value)) throw new TypeError(`The header "${name}" cannot be sent.`);
+    head += `${name}: ${value}\r\n`;
+  }
+  if (body === undefined) return Buffer.from(`${head}\r\n`);
+  if (typeof body !== "string") return Buffer.from(`${head}transfer-encoding: chunked\r\n\r\n`);
+  return Buffer.from(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * The HTTP client of Bun for plain HTTP, over its sockets: `fetch` takes a turn through another thread for each read,
- * holds 64 KB for each read that waits, reads megabytes ahead of a client that stands still, and loses at times what a
- * server answers before it has the whole request.
+ * The HTTP client for plain HTTP on Bun, built on its sockets. `fetch` crosses a thread for each read and holds 64 KB
+ * for each pending one. It reads megabytes ahead of a client that has stopped reading. It sometimes loses a response
+ * that the server sends before it has the whole request.
  */
 export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {}): HttpClient {
   const pools = new Map<string, ConnectionPool>();
@@ -37,13 +59,13 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
     } catch (stale) {
       if (!(stale instanceof StaleConnection)) throw stale;
       const connection = await connect(pool, request.signal, connectTimeoutMs).catch(() => {
-        // Not that nobody listens: the server that had taken the call may have died of it.
+        // Report the stale connection and not the failed connect: the server may have taken the call and crashed on it.
         throw request.signal.aborted ? request.signal.reason : stale;
       });
       return new HttpExchange(pool, connection, request).begin(bytes);
     }
   };
-  // It cannot be sent twice, so it needs a connection that is surely alive.
+  // An upload cannot be sent twice, so it gets a new connection, which cannot be stale.
   const sendUpload = async (request: HttpRequest, upload: ChunkedUpload): Promise<HttpResponse> => {
     try {
       const url = new URL(request.url);
@@ -70,7 +92,7 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
   };
 }
 
-/** A connection that comes after the call was given up is the next call's. */
+/** Opens a connection. If it opens after the call was aborted, the pool keeps it for the next call. */
 async function connect(
   pool: ConnectionPool,
   signal: AbortSignal,
@@ -107,7 +129,7 @@ async function connect(
   });
 }
 
-/** Nobody took the connection in time, so nothing was done. */
+/** The server did not accept the connection in time, so nothing was sent. */
 class ConnectTimeout extends Error {
   override readonly name = "ConnectTimeout";
   readonly code = "CONNECT_TIMEOUT";

@@ -10,7 +10,7 @@ import {
 import { DeltaFrames } from "./event-frames.ts";
 import { type ItemPlace, itemAdded, type StreamItem } from "./stream-item.ts";
 
-/** A tool call under way. */
+/** A tool call in progress. */
 export interface CallItem extends StreamItem {
   readonly begin: () => string;
   readonly delta: (text: string) => string;
@@ -46,7 +46,7 @@ export class FunctionCallItem implements CallItem {
   }
 
   end(): string {
-    // Clients parse the arguments, and an empty text is no JSON.
+    // Clients parse the arguments, and an empty string is not valid JSON.
     const missing = this.#text === "" ? this.delta("{}") : "";
     const done = {
       item_id: this.#id,
@@ -62,7 +62,7 @@ export class FunctionCallItem implements CallItem {
   }
 }
 
-/** A call of a tool of free text, for which the model called a function with that text as its only argument. */
+/** A call of a custom tool, for which the model called a function with the free text as its only argument. */
 export class CustomCallItem implements CallItem {
   readonly outputIndex: number;
   readonly #place: ItemPlace;

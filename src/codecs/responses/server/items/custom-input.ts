@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../../../lib/json.ts";
 
-/** Arguments that begin as the model was told to write them. */
+/** The beginning of arguments in the form that the model was asked for. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["b", "\b"],
@@ -12,15 +12,15 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 const LAST_IS_HIGH_SURROGATE = /[\ud800-\udbff]$/;
 
 /**
- * Reads the input of a custom tool out of the arguments of the function that stands in for it, as they come. What a
- * model writes otherwise than it was told is given whole at the end.
+ * Extracts the input of a custom tool from the streamed arguments of the function that stands in for it. Arguments in
+ * any other form are returned as a whole at the end.
  */
 export class CustomInput {
-  /** Arguments of which nothing was read yet. */
+  /** Arguments that have not been read yet. */
   #held = "";
   #state: "before" | "inside" | "after" = "before";
   #text = "";
-  /** The first half of a character: alone it is no text. */
+  /** The first half of a surrogate pair, which is not valid text by itself. */
   #half = "";
 
   /** The input so far. */
@@ -28,7 +28,7 @@ export class CustomInput {
     return this.#text;
   }
 
-  /** What these arguments add to the input; may be empty. */
+  /** Returns what these arguments add to the input; may be empty. */
   push(fragment: string): string {
     if (this.#state === "after") return "";
     this.#held += fragment;
@@ -41,7 +41,7 @@ export class CustomInput {
     return this.#add(this.#readString());
   }
 
-  /** The arguments are over: what they add that was not read before. */
+  /** Ends the arguments. Returns the rest of the input. */
   end(): string {
     if (this.#state === "before") return this.#add(inputIn(this.#held));
     const half = this.#half;
@@ -61,7 +61,7 @@ export class CustomInput {
     return text;
   }
 
-  /** The text up to the closing quote, or to an escape whose rest is still to come. */
+  /** Reads the text up to the closing quote, or up to an incomplete escape. */
   #readString(): string {
     const held = this.#held;
     let text = "";
@@ -88,7 +88,7 @@ function nextSpecial(text: string, start: number): number {
   return index;
 }
 
-/** Of an escape that JSON does not know the backslash is meant. */
+/** Decodes an escape. An escape that JSON does not define keeps its backslash. */
 function unescaped(escaped: string): string {
   const letter = escaped.charAt(1);
   if (letter === "u") {

@@ -4,7 +4,7 @@ import { sealThought, type Thought } from "./reasoning-seal.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-/** A call under the names that the client knows. */
+/** A call with the names that the client knows. */
 export interface ClientCall {
   readonly callId: string;
   readonly name: string;
@@ -18,7 +18,7 @@ const PREFIXES = {
   custom_tool_call: "ctc",
 } as const;
 
-/** The id of an answer's item: the same whenever it is asked for, and its own among all answers. */
+/** Returns the id of an output item: deterministic, and unique across all answers. */
 export function itemId(type: keyof typeof PREFIXES, requestId: string, outputIndex: number) {
   return `${PREFIXES[type]}_${requestId}_${outputIndex}`;
 }
@@ -39,7 +39,7 @@ export function encodeRefusalPart(refusal: string): JsonObject {
   return { type: "refusal", refusal };
 }
 
-/** @param form undefined while the thought is not over. */
+/** @param form undefined while the reasoning is in progress. */
 export function encodeReasoning(
   id: string,
   thought: Thought,

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../../lib/j
 
 const utf8 = new TextEncoder();
 
-/** The log probabilities among a delta's extras, which are in the chat-completion format, in this format. */
+/** Converts the log probabilities in a delta's extras from the chat-completions format to this format. */
 export function encodeLogprobs(extra: JsonObject | undefined): readonly JsonObject[] {
   const logprobs = extra?.["logprobs"];
   const content = isJsonObject(logprobs) ? logprobs["content"] : undefined;
@@ -17,7 +17,7 @@ function encodeToken(token: JsonObject): JsonObject {
   };
 }
 
-/** Engines may leave out the bytes, clients count on them. */
+/** Encodes one token. Engines may omit the bytes, which clients expect. */
 function encodeChoice({ token, logprob, bytes }: JsonObject): JsonObject {
   const text = typeof token === "string" ? token : "";
   return {

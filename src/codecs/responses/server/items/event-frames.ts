@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../../lib/json.ts";
 export class EventFrames {
   #next = 0;
 
-  /** The number of the event that is about to be written. */
+  /** Returns the sequence number of the next event. */
   takeNumber(): number {
     return this.#next++;
   }
@@ -13,7 +13,7 @@ export class EventFrames {
     return this.#frame(type, JSON.stringify(members));
   }
 
-  /** An event about the response as a whole, which is JSON text already. */
+  /** Returns an event with the whole response, which is already JSON text. */
   response(type: string, response: string): string {
     return this.#frame(type, `{"response":${response}}`);
   }
@@ -23,19 +23,19 @@ export class EventFrames {
   }
 }
 
-/** The event's lines up to its number. */
+/** Returns the event's lines up to its sequence number. */
 function headOf(type: string): string {
   return `event: ${type}\ndata: {"type":"${type}","sequence_number":`;
 }
 
-/** The deltas of one text. What stands around them is written once; of each only its number and its text are. */
+/** Writes the deltas of one text. The text around them is built once; only the number and the text differ. */
 export class DeltaFrames {
   readonly #frames: EventFrames;
   readonly #head: string;
   readonly #place: string;
   readonly #tail: string;
 
-  /** @param rest members that follow the delta, the same in each. */
+  /** @param rest members after the delta, equal in every event. */
   constructor(frames: EventFrames, type: string, place: JsonObject, rest: JsonObject = {}) {
     this.#frames = frames;
     this.#head = headOf(type);

@@ -14,7 +14,7 @@ interface OpenPart {
   text: string;
 }
 
-/** A message under way: its parts come one after the other. */
+/** A message in progress: its parts come one after another. */
 export class MessageItem implements StreamItem {
   readonly outputIndex: number;
   readonly #place: ItemPlace;

@@ -5,7 +5,7 @@ import { encodeReasoning, encodeSummary, itemId } from "./encode-items.ts";
 import { DeltaFrames } from "./event-frames.ts";
 import { type ItemPlace, itemAdded, type StreamItem } from "./stream-item.ts";
 
-/** A thought under way, told as a summary: that is what all clients of this format show. */
+/** Reasoning in progress, written as a summary, which all clients of this format display. */
 export class ReasoningItem implements StreamItem {
   readonly outputIndex: number;
   readonly #place: ItemPlace;
@@ -46,7 +46,7 @@ export class ReasoningItem implements StreamItem {
   }
 
   end(): string {
-    // A thought that is sealed as a whole has no words.
+    // Encrypted reasoning has no text.
     if (this.#deltas === undefined) return "";
     const { frames } = this.#place;
     const text = this.#text;

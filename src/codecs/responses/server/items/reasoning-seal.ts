@@ -2,7 +2,7 @@ import { markSeal, openSeal } from "../../../../core/seal.ts";
 import { decodeBase64Text, encodeBase64Text } from "../../../../lib/base64-text.ts";
 import { isJsonObject, type JsonValue } from "../../../../lib/json.ts";
 
-/** A thought and what its vendor wants replayed with it. */
+/** Reasoning, and the data its vendor wants replayed with it. */
 export interface Thought {
   readonly text: string;
   readonly signature?: string | undefined;
@@ -10,14 +10,14 @@ export interface Thought {
 }
 
 /**
- * The `encrypted_content` of a reasoning item. It holds the text as well: a seal is worth nothing without the very text
- * it was made for, and clients may shorten the summary beside it.
+ * Returns the `encrypted_content` of a reasoning item. It includes the text: a seal is valid only for exactly that
+ * text, and clients may shorten the summary next to it.
  */
 export function sealThought({ text, signature, redacted }: Thought): string {
   return markSeal("gateway", encodeBase64Text(JSON.stringify({ text, signature, redacted })));
 }
 
-/** The thought in an `encrypted_content` of ours; undefined for another's, or one that came to harm. */
+/** Returns the reasoning in an `encrypted_content` of the gateway; undefined for another maker's or a damaged one. */
 export function openThought(encrypted: string | null | undefined): Thought | undefined {
   const sealed = openSeal("gateway", encrypted ?? undefined);
   const json = sealed === undefined ? undefined : decodeBase64Text(sealed);

@@ -2,19 +2,19 @@ import type { JsonObject } from "../../../../lib/json.ts";
 import type { ItemStatus } from "./encode-items.ts";
 import type { EventFrames } from "./event-frames.ts";
 
-/** Where an item of a stream stands, and what it writes with. */
+/** The position of a streamed item, and the writer of its events. */
 export interface ItemPlace {
   readonly frames: EventFrames;
   readonly requestId: string;
   readonly outputIndex: number;
 }
 
-/** One item of a streamed answer. What its methods return are the events to be written. */
+/** One item of a streamed answer. Its methods return the events to be written. */
 export interface StreamItem {
   readonly outputIndex: number;
-  /** Everything about its content was said; whether that was all of it shows with what comes next. */
+  /** Ends the content. The event after it determines whether the item is complete. */
   readonly end: () => string;
-  /** The item as it is in the end. */
+  /** Returns the final item. */
   readonly encode: (status: ItemStatus) => JsonObject;
 }
 

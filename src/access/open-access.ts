@@ -1,0 +1,88 @@
+import { count } from "drizzle-orm";
+import { byLabel } from "../core/metric.ts";
+import type { Part } from "../core/part.ts";
+import type { Base } from "../db/base.ts";
+import type { Db } from "../db/context.ts";
+import { apiKeys } from "../db/tables/api-keys.ts";
+import { zeroCounts } from "../lib/zero-counts.ts";
+import type { UserAccess } from "./access.ts";
+import { auditSettings } from "./audit/audit-settings.ts";
+import { type Authenticate, createAuthenticate } from "./authenticate.ts";
+import { type FirstSecrets, firstStart } from "./first-start.ts";
+import { hashCredentialUnder } from "./hash-credential.ts";
+import { openApiKeys } from "./keys/known/api-keys.ts";
+import type { Secret } from "./secret.ts";
+import { createLoginTurns } from "./sessions/login-turns.ts";
+import { createPasswords } from "./sessions/passwords.ts";
+import { openSessions } from "./sessions/sessions.ts";
+
+export interface OpenAccessOptions {
+  readonly secret: Secret;
+  readonly maxUsers: UserAccess["maxUsers"];
+  /** Called as soon as the secrets that this start has made up are in the database: they can be shown only once. */
+  readonly onFirstSecrets: (secrets: FirstSecrets) => void;
+}
+
+export interface OpenAccess extends Part<Db> {
+  readonly authenticate: Authenticate;
+  /** For the verbs of users, keys and the audit log. */
+  readonly access: UserAccess;
+}
+
+const KEY_STATES = ["active", "inactive"] as const;
+
+/** Makes sure that there is an administrator and a key to call with, and opens the keys and sessions. */
+export async function openAccess(
+  base: Base,
+  { secret, maxUsers, onFirstSecrets }: OpenAccessOptions,
+): Promise<OpenAccess> {
+  const { settings, database, clock } = base;
+  const hashApiKey = hashCredentialUnder(secret, "api-keys");
+  const hashSession = hashCredentialUnder(secret, "sessions");
+  onFirstSecrets(await firstStart(base, hashApiKey));
+  await auditSettings(base, secret);
+  const keys = await openApiKeys({ ...base, hashApiKey });
+  const sessions = openSessions(base, hashSession);
+  let keyCounts: Record<(typeof KEY_STATES)[number], number> | undefined;
+  return {
+    authenticate: createAuthenticate({ keys, sessions }),
+    access: {
+      database,
+      clock,
+      keys,
+      maxUsers,
+      passwords: createPasswords(),
+      inLoginTurn: createLoginTurns(),
+      sessionHours: settings.SESSION_LIFETIME_HOURS,
+      hashApiKey,
+      hashBiKey: hashCredentialUnder(secret, "bi-keys"),
+      hashSession,
+    },
+    metrics: [
+      {
+        name: "svc_api_keys",
+        type: "gauge",
+        help: "API keys by state.",
+        labels: ["state"],
+        read: () => byLabel("state", keyCounts),
+      },
+    ],
+    async refreshStored(db) {
+      keyCounts = await countApiKeys(db);
+    },
+    async close() {
+      sessions.close();
+      await keys.close();
+    },
+  };
+}
+
+export async function countApiKeys(db: Db): Promise<Record<(typeof KEY_STATES)[number], number>> {
+  const rows = await db
+    .select({ state: apiKeys.state, keys: count() })
+    .from(apiKeys)
+    .groupBy(apiKeys.state);
+  const counts = zeroCounts(KEY_STATES);
+  for (const { state, keys } of rows) counts[state] = keys;
+  return counts;
+}

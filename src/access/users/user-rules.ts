@@ -1,0 +1,56 @@
+import { and, count, eq, ne, sql } from "drizzle-orm";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Db } from "../../db/context.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
+import { users } from "../../db/tables/users.ts";
+import type { Access } from "../access.ts";
+import type { User } from "./user.ts";
+
+/**
+ * Lets changes to users happen one after the other, on all replicas, until the transaction ends: two at once could
+ * otherwise each leave one administrator too few, or one user too many.
+ */
+export async function lockUsers(transaction: Db): Promise<void> {
+  await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.users})`);
+}
+
+/**
+ * Throws `invalid_value` when no active administrator would be left without this user. The caller holds the users' lock.
+ *
+ * @param param the field that asks for it.
+ */
+export async function refuseLastAdministrator(
+  transaction: Db,
+  user: User,
+  param?: string,
+): Promise<void> {
+  if (user.role !== "admin" || user.state !== "active") return;
+  const [other] = await transaction
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.role, "admin"), eq(users.state, "active"), ne(users.id, user.id)))
+    .limit(1);
+  if (other !== undefined) return;
+  throw new ServiceError(
+    "invalid_value",
+    "This is the last active administrator; make another user an administrator first.",
+    { param },
+  );
+}
+
+/** Throws `license_user_limit` when there is no room for one more active user. The caller holds the users' lock. */
+export async function refuseOverLicense(
+  transaction: Db,
+  { maxUsers }: Pick<Access, "maxUsers">,
+): Promise<void> {
+  const allowed = maxUsers();
+  const [active] = await transaction
+    .select({ total: count() })
+    .from(users)
+    .where(eq(users.state, "active"));
+  if ((active?.total ?? 0) < allowed) return;
+  throw new ServiceError(
+    "license_user_limit",
+    `The license allows ${allowed} active users, and there are as many. Disable one, or upload a larger license.`,
+  );
+}

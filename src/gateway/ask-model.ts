@@ -1,0 +1,38 @@
+import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
+import { fitOutput } from "../backends/rules/fit-output.ts";
+import type { ChatEvents } from "../core/chat-event.ts";
+import { reserveRound } from "./admit.ts";
+import { type ChatCall, callOptions, type Round, withBudget } from "./chat-call.ts";
+import { fallBack } from "./fall-back.ts";
+
+/**
+ * One round of an admitted call: fits the request to its model and to what the reservation has left, calls the model,
+ * and falls back to others when its server fails. May be called any number of times for one call; each round has to end
+ * before the next one begins (`meterRound`). Resolves before the first event is read. Rejects with a `ServiceError`; the
+ * round is then counted by the meter, and the call is still to be closed.
+ */
+export async function askModel(call: ChatCall, round: Round): Promise<ChatEvents> {
+  const { meter, reservation } = call;
+  const { target } = round;
+  const model = target.model.id;
+  // The first round has the whole reservation, which was measured for it.
+  round.budget = meter.isOpen ? await reserveRound(call, round) : reservation?.budget;
+  const { budget } = round;
+  const request = withBudget(round);
+  const options = callOptions(call, round);
+  const fitting = fitOutput(request, target, options);
+  const fitted =
+    fitting instanceof Promise
+      ? await fitting.catch(async (thrown: unknown) => {
+          // The engine may have been asked already: a call whose prompt is too long has its usage row too.
+          await meter.begin({ model, inputTokens: estimateInputTokens(request), budget });
+          throw thrown;
+        })
+      : fitting;
+  await meter.begin({ model, inputTokens: fitted.inputTokens, budget });
+  try {
+    return await target.backend.chat(fitted.request, target.model, options);
+  } catch (thrown) {
+    return fallBack(call, round, thrown);
+  }
+}

@@ -1,0 +1,112 @@
+import type { ChatEvent, FinishEvent, SignatureEvent, Usage } from "../core/chat-event.ts";
+import { chargeTokens, estimateTokens } from "../core/estimate-tokens.ts";
+import type { TokenBudget } from "./gateway.ts";
+
+type EndEvent = FinishEvent | Extract<ChatEvent, { type: "error" }>;
+
+const UNLIMITED: TokenBudget = { inputTokens: Infinity, outputTokens: Infinity };
+
+/** The usage of one round of a call, counted while its events pass. */
+export class RoundUsage {
+  readonly #inputTokens: number;
+  readonly #budget: TokenBudget;
+  #characters = 0;
+  #bytes = 0;
+  /** Of the open reasoning block. */
+  #reasoningBytes = 0;
+  #reportedInputTokens: number | undefined;
+  #end: EndEvent | undefined;
+  #isAnswered = false;
+
+  /**
+   * @param inputTokens estimate of the prompt, for a vendor that never reports it.
+   * @param budget what an estimate cannot exceed, because the round could not.
+   */
+  constructor(inputTokens: number, budget: TokenBudget = UNLIMITED) {
+    this.#inputTokens = Math.min(inputTokens, budget.inputTokens);
+    this.#budget = budget;
+  }
+
+  /** An event other than an error has come, so an engine has worked on the round. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /** The event that ended the round. */
+  get end(): EndEvent | undefined {
+    return this.#end;
+  }
+
+  /** Estimate of the prompt. */
+  get inputTokens(): number {
+    return this.#inputTokens;
+  }
+
+  /** Output tokens so far, by estimate. */
+  get outputTokensSoFar(): number {
+    return estimateTokens(this.#characters);
+  }
+
+  /** The vendor's figures, as far as it has reported them; estimates are marked. */
+  get usage(): Usage {
+    if (this.#end?.type === "finish" && this.#end.usage !== undefined) return this.#end.usage;
+    return {
+      inputTokens: this.#reportedInputTokens ?? this.#inputTokens,
+      outputTokens: Math.min(this.outputTokensSoFar, this.#budget.outputTokens),
+      estimated: true,
+    };
+  }
+
+  /** Input and output tokens that limits are charged: for an answer without its end at least what its bytes suggest. */
+  get charge(): number {
+    const { inputTokens, outputTokens } = this.usage;
+    if (this.#end?.type === "finish") return inputTokens + outputTokens;
+    const charged = Math.min(chargeTokens(this.#bytes), this.#budget.outputTokens);
+    return inputTokens + Math.max(outputTokens, charged);
+  }
+
+  observe(events: readonly ChatEvent[]): void {
+    if (events[0]?.type !== "error") this.#isAnswered = true;
+    for (const event of events) {
+      switch (event.type) {
+        case "start":
+          // No prompt has 0 tokens: a server that says so has not counted them yet.
+          this.#reportedInputTokens = event.inputTokens || undefined;
+          break;
+        case "block-start":
+          this.#reasoningBytes = 0;
+          break;
+        case "reasoning-delta":
+          this.#reasoningBytes += Buffer.byteLength(event.text);
+          this.#count(event.text);
+          break;
+        case "text-delta":
+        case "refusal-delta":
+          this.#count(event.text);
+          break;
+        case "tool-call-delta":
+          this.#count(event.arguments);
+          break;
+        case "signature":
+          // Hidden reasoning comes encrypted, at about its own length.
+          this.#bytes += Math.max(0, sealBytes(event) - this.#reasoningBytes);
+          break;
+        case "finish":
+        case "error":
+          this.#end = event;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  #count(text: string): void {
+    this.#characters += text.length;
+    this.#bytes += Buffer.byteLength(text);
+  }
+}
+
+function sealBytes({ signature, redacted }: SignatureEvent): number {
+  return (signature?.length ?? 0) + (redacted?.length ?? 0);
+}

@@ -1,0 +1,122 @@
+import { z } from "@hono/zod-openapi";
+import type { AccessLevel } from "../../access/authenticate.ts";
+import type { RouteDefinition } from "../request/route.ts";
+import { BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, NO_SECURITY, refusal } from "./documentation.ts";
+
+/** What a resource decides of one of its routes; what holds for all routes is added by `resourceRoute`. */
+interface ResourceRoute<Level extends AccessLevel> {
+  readonly method: "get" | "post" | "patch" | "delete";
+  readonly path: string;
+  readonly access: Level;
+  readonly tag: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** The body may be left out. */
+  readonly hasOptionalBody?: true;
+  /** A body that is no JSON. */
+  readonly form?: z.ZodType;
+  readonly answer: {
+    /** 200 unless set. */
+    readonly status?: 201 | 204;
+    readonly description: string;
+    /** None: the answer has no body. */
+    readonly schema?: z.ZodType;
+    /** A list is written as CSV for a client that wants it. */
+    readonly hasCsv?: true;
+  };
+  /** By status: what it means here. */
+  readonly errors?: Readonly<Record<number, string>>;
+}
+
+const SESSION_SECURITY: NonNullable<RouteDefinition["security"]> = [
+  { bearerSession: [] },
+  { consoleCookie: [] },
+];
+
+const SESSION_ERRORS: RouteDefinition["responses"] = {
+  400: refusal("The request line, a header or a parameter is wrong; `param` names it."),
+  401: refusal("The session is missing, or has ended."),
+  403: refusal("An API key cannot do this, or a change of the password is due."),
+  503: refusal("The service cannot take the call now; `Retry-After` tells how long."),
+};
+const ADMINISTRATOR_ERRORS = {
+  ...SESSION_ERRORS,
+  403: refusal("Only an administrator may do this, by session."),
+};
+const OPEN_ERRORS: RouteDefinition["responses"] = {
+  400: refusal("The request line or a header is malformed."),
+};
+
+const OF_ACCESS = {
+  open: { audience: "console", security: NO_SECURITY, errors: OPEN_ERRORS },
+  caller: { audience: "public", security: KEY_SECURITY, errors: KEY_ERRORS },
+  session: { audience: "console", security: SESSION_SECURITY, errors: SESSION_ERRORS },
+  "pending-session": { audience: "console", security: SESSION_SECURITY, errors: SESSION_ERRORS },
+  administrator: { audience: "console", security: SESSION_SECURITY, errors: ADMINISTRATOR_ERRORS },
+} as const;
+
+/** The definition of a route of a resource: what callers with a key use is public, what sessions use is the console's. */
+export function resourceRoute<Level extends AccessLevel>(
+  route: ResourceRoute<Level>,
+): RouteDefinition<Level> {
+  const { method, path, access, tag, operationId, summary, description } = route;
+  const { audience, security, errors } = OF_ACCESS[access];
+  return {
+    method,
+    path,
+    access,
+    audience,
+    tags: [tag],
+    operationId,
+    summary,
+    ...(description !== undefined && { description }),
+    security,
+    request: requestOf(route),
+    responses: { ...answerOf(route), ...errors, ...bodyErrorsOf(route), ...ownErrorsOf(route) },
+  };
+}
+
+function requestOf({
+  path,
+  query,
+  body,
+  form,
+  hasOptionalBody,
+}: ResourceRoute<AccessLevel>): NonNullable<RouteDefinition["request"]> {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, z.string()]);
+  const required = hasOptionalBody !== true;
+  return {
+    ...(names.length > 0 && { params: z.object(Object.fromEntries(names)) }),
+    ...(query !== undefined && { query }),
+    ...(body !== undefined && {
+      body: { required, content: { "application/json": { schema: body } } },
+    }),
+    ...(form !== undefined && {
+      body: { required, content: { "multipart/form-data": { schema: form } } },
+    }),
+  };
+}
+
+function answerOf({ answer }: ResourceRoute<AccessLevel>): RouteDefinition["responses"] {
+  const { status = 200, description, schema, hasCsv } = answer;
+  const content = {
+    ...(schema !== undefined && { "application/json": { schema } }),
+    ...(hasCsv === true && { "text/csv": { schema: z.string() } }),
+  };
+  return { [status]: { description, ...(schema !== undefined && { content }) } };
+}
+
+function bodyErrorsOf({ body, form }: ResourceRoute<AccessLevel>): RouteDefinition["responses"] {
+  if (form !== undefined) {
+    return { ...BODY_ERRORS, 415: refusal("The body is no multipart form with a boundary.") };
+  }
+  return body === undefined ? {} : BODY_ERRORS;
+}
+
+function ownErrorsOf({ errors = {} }: ResourceRoute<AccessLevel>): RouteDefinition["responses"] {
+  const texts = Object.entries(errors);
+  return Object.fromEntries(texts.map(([status, text]) => [status, refusal(text)]));
+}

@@ -1,0 +1,92 @@
+import { Hono } from "hono";
+import { areaAt } from "./areas.ts";
+import { RememberingRouter } from "./remembering-router.ts";
+import type { RequestEnvironment, Route, RouteDefinition, RouteProperties } from "./route.ts";
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/** All routes, behind one matcher: what is known of a request before it is routed is true of the route that it gets. */
+export interface RouteTable {
+  readonly hono: Hono<RequestEnvironment>;
+  /**
+   * The properties of what a request asks for: of its route; where the path is served by other methods only, of one of
+   * these, but no model call; else of its area.
+   *
+   * @param path as the router reads it (`routedPath`).
+   */
+  readonly find: (method: string, path: string) => RouteProperties;
+  /** The methods that a path is served by. */
+  readonly methodsAt: (path: string) => readonly string[];
+}
+
+export function createRouteTable(routes: readonly Route[]): RouteTable {
+  const hono = new Hono<RequestEnvironment>({
+    router: new RememberingRouter(),
+    getPath: (_, options) => environmentOf(options).path,
+  });
+  const known = new Map<unknown, RouteProperties>();
+  for (const { definition, handler } of routes) {
+    const method = definition.method.toUpperCase();
+    known.set(handler, propertiesOf(definition, method));
+    hono.on(method, patternOf(definition.path), handler);
+  }
+  const served = (method: string, path: string) =>
+    known.get(hono.router.match(method, path)[0][0]?.[0][0]);
+  const methodsAt = (path: string) => METHODS.filter((method) => served(method, path));
+  return {
+    hono,
+    methodsAt,
+    find(asked, path) {
+      // As the router does: a HEAD is answered by what answers a GET.
+      const method = asked === "HEAD" ? "GET" : asked;
+      const found = served(method, path);
+      if (found !== undefined) return found;
+      const [other] = methodsAt(path);
+      const atPath = other === undefined ? undefined : served(other, path);
+      return atPath === undefined ? areaAt(method, path) : { ...atPath, modelCall: false };
+    },
+  };
+}
+
+/** The router's context is what every request brings (`answer-request.ts`). */
+function environmentOf(options: { env?: unknown } | undefined): RequestEnvironment["Bindings"] {
+  return options?.env as RequestEnvironment["Bindings"];
+}
+
+function propertiesOf(definition: RouteDefinition, method: string): RouteProperties {
+  const area = areaAt(method, definition.path);
+  return {
+    licensed: definition.licensed ?? area.licensed,
+    traced: definition.traced ?? area.traced,
+    probe: definition.probe ?? area.probe,
+    anyAddress: definition.anyAddress ?? area.anyAddress,
+    modelCall: definition.modelCall ?? area.modelCall,
+    encodedSlashes: definition.encodedSlashes ?? area.encodedSlashes,
+    errorForm: definition.errorForm ?? area.errorForm,
+    kind: definition.channel ?? (definition.probe === true ? "probe" : area.kind),
+  };
+}
+
+/** `{model}` takes the rest of the path: model ids hold slashes. */
+function patternOf(path: string): string {
+  return path.replaceAll("{model}", ":model{.+}").replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+/**
+ * A path as it is routed: decoded, but for separators and `%` itself, so that what need not have been encoded is found.
+ *
+ * @param path as it came, without the query.
+ */
+export function routedPath(path: string): string {
+  if (!path.includes("%")) return path;
+  const text = path.replaceAll("%25", "%2525");
+  return decoded(text) ?? text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (part) => decoded(part) ?? part);
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURI(text);
+  } catch {
+    return undefined;
+  }
+}

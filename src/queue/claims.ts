@@ -1,0 +1,140 @@
+import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import type { Db } from "../db/context.ts";
+import { outboxEvents } from "../db/tables/outbox.ts";
+import { ClaimLost, type Job, type JobOutcome } from "./topic.ts";
+
+export interface ClaimOptions {
+  readonly limit: number;
+  /** Unix milliseconds. */
+  readonly now: number;
+  readonly leaseMs: number;
+  /** Ids of jobs that this process still works on: it does not claim them again, whatever their lease. */
+  readonly except?: readonly string[];
+}
+
+/**
+ * Claims up to `limit` jobs of a topic that are due, the longest due first. When they are due is a matter of the clock;
+ * a lease runs by the database's own time, which all replicas share.
+ *
+ * Of the jobs with one order key only the first pending one can be claimed, so that no two are worked on at a time: a
+ * job gets its number after everything before it was committed, and keeps it until it ends.
+ */
+export async function claimJobs(
+  db: Db,
+  topic: string,
+  { limit, now, leaseMs, except = [] }: ClaimOptions,
+): Promise<readonly Job[]> {
+  const others =
+    except.length === 0 ? sql`true` : sql`job.id not in (${list(except.map((id) => sql`${id}`))})`;
+  const rows = await db.execute<Omit<Job, "token"> & { readonly claim: string }>(sql`
+    with due as materialized (
+      select job.id from ${outboxEvents} as job
+      where job.sink = ${topic} and job.delivered_at is null and job.dead_at is null
+        and job.next_attempt_at <= ${new Date(now).toISOString()}::timestamptz
+        and (job.lease_until is null or job.lease_until < now()) and ${others}
+        and (job.order_key is null or not exists (
+          select 1 from ${outboxEvents} as earlier
+          where earlier.sink = job.sink and earlier.order_key = job.order_key
+            and earlier.order_number < job.order_number
+            and earlier.delivered_at is null and earlier.dead_at is null
+        ))
+      order by job.next_attempt_at
+      limit ${limit}
+      for update of job skip locked
+    )
+    update ${outboxEvents} as job
+    set lease_until = ${leaseEnd(leaseMs)}, attempts = job.attempts + 1, claim = job.claim + 1
+    from due where job.id = due.id
+    returning job.id, job.kind, job.body, job.attempts, job.claim, job.order_key is not null as "isOrdered"`);
+  return rows.map(({ claim, ...job }) => ({ ...job, token: Number(claim) }));
+}
+
+/**
+ * Renews the leases of these jobs as far as they are still held.
+ *
+ * @returns the ids of those that are.
+ */
+export async function renewClaims(
+  db: Db,
+  jobs: readonly Pick<Job, "id" | "token">[],
+  leaseMs: number,
+): Promise<ReadonlySet<string>> {
+  const pairs = list(jobs.map(({ id, token }) => sql`(${id}::text, ${token}::bigint)`));
+  // A row that a checkpoint has locked is renewed by that; this statement does not wait for it.
+  const rows = await db.execute<{ id: string }>(sql`
+    with held as materialized (
+      select id from ${outboxEvents} where (id, claim) in (${pairs}) and ${IS_CLAIMED}
+    ), free as materialized (
+      select id from ${outboxEvents} where id in (select id from held) and ${IS_CLAIMED}
+      for update skip locked
+    ), renewed as (
+      update ${outboxEvents} as job set lease_until = ${leaseEnd(leaseMs)}
+      from free where job.id = free.id and (job.id, job.claim) in (${pairs})
+    )
+    select id from held`);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Renews the lease and counts the tries from one again, in the caller's transaction. Rejects with ClaimLost. */
+export async function checkpointClaim(
+  transaction: Db,
+  job: Pick<Job, "id" | "token">,
+  leaseMs: number,
+): Promise<void> {
+  const held = await transaction
+    .update(outboxEvents)
+    .set({ attempts: 1, leaseUntil: leaseEnd(leaseMs) })
+    .where(isHeld(job))
+    .returning({ id: outboxEvents.id });
+  if (held.length === 0) throw new ClaimLost(`The claim of the job ${job.id} is lost.`);
+}
+
+export interface OutcomeRecord {
+  readonly outcome: JobOutcome;
+  /** Unix milliseconds of the next try; undefined when there is none. */
+  readonly nextAttemptAt: number | undefined;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/** Records how a try ended and gives up the lease. Resolves with false, and records nothing, when the claim is lost. */
+export async function recordOutcome(
+  db: Db,
+  job: Pick<Job, "id" | "token">,
+  { outcome, nextAttemptAt, now }: OutcomeRecord,
+): Promise<boolean> {
+  const change = () => {
+    if (outcome.kind === "done") return { deliveredAt: new Date(now), lastError: null };
+    if (outcome.kind === "released") return { attempts: sql`${outboxEvents.attempts} - 1` };
+    if (nextAttemptAt === undefined) return { deadAt: new Date(now), lastError: outcome.error };
+    return { nextAttemptAt: new Date(nextAttemptAt), lastError: outcome.error };
+  };
+  const recorded = await db
+    .update(outboxEvents)
+    .set({ leaseUntil: null, ...change() })
+    .where(isHeld(job))
+    .returning({ id: outboxEvents.id });
+  return recorded.length > 0;
+}
+
+/** Whatever ends a claim clears the lease; a later claim raises the token. A lease that ran out is held until then. */
+const IS_CLAIMED = sql`lease_until is not null and delivered_at is null and dead_at is null`;
+
+function isHeld({ id, token }: Pick<Job, "id" | "token">): SQL | undefined {
+  const { claim, leaseUntil, deliveredAt, deadAt } = outboxEvents;
+  return and(
+    eq(outboxEvents.id, id),
+    eq(claim, token),
+    isNotNull(leaseUntil),
+    isNull(deliveredAt),
+    isNull(deadAt),
+  );
+}
+
+function leaseEnd(leaseMs: number): SQL {
+  return sql`now() + make_interval(secs => ${leaseMs / 1_000})`;
+}
+
+function list(items: readonly SQL[]): SQL {
+  return sql.join([...items], sql`, `);
+}

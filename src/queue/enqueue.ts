@@ -1,0 +1,95 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Db } from "../db/context.ts";
+import { ADVISORY_LOCK } from "../db/locks/advisory-locks.ts";
+import { outboxEvents } from "../db/tables/outbox.ts";
+import { randomBase62 } from "../lib/id.ts";
+import type { JsonObject } from "../lib/json.ts";
+
+/** Few enough that a redrive of many keys fits into the server's table of locks. Keys that share one only wait. */
+const LOCK_BUCKETS = 1_024;
+
+export interface NewJob {
+  /** The topic's name. */
+  readonly topic: string;
+  readonly kind: string;
+  readonly body: JsonObject;
+}
+
+export interface NewOrderedJob extends NewJob {
+  /** Jobs of this topic with the same key run one at a time, in the order in which their transactions commit. */
+  readonly orderKey: string;
+  /** Jobs of the key that may wait; the first counts as running, also while it waits for a worker. Unset: any number. */
+  readonly cap?: number | undefined;
+}
+
+/** `full`: as many jobs wait for this key as may, and nothing was stored. */
+export type Enqueued =
+  | { readonly state: "stored"; readonly id: string }
+  | { readonly state: "full" };
+
+/**
+ * Stores a job, or several in one statement, in the transaction of their cause: one exists only with the other. Several
+ * are at most a few thousand. The caller wakes the topic's worker after the commit.
+ *
+ * @param now Unix milliseconds.
+ */
+export async function enqueue(
+  transaction: Db,
+  jobs: NewJob | readonly NewJob[],
+  now: number,
+): Promise<void> {
+  const rows = [jobs].flat().map((job) => rowOf(job, now));
+  if (rows.length > 0) await transaction.insert(outboxEvents).values(rows);
+}
+
+/**
+ * Stores a job that waits for the earlier ones of its key. Until the transaction ends, others that enqueue for this key
+ * wait: that makes the order of the numbers the order of the commits. A transaction that enqueues for several keys does
+ * so in the order of the keys, or PostgreSQL may abort it as a deadlock.
+ *
+ * @param now Unix milliseconds.
+ */
+export async function enqueueInOrder(
+  transaction: Db,
+  { orderKey, cap, ...job }: NewOrderedJob,
+  now: number,
+): Promise<Enqueued> {
+  await lockOrderKeys(
+    transaction,
+    sql`select ${job.topic}::text as sink, ${orderKey}::text as order_key`,
+  );
+  // A statement of its own: its snapshot has to be younger than the lock.
+  const pending = sql`from ${outboxEvents} where sink = ${job.topic} and order_key = ${orderKey}
+    and delivered_at is null and dead_at is null`;
+  const counted =
+    cap === undefined
+      ? sql`0`
+      : sql`(select count(*)::int from (select 1 ${pending} limit ${cap + 1}) as counted)`;
+  const [key] = await transaction.execute<{ last: string | null; count: number }>(
+    sql`select (select max(order_number) ${pending}) as last, ${counted} as count`,
+  );
+  if (cap !== undefined && key !== undefined && key.count > cap) return { state: "full" };
+  const row = { ...rowOf(job, now), orderKey, orderNumber: Number(key?.last ?? 0) + 1 };
+  await transaction.insert(outboxEvents).values(row);
+  return { state: "stored", id: row.id };
+}
+
+/**
+ * Until the transaction ends nobody else enqueues for these keys.
+ *
+ * @param keys a query with the columns `sink` and `order_key`.
+ */
+export async function lockOrderKeys(transaction: Db, keys: SQL): Promise<void> {
+  // Always in the same order, so that two of them do not wait for each other.
+  await transaction.execute(sql`
+    select pg_advisory_xact_lock(${ADVISORY_LOCK.orderKey}, bucket) from (
+      select distinct hashtext(sink || ' ' || order_key) & ${LOCK_BUCKETS - 1} as bucket
+      from (${keys}) as keys order by 1
+    ) as buckets`);
+}
+
+function rowOf({ topic, kind, body }: NewJob, now: number) {
+  const at = new Date(now);
+  const id = `evt_${randomBase62(22)}`;
+  return { id, sink: topic, kind, body: { ...body }, createdAt: at, nextAttemptAt: at };
+}

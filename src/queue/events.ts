@@ -1,0 +1,110 @@
+import { and, desc, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { ServiceError } from "../core/service-error.ts";
+import type { Database } from "../db/database.ts";
+import { outboxEvents } from "../db/tables/outbox.ts";
+import type { EventTopic } from "./topic.ts";
+
+/** - `pending`: to be tried, or being tried. - `delivered`. - `dead`: given up. */
+export const EVENT_STATES = ["pending", "delivered", "dead"] as const;
+
+export type EventState = (typeof EVENT_STATES)[number];
+
+export type StoredEvent = typeof outboxEvents.$inferSelect;
+
+interface EventStore {
+  readonly database: Pick<Database, "ask">;
+}
+
+export function stateOfEvent({
+  deliveredAt,
+  deadAt,
+}: Pick<StoredEvent, "deliveredAt" | "deadAt">): EventState {
+  if (deliveredAt !== null) return "delivered";
+  return deadAt === null ? "pending" : "dead";
+}
+
+export function isInState(state: EventState): SQL | undefined {
+  const { deliveredAt, deadAt } = outboxEvents;
+  switch (state) {
+    case "pending":
+      return and(isNull(deliveredAt), isNull(deadAt));
+    case "delivered":
+      return isNotNull(deliveredAt);
+    case "dead":
+      // Earlier releases recorded a delivery also when the event had been given up meanwhile.
+      return and(isNotNull(deadAt), isNull(deliveredAt));
+  }
+}
+
+/** Rejects with `not_found`. */
+export async function findEvent({ database }: EventStore, id: string): Promise<StoredEvent> {
+  const [event] = await database.ask((db) =>
+    db.select().from(outboxEvents).where(eq(outboxEvents.id, id)),
+  );
+  if (event === undefined) throw unknownEvent();
+  return event;
+}
+
+export function unknownEvent(): ServiceError {
+  return new ServiceError("not_found", "There is no such event.");
+}
+
+export interface EventQuery {
+  readonly state?: EventState | undefined;
+  readonly kind?: string | undefined;
+  readonly sink?: EventTopic | undefined;
+  /** The id of an event: only those that were stored before it. */
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[];
+  /** There are earlier ones. */
+  readonly hasMore: boolean;
+}
+
+/** Events that meet all of a query, the newest first. Rejects with `invalid_value` for an unknown `before`. */
+export async function listEvents(
+  { database }: EventStore,
+  { state, kind, sink, before, limit }: EventQuery,
+): Promise<EventPage> {
+  const found = await database.ask(async (db) => {
+    if (before !== undefined) {
+      const [seen] = await db
+        .select({ id: outboxEvents.id })
+        .from(outboxEvents)
+        .where(eq(outboxEvents.id, before));
+      // It may have been deleted since: an empty page would look like the end.
+      if (seen === undefined) throw unknownCursor();
+    }
+    return db
+      .select()
+      .from(outboxEvents)
+      .where(
+        and(
+          state && isInState(state),
+          kind === undefined ? undefined : eq(outboxEvents.kind, kind),
+          sink && eq(outboxEvents.sink, sink),
+          before === undefined ? undefined : isBefore(before),
+        ),
+      )
+      .orderBy(desc(outboxEvents.createdAt), desc(outboxEvents.id))
+      .limit(limit + 1);
+  });
+  return { events: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/** Two events of one moment are in the order of their ids. */
+function isBefore(id: string): SQL {
+  return sql`(${outboxEvents.createdAt}, ${outboxEvents.id})
+    < (select created_at, id from ${outboxEvents} as seen where seen.id = ${id})`;
+}
+
+function unknownCursor(): ServiceError {
+  return new ServiceError(
+    "invalid_value",
+    "'before' is invalid: expected the id of an event that is still kept; begin without it.",
+    { param: "before" },
+  );
+}

@@ -1,0 +1,128 @@
+import { limitSignal } from "../lib/http/limit-signal.ts";
+import type { Log } from "../lib/log.ts";
+import { pathGlob } from "./path-glob.ts";
+import { describeFailure, type Job, type JobOutcome } from "./topic.ts";
+
+/** What is known of a file, whichever way it came. */
+interface FileFacts {
+  /** The folder that is watched, absolute. */
+  readonly folder: string;
+  /** From the folder, with slashes between its levels, as the file system spells it. */
+  readonly path: string;
+  /** The last level of the path. */
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  /** RFC 3339 in UTC, to the millisecond: the file's own time. */
+  readonly modified_at: string;
+  /** How the gateway came to know of it. */
+  readonly source: "watched_folder";
+}
+
+/**
+ * Every kind of event between parts of the gateway, with its content. They are delivered at least once, and not always
+ * in the order they happened in.
+ *
+ * - `file.uploaded`: a file is there, whole. `change` says whether it was known before.
+ * - `file.deleted`: a file is gone; its size and time are the last ones known. A file that was renamed is deleted under
+ *   its old name and uploaded under the new one.
+ */
+export type InternalEvent =
+  | {
+      readonly kind: "file.uploaded";
+      readonly body: FileFacts & { readonly change: "created" | "modified" };
+    }
+  | { readonly kind: "file.deleted"; readonly body: FileFacts };
+
+export type InternalEventKind = InternalEvent["kind"];
+
+/** An event as a subscriber gets it. */
+export type DeliveredEvent<Kind extends InternalEventKind = InternalEventKind> = Extract<
+  InternalEvent,
+  { readonly kind: Kind }
+> & {
+  /** The same at every try: by it a subscriber recognises an event that it had before. */
+  readonly id: string;
+};
+
+export interface Subscription<Kind extends InternalEventKind = InternalEventKind> {
+  /** Shown where a delivery fails. */
+  readonly name: string;
+  readonly kinds: readonly Kind[];
+  /** Only of files whose path this filter matches, see pathGlob; unset is of all. */
+  readonly path?: string | undefined;
+  /**
+   * Takes an event in, quickly: what takes long is stored here and done elsewhere. When it rejects or has not ended
+   * when `signal` aborts, the event is retried later, with all its subscribers.
+   */
+  readonly handle: (event: DeliveredEvent<Kind>, signal: AbortSignal) => Promise<void>;
+}
+
+/** A subscription of whatever kinds. */
+export interface Subscriber {
+  readonly name: string;
+  readonly wants: (event: DeliveredEvent) => boolean;
+  readonly handle: (event: DeliveredEvent, signal: AbortSignal) => Promise<void>;
+}
+
+/** Throws a RangeError when the path filter is too long. */
+export function toSubscriber<Kind extends InternalEventKind>(
+  subscription: Subscription<Kind>,
+): Subscriber {
+  const { name, kinds, path = "", handle } = subscription;
+  const isPathMeant = pathGlob(path);
+  const isMeant = (event: DeliveredEvent): event is DeliveredEvent<Kind> =>
+    kinds.some((kind) => kind === event.kind);
+  return {
+    name,
+    wants: (event) => isMeant(event) && isPathMeant(event.body.path),
+    async handle(event, signal) {
+      if (isMeant(event)) await handle(event, signal);
+    },
+  };
+}
+
+export interface NotifyOptions {
+  readonly subscribers: readonly Subscriber[];
+  readonly log: Log;
+  /** Longest time for a subscriber. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gives an event to all subscribers who want it, in parallel; it is done when each of them has taken it in, or none
+ * wants it. Never rejects.
+ */
+export async function notifySubscribers(
+  { id, kind, body, attempts }: Job,
+  { subscribers, log, timeoutMs, signal: stopping }: NotifyOptions,
+): Promise<JobOutcome> {
+  // As it was stored; a kind that only a later release knows is wanted by no subscriber here.
+  const event = { id, kind, body } as unknown as DeliveredEvent;
+  const wanting = subscribers.filter(({ wants }) => wants(event));
+  if (wanting.length === 0) return { kind: "done" };
+  const signal = limitSignal(stopping, timeoutMs);
+  const notify = async ({ name, handle }: Subscriber) => {
+    try {
+      await Promise.race([handle(event, signal), aborted(signal)]);
+      return undefined;
+    } catch (thrown) {
+      // Further tries would say the same.
+      if (attempts === 1)
+        log.warn({ err: thrown, event: id, subscriber: name }, "a subscriber failed");
+      return `${name}: ${signal.aborted ? `not done within ${timeoutMs / 1_000} s` : describeFailure(thrown)}`;
+    }
+  };
+  const failures = await Promise.all(wanting.map(notify));
+  const error = failures.find((failure) => failure !== undefined);
+  return error === undefined ? { kind: "done" } : { kind: "failed", error };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = () => reject(signal.reason);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}

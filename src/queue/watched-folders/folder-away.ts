@@ -1,4 +1,0 @@
-/** The folder is not there to be looked at: nothing is known of its files. */
-export class FolderAway extends Error {
-  override readonly name = "FolderAway";
-}

@@ -1,0 +1,242 @@
+import type { Db } from "../db/context.ts";
+import { DatabaseError, toDatabaseError } from "../db/database-error.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { within } from "../lib/within.ts";
+import { retryPauseMs } from "./backoff.ts";
+import { checkpointClaim, claimJobs, recordOutcome, renewClaims } from "./claims.ts";
+import { countOutcome } from "./figures.ts";
+import { LookTimer } from "./look-timer.ts";
+import { ClaimLost, describeFailure, type Job, type JobOutcome, type Topic } from "./topic.ts";
+
+/** With the pause between two looks, the jobs of a dead worker are claimed again well within 30 s. */
+const LEASE_MS = 20_000;
+/** Also how soon work hears that its job was withdrawn: after two seconds of such a lease. */
+const RENEWALS_PER_LEASE = 10;
+/** A worker that could not renew for so much of its lease gives up before another one may claim the job. */
+const UNRENEWED_SHARE = 0.75;
+/** Other replicas' jobs, and those of a dead worker, are seen this soon. */
+const LOOK_INTERVAL_MS = 1_000;
+const CONCURRENCY = 20;
+/** A query that takes longer is given up; what it claimed comes back when its lease runs out. */
+const QUERY_TIMEOUT_MS = 20_000;
+/** When the server stops, work in progress has this long to end well, and as long again to be handed back. */
+const CLOSE_WAIT_MS = 1_000;
+const LOST = "the outcome of a job is dropped: it was withdrawn, or another worker has claimed it";
+
+export interface QueueParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The work on one topic by this process. */
+export interface TopicWorker {
+  /** A job was committed: it is started at once. */
+  readonly wake: () => void;
+  /** Claims no more, waits for work in progress and hands back what does not end. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Works on the jobs of a topic from now on; of all replicas one has a job at a time. While the database is away nothing
+ * is claimed, and outcomes are recorded when it is back, unless another worker has claimed the job by then.
+ */
+export function workTopic(parts: QueueParts, topic: Topic): TopicWorker {
+  const worker = new Worker(parts, topic);
+  worker.wake();
+  return { wake: () => worker.wake(), close: () => worker.close() };
+}
+
+interface Run {
+  readonly job: Job;
+  readonly abort: AbortController;
+  /** Of the monotonic clock; before the query that claimed or renewed. */
+  renewedAt: number;
+  /** Since the last checkpoint. */
+  attempts: number;
+}
+
+class Worker {
+  readonly #parts: QueueParts;
+  readonly #topic: Topic;
+  readonly #leaseMs: number;
+  readonly #looks = new LookTimer(() => this.#look(), LOOK_INTERVAL_MS);
+  readonly #runs = new Map<string, Run>();
+  readonly #settling = new Set<Promise<void>>();
+  #renewTimer: NodeJS.Timeout | undefined;
+  #renewing: Promise<void> | undefined;
+  /** The last look ended for want of room, not of jobs. */
+  #hasMore = false;
+  #isAway = false;
+  #isClosed = false;
+
+  constructor(parts: QueueParts, topic: Topic) {
+    this.#parts = parts;
+    this.#topic = topic;
+    this.#leaseMs = topic.leaseMs ?? LEASE_MS;
+  }
+
+  wake(): void {
+    this.#looks.lookIn(0);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const stopped = this.#looks.stop();
+    const done = async () => {
+      await stopped;
+      await Promise.all(this.#settling);
+    };
+    await Promise.race([done(), sleep(CLOSE_WAIT_MS)]);
+    for (const { abort } of this.#runs.values()) abort.abort();
+    await Promise.race([done(), sleep(CLOSE_WAIT_MS)]);
+    clearInterval(this.#renewTimer);
+  }
+
+  async #look(): Promise<void> {
+    const { db, clock } = this.#parts;
+    const { name, concurrency = CONCURRENCY, isPaused } = this.#topic;
+    const limit = concurrency - this.#runs.size;
+    if (limit === 0 || isPaused?.()) return;
+    const claimedAt = performance.now();
+    await this.#query(async () => {
+      const except = [...this.#runs.keys()];
+      const leaseMs = this.#leaseMs;
+      const jobs = await claimJobs(db, name, { limit, now: clock.now(), leaseMs, except });
+      this.#hasMore = jobs.length === limit;
+      for (const job of jobs) this.#start(job, claimedAt);
+    });
+  }
+
+  #start(job: Job, claimedAt: number): void {
+    const abort = new AbortController();
+    const run: Run = { job, abort, renewedAt: claimedAt, attempts: job.attempts };
+    this.#runs.set(job.id, run);
+    this.#renewTimer ??= setInterval(
+      () => this.#renew(),
+      this.#leaseMs / RENEWALS_PER_LEASE,
+    ).unref();
+    const settled = this.#settle(run).then((pauseMs) => {
+      this.#runs.delete(job.id);
+      this.#settling.delete(settled);
+      if (this.#runs.size === 0) {
+        clearInterval(this.#renewTimer);
+        this.#renewTimer = undefined;
+      }
+      this.#looks.lookIn(this.#hasMore || job.isOrdered ? 0 : pauseMs);
+    });
+    this.#settling.add(settled);
+  }
+
+  /** Works on a job and records the outcome. Resolves with the pause after which a look is worth while. */
+  async #settle(run: Run): Promise<number> {
+    const { db, clock, log } = this.#parts;
+    const { name, pausesMs, scale = 1 } = this.#topic;
+    const outcome = await this.#attempt(run);
+    const pauseMs =
+      outcome.kind === "failed"
+        ? retryPauseMs({
+            pausesMs,
+            attempts: run.attempts,
+            scale,
+            retryAfterSeconds: outcome.retryAfterSeconds,
+            random: Math.random(),
+          })
+        : undefined;
+    const now = clock.now();
+    const nextAttemptAt = pauseMs === undefined ? undefined : now + pauseMs;
+    const record = () => recordOutcome(db, run.job, { outcome, nextAttemptAt, now });
+    let isRecorded = await this.#query(record);
+    while (isRecorded === undefined && !this.#isClosed) {
+      await sleep(LOOK_INTERVAL_MS);
+      isRecorded = await this.#query(record);
+    }
+    if (isRecorded) this.#report(run, outcome, pauseMs === undefined);
+    else if (isRecorded === false) log.warn({ topic: name, job: run.job.id }, LOST);
+    return Math.min(pauseMs ?? LOOK_INTERVAL_MS, LOOK_INTERVAL_MS);
+  }
+
+  /** One try. Never rejects. */
+  async #attempt(run: Run): Promise<JobOutcome> {
+    const { job, abort } = run;
+    const { log } = this.#parts;
+    const { name, work, pausesMs } = this.#topic;
+    if (job.attempts > pausesMs.length + 1) {
+      return { kind: "refused", error: "in its last try the worker was lost" };
+    }
+    // A process that was asleep may have lost the lease.
+    const isLate = performance.now() - run.renewedAt > this.#leaseMs / 2;
+    if (isLate || this.#isClosed) return { kind: "released" };
+    const checkpoint = async (transaction: Db) => {
+      await checkpointClaim(transaction, job, this.#leaseMs);
+      run.attempts = 1;
+    };
+    try {
+      const outcome = await work(job, { signal: abort.signal, checkpoint });
+      return outcome.kind === "failed" && abort.signal.aborted ? { kind: "released" } : outcome;
+    } catch (thrown) {
+      if (abort.signal.aborted || thrown instanceof ClaimLost) return { kind: "released" };
+      log.warn({ err: thrown, topic: name, job: job.id }, "the work on a job threw an error");
+      return { kind: "failed", error: describeFailure(thrown) };
+    }
+  }
+
+  /** Aborts work whose lease may have run out; renews the others' leases, and aborts work that has lost its claim. */
+  #renew(): void {
+    const now = performance.now();
+    for (const run of this.#runs.values()) {
+      if (now - run.renewedAt > this.#leaseMs * UNRENEWED_SHARE) this.#lose(run);
+    }
+    if (this.#renewing !== undefined) return;
+    const runs = [...this.#runs.values()];
+    const jobs = runs.map(({ job }) => job);
+    this.#renewing = this.#query(async () => {
+      const held = await renewClaims(this.#parts.db, jobs, this.#leaseMs);
+      for (const run of runs) {
+        if (held.has(run.job.id)) run.renewedAt = now;
+        // One whose outcome was just recorded holds no lease either, and is no longer among the runs in a moment.
+        else this.#lose(run);
+      }
+    }).then(() => {
+      this.#renewing = undefined;
+    });
+  }
+
+  #lose({ abort, job }: Run): void {
+    abort.abort(new ClaimLost(`The claim of the job ${job.id} is lost.`));
+  }
+
+  #report({ job, attempts }: Run, outcome: JobOutcome, isLast: boolean): void {
+    const { log } = this.#parts;
+    const { name, counts } = this.#topic;
+    if (counts !== undefined) countOutcome(counts, outcome, isLast);
+    if (outcome.kind !== "failed" && outcome.kind !== "refused") return;
+    const { id, kind } = job;
+    const facts = { topic: name, job: id, kind, attempts, reason: outcome.error };
+    if (isLast) log.error(facts, "a job failed and is given up");
+    else if (attempts === 1) log.warn(facts, "a job failed and will be retried");
+  }
+
+  /** Resolves with undefined when the database cannot be used now; the log says so once. Never rejects. */
+  async #query<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    const { log } = this.#parts;
+    const topic = this.#topic.name;
+    try {
+      const tooLate = () => new DatabaseError("TIMEOUT", "The query timed out.");
+      const result = await within(work(), QUERY_TIMEOUT_MS, tooLate);
+      if (this.#isAway) log.info({ topic }, "the database is back, jobs are started again");
+      this.#isAway = false;
+      return result;
+    } catch (thrown) {
+      const cause = toDatabaseError(thrown).message;
+      if (!this.#isAway) log.warn({ topic, cause }, "jobs wait for the database");
+      this.#isAway = true;
+      return undefined;
+    }
+  }
+}
+
+function sleep(durationMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
+}
