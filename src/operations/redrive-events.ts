@@ -7,7 +7,7 @@ import { ServiceError } from "../core/service-error.ts";
 import { type Db, withTransaction } from "../db/context.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
 import { hurryJobs, redriveJobs } from "../queue/end-jobs.ts";
-import { isInState, type StoredEvent, stateOfEvent, unknownEvent } from "../queue/events.ts";
+import { isEvent, isMeant, type StoredEvent, stateOfEvent, unknownEvent } from "../queue/events.ts";
 import type { EventTopic } from "../queue/topic.ts";
 
 /** Of one call; whoever has more calls again. */
@@ -27,7 +27,7 @@ export function redriveEvent(access: Redriving, actor: Actor, id: string): Promi
       const [event] = await transaction
         .select()
         .from(outboxEvents)
-        .where(eq(outboxEvents.id, id))
+        .where(and(eq(outboxEvents.id, id), isEvent()))
         .for("update");
       if (event === undefined) throw unknownEvent();
       const state = stateOfEvent(event);
@@ -74,10 +74,8 @@ export function redriveEvents(
         .from(outboxEvents)
         .where(
           and(
-            isInState(state ?? "dead"),
+            isMeant({ state: state ?? "dead", kind, sink }),
             isPending ? gt(outboxEvents.nextAttemptAt, new Date(now)) : undefined,
-            kind === undefined ? undefined : eq(outboxEvents.kind, kind),
-            sink && eq(outboxEvents.sink, sink),
           ),
         )
         .orderBy(outboxEvents.createdAt)

@@ -1,8 +1,8 @@
-import { and, desc, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { ServiceError } from "../core/service-error.ts";
 import type { Database } from "../db/database.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
-import type { EventTopic } from "./topic.ts";
+import { EVENT_TOPICS, type EventTopic } from "./topic.ts";
 
 /** - `pending`: to be tried, or being tried. - `delivered`. - `dead`: given up. */
 export const EVENT_STATES = ["pending", "delivered", "dead"] as const;
@@ -23,7 +23,7 @@ export function stateOfEvent({
   return deadAt === null ? "pending" : "dead";
 }
 
-export function isInState(state: EventState): SQL | undefined {
+function isInState(state: EventState): SQL | undefined {
   const { deliveredAt, deadAt } = outboxEvents;
   switch (state) {
     case "pending":
@@ -36,10 +36,18 @@ export function isInState(state: EventState): SQL | undefined {
   }
 }
 
+/** Jobs of other topics are no events: the areas that they belong to show them. */
+export function isEvent(): SQL {
+  return inArray(outboxEvents.sink, [...EVENT_TOPICS]);
+}
+
 /** Rejects with `not_found`. */
 export async function findEvent({ database }: EventStore, id: string): Promise<StoredEvent> {
   const [event] = await database.ask((db) =>
-    db.select().from(outboxEvents).where(eq(outboxEvents.id, id)),
+    db
+      .select()
+      .from(outboxEvents)
+      .where(and(eq(outboxEvents.id, id), isEvent())),
   );
   if (event === undefined) throw unknownEvent();
   return event;
@@ -82,17 +90,25 @@ export async function listEvents(
       .select()
       .from(outboxEvents)
       .where(
-        and(
-          state && isInState(state),
-          kind === undefined ? undefined : eq(outboxEvents.kind, kind),
-          sink && eq(outboxEvents.sink, sink),
-          before === undefined ? undefined : isBefore(before),
-        ),
+        and(isMeant({ state, kind, sink }), before === undefined ? undefined : isBefore(before)),
       )
       .orderBy(desc(outboxEvents.createdAt), desc(outboxEvents.id))
       .limit(limit + 1);
   });
   return { events: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/** Whether an event meets all of these; without a sink it is one of any. */
+export function isMeant({
+  state,
+  kind,
+  sink,
+}: Pick<EventQuery, "state" | "kind" | "sink">): SQL | undefined {
+  return and(
+    state && isInState(state),
+    kind === undefined ? undefined : eq(outboxEvents.kind, kind),
+    sink === undefined ? isEvent() : eq(outboxEvents.sink, sink),
+  );
 }
 
 /** Two events of one moment are in the order of their ids. */

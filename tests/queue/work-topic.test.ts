@@ -7,6 +7,7 @@ import { createLog } from "../../src/lib/log.ts";
 import { claimJobs, recordOutcome, renewClaims } from "../../src/queue/claims.ts";
 import { redriveJobs, withdrawJobs } from "../../src/queue/end-jobs.ts";
 import { enqueue, enqueueInOrder } from "../../src/queue/enqueue.ts";
+import { findEvent, listEvents } from "../../src/queue/events.ts";
 import { overdueEvents, queueFigures } from "../../src/queue/figures.ts";
 import type { Job, JobOutcome, Topic, WorkContext } from "../../src/queue/topic.ts";
 import { type TopicWorker, workTopic } from "../../src/queue/work-topic.ts";
@@ -379,7 +380,7 @@ describe("jobs of a topic", () => {
     await untilNonePending();
   });
 
-  test("are counted by topic, and those that wait for long are found", async () => {
+  test("are counted by topic, those that wait for long are found, and only events are listed as events", async () => {
     await store("runs", "one", "two");
     await store("internal", "three");
     const job = await claimOne();
@@ -392,6 +393,9 @@ describe("jobs of a topic", () => {
     expect(await overdueEvents(database.db, clock.now(), "other", ["runs"])).toMatchObject([
       { sink: "runs", count: 1 },
     ]);
+    const { events } = await listEvents({ database }, { limit: 10 });
+    expect(events.map(({ kind }) => kind)).toEqual(["three"]);
+    await expect(findEvent({ database }, job.id)).rejects.toThrow("There is no such event.");
     expect(await overdueEvents(database.db, clock.now(), "other")).toMatchObject([
       { sink: "internal" },
     ]);

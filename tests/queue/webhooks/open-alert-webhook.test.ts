@@ -1,21 +1,21 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { withTransaction } from "../../src/db/context.ts";
-import type { Database } from "../../src/db/database.ts";
-import { outboxEvents } from "../../src/db/tables/outbox.ts";
-import { createLog } from "../../src/lib/log.ts";
-import { claimJobs } from "../../src/queue/claims.ts";
-import { pruneEvents } from "../../src/queue/end-jobs.ts";
-import { enqueue as enqueueJob } from "../../src/queue/enqueue.ts";
-import { openAlertWebhook } from "../../src/queue/webhooks/open-alert-webhook.ts";
-import type { TopicWorker } from "../../src/queue/work-topic.ts";
-import { openTestDatabase } from "../support/servers/test-database.ts";
+import { withTransaction } from "../../../src/db/context.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { outboxEvents } from "../../../src/db/tables/outbox.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { claimJobs } from "../../../src/queue/claims.ts";
+import { pruneEvents } from "../../../src/queue/end-jobs.ts";
+import { enqueue as enqueueJob } from "../../../src/queue/enqueue.ts";
+import { openAlertWebhook } from "../../../src/queue/webhooks/open-alert-webhook.ts";
+import type { TopicWorker } from "../../../src/queue/work-topic.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
 import {
   answer,
   signatureOf,
   startWebhookReceiver,
   type WebhookReceiver,
-} from "../support/servers/webhook-receiver.ts";
+} from "../../support/servers/webhook-receiver.ts";
 
 const SECRET = "a secret of the receiver's";
 const DAY_MS = 86_400_000;
