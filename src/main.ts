@@ -151,8 +151,8 @@ async function stop(deps: Deps, { app, server, jobs }: Running): Promise<void> {
 function tellOfDescriptors(log: Log, isScarce: boolean): void {
   if (isScarce) {
     log.warn(
-      "nine tenths of the files and connections that the process may open are open; new connections are turned " +
-        "away. Raise the limit (ulimit -n), or start another replica",
+      "90% of the process's file descriptors are in use; new connections are refused. Raise the limit (ulimit -n), " +
+        "or start another replica",
     );
   } else log.info("new connections are accepted again");
 }

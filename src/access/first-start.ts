@@ -36,7 +36,7 @@ export function firstStart(
     const secrets = await givePassword(transaction, ownerId, settings.ADMIN_PASSWORD);
     if (!(await holdsPassword(transaction, ownerId, settings.ADMIN_PASSWORD))) {
       log.warn(
-        "ADMIN_PASSWORD holds at the first start only and is ignored: the administrator has another password. Change it " +
+        "ADMIN_PASSWORD is ignored: it sets the administrator's password at the first start only. Change the password " +
           "with POST /api/auth/password, or remove the setting",
       );
     }
@@ -46,8 +46,7 @@ export function firstStart(
       const key = { name: "bootstrap", ownerId, text: bootstrapKey, passthrough };
       if (!(await createBootstrapKey(transaction, key, hashApiKey))) {
         log.warn(
-          "the key of BOOTSTRAP_API_KEY was deleted or replaced, and does not come back; put a new secret there, or " +
-            "take the setting away",
+          "BOOTSTRAP_API_KEY is ignored: that key was deleted or replaced. Set a new secret, or remove the setting",
         );
       }
     }

@@ -60,8 +60,8 @@ export async function openEffectiveTime(options: EffectiveTimeOptions): Promise<
       seen = { provenAt: systemNow, latestAt: systemNow };
       log.info(
         { begins_at: new Date(systemNow).toISOString() },
-        "the time that licenses go by begins, and never goes back; where this is not the time, set the clock and begin " +
-          "anew with an empty database and an empty DATA_DIR",
+        "the license clock starts at this time and never goes back. If the time is wrong, set the clock and start again " +
+          "with an empty database and an empty DATA_DIR",
       );
     }
     isFirst = false;

@@ -24,7 +24,7 @@ export function openClock(
         "unset TEST_CLOCK_FILE, or set ALLOW_TEST_CLOCK=1 on a machine for tests.",
     );
   }
-  log.warn({ file }, "the clock is moved by TEST_CLOCK_FILE: do not rely on anything here");
+  log.warn({ file }, "the clock is set by TEST_CLOCK_FILE; this is for tests only");
   const { now, monotonic, close } = openTestClock(file);
   return { now, monotonic, close: async () => close() };
 }

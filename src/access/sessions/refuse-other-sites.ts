@@ -22,8 +22,8 @@ export function refuseOtherSites({
   if (isOwnSite && (origin === null || isAt(origin, headers.get("host")))) return;
   throw new ServiceError(
     "insufficient_permission",
-    "A page of another site may not change anything by the console's cookie. " +
-      "Behind a proxy, see that it passes the Host header on as it came.",
+    "A page of another site cannot use the console's cookie. " +
+      "Behind a proxy, make sure that it passes the Host header unchanged.",
   );
 }
 

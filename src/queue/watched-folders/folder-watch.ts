@@ -242,5 +242,5 @@ export class FolderWatch {
 }
 
 const AWAY_TEXT =
-  "a watched folder is away: no events are fired for its files until it is back. If another folder is in its place on " +
-  "purpose, start once without it in WATCH_DIRS; with several replicas, a day after the last one that had it there";
+  "a watched folder is unavailable; no events for its files until it is back. If another folder replaces it on purpose, " +
+  "start once without it in WATCH_DIRS; with several replicas, a day after the last one that had it there";

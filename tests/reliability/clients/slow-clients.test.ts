@@ -285,7 +285,7 @@ async function overrunDescriptors(): Promise<void> {
     startSlowClient(request, few.port),
   );
   const says = (text: string) => vi.waitFor(() => expect(few.output()).toContain(text), SOON);
-  await says("new connections are turned away");
+  await says("new connections are refused");
   // Some come only when their system tries again.
   await closedWithin(clients);
   await says("new connections are accepted again");
