@@ -42,7 +42,7 @@ const PURE = [
   "lib/egress/ip-ranges",
   "http/request/is-forwarded-https",
   "lib/json-depth",
-  "lib/limit-work",
+  "lib/concurrency",
   "lib/line-reader",
   "lib/log",
   "lib/multipart/read-multipart",

@@ -18,7 +18,7 @@ import { migrate } from "../src/db/migrate.ts";
 import { embeddedArchive } from "../src/db/open-db.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/lib/log.ts";
-import { createRequestIds } from "../src/lib/request-id.ts";
+import { createRequestIds } from "../src/lib/id.ts";
 import { type License, openLicense } from "../src/license/license.ts";
 import { readVerificationKey } from "../src/license/verification-key.ts";
 import type { Admission, Limits } from "../src/limits/limits.ts";

@@ -12,7 +12,7 @@ import { migrate } from "../src/db/migrate.ts";
 import { embeddedArchive } from "../src/db/open-db.ts";
 import { systemClock } from "../src/lib/clock.ts";
 import { createLog } from "../src/lib/log.ts";
-import { createRequestIds } from "../src/lib/request-id.ts";
+import { createRequestIds } from "../src/lib/id.ts";
 import {
   type OpenUsageJournal,
   openUsageJournal,

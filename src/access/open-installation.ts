@@ -2,8 +2,7 @@ import type { Base } from "../db/base.ts";
 import type { Database } from "../db/database.ts";
 import { installation } from "../db/tables/installation.ts";
 import type { Clock } from "../lib/clock.ts";
-import { inFolderOf } from "../lib/in-folder-of.ts";
-import { StartRefusal } from "../lib/start-refusal.ts";
+import { inFolderOf, StartRefusal } from "../lib/start-refusal.ts";
 import { openSecret, type Secret } from "./secret.ts";
 
 export interface Installation {

@@ -1,8 +1,8 @@
 import type { Settings } from "../config/settings.ts";
 import { type Metric, single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
-import { inFolderOf } from "../lib/in-folder-of.ts";
 import type { Log } from "../lib/log.ts";
+import { inFolderOf } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
 import { openReplicaGuard, type ReplicaGuard } from "./locks/replica-guard.ts";
 import { migrate } from "./migrate.ts";

@@ -1,4 +1,40 @@
-import { randomFillSync } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
+
+/**
+ * Creates a generator of request ids: `req_` + time + process + counter. The process part makes them unique over
+ * replicas and restarts. They sort by time, and cost far less than a random id per request.
+ */
+export function createRequestIds(): (nowMs: number) => string {
+  const process = randomBase62(8);
+  let counter = 0;
+  return (nowMs) => {
+    counter = (counter + 1) % COUNTER_LIMIT;
+    return `req_${nowMs.toString(36)}${process}${(counter + COUNTER_LIMIT).toString(36).slice(1)}`;
+  };
+}
+
+/** Five base-36 digits: 60 million ids in one millisecond. */
+const COUNTER_LIMIT = 36 ** 5;
+
+/** The process and the counter follow the time. */
+const ID = /^req_([0-9a-z]{6,9})[0-9A-Za-z]{8}[0-9a-z]{5}$/;
+
+/** Returns when the request arrived, in Unix milliseconds; undefined for an id of another form. */
+export function timeOfRequestId(id: string): number | undefined {
+  const time = ID.exec(id)?.[1];
+  return time === undefined ? undefined : Number.parseInt(time, 36);
+}
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/**
+ * Returns a digest of the text in letters and digits: equal for equal texts and practically unique. At most 32
+ * characters.
+ */
+export function shortDigest(text: string, length: number): string {
+  const bytes = createHash("sha256").update(text).digest().subarray(0, length);
+  return Array.from(bytes, (byte) => DIGITS[byte % DIGITS.length]).join("");
+}
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

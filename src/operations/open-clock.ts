@@ -1,8 +1,7 @@
 import type { Settings } from "../config/settings.ts";
-import { type Clock, systemClock } from "../lib/clock.ts";
+import { type Clock, openTestClock, systemClock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
-import { openTestClock } from "../lib/test-clock.ts";
 
 export interface OpenClock extends Clock {
   /** Milliseconds of a clock that nobody can set. */

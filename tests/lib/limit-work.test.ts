@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { limitWork } from "../../src/lib/limit-work.ts";
+import { limitWork } from "../../src/lib/concurrency.ts";
 
 const REFUSAL = new Error("too many");
 const create = () => limitWork({ running: 2, waiting: 3, refusal: () => REFUSAL });

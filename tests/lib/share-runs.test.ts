@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shareRuns } from "../../src/lib/share-runs.ts";
+import { shareRuns } from "../../src/lib/concurrency.ts";
 
 /** A work whose runs end when the test says so. */
 function works() {

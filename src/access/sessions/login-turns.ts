@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { limitWork } from "../../lib/limit-work.ts";
+import { limitWork } from "../../lib/concurrency.ts";
 
 /** Logins in work at once: fewer than the database has connections, so that a flood of them leaves some to others. */
 const AT_ONCE_MAX = 4;

@@ -1,7 +1,7 @@
 import { verify } from "@node-rs/argon2";
 import { ServiceError } from "../../core/service-error.ts";
+import { limitWork } from "../../lib/concurrency.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { limitWork } from "../../lib/limit-work.ts";
 import { hashPassword } from "./hash-password.ts";
 
 /** Passwords are dear on purpose, so only a few are in work at once. */

@@ -2,7 +2,7 @@ import { and, eq, gt } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
 import type { Base } from "../../db/base.ts";
 import { sessions, users } from "../../db/tables/users.ts";
-import { causeOf } from "../../lib/cause-of.ts";
+import { causeOf } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { pruneLogins } from "./prune-logins.ts";

@@ -1,5 +1,5 @@
 import type { ChatMessage } from "../../core/chat-request.ts";
-import { shortDigest } from "../../lib/short-digest.ts";
+import { shortDigest } from "../../lib/id.ts";
 
 /** A vendor's requirements for the ids of tool calls. */
 export interface CallIdRule {

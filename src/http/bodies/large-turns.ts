@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { takeTurns } from "../../lib/take-turns.ts";
+import { takeTurns } from "../../lib/concurrency.ts";
 
 /** After a step the loop belongs to others for as long as the step took, and never for longer than this. */
 const PAUSE_MAX_MS = 100;

@@ -1,7 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 import { ServiceError } from "../../core/service-error.ts";
+import { createRequestIds } from "../../lib/id.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { createRequestIds } from "../../lib/request-id.ts";
 import { errorResponse } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { areaAt } from "../request/areas.ts";

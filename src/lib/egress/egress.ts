@@ -1,4 +1,4 @@
-import { takeTurns } from "../take-turns.ts";
+import { takeTurns } from "../concurrency.ts";
 import { parseAllowList } from "./egress-allow-list.ts";
 import { EgressError } from "./egress-error.ts";
 import { type EgressTarget, findTarget, type ResolveHost, resolveHost } from "./egress-target.ts";

@@ -1,7 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { timeOfRequestId } from "../../lib/request-id.ts";
+import { timeOfRequestId } from "../../lib/id.ts";
 import { type MeteredRequest, selectRequests } from "./metered-request.ts";
 import type { UsageReading } from "./read-usage-report.ts";
 import { usageScope } from "./usage-scope.ts";

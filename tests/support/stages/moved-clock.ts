@@ -2,7 +2,7 @@ import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { timeOfRequestId } from "../../../src/lib/request-id.ts";
+import { timeOfRequestId } from "../../../src/lib/id.ts";
 import { callGateway } from "../clients/call-gateway.ts";
 
 /** The server reads the file about every 25 ms. */

@@ -1,6 +1,5 @@
 import type { Database } from "../../../db/database.ts";
-import { causeOf } from "../../../lib/cause-of.ts";
-import type { Log } from "../../../lib/log.ts";
+import { causeOf, type Log } from "../../../lib/log.ts";
 import { repeat } from "../../../lib/repeat.ts";
 import type { HashCredential } from "../../hash-credential.ts";
 import type { ApiKey } from "./api-key.ts";

@@ -1,8 +1,7 @@
 import { ServiceError } from "../../../core/service-error.ts";
 import type { Database } from "../../../db/database.ts";
-import { causeOf } from "../../../lib/cause-of.ts";
-import type { Log } from "../../../lib/log.ts";
-import { shareRuns } from "../../../lib/share-runs.ts";
+import { shareRuns } from "../../../lib/concurrency.ts";
+import { causeOf, type Log } from "../../../lib/log.ts";
 import type { ApiKey } from "./api-key.ts";
 import { KeyCache } from "./key-cache.ts";
 import { readKeyChanges } from "./read-key-changes.ts";
