@@ -1,5 +1,13 @@
 import { readFileSync } from "node:fs";
 
+/** Time is injected, so that tests can set it. Always UTC. */
+export interface Clock {
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
 export interface TestClock extends Clock {
   /** Milliseconds of a monotonic clock. A step of `now` does not move it. */
   readonly monotonic: () => number;
@@ -50,11 +58,3 @@ function readOffset(file: string, last: Offset): Offset {
   if (seconds === "" || Math.abs(Number(seconds)) > LONGEST_OFFSET_SECONDS) return last;
   return { ms: Math.round(Number(seconds) * 1000), isElapsed: elapsed !== undefined };
 }
-
-/** Time is injected, so that tests can set it. Always UTC. */
-export interface Clock {
-  /** Unix milliseconds. */
-  readonly now: () => number;
-}
-
-export const systemClock: Clock = { now: () => Date.now() };

@@ -25,15 +25,13 @@ export function timeOfRequestId(id: string): number | undefined {
   return time === undefined ? undefined : Number.parseInt(time, 36);
 }
 
-const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
 /**
  * Returns a digest of the text in letters and digits: equal for equal texts and practically unique. At most 32
  * characters.
  */
 export function shortDigest(text: string, length: number): string {
   const bytes = createHash("sha256").update(text).digest().subarray(0, length);
-  return Array.from(bytes, (byte) => DIGITS[byte % DIGITS.length]).join("");
+  return Array.from(bytes, (byte) => BASE62[byte % BASE62.length]).join("");
 }
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -182,7 +182,7 @@ describe("the first start", () => {
       hashApiKey(BOOTSTRAP_API_KEY),
     );
     expect(lines).toHaveLength(2);
-    expect(lines[0]).toMatch(/"level":"warn".*BOOTSTRAP_API_KEY was deleted or replaced/);
+    expect(lines[0]).toMatch(/"level":"warn".*BOOTSTRAP_API_KEY is ignored/);
     expect(lines[0]).not.toContain(BOOTSTRAP_API_KEY);
     await start({ BOOTSTRAP_API_KEY: `${BOOTSTRAP_API_KEY}-next` });
     expect(lines).toHaveLength(2);

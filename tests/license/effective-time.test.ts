@@ -303,14 +303,14 @@ describe("what is kept of the time", () => {
       world.log = [];
       writeFileSync(file, text);
       expect((await start()).behindMs()).toBe(5 * DAY);
-      expect(world.log.join()).toContain("changed from outside");
+      expect(world.log.join()).toContain("changed outside the gateway");
     }
     writeFileSync(file, sealed);
     for (const seal of [null, "", early, "nonsense"]) {
       world.log = [];
       await setRowBack(seal);
       expect((await start()).behindMs()).toBe(5 * DAY);
-      expect(world.log.join()).toContain("changed in the database from outside");
+      expect(world.log.join()).toContain("in the database was changed outside the gateway");
     }
   });
 
@@ -386,7 +386,7 @@ describe("what is kept of the time", () => {
       log: LOG,
     });
     await run(alone, DAY);
-    expect(world.log.join()).toContain("cannot be kept in both places");
+    expect(world.log.join()).toContain("could not be stored in both places");
     world.wrongMs = -5 * DAY;
     expect((await start()).behindMs()).toBe(5 * DAY);
   });

@@ -186,7 +186,7 @@ describe("a placed license", () => {
     place(text());
     const license = await start();
     expect(license.state().warning).toContain("No license is set");
-    expect(world.log.join("\n")).toMatch(/"level":"warn".*(not accepted|too large)/);
+    expect(world.log.join("\n")).toMatch(/"level":"warn".*(was rejected|too large)/);
   });
 
   it("that LICENSE_FILE names but is not there is told of in the log", async () => {

@@ -101,7 +101,7 @@ describe.runIf(server !== undefined)("the connection to Redis", () => {
         });
         await wary.stop();
         for (const { output } of [gateway, wary]) expect(output()).not.toContain("canary");
-        expect(wary.output()).toContain("Redis at REDIS_URL is away");
+        expect(wary.output()).toContain("Redis at REDIS_URL is unreachable");
       } finally {
         await secured?.remove();
         rmSync(folder, { recursive: true, force: true });

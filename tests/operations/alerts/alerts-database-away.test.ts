@@ -76,7 +76,11 @@ describe.runIf(severable !== undefined)("while the database is away", () => {
 
     await connection.down();
     alerts.monthlyUse.onMonthUse(keyId, 85, 100);
-    const waiting = () => lines.filter((line) => line.includes("wait for the database"));
+    const waiting = () =>
+      lines.filter(
+        (line) =>
+          line.includes("wait for the database") || line.includes("are delayed until the database"),
+      );
     await vi.waitFor(() => expect(waiting()).toHaveLength(2), WAIT);
     const cpu = process.cpuUsage();
     await sleep(2_000);
@@ -137,7 +141,7 @@ describe.runIf(severable !== undefined)("while the database is away", () => {
     await connection.down();
     await alerts.check();
     await alerts.check();
-    const waiting = said("an alert waits for the database");
+    const waiting = said("an alert is delayed until the database");
     expect(waiting.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "warn"]);
     expect(said("does not answer")).toHaveLength(1);
     expect(said("cannot be checked now")).toMatchObject([{ types: ["event_outbox_backlog"] }]);
@@ -150,7 +154,7 @@ describe.runIf(severable !== undefined)("while the database is away", () => {
     const types = receiver.posts().map(({ json }) => json.type);
     expect(types.sort()).toEqual(["llm_backend_down", ...found.map(() => "server_error")]);
     expect(said("can be checked again")).toHaveLength(1);
-    expect(said("an alert waits for the database")).toHaveLength(4);
+    expect(said("an alert is delayed until the database")).toHaveLength(4);
 
     await alerts.close();
     await receiver.stop();

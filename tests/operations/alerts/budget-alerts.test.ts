@@ -244,7 +244,10 @@ describe("an alert and its suppression", () => {
       sql`create trigger refuse before insert on outbox_events execute function refuse()`,
     );
     replica().onMonthUse(keyId, 8_500, LIMIT);
-    await vi.waitFor(() => expect(lines.join("")).toContain("wait for the database"), WAIT);
+    await vi.waitFor(
+      () => expect(lines.join("")).toContain("are delayed until the database"),
+      WAIT,
+    );
     expect(await database.db.select().from(alertSuppressions)).toEqual([]);
     await database.db.execute(sql`drop trigger refuse on outbox_events`);
     await database.db.execute(sql`drop function refuse()`);

@@ -165,7 +165,7 @@ describe("keys and users", () => {
       expect(await statusOf(second)).toBe(401);
       await expect
         .poll(() => second.output(), { timeout: 60_000 })
-        .toContain("BOOTSTRAP_API_KEY was deleted or replaced");
+        .toContain("BOOTSTRAP_API_KEY is ignored");
     } finally {
       await second.stop();
       await rm(dataDir, { recursive: true, force: true });

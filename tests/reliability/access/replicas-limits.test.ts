@@ -253,8 +253,10 @@ function sharedLimits(replicas: Replicas, webhook: WebhookReceiver): void {
       expectChatError(await call(first, key), 429, "request_limit_exceeded");
       for (const gateway of gateways) {
         const lines = gateway.output().split("\n");
-        expect(lines.filter((line) => line.includes("Redis at REDIS_URL is away"))).toHaveLength(1);
-        expect(lines.filter((line) => line.includes("Redis is back"))).toHaveLength(1);
+        expect(
+          lines.filter((line) => line.includes("Redis at REDIS_URL is unreachable")),
+        ).toHaveLength(1);
+        expect(lines.filter((line) => line.includes("Redis is reachable again"))).toHaveLength(1);
       }
     },
   );

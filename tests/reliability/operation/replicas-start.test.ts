@@ -104,7 +104,7 @@ describe.runIf(redis !== undefined)("replicas on one database", () => {
     const killed = await start("first");
     killed.kill("SIGKILL");
     const heir = await start("first");
-    expect(heir.output()).not.toContain("waiting for it to leave");
+    expect(heir.output()).not.toContain("waiting until it stops");
     expect((await callGateway(heir.port, { body: chatBody("sim-chat") })).status).toBe(200);
   });
 
@@ -113,7 +113,7 @@ describe.runIf(redis !== undefined)("replicas on one database", () => {
     await database.connection.down();
     await expect
       .poll(() => gateway.output(), { timeout: 60_000 })
-      .toContain("lock on the database is lost");
+      .toContain("lock on the database was lost");
     await database.connection.up();
     await expect.poll(() => gateway.output(), { timeout: 60_000 }).toContain("is held again");
     const { output } = await refused("second");

@@ -22,7 +22,7 @@ const DISK_MB = 32;
 const REQUESTS_PER_SECOND = 40;
 const FULL_MS = trialSize(2_000, 6_000);
 const EVENTUALLY = { timeout: 120_000, interval: 50 };
-const NOT_STORED = "usage does not reach the database";
+const NOT_STORED = "usage cannot be written to the database";
 const STORED_AGAIN = "usage is written to the database again";
 
 vi.setConfig({ testTimeout: 120_000 });

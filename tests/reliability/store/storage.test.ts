@@ -150,7 +150,7 @@ function fullDisk(severable: SeverableDatabase): void {
       for (const path of ballast) rmSync(path);
       await eventually(async () => {
         answered.push(await answeredCall(gateway, true));
-        return gateway.output().includes("disk takes records again");
+        return gateway.output().includes("journal can be written again");
       });
       answered.push(await answeredCall(gateway));
       expect(damageIn(seen)).toEqual([]);
@@ -214,7 +214,7 @@ function startOnFullDisk(severable: SeverableDatabase): void {
         expect(second.output()).toContain("has no room for a folder");
         answered.push(await answeredCall(second));
         for (const path of [...entries, join(seen, "ballast")]) rmSync(path);
-        await eventually(() => second.output().includes("has a folder now"));
+        await eventually(() => second.output().includes("has a folder again"));
         answered.push(await answeredCall(second, true));
         expect(segmentsIn(seen)).toHaveLength(1);
         await second.stop();
