@@ -11,8 +11,8 @@ import { openEmbedded } from "../src/db/embedded/open-embedded.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { embeddedArchive } from "../src/db/open-db.ts";
 import { systemClock } from "../src/lib/clock.ts";
-import { createLog } from "../src/lib/log.ts";
 import { createRequestIds } from "../src/lib/id.ts";
+import { createLog } from "../src/lib/log.ts";
 import {
   type OpenUsageJournal,
   openUsageJournal,

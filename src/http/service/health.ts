@@ -27,8 +27,8 @@ const readiness = z
     failed: z.array(z.string()).optional(),
     checks: z.record(z.string(), z.boolean()),
     hints: z.record(z.string(), z.string()).optional(),
-    limits: z.literal("unavailable").optional(),
   })
+  .catchall(z.literal("unavailable"))
   .openapi("Readiness");
 
 const llm = z.object({ backend: z.enum(["vllm", "ollama"]), reachable: z.boolean() });

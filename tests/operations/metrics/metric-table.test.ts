@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHANNELS } from "../../../src/core/channel.ts";
 import type { Metric } from "../../../src/core/metric.ts";
 import { startJobs } from "../../../src/jobs.ts";
 import { readScrape } from "../../support/clients/scrape-metrics.ts";
@@ -7,7 +8,6 @@ import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import { type ServedDeps, serveDeps } from "../../support/stages/served-deps.ts";
 
 /** Section 4.6 of the specification, with the values of labels that are certain to exist. */
-const CHANNELS = ["chat", "messages", "responses", "embeddings", "audio", "mcp"];
 const SPECIFIED: Readonly<Record<string, readonly [string, readonly string[]] | null>> = {
   svc_gateway_requests_24h: ["channel", CHANNELS],
   svc_gateway_errors_24h: ["channel", CHANNELS],

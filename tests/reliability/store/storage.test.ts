@@ -211,7 +211,7 @@ function startOnFullDisk(severable: SeverableDatabase): void {
         // Without a free entry there is no room for a lock or a folder, either.
         const entries = fillEntries(join(seen, "entry"));
         const second = await startGateway(environment, through);
-        expect(second.output()).toContain("has no room for a folder");
+        expect(second.output()).toContain("no folder could be created");
         answered.push(await answeredCall(second));
         for (const path of [...entries, join(seen, "ballast")]) rmSync(path);
         await eventually(() => second.output().includes("has a folder again"));
