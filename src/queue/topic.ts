@@ -48,7 +48,7 @@ export interface WorkContext {
   /** Aborts when the server stops, and when the claim is lost or the job withdrawn. Work ends soon after. */
   readonly signal: AbortSignal;
   /**
-   * To be called in a transaction that stores progress: it commits only while the claim is held, and the tries are
+   * To be called last in a transaction that stores progress: it commits only while the claim is held, and the tries are
    * counted from here again. Rejects with ClaimLost.
    */
   readonly checkpoint: (transaction: Db) => Promise<void>;

@@ -105,7 +105,8 @@ class Worker {
       const leaseMs = this.#leaseMs;
       const jobs = await claimJobs(db, name, { limit, now: clock.now(), leaseMs, except });
       this.#hasMore = jobs.length === limit;
-      for (const job of jobs) this.#start(job, claimedAt);
+      // An answer that is later than its lease may name a job that was claimed again meanwhile.
+      for (const job of jobs) if (!this.#runs.has(job.id)) this.#start(job, claimedAt);
     });
   }
 
@@ -118,7 +119,7 @@ class Worker {
       this.#leaseMs / RENEWALS_PER_LEASE,
     ).unref();
     const settled = this.#settle(run).then((pauseMs) => {
-      this.#runs.delete(job.id);
+      if (this.#runs.get(job.id) === run) this.#runs.delete(job.id);
       this.#settling.delete(settled);
       if (this.#runs.size === 0) {
         clearInterval(this.#renewTimer);
@@ -198,7 +199,7 @@ class Worker {
         // One whose outcome was just recorded holds no lease either, and is no longer among the runs in a moment.
         else this.#lose(run);
       }
-    }).then(() => {
+    }, this.#leaseMs / 4).then(() => {
       this.#renewing = undefined;
     });
   }
@@ -219,12 +220,15 @@ class Worker {
   }
 
   /** Resolves with undefined when the database cannot be used now; the log says so once. Never rejects. */
-  async #query<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  async #query<Result>(
+    work: () => Promise<Result>,
+    timeoutMs = QUERY_TIMEOUT_MS,
+  ): Promise<Result | undefined> {
     const { log } = this.#parts;
     const topic = this.#topic.name;
     try {
       const tooLate = () => new DatabaseError("TIMEOUT", "The query timed out.");
-      const result = await within(work(), QUERY_TIMEOUT_MS, tooLate);
+      const result = await within(work(), timeoutMs, tooLate);
       if (this.#isAway) log.info({ topic }, "the database is back, jobs are started again");
       this.#isAway = false;
       return result;

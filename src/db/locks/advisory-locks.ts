@@ -103,7 +103,11 @@ export async function openReplicaLock({
     keyOf: (sql) => sql`${ADVISORY_LOCK.replica}::bigint`,
     onConnectionLost: lose,
   });
-  if ((await keeper.hold(name)) === undefined) {
+  const term = await keeper.hold(name).catch(async (thrown: unknown) => {
+    await close();
+    throw thrown;
+  });
+  if (term === undefined) {
     await close();
     return undefined;
   }
@@ -193,6 +197,8 @@ class LockKeeper implements SessionLocks {
     const [row] =
       await sql`select ${sql(lock)}(${keyOf(sql, name)}) as held, pg_backend_pid() as pid`;
     if (row?.["held"] !== true) return undefined;
+    // The answer came after the wait for it was given up.
+    if (this.#sql !== sql) throw new Error("the connection was closed meanwhile");
     this.#terms += 1;
     this.#held.set(name, { term: this.#terms, pid: row["pid"] as number });
     return this.#terms;

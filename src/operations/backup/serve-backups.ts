@@ -84,7 +84,7 @@ async function answer(
   const backup = makeBackup({ settings, database, productVersion, now: clock.now() });
   let isRead = false;
   let failure: unknown;
-  const bytes = async function* () {
+  const bytes = (async function* () {
     try {
       yield* backup.bytes;
       isRead = true;
@@ -92,8 +92,19 @@ async function answer(
       failure = thrown;
       throw thrown;
     }
-  };
-  await pipeline(bytes, response).catch(() => undefined);
+  })();
+  // The status is still free before the first byte: the command then gets the reason.
+  const first = await bytes.next().catch(() => undefined);
+  if (first === undefined) {
+    const head = { "content-type": "text/plain; charset=utf-8" };
+    response.writeHead(500, head).end(textOf(failure));
+  } else {
+    const all = async function* () {
+      if (first.done !== true) yield first.value;
+      yield* bytes;
+    };
+    await pipeline(all, response).catch(() => undefined);
+  }
   await backup.close();
   if (failure !== undefined) log.warn({ cause: textOf(failure) }, "a backup failed");
   else if (isRead) log.info("a backup was sent");

@@ -82,58 +82,94 @@ async function repairEach(
 ): Promise<{ readonly periods: number; readonly sums: number }> {
   const done = { periods: 0, sums: 0 };
   for (const period of periods) {
-    const isWrong = await reading.database.ask(async (db) => {
-      for (const sums of levels) if ((await countWrong(db, sums, period)) > 0) return true;
-      return false;
+    const [first, ...others] = levels;
+    if (first === undefined) break;
+    const { wrong, isWrong } = await reading.database.ask(async (db) => {
+      const wrong = await countWrong(db, first, period);
+      if (wrong > 0) return { wrong, isWrong: true };
+      for (const sums of others) {
+        if ((await countWrong(db, sums, period)) > 0) return { wrong, isWrong: true };
+      }
+      return { wrong, isWrong: false };
     });
     if (!isWrong) continue;
-    done.sums += await rebuildPeriod(reading, actor, { levels, period });
+    done.sums += await rebuildPeriod(reading, actor, { first, others, wrong, period });
     done.periods += 1;
   }
   return done;
 }
 
+/** The sums of a period that are rebuilt. */
+interface Rebuild {
+  readonly first: UsageSums;
+  /** Made from the ones before. */
+  readonly others: readonly UsageSums[];
+  /** How many of the first ones were wrong when they were compared. They are not compared again under the lock. */
+  readonly wrong: number;
+  readonly period: TimeRange;
+}
+
 /**
  * The first lock keeps days from being dropped or folded meanwhile. The second is one that every statement which adds
  * to sums needs first: usage arrives before the rebuild or after it, never in between, and nothing can deadlock. Such
- * statements wait for seconds at most, with their records in the journal. Both locks come before everything else,
- * because a statement sees only what was committed when it began.
+ * statements wait with their records in the journal while one period is aggregated. Both locks come before everything
+ * else, because a statement sees only what was committed when it began.
  */
-function rebuildPeriod(
+async function rebuildPeriod(
   { database, clock }: Repairing,
   actor: SessionActor,
-  { levels, period }: Pick<Work, "levels"> & { readonly period: TimeRange },
+  rebuild: Rebuild,
 ): Promise<number> {
-  const [{ kind } = HOURS] = levels;
+  const { first, period } = rebuild;
   const text = new Date(period.from).toISOString();
-  return database.ask((db) =>
+  // A caller that waits no longer must not let the next repair begin beside this one.
+  let ended: Promise<unknown> | undefined;
+  const work = (db: Db) =>
     withTransaction(db, async (transaction) => {
       await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.usageUpkeep})`);
       await transaction.execute(sql`lock table only ${usageRecords} in share row exclusive mode`);
       await confirmActor(transaction, { clock }, actor);
-      let repaired = 0;
-      for (const sums of levels) repaired += await rebuildSums(transaction, sums, period);
+      const repaired = await rebuildSums(transaction, rebuild);
       await recordAudit(transaction, actor, {
         action: "usage.repair",
         targetKind: "usage",
-        targetId: kind === "hour" ? text : text.slice(0, kind === "day" ? 10 : 7),
+        targetId: first.kind === "hour" ? text : text.slice(0, first.kind === "day" ? 10 : 7),
         details: { sums: repaired },
       });
       return repaired;
-    }),
-  );
+    });
+  try {
+    return await database.ask((db) => {
+      const running = work(db);
+      ended = running.catch(() => undefined);
+      return running;
+    });
+  } finally {
+    await ended;
+  }
 }
 
-/** The number of sums that were wrong; nothing is done where there are none. */
-async function rebuildSums(transaction: Db, sums: UsageSums, period: TimeRange): Promise<number> {
+/** Returns the number of sums that were wrong. */
+async function rebuildSums(
+  transaction: Db,
+  { first, others, wrong, period }: Rebuild,
+): Promise<number> {
   // Since the comparison the rows may have been dropped at midnight: then the sums are all that is left.
   const isRetained = async () => (await listUsageDays(transaction)).includes(dayOf(period.from));
-  if (sums.kind === "hour" && !(await isRetained())) return 0;
-  const wrong = await countWrong(transaction, sums, period);
-  if (wrong === 0) return 0;
+  if (first.kind === "hour" && !(await isRetained())) return 0;
+  if (wrong > 0) await replaceSums(transaction, first, period);
+  let repaired = wrong;
+  for (const sums of others) {
+    const count = await countWrong(transaction, sums, period);
+    if (count > 0) await replaceSums(transaction, sums, period);
+    repaired += count;
+  }
+  return repaired;
+}
+
+async function replaceSums(transaction: Db, sums: UsageSums, period: TimeRange): Promise<void> {
   await transaction.execute(sql`delete from ${sums.table} where ${isOfPeriod(sums, period)}`);
   await transaction.execute(insertSums(sums, selectSums(sums, sourceOf(sums, period))));
-  return wrong;
 }
 
 async function countWrong(db: Db, sums: UsageSums, period: TimeRange): Promise<number> {
