@@ -110,6 +110,8 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
 
   /** The reader leaves: of a call its client, of a round the rest of the call. */
   async return(): Promise<Step> {
+    // A round that is over must not end the one after it.
+    if (this.#isOver && this.#scope === "round") return DONE;
     this.#isOver = true;
     const leaving = this.#source.return?.();
     if (this.#scope === "round") this.#meter.endRound();

@@ -1,6 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import { watchTime } from "../lib/watch-time.ts";
-import { BodiesInHand } from "./overload/bodies-in-hand.ts";
+import { BodiesInHand, type BodyKind } from "./overload/bodies-in-hand.ts";
 
 /** One client call while it runs. */
 export interface OpenCall {
@@ -12,8 +12,10 @@ export interface OpenCall {
   /**
    * Its body has, or will have, so many bytes: they count until `releaseBody` or `close`. Throws `overloaded` where the
    * bodies of all calls have no room for them.
+   *
+   * @param kind is the same at every call; a text by default.
    */
-  readonly holdBody: (bytes: number) => void;
+  readonly holdBody: (bytes: number, kind?: BodyKind) => void;
   /** Nothing needs the body any more. */
   readonly releaseBody: () => void;
   /** The call is over: nothing more will be read or written for it. */
@@ -52,8 +54,9 @@ export function createOpenCalls(
         if (now >= endsAt) controller.abort(timedOut(timeoutMs));
       });
       let bodyBytes = 0;
+      let bodyKind: BodyKind | undefined;
       const releaseBody = () => {
-        bodies.giveBack(bodyBytes);
+        bodies.giveBack(bodyBytes, bodyKind);
         bodyBytes = 0;
       };
       return {
@@ -62,11 +65,12 @@ export function createOpenCalls(
         beginStream() {
           if (running.has(controller)) streams.add(controller);
         },
-        holdBody(bytes) {
+        holdBody(bytes, kind) {
           // What still arrives for a call that is over is dropped.
           if (bytes <= bodyBytes || !running.has(controller)) return;
-          bodies.grow(bodyBytes, bytes);
+          bodies.grow(bodyBytes, bytes, kind);
           bodyBytes = bytes;
+          bodyKind = kind;
         },
         releaseBody,
         close() {

@@ -39,6 +39,9 @@ function checkRecording([recording, second]: readonly FormPart[]): void {
   }
 }
 
+/** Far above every name of a model. */
+const FIELD_MAX_BYTES = 8 * 1024;
+
 /** One of the few fields that the gateway itself reads; all others concern only the server. */
 function readField(
   parts: readonly FormPart[],
@@ -46,6 +49,9 @@ function readField(
 ): string | undefined {
   const [part, second] = parts.filter(({ name }) => name === field);
   if (part === undefined) return undefined;
+  const bytes = part.content.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > FIELD_MAX_BYTES)
+    throw invalidValue([field], `at most ${FIELD_MAX_BYTES} bytes`, bytes);
   const value = Buffer.concat(part.content.slice()).toString("utf8");
   if (second !== undefined) throw invalidValue([field], "one value", [value]);
   return value;

@@ -3,7 +3,11 @@ import { ServiceError } from "../../core/service-error.ts";
 /** A longer body is a large one. Large bodies together leave an eighth of the room to all others. */
 const LARGE_BYTES = 1024 * 1024;
 const LARGE_SHARE = 7 / 8;
+/** Recordings are held for as long as they are transcribed, so all of them together leave half of the room. */
+const RECORDINGS_SHARE = 1 / 2;
 const RETRY_AFTER_SECONDS = 2;
+
+export type BodyKind = "text" | "recording";
 
 /**
  * The one budget of bytes for the bodies of all calls, from their first byte until the engine has them. Each costs the
@@ -12,6 +16,7 @@ const RETRY_AFTER_SECONDS = 2;
 export class BodiesInHand {
   readonly #limitBytes: number;
   #bytes = 0;
+  #recordingBytes = 0;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
@@ -28,15 +33,22 @@ export class BodiesInHand {
    *
    * @param held what is counted of it already.
    */
-  grow(held: number, bytes: number): void {
+  grow(held: number, bytes: number, kind: BodyKind = "text"): void {
     const others = this.#bytes - held;
     const room = bytes > LARGE_BYTES ? this.#limitBytes * LARGE_SHARE : this.#limitBytes;
     if (others > 0 && others + bytes > room) throw noRoom();
+    if (kind === "recording") {
+      const recordings = this.#recordingBytes - held;
+      if (recordings > 0 && recordings + bytes > this.#limitBytes * RECORDINGS_SHARE)
+        throw noRoom();
+      this.#recordingBytes += bytes - held;
+    }
     this.#bytes += bytes - held;
   }
 
-  giveBack(bytes: number): void {
+  giveBack(bytes: number, kind: BodyKind = "text"): void {
     this.#bytes -= bytes;
+    if (kind === "recording") this.#recordingBytes -= bytes;
   }
 }
 

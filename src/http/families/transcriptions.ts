@@ -8,6 +8,7 @@ import {
 } from "../../codecs/transcription/wire.ts";
 import type { ChatEvents } from "../../core/chat-event.ts";
 import type { Deps } from "../../deps.ts";
+import { refuseBoundKey } from "../../gateway/admit.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import { transcribe } from "../../gateway/transcribe.ts";
 import { chatErrorForm } from "../answers/error-response.ts";
@@ -77,7 +78,10 @@ export function transcriptionsRoutes(deps: Deps): Router {
     try {
       const channel = "audio" as const;
       await judgeEarly(deps, context, { caller, channel });
-      const { signal, holdBody: hold } = open;
+      // A recording is long: what its key alone forbids is refused before it is read.
+      refuseBoundKey(caller);
+      const { signal } = open;
+      const hold = (bytes: number) => open.holdBody(bytes, "recording");
       body = readBodyStream(raw, { ...limits, signal, hold }, open.abort);
       const request = parseTranscriptionForm(await readForm(body, boundary));
       const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;

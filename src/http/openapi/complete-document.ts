@@ -82,9 +82,15 @@ export function completeDocument(document: JsonObject): JsonObject {
   };
 }
 
+/** Limits belong to API keys. */
+function takesKeys({ security }: JsonObject): boolean {
+  return Array.isArray(security) && security.some((one) => isJsonObject(one) && "bearerKey" in one);
+}
+
 function completeOperation(operation: JsonObject): JsonObject {
   const { responses } = operation;
-  const limits = isJsonObject(responses) && "429" in responses ? limitHeadersOf(responses) : [];
+  const isLimited = takesKeys(operation) && isJsonObject(responses) && "429" in responses;
+  const limits = isLimited ? limitHeadersOf(responses) : [];
   return {
     ...operation,
     responses: mapObject(responses, (response, status) => {

@@ -48,6 +48,18 @@ describe("The bodies in hand", () => {
     expect(bodies.bytes).toBe(15 * MB);
   });
 
+  it("leave half of the room to others where recordings have filled theirs", () => {
+    const bodies = new BodiesInHand(16 * MB);
+    const recordings = Array.from({ length: 4 }, () => open(bodies));
+    for (const recording of recordings) recording.holdBody(2 * MB, "recording");
+    const next = open(bodies);
+    expect(() => next.holdBody(MB, "recording")).toThrow(OVERLOADED);
+    open(bodies).holdBody(2 * MB);
+    recordings[0]?.releaseBody();
+    next.holdBody(2 * MB, "recording");
+    expect(bodies.bytes).toBe(10 * MB);
+  });
+
   it("may exceed the budget one at a time: none is refused for ever", () => {
     const bodies = new BodiesInHand(MB);
     const call = open(bodies);

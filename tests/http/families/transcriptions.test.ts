@@ -335,6 +335,7 @@ describe("4.1 POST /v1/audio/transcriptions", () => {
       ["an empty form", [], "file"],
       ["a recording that is a text", [{ name: "file", value: "RIFF" }], "file"],
       ["two recordings", [file, file], "file"],
+      ["a field of many bytes", [{ name: "stream", value: "t".repeat(9_000) }, file], "stream"],
       ["an unknown format", [file, { name: "response_format", value: "xml" }], "response_format"],
       [
         "an unknown format ahead",
