@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFetchClient } from "../../../src/lib/http/fetch-client.ts";
-import { readShortPieces } from "../../support/clients/read-short-pieces.ts";
+import { readShortPieces } from "../../support/faults/read-short-pieces.ts";
 
 const MEBIBYTE = 1_048_576;
 

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { connectOnBun } from "../../../../src/lib/http/bun/bun-socket.ts";
 import { createSocketClient } from "../../../../src/lib/http/bun/socket-client.ts";
 import type { HttpResponse } from "../../../../src/lib/http/http-client.ts";
-import { readShortPieces } from "../../../support/clients/read-short-pieces.ts";
+import { readShortPieces } from "../../../support/faults/read-short-pieces.ts";
 
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n";
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
