@@ -24,7 +24,8 @@ export function findJsonError(text: string): JsonError | undefined {
 type Expected = "value" | "value or ]" | "key" | "key or }" | "comma";
 
 /**
- * The patterns are sticky, and none can run far ahead, because a text of megabytes is scanned character by character.
+ * The patterns are sticky, and each matches only the characters of its token, because a text of megabytes is scanned
+ * character by character.
  */
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
