@@ -31,12 +31,14 @@ import { metricsRoutes } from "./http/service/metrics.ts";
 
 export interface App {
   readonly fetch: ServeOptions["fetch"];
-  /** Everything that is served. */
+  /** Every route that is served. */
   readonly routes: readonly RouteDefinition[];
   readonly underWay: Pick<RequestsUnderWay, "count" | "none">;
 }
 
-/** The whole URL space on one screen. What every request goes through is in `http/request/answer-request.ts`. */
+/**
+ * Creates the app: the whole URL space on one screen. The path of every request is in `http/request/answer-request.ts`.
+ */
 export function createApp(deps: Deps): App {
   const routers = [
     chatCompletionsRoutes(deps),

@@ -2,8 +2,8 @@ import type { Deps } from "./deps.ts";
 import { repeat } from "./lib/repeat.ts";
 
 /**
- * Runs the background jobs of all parts until they are stopped. A job that fails is logged and runs again at its time;
- * the same failure in a row is logged once.
+ * Runs the background jobs of all parts until they are stopped. A failed job is logged and runs again at its next time;
+ * repeated identical failures are logged once.
  */
 export function startJobs({
   parts,
@@ -23,7 +23,7 @@ export function startJobs({
         logged = undefined;
       } catch (thrown) {
         const text = String(thrown);
-        // A failure while the server stops is no fault.
+        // A failure while the server stops is not an error.
         if (text !== logged && !isStopped) log.error({ err: thrown, job: name }, "a job failed");
         logged = text;
       }

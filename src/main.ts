@@ -20,19 +20,19 @@ import { repeat } from "./lib/repeat.ts";
 import { StartRefusal } from "./lib/start-refusal.ts";
 import { within } from "./lib/within.ts";
 
-/** A connection without a call under way is closed after this long without a byte. */
+/** A connection without a call in progress is closed after this time without a byte. */
 const QUIET_CONNECTION_SECONDS = 30;
-/** Longest time for usage to reach the database at the end; the rest stays in the journal for the next start. */
+/** The maximum time for writing usage to the database at the end; the rest stays in the journal for the next start. */
 const JOURNAL_DRAIN_MS = 3_000;
-/** After a drain that took all of its time, everything has to be closed within this. */
+/** After a drain that took all of its time, everything must be closed within this time. */
 const CLOSE_MS = 1_600;
-/** After a drain that took all of its time, this long until a stop that hangs is given up. */
+/** After a drain that took all of its time, a stop that hangs is abandoned after this time. */
 const HARD_STOP_MS = 5_000;
 const JOURNAL_SYNC_MS = 1_000;
 const LOG_FLUSH_MS = 250;
-/** In DATA_DIR. */
+/** The name of the file in DATA_DIR. */
 const FIRST_START_FILE = "first-start.txt";
-/** Between two looks whether a server that has just started is ready. */
+/** The pause between two checks whether a started server is ready. */
 const READY_POLL_MS = 1_000;
 
 interface Running {
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
     log.warn({ setting: name }, `${name} is set but is not a setting of this program${question}`);
   }
 
-  // The port first: a start that cannot have it makes no database and no secrets.
+  // The port is bound first, so that a start without it creates no database and no secrets.
   let answer: ServeOptions["fetch"] = createStartingAnswer({
     version: packageJson.version,
     settings,
@@ -78,7 +78,7 @@ async function main(): Promise<void> {
     await showSecrets(secretsText(secrets), { settings, log, output });
     tellWhenReady(deps, server.port);
   } catch (thrown) {
-    // They are in the database by now, and no later start can show them.
+    // The secrets are in the database already, and no later start can show them.
     await showSecrets(secretsText(secrets), { settings, log, output });
     await output.flush(LOG_FLUSH_MS);
     throw thrown;
@@ -86,8 +86,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * The first signal drains; the second one leaves as soon as the journal is on the disk. Whatever the stop leaves undone
- * the next start does, as after a crash.
+ * Handles signals: the first one drains, and the second one exits as soon as the journal is on the disk. The next start
+ * completes an unfinished stop, as after a crash.
  */
 function stopOnSignals(
   deps: Deps,
@@ -157,13 +157,13 @@ function tellOfDescriptors(log: Log, isScarce: boolean): void {
   } else log.info("new connections are accepted again");
 }
 
-/** The address under which a client on this machine reaches the server. */
+/** Returns the address under which a client on this machine reaches the server. */
 function urlOf({ HOST: host }: Pick<Settings, "HOST">, port: number): string {
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
 
-/** Logs once that calls can be answered, as `/api/ready` reports it; until then, what is missing. */
+/** Logs once when calls can be answered, as `/api/ready` reports it, and until then the failing checks. */
 function tellWhenReady({ log, readiness, settings, stopping, version }: Deps, port: number): void {
   let missing = "";
   const looking = repeat(
@@ -183,7 +183,7 @@ function tellWhenReady({ log, readiness, settings, stopping, version }: Deps, po
   );
 }
 
-/** Tells the operator where the service is; of `dev` also a call to try, as a text to print. */
+/** Logs the address of the service. Returns a text to print, which for `dev` contains an example call. */
 function announce(deps: Deps, port: number): string {
   const { settings } = deps;
   const url = urlOf(settings, port);
@@ -203,7 +203,7 @@ function announce(deps: Deps, port: number): string {
   return `\nInference Gateway ${deps.version} answers at ${url}.\n\n${trialCall(url, key, settings)}`;
 }
 
-/** What no later start can show. */
+/** Returns the secrets that no later start can show, as text. */
 function secretsText({ issuedKey, adminPassword }: FirstSecrets): string {
   const texts = [
     ...(issuedKey === undefined ? [] : [`This key is shown once: ${issuedKey}\n`]),
@@ -217,7 +217,10 @@ function secretsText({ issuedKey, adminPassword }: FirstSecrets): string {
   return texts.join("");
 }
 
-/** On a terminal as text; elsewhere, where logs are collected and kept, in a file for this user only. */
+/**
+ * Shows the secrets: on a terminal as text, elsewhere in a file for this user only, because logs there are collected
+ * and stored.
+ */
 async function showSecrets(
   text: string,
   { settings, log, output }: { settings: Settings; log: Log; output: LogOutput },
@@ -248,7 +251,7 @@ function trialCall(url: string, key: string, settings: Settings): string {
 }
 
 main().catch((error: unknown) => {
-  // What an operator can mend is told in one text; anything else with its stack.
+  // An error that an operator can fix is printed as one text, any other with its stack.
   const text =
     error instanceof StartRefusal ? error.message : String((error as Error)?.stack ?? error);
   process.stderr.write(`${text}\n`);

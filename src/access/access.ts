@@ -10,17 +10,17 @@ export interface CredentialHashes {
   readonly hashSession: HashCredential;
 }
 
-/** What the verbs of this folder stand on. */
+/** The dependencies of the functions in this folder. */
 export interface Access extends CredentialHashes {
   readonly database: Pick<Database, "ask">;
   readonly clock: Clock;
-  /** Reads what is committed by now, so that a change made by this process holds for the next call. Never rejects. */
+  /** Reads the committed changes, so that a change made by this process holds for the next call. Never rejects. */
   readonly keys: { readonly catchUp: () => Promise<void> };
-  /** How many active users the license allows. */
+  /** The number of active users that the license allows. */
   readonly maxUsers: () => number;
 }
 
-/** What the verbs of users and logins stand on beside that. */
+/** The further dependencies of the functions for users and logins. */
 export interface UserAccess extends Access {
   readonly passwords: Passwords;
   readonly inLoginTurn: InLoginTurn;

@@ -1,18 +1,20 @@
 import type { Caller, SessionCaller } from "../core/caller.ts";
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface Origin {
   /** Null when it is not known. */
   readonly address: string | null;
   readonly requestId: string;
 }
 
-/** Who changes something, and from where: what the verbs of this folder decide by, and what the audit log keeps. */
+/**
+ * The caller of a change and its origin, by which the functions of this folder decide and which the audit log records.
+ */
 export interface Actor extends Origin {
   readonly caller: Caller;
 }
 
-/** A logged-in user who does something. */
+/** An actor with a logged-in user. */
 export interface SessionActor extends Actor {
   readonly caller: SessionCaller;
 }

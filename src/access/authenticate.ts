@@ -8,16 +8,16 @@ import { sessionOver } from "./sessions/session-over.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 
 /**
- * Who may use a route:
- * - `open`: anybody, no credential is read;
+ * The callers that may use a route:
+ * - `open`: anyone; no credential is read;
  * - `caller`: an API key or a session, in a header; cookies are not read;
  * - `session`: a logged-in user, by header or by the console's cookie;
- * - `pending-session`: also one whose first password change is pending;
+ * - `pending-session`: also a user whose first password change is pending;
  * - `administrator`: a logged-in administrator.
  */
 export type AccessLevel = keyof CallerAt;
 
-/** Who a route of each level is told to be called by. */
+/** The caller that a route of each level receives. */
 export interface CallerAt {
   readonly open: undefined;
   readonly caller: Caller;
@@ -26,17 +26,20 @@ export interface CallerAt {
   readonly administrator: SessionCaller;
 }
 
-/** What a request tells of who sent it. */
+/** The parts of a request that identify its sender. */
 export interface Credentials {
   readonly method: string;
   readonly headers: Headers;
-  /** The client's address, IPv4 where IPv6 only wraps it; null when it is not known. */
+  /** Returns the client's address, as IPv4 when it is an IPv4-mapped IPv6 address; null when it is not known. */
   readonly address: () => string | null;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** Throws, or rejects with, a `ServiceError`. A known key is let in at once; a session, or an unknown key, waits. */
+/**
+ * Throws or rejects with a `ServiceError`. A known key is accepted synchronously; a session or an unknown key needs a
+ * query.
+ */
 export type Authenticate = <Level extends AccessLevel>(
   level: Level,
   credentials: Credentials,
@@ -45,7 +48,7 @@ export type Authenticate = <Level extends AccessLevel>(
 /** The console's cookie. */
 export const SESSION_COOKIE = "gateway_session";
 
-/** 20 to 512 characters, as settings take them; what is longer is not looked up. */
+/** 20 to 512 characters, as settings accept them; longer texts are not looked up. */
 const KEY = /^sk-[\x21-\x7e]{17,509}$/;
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const SESSION = /^ses_[A-Za-z0-9]{43}$/;
@@ -57,8 +60,9 @@ export interface AuthenticationSources {
 }
 
 /**
- * Tells who calls, and refuses who may not. Of a key in `Authorization: Bearer` and one in `x-api-key` the former wins
- * when both are well formed; whichever carries it, all that restricts the key holds.
+ * Creates the function that identifies the caller and refuses callers without access. If `Authorization: Bearer` and
+ * `x-api-key` both have a well-formed key, the former is used. The restrictions of the key hold whichever header
+ * carries it.
  */
 export function createAuthenticate(sources: AuthenticationSources): Authenticate {
   const authenticate = (level: AccessLevel, credentials: Credentials) => {
@@ -77,7 +81,7 @@ export function createAuthenticate(sources: AuthenticationSources): Authenticate
 
 function bearer(headers: Headers): string | undefined {
   const text = BEARER.exec(headers.get("authorization") ?? "")?.[1];
-  // The scheme may be written in any case, the prefix may not.
+  // The scheme is case-insensitive, the prefix is not.
   return text !== undefined && (KEY.test(text) || SESSION.test(text)) ? text : undefined;
 }
 
@@ -156,7 +160,7 @@ async function sessionCaller(
   return caller;
 }
 
-/** The same for every text of the kind: nobody learns here whether it is a key. */
+/** Returns the same error for every text of this kind, so that it does not reveal whether the text is a key. */
 function biKeyRefused(): ServiceError {
   return new ServiceError(
     "invalid_api_key",

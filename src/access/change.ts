@@ -7,28 +7,28 @@ import { type AuditEntry, recordAudit } from "./audit/record-audit.ts";
 import { confirmActor } from "./confirm-actor.ts";
 
 export interface ChangeFrame extends Pick<AuditEntry, "action" | "targetKind" | "targetId"> {
-  /** Taken first: what the change decides by must not change meanwhile. */
+  /** Runs first, because the data that decide the change must not change meanwhile. */
   readonly lock?: (transaction: Db) => Promise<void>;
-  /** For what replicas hold in memory: changes of its kind then come one after the other. */
+  /** Set for data that replicas hold in memory; changes of this kind are then serialised. */
   readonly counter?: {
     readonly name: ChangeCounter;
-    /** Makes the change hold for the next call to this replica. */
+    /** Makes the change effective for the next call to this replica. */
     readonly catchUp: () => Promise<void>;
   };
 }
 
-/** What a change resulted in. */
+/** The outcome of a change. */
 interface Changed<Result> {
   readonly result: Result;
-  /** For the audit log; null when nothing had to be changed, which is not recorded. */
+  /** The details for the audit log; null when there was nothing to change, which is not recorded. */
   readonly details: JsonObject | null;
 }
 
 /**
- * The frame of every change that a caller asks for: one transaction in which the actor's rights are checked again, the
- * work is done and the audit entry is written; after it this replica knows of the change.
+ * Runs a change that a caller requests. One transaction checks the actor's rights again, does the work and writes the
+ * audit entry. Afterwards this replica reads the change.
  *
- * @param work gets the number to stamp changed rows with; 0 without a counter.
+ * @param work gets the number with which to mark changed rows; 0 without a counter.
  */
 export async function change<Result>(
   { database, clock }: Pick<Access, "database" | "clock">,
@@ -39,7 +39,7 @@ export async function change<Result>(
   const result = await database.ask((db) =>
     withTransaction(db, async (transaction) => {
       await lock?.(transaction);
-      // Before any user's row, in every change: so no two of them wait for each other in a circle.
+      // Every change takes the counter before any user's row, so that no two changes deadlock.
       const changeSeq = counter === undefined ? 0 : await nextChange(transaction, counter.name);
       await confirmActor(transaction, { clock }, actor);
       const changed = await work(transaction, changeSeq);

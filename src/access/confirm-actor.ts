@@ -11,9 +11,9 @@ import { unusableApiKey } from "./keys/known/unusable-api-key.ts";
 import { sessionOver } from "./sessions/session-over.ts";
 
 /**
- * Refuses an actor who may no longer do what the request was let in for: a body may take minutes to arrive behind its
- * headers, and the session may have ended since, the key been switched off, the role been taken away. Called in the
- * transaction of a change, after the locks it begins with; until it ends, the actor's user cannot be deleted.
+ * Refuses an actor who has lost the rights with which the request was accepted. A body may arrive minutes after its
+ * headers. Meanwhile the session may have ended, the key may have been deactivated, or the role removed. Called in the
+ * transaction of a change, after its first locks. Until the transaction ends, the actor's user cannot be deleted.
  */
 export async function confirmActor(
   transaction: Db,

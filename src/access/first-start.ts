@@ -16,15 +16,15 @@ import { newPassword } from "./sessions/new-password.ts";
 
 const ADMIN_NAME = "admin";
 
-/** What a start has made up, to be shown once. */
+/** Secrets that a start has generated, to be shown once. */
 export interface FirstSecrets {
   readonly issuedKey?: string;
   readonly adminPassword?: string;
 }
 
 /**
- * Sees to it that there is an administrator who can log in and a key, and that the keys of the settings work. Each
- * start runs it; all but the first find their work done, and of several replicas only one does it.
+ * Ensures that there is an administrator who can log in and a key, and that the keys of the settings work. Every start
+ * runs it. All but the first find the work done, and of several replicas only one does it.
  */
 export function firstStart(
   { database, settings, log }: Pick<Base, "database" | "settings" | "log">,
@@ -61,7 +61,10 @@ export function firstStart(
   });
 }
 
-/** The id of the first administrator, of those whose keys work if there are any. Made when there is none at all. */
+/**
+ * Returns the id of the first administrator, preferring those whose keys work. Creates an administrator when there are
+ * no administrators.
+ */
 async function findOrCreateAdmin(transaction: Db): Promise<string> {
   const [present] = await transaction
     .select({ id: users.id })
@@ -82,7 +85,7 @@ async function findOrCreateAdmin(transaction: Db): Promise<string> {
   return id;
 }
 
-/** Whether the administrator has the password of the setting, or none is set. */
+/** Returns true when the administrator has the password of the setting, or the setting has no password. */
 async function holdsPassword(
   transaction: Db,
   id: string,
@@ -93,7 +96,10 @@ async function holdsPassword(
   return admin?.passwordHash != null && (await verify(admin.passwordHash, given));
 }
 
-/** Sets the password of an administrator who has none: the one given, in force as it is, else one that has to be changed. */
+/**
+ * Sets the password of an administrator without one. A given password is valid as it is; a generated one must be
+ * changed.
+ */
 async function givePassword(
   transaction: Db,
   id: string,

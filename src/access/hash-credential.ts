@@ -1,7 +1,10 @@
 import { createHmac, createSecretKey } from "node:crypto";
 import type { CredentialKind, Secret } from "./secret.ts";
 
-/** HMAC-SHA256 of a credential's text, base64url: what is stored and looked up instead of the credential. */
+/**
+ * Computes the HMAC-SHA256 of a credential's text, in base64url, which is stored and looked up instead of the
+ * credential.
+ */
 export type HashCredential = (text: string) => string;
 
 export function hashCredentialUnder(secret: Secret, kind: CredentialKind): HashCredential {

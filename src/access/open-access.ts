@@ -19,19 +19,19 @@ import { openSessions } from "./sessions/sessions.ts";
 export interface OpenAccessOptions {
   readonly secret: Secret;
   readonly maxUsers: UserAccess["maxUsers"];
-  /** Called as soon as the secrets that this start has made up are in the database: they can be shown only once. */
+  /** Called as soon as the generated secrets of this start are in the database, because they can be shown only once. */
   readonly onFirstSecrets: (secrets: FirstSecrets) => void;
 }
 
 export interface OpenAccess extends Part<Db> {
   readonly authenticate: Authenticate;
-  /** For the verbs of users, keys and the audit log. */
+  /** For the functions of users, keys and the audit log. */
   readonly access: UserAccess;
 }
 
 const KEY_STATES = ["active", "inactive"] as const;
 
-/** Makes sure that there is an administrator and a key to call with, and opens the keys and sessions. */
+/** Ensures that there is an administrator and a usable key, and opens the keys and sessions. */
 export async function openAccess(
   base: Base,
   { secret, maxUsers, onFirstSecrets }: OpenAccessOptions,

@@ -12,11 +12,11 @@ export interface Installation {
 
 export interface Identity extends Installation {
   readonly secret: Secret;
-  /** A text that no other installation has. */
+  /** A text that is unique to this installation. */
   readonly installation: string;
 }
 
-/** Opens the secret and registers the installation. Throws a `StartRefusal` where one of these fails. */
+/** Opens the secret and registers the installation. Throws a `StartRefusal` when one of these fails. */
 export async function openIdentity({ settings, database, clock }: Base): Promise<Identity> {
   const secret = await inFolderOf("DATA_DIR", () => openSecret(settings));
   const { installedAt } = await openInstallation(database, secret, clock);
@@ -24,8 +24,8 @@ export async function openIdentity({ settings, database, clock }: Base): Promise
 }
 
 /**
- * Registers the installation at its first start. Refuses a secret that differs from the one the database's
- * keys were hashed under: every key would be unknown.
+ * Registers the installation at its first start. Refuses a secret that differs from the one that hashed the database's
+ * keys, because every key would be unknown.
  */
 export async function openInstallation(
   { db }: Pick<Database, "db">,

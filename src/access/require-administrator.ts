@@ -2,8 +2,8 @@ import type { Caller } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 
 /**
- * Refuses whoever is no administrator, by session or by key, with `insufficient_permission`; and a restricted key of
- * an administrator, which might lift what holds it.
+ * Refuses a caller without the administrator role, by session or by key, with `insufficient_permission`. Also refuses a
+ * restricted key of an administrator, which might lift its own restrictions.
  */
 export function requireAdministrator(caller: Caller): void {
   if (caller.role !== "admin") {

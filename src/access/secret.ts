@@ -6,16 +6,18 @@ import { randomBase62 } from "../lib/id.ts";
 import { makeFolder } from "../lib/make-folder.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
-/** Each use of the secret has a key of its own, so that none tells anything of another. */
+/** Each use of the secret has a derived key of its own, so that one reveals nothing about another. */
 type SecretPurpose = CredentialKind | "fingerprint" | "settings" | "seen-time";
-/** What is stored as a hash alone. */
+/** The kinds of credentials that are stored only as a hash. */
 export type CredentialKind = "api-keys" | "bi-keys" | "sessions";
 
-/** The secret of this installation. It is kept outside the database, so that a copy of that alone opens nothing. */
+/**
+ * The secret of this installation. It is stored outside the database, so that a copy of the database gives no access.
+ */
 export interface Secret {
-  /** 32 bytes for one purpose, always the same. */
+  /** Returns 32 bytes for one purpose, always the same. */
   readonly derive: (purpose: SecretPurpose) => Buffer;
-  /** Tells two secrets apart without telling either. */
+  /** Distinguishes secrets without revealing them. */
   readonly fingerprint: string;
 }
 
@@ -23,7 +25,7 @@ const FILE_NAME = "secret";
 const GENERATED_LENGTH = 43;
 const LENGTH_MIN = 16;
 
-/** Takes APP_SECRET, else DATA_DIR/secret, which is made at the first start. */
+/** Reads APP_SECRET, or DATA_DIR/secret if it is not set. The file is created at the first start. */
 export async function openSecret(
   settings: Pick<Settings, "APP_SECRET" | "DATA_DIR">,
 ): Promise<Secret> {
@@ -39,7 +41,7 @@ async function readOrCreate(folder: string): Promise<string> {
   if (present !== undefined) return present;
   await makeFolder(folder);
   await create(path, randomBase62(GENERATED_LENGTH));
-  // Read back: another process may have been first.
+  // The file is read back, because another process may have created it first.
   const made = await read(path);
   if (made === undefined) throw new StartRefusal(`${path} could not be made.`);
   return made;
@@ -59,7 +61,7 @@ async function read(path: string): Promise<string | undefined> {
   );
 }
 
-/** The file appears whole or not at all, and never over another. */
+/** Creates the file atomically, and never overwrites another. */
 async function create(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBase62(8)}.draft`;
   const file = await open(draft, "wx", 0o600);

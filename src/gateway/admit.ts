@@ -9,9 +9,9 @@ import { furtherTargets } from "./fall-back.ts";
 import { boundInputTokens, type InputBound } from "./fit/bound-input-tokens.ts";
 import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
 
-/** What a call may spend at most, prompt and answer. */
+/** The upper bound of a call's tokens, for prompt and answer. */
 type Needs = Pick<LimitedCall, "inputTokens" | "outputTokens" | "asksAgain">;
-/** A question to a model that is not admitted yet. */
+/** A chat call or round that is not admitted yet. */
 type Question = Pick<ChatCall, "gateway" | "client"> & Pick<Round, "request" | "target">;
 
 /** The key has too few tokens left for the call. */
@@ -24,10 +24,13 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   "rate_limit_exceeded",
   "request_limit_exceeded",
 ]);
-/** What an engine may read beyond what its counter reports, where a counter is only close. */
+/** Tokens that an engine may read beyond its counter's result, for counters that are only approximate. */
 const COUNT_MARGIN = { tokens: 32, share: 0.02 };
 
-/** A key that is bound to an assistant must not call plain models. Throws `assistant_not_allowed`. */
+/**
+ * Throws `assistant_not_allowed` for a key that is bound to an assistant, because such a key must not call plain
+ * models.
+ */
 export function refuseBoundKey(caller: Caller): void {
   if (caller.kind !== "key" || caller.assistantId === null) return;
   throw new ServiceError(
@@ -36,17 +39,17 @@ export function refuseBoundKey(caller: Caller): void {
   );
 }
 
-/** How a call may be judged before its body is read. */
+/** Facts about a call that are known before its body is read. */
 export interface EarlyJudgement {
-  /** Its body is long, or of unknown length. */
+  /** True when the body is long or of unknown length. */
   readonly isLarge: boolean;
-  /** It is metered only by its key's limit of requests a minute, and counts there. */
+  /** Set when the call is metered only by its key's limit of requests per minute, and counts there. */
   readonly countsInMinute?: true | undefined;
 }
 
 /**
- * Refuses a call of a key with a limit that is 0 or used up, while only its headers are known. A call that passes is
- * still to be admitted. Throws, or rejects with, what `admitCall` does; the refusal is counted.
+ * Refuses a call of a key with a limit that is 0 or used up, while only its headers are known. A call that passes must
+ * still be admitted. Throws or rejects with the errors of `admitCall`, and counts the refusal.
  */
 export function refuseExhausted(
   gateway: Pick<Gateway, "limits" | "refusals">,
@@ -68,9 +71,9 @@ export function refuseExhausted(
 }
 
 /**
- * Admits a call of a key that has limits, and reserves what it needs. The admission has to be settled, which a
- * `CallMeter` does. Undefined where nothing limits the caller. Throws, or rejects with, a `ServiceError`: 429 that names
- * the limit, which is counted, or `storage_unavailable`.
+ * Admits a call of a key that has limits, and reserves the tokens it needs. The caller must settle the admission, which
+ * a `CallMeter` does. Returns undefined when the caller has no limits. Throws or rejects with a `ServiceError`: a 429
+ * that names the limit and is counted, or `storage_unavailable`.
  */
 export function admitCall(
   gateway: Pick<Gateway, "limits" | "refusals">,
@@ -89,7 +92,10 @@ export function admitCall(
   }
 }
 
-/** Counts a refusal by a limit, and throws it. One of a call that asks again for its tokens is not the last word. */
+/**
+ * Builds a function that counts a refusal by a limit and throws it. A refusal for tokens is not final while the call
+ * may ask again.
+ */
 function refusalCounter(
   { refusals }: Pick<Gateway, "refusals">,
   { caller, channel, startedAt: at }: Omit<ClientCall, "signal">,
@@ -106,12 +112,13 @@ function refusalCounter(
 }
 
 /**
- * Admits a chat call of a key that has limits; undefined where nothing limits the caller. Rejects with a `ServiceError`.
+ * Admits a chat call of a key that has limits. Returns undefined when the caller has no limits. Rejects with a
+ * `ServiceError`.
  *
- * What is reserved is never less than what the call can use: for the prompt a bound by its bytes, but no more than the
- * longest context of the models that may answer; for the answer what is asked for, or what remains. Close to exhaustion
- * such a bound refuses what would fit, or leaves too little for the answer. So where there is no room for all of it, the
- * engine counts the prompt, if it can, and the call asks again.
+ * The reservation is never less than the call can use. The prompt's share is a bound by its bytes, at most the longest
+ * context of the models that may answer. The answer's share is the requested output, or the remaining tokens if they
+ * are fewer. Close to exhaustion, such a bound refuses calls that would fit, or leaves too little for the answer. When
+ * there is not enough room for all of it, the engine counts the prompt, if it can, and the call asks again.
  */
 export function admitChat(question: Question): Promise<Reservation | undefined> | undefined {
   const { caller } = question.client;
@@ -123,7 +130,7 @@ async function admitWithin(
   { tokens, monthlyTokens }: KeyLimits,
   question: Question,
 ): Promise<Reservation | undefined> {
-  // What nothing limits need not be measured.
+  // Without a token limit there is no need to measure the prompt.
   if (tokens === null && monthlyTokens === null) return reserve(question, 0);
   const bound = boundInputTokens(question.request);
   const inputTokens = boundWithinContext(question, bound);
@@ -136,7 +143,10 @@ async function admitWithin(
   }
 }
 
-/** The first of two tries requires the full output. A model's minimum output is reserved as input, to be all-or-nothing. */
+/**
+ * Reserves tokens. The first of two tries requires the full output. The model's minimum output is reserved as input,
+ * which is granted completely or not at all.
+ */
 async function reserve(
   { gateway, client, request, target }: Question,
   inputTokens: number,
@@ -144,7 +154,7 @@ async function reserve(
 ): Promise<Reservation | undefined> {
   const wanted = wantedOutputTokens(request, target.model, gateway.defaultMaxOutputTokens);
   const least = leastOutputTokens(target);
-  // Every admission that asks for output holds one token of it.
+  // Every admission that asks for output includes one token of it.
   const surplus = (isFirstTry ? Math.max(least, wanted) : least) - 1;
   const admission = await admitCall(gateway, client, {
     inputTokens: inputTokens + surplus,
@@ -158,9 +168,9 @@ async function reserve(
 }
 
 /**
- * What a further round of an admitted call may spend: what the rounds before it have left of its reservation. Undefined
- * where no limit on tokens holds. Rejects with `token_limit_exceeded` when that is too little for the prompt and the
- * shortest answer.
+ * Returns the tokens that a further round of an admitted call may spend: the rest of the reservation after the earlier
+ * rounds. Returns undefined when the call has no token limit. Rejects with `token_limit_exceeded` when the rest is too
+ * small for the prompt and the shortest answer.
  */
 export async function reserveRound(
   { gateway, client, reservation, meter }: ChatCall,
@@ -190,7 +200,7 @@ function boundWithinContext(question: Question, { text, fields, media }: InputBo
   return Math.min(text + fields + media, longest);
 }
 
-/** What the limit that refused a call for its tokens leaves. Throws any other failure. */
+/** Returns the remaining tokens of the limit that refused a call. Throws any other failure. */
 function tokensLeft(thrown: unknown): number {
   if (thrown instanceof ServiceError && TOKEN_REFUSALS.has(thrown.code)) {
     return thrown.limits?.tokens?.remaining ?? 0;
@@ -199,8 +209,9 @@ function tokensLeft(thrown: unknown): number {
 }
 
 /**
- * The prompt by its engine's own counter, with a bound for what the counter does not see. Undefined where the engine
- * cannot count, or where the prompt surely needs more than `left`: a key that has used up its tokens asks no engine.
+ * Counts the prompt with the engine's own counter, plus a bound for the parts that the counter does not see. Returns
+ * undefined when the engine cannot count, or when the prompt certainly needs more than `left`: a key that has used up
+ * its tokens must cause no calls to an engine.
  */
 async function countInput(
   question: Question,
@@ -216,7 +227,7 @@ async function countInput(
   return counted + margin + fields + (backend.countsMedia === true ? 0 : media);
 }
 
-/** The estimate tends to be too high; half of it tends to be too low. */
+/** The estimate tends to be too high, and half of it too low. */
 function mayFit(request: ChatRequest, tokens: number): boolean {
   return COUNT_MARGIN.tokens + estimateInputTokens(request) / 2 < tokens;
 }

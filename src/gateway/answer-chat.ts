@@ -11,19 +11,22 @@ import { resolveTarget } from "./resolve-target.ts";
 
 /** An answer in progress. */
 export interface ChatReply {
-  /** The id of the model that answers, as listed. Final once `events` is settled: a fallback may have taken over. */
+  /**
+   * Returns the id of the answering model, as listed. It is final once `events` is settled, because a fallback may take
+   * over before.
+   */
   readonly model: () => string;
-  /** The parameters that the model does not get, by their names in the chat-completions format. Final as `model` is. */
+  /** Returns the parameters that the model does not get, by their chat-completions names. Final when `model` is. */
   readonly ignored: () => readonly string[];
   /** Rejects with a `ServiceError` when the call fails before its first event. */
   readonly events: Promise<ChatEvents>;
-  /** What is left of the limits of the caller's key; undefined when it has none. */
+  /** The remaining limits of the caller's key; undefined when it has no limits. */
   readonly limits: LimitStatus | undefined;
 }
 
 /**
- * THE pipeline: every chat call of every family takes this way, and no other. It admits the call, asks the model and
- * meters the answer. Throws a `ServiceError`.
+ * The pipeline of every chat call of every family; there is no other. Admits the call, calls the model and meters the
+ * answer. Throws a `ServiceError`.
  */
 export async function answerChat(
   gateway: Gateway,
@@ -31,14 +34,14 @@ export async function answerChat(
   request: ChatRequest,
 ): Promise<ChatReply> {
   refuseBoundKey(client.caller);
-  // Most calls have nothing to wait for here, and each wait costs all of them.
+  // Most calls have nothing to wait for here, and an `await` would slow all of them down.
   const resolving = resolveTarget(gateway.models, request);
   const target = resolving instanceof Promise ? await resolving : resolving;
   checkContent(request, target.model);
   const admitting = admitChat({ gateway, client, request, target });
   const reservation = admitting instanceof Promise ? await admitting : admitting;
   const meter = new CallMeter(gateway, client, reservation);
-  // The reply holds this and not the round: a request may be large, and a stream may be long.
+  // The reply holds this object instead of the round, because a request may be large and a stream may be long.
   const answering = { model: target.model.id, ignored: [] };
   const call = { gateway, client, reservation, meter };
   return {

@@ -6,23 +6,23 @@ import { BoundedMemory } from "../lib/bounded-memory.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /**
- * What clients may refer to in later calls. It lives only in this process: nothing is written, a restart or another
- * replica knows nothing of it. A key reads only what the same key was answered, a session only what its user was.
+ * Answers that clients may refer to in later calls. It exists only in this process: nothing is written, and a restart
+ * or another replica loses it. A key reads only its own answers, a session only those of its user.
  */
 export interface AnswerMemory {
-  /** @returns a view for one call, which counts what that call reads. */
+  /** Returns a view for one call, which counts the bytes that the call reads. */
   readonly of: (caller: Caller) => CallerMemory;
 }
 
 export interface AnswerGateway {
-  /** Undefined when nothing is remembered. */
+  /** Undefined when answers are not remembered. */
   readonly answers: AnswerMemory | undefined;
 }
 
 interface Options {
-  /** Of all callers together. */
+  /** The limit for all callers together. */
   readonly maxBytes: number;
-  /** Of what one call may read. */
+  /** The limit for the entries that one call reads. */
   readonly maxBytesPerCall: number;
 }
 
@@ -33,7 +33,7 @@ interface Kept {
 }
 
 const TIME_TO_LIVE_MS = 60 * 60 * 1000;
-/** What an entry costs beside its texts: many small ones must not take more than is allowed. */
+/** The cost of an entry in addition to its texts, so that many small entries cannot exceed the limit. */
 const ENTRY_BYTES = 1_024;
 
 const encoder = new TextEncoder();
@@ -61,7 +61,7 @@ export function createAnswerMemory(clock: Clock, options: Options): AnswerMemory
       let bytesRead = 0;
       return {
         find(requestId) {
-          // What another caller kept must not live longer because it was asked for.
+          // A request by another caller must not prolong the life of an entry.
           const kept =
             answers.peek(requestId)?.owner === owner ? answers.get(requestId) : undefined;
           if (kept === undefined) return undefined;

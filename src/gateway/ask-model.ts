@@ -6,10 +6,10 @@ import { type ChatCall, callOptions, type Round, withBudget } from "./chat-call.
 import { fallBack } from "./fall-back.ts";
 
 /**
- * One round of an admitted call: fits the request to its model and to what the reservation has left, calls the model,
- * and falls back to others when its server fails. May be called any number of times for one call; each round has to end
- * before the next one begins (`meterRound`). Resolves before the first event is read. Rejects with a `ServiceError`; the
- * round is then counted by the meter, and the call is still to be closed.
+ * Runs one round of an admitted call: fits the request to its model and to the rest of the reservation, calls the
+ * model, and falls back to others when its server fails. It may be called any number of times for one call, but each
+ * round must end before the next one begins (`meterRound`). Resolves before the first event is read. Rejects with a
+ * `ServiceError`; the meter has then counted the round, and the call must still be closed.
  */
 export async function askModel(call: ChatCall, round: Round): Promise<ChatEvents> {
   const { meter, reservation } = call;
@@ -24,7 +24,7 @@ export async function askModel(call: ChatCall, round: Round): Promise<ChatEvents
   const fitted =
     fitting instanceof Promise
       ? await fitting.catch(async (thrown: unknown) => {
-          // The engine may have been asked already: a call whose prompt is too long has its usage row too.
+          // The engine may already have received a request, so a call whose prompt is too long has a usage row too.
           await meter.begin({ model, inputTokens: estimateInputTokens(request), budget });
           throw thrown;
         })

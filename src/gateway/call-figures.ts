@@ -3,25 +3,25 @@ import { Histogram } from "../lib/histogram.ts";
 import { zeroCounts } from "../lib/zero-counts.ts";
 import { OUTCOMES, type Outcome, type UsageRecord } from "../usage/usage-record.ts";
 
-/** The metered calls of one channel that this process has ended. */
+/** Figures of the metered calls of one channel that this process has ended. */
 export interface ChannelFigures {
   readonly outcomes: Record<Outcome, number>;
   inputTokens: number;
   outputTokens: number;
   /** Seconds from admission to the end. */
   readonly duration: Histogram;
-  /** Seconds from admission to the first event, of calls that had one. */
+  /** Seconds from admission to the first event, of calls that had an event. */
   readonly firstToken: Histogram;
 }
 
-/** What this process has metered since its start: the figures of the usage rows, added up in memory. */
+/** The figures of the usage rows that this process has written since its start, summed in memory. */
 export interface CallFigures {
   readonly channels: Readonly<Record<Channel, ChannelFigures>>;
-  /** Counts a call whose row is written. */
+  /** Counts a call whose row has been written. */
   readonly count: (record: UsageRecord) => void;
 }
 
-/** Seconds: from an engine that answers from its cache to one that loads a model first. */
+/** Buckets in seconds. They range from an engine that answers from its cache to one that loads a model first. */
 const DURATIONS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];
 const FIRST_TOKENS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120];
 

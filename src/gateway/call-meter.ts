@@ -4,36 +4,35 @@ import type { Outcome, UsageEntry, UsageRecord } from "../usage/usage-record.ts"
 import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
 import { RoundUsage } from "./round-usage.ts";
 
-/** What metering needs of the gateway. */
+/** The part of the gateway that metering needs. */
 export type MeteringGateway = Pick<Gateway, "journal" | "clock" | "limits" | "figures">;
 
 /** One call of a model within a metered call. */
 export interface MeteredRound {
-  /** The model that is asked. */
   readonly model: string;
   /** Estimate of the prompt's tokens. */
   readonly inputTokens: number;
-  /** What the round may spend, where the key has a limit on tokens. */
+  /** The tokens that the round may spend, if the key has a token limit. */
   readonly budget?: TokenBudget | undefined;
 }
 
-/** For the console's own chat, which is not metered. */
+/** The entry of the console's own chat, which is not metered. */
 const UNMETERED: UsageEntry = {
   progress: () => undefined,
   close: () => undefined,
 };
-/** The status of a call whose client left before anything was answered. */
+/** The status of a call whose client disconnected before the first event. */
 const CLIENT_CLOSED_REQUEST = 499;
 const PROGRESS_EVERY_MS = 1_000;
 const NOTHING_USED: Usage = { inputTokens: 0, outputTokens: 0, estimated: true };
-/** After these it is unknown how far the engine got. */
+/** After these errors it is unknown how much the engine has done. */
 const TIMEOUTS: ReadonlySet<ErrorCode> = new Set(["upstream_timeout", "request_timeout"]);
-/** Refusals of a model's server. Those of the key's own limits are errors of the call. */
+/** Refusals by a model's server. Refusals by the key's own limits are errors of the call. */
 const UPSTREAM_REFUSALS: ReadonlySet<ErrorCode> = new Set(["rate_limit_exceeded", "queue_full"]);
 
 /**
- * The one usage row of a call, and the settlement of its limits. A call is one round or several; their usage is added
- * up, the time to the first token is that of the first round, and the model is the one that was asked last.
+ * Writes the usage row of a call and settles its limits. A call has one round or several. Their usage is summed; the
+ * time to the first token is that of the first round, and the model is the last one called.
  */
 export class CallMeter {
   readonly #gateway: MeteringGateway;
@@ -41,17 +40,17 @@ export class CallMeter {
   readonly #reservation: Reservation | undefined;
   #entry: UsageEntry | undefined;
   #model = "";
-  /** Of the first round: what the row has of the prompt when the process dies. */
+  /** The prompt of the first round, which the row keeps when the process dies. */
   #startInputTokens = 0;
   #round: RoundUsage | undefined;
-  /** Of the rounds that have ended. */
+  /** The usage of the rounds that have ended. */
   #endedUsage: Usage | undefined;
   #endedCharge = 0;
   #firstAt: number | undefined;
   #progressAt: number;
   #isClosed = false;
 
-  /** @param reservation of a call that was admitted; it is settled when the row is closed. */
+  /** @param reservation belongs to an admitted call. It is settled when the row is closed. */
   constructor(gateway: MeteringGateway, call: ClientCall, reservation?: Reservation) {
     this.#gateway = gateway;
     this.#call = call;
@@ -63,12 +62,12 @@ export class CallMeter {
     return this.#call.signal;
   }
 
-  /** A first round has begun, and with it the usage row. */
+  /** True once a first round, and with it the usage row, has begun. */
   get isOpen(): boolean {
     return this.#entry !== undefined;
   }
 
-  /** Of the whole call so far. */
+  /** The usage of the whole call so far. */
   get usage(): Usage {
     if (this.#round === undefined) return this.#endedUsage ?? NOTHING_USED;
     return this.#endedUsage === undefined
@@ -76,7 +75,7 @@ export class CallMeter {
       : sumOf(this.#endedUsage, this.#round.usage);
   }
 
-  /** Tokens that the call's limits are charged so far, input and output. */
+  /** Input and output tokens that the call's limits are charged so far. */
   get charge(): number {
     return this.#endedCharge + (this.#round?.charge ?? 0);
   }
@@ -91,13 +90,13 @@ export class CallMeter {
     return this.#round?.end;
   }
 
-  /** The model becomes known only with its answer. */
+  /** Sets the model of a call whose model becomes known only with its answer. */
   setModel(model: string): void {
     this.#model = model;
   }
 
   /**
-   * Begins a round; the first one begins the usage row, which is written down before the upstream call. Rejects with
+   * Begins a round. The first round opens the usage row, which is written before the upstream call. Rejects with
    * `storage_unavailable`; then nothing was used.
    */
   async begin(round: MeteredRound): Promise<void> {
@@ -124,7 +123,7 @@ export class CallMeter {
     observer?.meterBegan();
   }
 
-  /** Begins the round again with another model: one that has not answered has used nothing. */
+  /** Begins the round again with another model. A model that has not answered has used nothing. */
   retry({ model, inputTokens, budget }: MeteredRound): void {
     if (this.#round?.isAnswered) this.endRound();
     this.#model = model;
@@ -141,7 +140,9 @@ export class CallMeter {
     this.#entry?.progress(this.#progress());
   }
 
-  /** Adds the open round to the call's usage. One that failed before its answer adds nothing, if nothing was used. */
+  /**
+   * Adds the open round to the call's usage. A round that failed before its answer adds nothing if nothing was used.
+   */
   endRound(): void {
     const round = this.#round;
     if (round === undefined) return;
@@ -154,12 +155,12 @@ export class CallMeter {
     this.#round = undefined;
   }
 
-  /** Closes the row of a call that was answered to its end. Rejects with `storage_unavailable`. */
+  /** Closes the row of a call that was answered completely. Rejects with `storage_unavailable`. */
   finish(charge = this.charge): Promise<void> {
     return this.#close("ok", 200, charge);
   }
 
-  /** Closes the row of a call whose client left. Rejects with `storage_unavailable`. */
+  /** Closes the row of a call whose client disconnected. Rejects with `storage_unavailable`. */
   leave(isAnswered: boolean): Promise<void> {
     return this.#close("aborted", isAnswered ? 200 : CLIENT_CLOSED_REQUEST);
   }
@@ -167,7 +168,7 @@ export class CallMeter {
   /**
    * Closes the row of a call that failed. Rejects with `storage_unavailable`.
    *
-   * @param isAnswered the client has seen a status of 200.
+   * @param isAnswered is true when the client has received a status of 200.
    */
   async fail(error: ServiceError, isAnswered = false): Promise<void> {
     const { signal } = this.#call;
@@ -179,8 +180,8 @@ export class CallMeter {
   }
 
   /**
-   * A round that was refused or never reached an engine costs its key nothing: a client that tries again and again while
-   * an engine is down would use up its month. One that was aborted may have been worked on until then.
+   * A round that was refused or never reached an engine costs its key nothing. Otherwise a client that retries while an
+   * engine is down would use up its month. The engine may have worked on an aborted round until the abort.
    */
   #isUnused({ code }: ServiceError): boolean {
     return !this.#round?.isAnswered && !this.#call.signal.aborted && !TIMEOUTS.has(code);
@@ -193,7 +194,8 @@ export class CallMeter {
       this.#reservation?.admission.settle(0);
       return;
     }
-    // Before the row, which may have to be waited for: what the call did not use is free for the next one.
+    // This precedes the row, whose write may take time: the tokens that the call did not use become free for the next
+    // one.
     this.#settle(charge);
     const { requestId: id, caller, channel, startedAt, observer } = this.#call;
     const { clock, figures } = this.#gateway;
@@ -222,14 +224,17 @@ export class CallMeter {
     }
   }
 
-  /** What a key without limits uses is counted too, for limits that it may get. */
+  /** Settles the limits. The usage of a key without limits is counted too, for limits that it may get later. */
   #settle(tokens: number): void {
     const { caller, startedAt } = this.#call;
     if (this.#reservation !== undefined) this.#reservation.admission.settle(tokens);
     else if (caller.kind === "key") this.#gateway.limits.book(caller.keyId, startedAt, tokens);
   }
 
-  /** The start has the first prompt only, so the prompts of further rounds are counted here. */
+  /**
+   * Returns the tokens to report as progress. The start contains only the first prompt, so the prompts of further
+   * rounds are added here.
+   */
   #progress(): number {
     const outputTokens = this.#round?.outputTokensSoFar ?? 0;
     if (this.#endedUsage === undefined) return outputTokens;

@@ -4,39 +4,38 @@ import type { ChatRequest } from "../core/chat-request.ts";
 import type { CallMeter } from "./call-meter.ts";
 import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
 
-/** A chat call that was admitted: one reservation, one usage row, one abort signal, and one or several rounds. */
+/** An admitted chat call: one reservation, one usage row, one abort signal, and one or several rounds. */
 export interface ChatCall {
   readonly gateway: Gateway;
   readonly client: ClientCall;
-  /** What it may spend in all its rounds; undefined when nothing limits it. */
+  /** The tokens that the call may spend in all its rounds; undefined when it has no limits. */
   readonly reservation: Reservation | undefined;
   readonly meter: CallMeter;
 }
 
-/** One question to a model within a call. */
+/** One request to a model within a call. */
 export interface Round {
   readonly request: ChatRequest;
-  /** Who is asked; another one once a fallback takes over. */
+  /** The target of the call, replaced when a fallback takes over. */
   target: Target;
   readonly answering: Answering;
-  /** What this round may spend of the call's reservation; undefined when no limit on tokens holds. */
+  /** The tokens of the reservation that this round may spend; undefined when the call has no token limit. */
   budget?: TokenBudget | undefined;
 }
 
-/** What is still needed of a round when its request is no longer held. */
+/** The part of a round that is needed after its request has been released. */
 export interface Answering {
-  /** The id of the model that is asked. */
   model: string;
-  /** The parameters that the model does not get, by their names in the chat-completions format. */
+  /** The parameters that the model does not get, by their chat-completions names. */
   ignored: readonly string[];
 }
 
-/** The request of a round with the output limit of its budget, which no backend may exceed. */
+/** Returns the request of a round with the output limit of its budget, which no backend may exceed. */
 export function withBudget({ request, budget }: Round): ChatRequest {
   return budget === undefined ? request : { ...request, reservedOutputTokens: budget.outputTokens };
 }
 
-/** Options for calling the target of a round. Forgets what an earlier target ignored. */
+/** Builds the options for calling the target of a round. Forgets the parameters that an earlier target ignored. */
 export function callOptions(call: ChatCall, { answering }: Round): FitOptions {
   answering.ignored = [];
   const onIgnored = (names: readonly string[]) => {
@@ -45,7 +44,7 @@ export function callOptions(call: ChatCall, { answering }: Round): FitOptions {
   return { ...fitOptions(call), onIgnored };
 }
 
-/** Options for fitting a request to a model, and for counting its prompt. */
+/** Builds the options for fitting a request to a model and for counting its prompt. */
 export function fitOptions({ gateway, client }: Pick<ChatCall, "gateway" | "client">): FitOptions {
   const { signal, trace, caller } = client;
   const { defaultMaxOutputTokens } = gateway;

@@ -5,13 +5,16 @@ import type { ClientCall, Gateway } from "./gateway.ts";
 import { resolveTarget } from "./resolve-target.ts";
 
 export interface TokenCount {
-  /** Tokens of the whole prompt, tools included. */
+  /** Tokens of the whole prompt, including tools. */
   readonly inputTokens: number;
-  /** True when the model's server has no tokenizer to ask. */
+  /** True when the model's server has no tokenizer endpoint. */
   readonly isEstimated: boolean;
 }
 
-/** Counts the prompt's tokens as the model that would answer counts them. Nothing is metered. Throws a `ServiceError`. */
+/**
+ * Counts the prompt's tokens with the tokenizer of the model that would answer. Nothing is metered. Throws a
+ * `ServiceError`.
+ */
 export async function countTokens(
   { models }: Pick<Gateway, "models">,
   { caller, signal }: Pick<ClientCall, "caller" | "signal">,

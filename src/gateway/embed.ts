@@ -7,23 +7,22 @@ import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import type { ClientCall } from "./gateway.ts";
 import { meterWhole } from "./meter.ts";
 
-/** What embeddings need of the gateway. */
+/** The part of the gateway that embeddings need. */
 export interface EmbeddingGateway extends MeteringGateway {
   readonly embeddings: Embeddings;
 }
 
 export interface EmbeddingReply extends EmbeddingAnswer {
-  /** The id of the model that answered. */
   readonly model: string;
-  /** The engine's figure, else the estimate. */
+  /** The engine's figure, or the estimate if the engine reports no figure. */
   readonly inputTokens: number;
-  /** Of the caller's key; undefined when it has none. */
+  /** The remaining limits of the caller's key; undefined when it has no limits. */
   readonly limits: LimitStatus | undefined;
 }
 
 /**
- * Answers a call for embeddings and writes its usage row, which has the estimate whatever the engine reports. Limits are
- * charged the larger of the two. Throws a `ServiceError`.
+ * Answers a call for embeddings and writes its usage row, which always has the estimate, even when the engine reports a
+ * figure. Limits are charged the larger of the two. Throws a `ServiceError`.
  */
 export async function embed(
   gateway: EmbeddingGateway,
@@ -40,7 +39,7 @@ export async function embed(
   await meter.begin({ model, inputTokens });
   const answer = await meterWhole(meter, embeddings.embed(request, model, call), (made) => ({
     usage: { inputTokens, outputTokens: 0, estimated: true },
-    // The estimate is too low for most scripts but Latin.
+    // The estimate is too low for most scripts other than Latin.
     charge: Math.max(inputTokens, made.inputTokens ?? 0),
   }));
   return {
@@ -51,7 +50,7 @@ export async function embed(
   };
 }
 
-/** The estimate of texts by their characters; tokens are counted. */
+/** Estimates the tokens of texts by their characters; inputs that are tokens are counted. */
 function estimateEmbeddingTokens(inputs: readonly EmbeddingInput[]): number {
   let characters = 0;
   let tokens = 0;

@@ -4,7 +4,7 @@ import type { ServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 
-/** Reports servers that fail calls to the operator, also where a fallback hides the failure from the client. */
+/** Reports servers that fail calls to the operator, even when a fallback hides the failure from the client. */
 export interface FailureLog {
   readonly note: (target: Target, error: ServiceError, call: FailedCall) => void;
 }
@@ -14,20 +14,20 @@ interface FailedCall {
   readonly request: ChatRequest;
 }
 
-/** What clients send is never logged, and engines may repeat it in what they say of a failure. */
+/** Client content is never logged, and engines may repeat it in their error messages. */
 const QUOTING = "The model server failed, in words that quote the request and are not logged.";
 
-/** One line a minute for each kind of failure of a backend: a server that is down fails every call. */
+/** The interval between two log lines for one kind of failure of a backend. A server that is down fails every call. */
 const QUIET_MS = 60_000;
 
-/** This many characters in a row that stand in both are taken for a quote. */
+/** A sequence of this many characters that occurs in both texts is treated as a quote. */
 const QUOTE_CHARACTERS = 16;
-/** A longer prompt is not searched: what is said of it may quote it. */
+/** A longer prompt is not searched; the engine's message is then treated as a quote. */
 const MAX_SEARCHED_CHARACTERS = 1_000_000;
 
 interface Reported {
   readonly at: number;
-  /** Failures since then without a line of their own. */
+  /** Failures since `at` that have no log line. */
   unreported: number;
 }
 
@@ -55,7 +55,7 @@ export function createFailureLog(log: Log, clock: Clock): FailureLog {
   };
 }
 
-/** True when a text may repeat what a request says. A few words in common are no quote. */
+/** Returns true when a text may repeat a part of the request. A few common words are not a quote. */
 function quotesRequest(text: string, { messages }: ChatRequest): boolean {
   const pieces = new Set<string>();
   for (let at = 0; at + QUOTE_CHARACTERS <= text.length; at++) {

@@ -6,9 +6,9 @@ import { type ChatCall, callOptions, fitOptions, type Round, withBudget } from "
 import { boundInputTokens } from "./fit/bound-input-tokens.ts";
 import { checkContent } from "./fit/check-content.ts";
 
-/** A client may name any number of models, and each of them costs a call. */
+/** The limit is needed because a client may name any number of models, and each costs a call. */
 const MAX_FALLBACKS = 8;
-/** Failures of a model's server; what is wrong with the request itself is wrong for every model. */
+/** Failures of a model's server. An error in the request itself would fail with every model. */
 const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
   "upstream_error",
   "upstream_timeout",
@@ -17,8 +17,8 @@ const SERVER_FAILURES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Asks the further models of a round in their order after one failed before its first event, as long as servers fail
- * and the call's time lasts. The round then names the model that was asked last. Rejects with the last failure.
+ * Calls the further models of a round in their order after one failed before its first event. It continues as long as
+ * servers fail and the call's time lasts. The round then names the last model called. Rejects with the last failure.
  */
 export async function fallBack(call: ChatCall, round: Round, thrown: unknown): Promise<ChatEvents> {
   let failure = thrown;
@@ -41,7 +41,9 @@ export async function fallBack(call: ChatCall, round: Round, thrown: unknown): P
   throw failure;
 }
 
-/** The models to try after the first one, each once. Names that are not listed are skipped, never replaced by a default. */
+/**
+ * Returns the models to try after the first one, each once. Unlisted names are skipped, never replaced by a default.
+ */
 export function furtherTargets(
   { gateway }: Pick<ChatCall, "gateway">,
   { request, target: first }: Pick<Round, "request" | "target">,
@@ -70,7 +72,10 @@ function isServerFailure(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && SERVER_FAILURES.has(thrown.code);
 }
 
-/** The request as this model takes it; undefined where its content, length or budget do not fit: the next one may. */
+/**
+ * Returns the request as this model accepts it. Returns undefined when its content, length or budget do not fit,
+ * because the next model may accept it.
+ */
 async function fitTo(
   call: ChatCall,
   round: Round,
@@ -86,8 +91,8 @@ async function fitTo(
 }
 
 /**
- * A model that is asked in another's place may count the prompt otherwise than the one that counted it for the
- * reservation, and may need room for a longer answer.
+ * Returns whether the request fits the budget. A fallback model may count the prompt differently from the model that
+ * counted it for the reservation, and may need room for a longer answer.
  */
 function isWithinBudget({ request, budget }: Round, { backend, model }: Target): boolean {
   if (budget === undefined) return true;

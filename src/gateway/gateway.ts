@@ -9,32 +9,32 @@ import type { UsageJournal, UsageRecord } from "../usage/usage-record.ts";
 import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
 
-/** What the pipeline needs of the other areas. */
+/** The parts of the other areas that the pipeline needs. */
 export interface Gateway {
   readonly models: ModelCatalog;
   readonly journal: UsageJournal;
   readonly clock: Clock;
   readonly limits: Pick<Limits, "admit" | "refuseExhausted" | "countInMinute" | "book">;
-  /** Output tokens asked for when the client names no limit. */
+  /** The output limit of a request in which the client names no limit. */
   readonly defaultMaxOutputTokens: number;
-  /** Models to try, in this order, for a request that names none itself. */
+  /** Models to try, in this order, for a request that names no fallbacks itself. */
   readonly fallbacks?: readonly string[] | undefined;
   readonly failures?: FailureLog | undefined;
-  /** Where metered calls are counted. */
+  /** Counts the metered calls. */
   readonly figures?: CallFigures | undefined;
-  /** Where calls are counted that a limit of their key refuses. */
+  /** Counts the calls that a limit of their key refuses. */
   readonly refusals?: Pick<LimitRefusals, "count"> | undefined;
 }
 
-/** Follows the metering of one call. Never throws. */
+/** Observes the metering of one call. Never throws. */
 export interface CallObserver {
-  /** `meterEnded` is to follow, once. */
+  /** Announces that `meterEnded` will follow, once. */
   readonly meterBegan: () => void;
-  /** @param record the call's usage row, or what it would be for a call without one. */
+  /** @param record is the call's usage row, or for a call without a row the row it would have. */
   readonly meterEnded: (record: UsageRecord) => void;
 }
 
-/** One call of a client, whatever format it speaks. */
+/** One call of a client, in any wire format. */
 export interface ClientCall {
   readonly requestId: string;
   readonly caller: Caller;
@@ -42,15 +42,15 @@ export interface ClientCall {
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** For its calls to engines, where requests are traced. */
+  /** The trace for the call's requests to engines, if requests are traced. */
   readonly trace?: CallTrace | undefined;
   readonly observer?: CallObserver | undefined;
 }
 
-/** What limits hold for one call, however many rounds it has. */
+/** The reservation of one call, for all of its rounds. */
 export interface Reservation {
   readonly admission: Admission;
-  /** What the call cannot exceed; undefined where no limit on tokens holds. */
+  /** The tokens that the call cannot exceed; undefined when it has no token limit. */
   readonly budget?: TokenBudget | undefined;
 }
 

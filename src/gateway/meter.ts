@@ -4,15 +4,17 @@ import type { CallMeter } from "./call-meter.ts";
 
 type Step = IteratorResult<readonly ChatEvent[], undefined>;
 
-/** What a stream of events is to its call: the whole call, one round of several, or what several rounds make. */
+/**
+ * The part of a call that a stream of events covers: the whole call, one round of several, or all of several rounds.
+ */
 type Scope = "call" | "round" | "rounds";
 
 const DONE: Step = { done: true, value: undefined };
 
 /**
- * Passes the events of a call of one round on and writes its usage row: before the event that ends the stream is handed
- * out, when the source fails, or when the client leaves. Whatever the source does, what comes out ends with exactly one
- * `finish` or `error`. Rejects with the `ServiceError` of a call that fails before its first event.
+ * Forwards the events of a call of one round and writes its usage row. The row is written before the event that ends
+ * the stream is returned, when the source fails, or when the client disconnects. The returned stream always ends with
+ * exactly one `finish` or `error`. Rejects with the `ServiceError` of a call that fails before its first event.
  */
 export async function meterCall(
   meter: CallMeter,
@@ -26,21 +28,26 @@ export async function meterCall(
   }
 }
 
-/** The same for a call whose events come from several metered rounds. Its end has the usage of all of them. */
+/**
+ * Does the same as `meterCall` for a call whose events come from several metered rounds. Its end has the usage of all
+ * rounds.
+ */
 export function meterRounds(meter: CallMeter, answering: Promise<ChatEvents>): Promise<ChatEvents> {
   return meterCall(meter, answering, "rounds");
 }
 
-/** Counts one round of several. It ends with exactly one `finish` or `error`; the call and its row stay open. */
+/**
+ * Counts one round of several. The stream ends with exactly one `finish` or `error`; the call and its row stay open.
+ */
 export function meterRound(meter: CallMeter, events: ChatEvents): ChatEvents {
   return new MeteredEvents(events, meter, "round");
 }
 
 /**
- * Writes the usage row of a call whose answer comes whole, and resolves with the answer once the row is safe. For a
- * failure the row is written too. Rejects with a `ServiceError`.
+ * Writes the usage row of a call with a non-streamed answer, and resolves with the answer once the row is stored. A
+ * failed call has a row too. Rejects with a `ServiceError`.
  *
- * @param usageOf also returns the tokens that limits are charged, where they are more than those of the row.
+ * @param usageOf also returns the tokens that limits are charged, if they are more than those of the row.
  */
 export async function meterWhole<Answer>(
   meter: CallMeter,
@@ -59,22 +66,22 @@ export async function meterWhole<Answer>(
   return answer;
 }
 
-/** Writes the row of a call that failed before it was answered, and throws the error for its client. */
+/** Writes the row of a call that failed before its answer, and throws the error for the client. */
 async function failMetered(meter: CallMeter, thrown: unknown): Promise<never> {
   const { reason } = meter.signal;
-  // A call that the gateway itself ended says why; the failure of the engine's side follows from that.
+  // When the gateway itself aborted the call, its reason is the error; the engine's failure only follows from it.
   const error = reason instanceof ServiceError ? reason : toServiceError(thrown);
   await meter.fail(error);
   throw error;
 }
 
-// A class and not a generator: a generator that was never pulled would never write its row.
+// This is a class because a generator that was never pulled would never write its row.
 class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undefined> {
   readonly #source: AsyncIterator<readonly ChatEvent[]>;
   readonly #meter: CallMeter;
   readonly #scope: Scope;
   #isOver = false;
-  /** Something but an error was handed out, so the client has seen a 200. */
+  /** True once an event other than an error was returned, so that the client has received a status of 200. */
   #isAnswered = false;
 
   constructor(events: ChatEvents, meter: CallMeter, scope: Scope) {
@@ -103,14 +110,14 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     try {
       return { done: false, value: await this.#end(batch, end) };
     } catch (thrown) {
-      // The answer is there but its row is not: the client must not take it for a finished one.
+      // The answer is complete but its row is not stored, so the client must not take the answer for a finished one.
       return { done: false, value: [...batch.slice(0, -1), errorEvent(thrown)] };
     }
   }
 
-  /** The reader leaves: of a call its client, of a round the rest of the call. */
+  /** Called when the reader stops: the client of a call, or the rest of the call of a round. */
   async return(): Promise<Step> {
-    // A round that is over must not end the one after it.
+    // A round that has ended must not end the next one.
     if (this.#isOver && this.#scope === "round") return DONE;
     this.#isOver = true;
     const leaving = this.#source.return?.();
@@ -140,7 +147,9 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     return this.#withInputTokens(isReported ? batch : withUsage(batch, end, this.#meter.usage));
   }
 
-  /** Some formats report the prompt's tokens before the answer; our estimate stands in where the vendor does not. */
+  /**
+   * Adds the estimated prompt tokens when the vendor reports none, because some formats report them before the answer.
+   */
   #withInputTokens(batch: readonly ChatEvent[]): readonly ChatEvent[] {
     const first = batch[0];
     if (first?.type !== "start" || first.inputTokens !== undefined) return batch;
@@ -155,7 +164,7 @@ function endOf(batch: readonly ChatEvent[]): EndEvent | undefined {
   return last?.type === "finish" || last?.type === "error" ? last : undefined;
 }
 
-/** A client that asks for usage gets ours where the vendor reports none. */
+/** Adds our usage when the vendor reports none, for clients that ask for usage. */
 function withUsage(
   batch: readonly ChatEvent[],
   end: FinishEvent,

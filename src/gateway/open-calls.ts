@@ -2,38 +2,41 @@ import { ServiceError } from "../core/service-error.ts";
 import { watchTime } from "../lib/watch-time.ts";
 import { BodiesInHand, type BodyKind } from "./overload/bodies-in-hand.ts";
 
-/** One client call while it runs. */
+/** One running client call. */
 export interface OpenCall {
-  /** Aborted when the client leaves, the time is up or the server stops; a `ServiceError` as reason is for the client to see. */
+  /**
+   * Aborted when the client disconnects, the time is up or the server stops. A `ServiceError` as reason is meant for
+   * the client.
+   */
   readonly signal: AbortSignal;
   readonly abort: (reason?: ServiceError) => void;
-  /** Its answer is a stream. */
+  /** Marks the answer as a stream. */
   readonly beginStream: () => void;
   /**
-   * Its body has, or will have, so many bytes: they count until `releaseBody` or `close`. Throws `overloaded` where the
-   * bodies of all calls have no room for them.
+   * Counts the bytes that the call's body has or will have, until `releaseBody` or `close`. Throws `overloaded` when
+   * the budget of all bodies has no room for them.
    *
-   * @param kind is the same at every call; a text by default.
+   * @param kind must be the same in every call of one body; a text by default.
    */
   readonly holdBody: (bytes: number, kind?: BodyKind) => void;
-  /** Nothing needs the body any more. */
+  /** Releases the bytes of a body that is no longer needed. */
   readonly releaseBody: () => void;
-  /** The call is over: nothing more will be read or written for it. */
+  /** Ends the call: nothing more is read or written for it. */
   readonly close: () => void;
 }
 
-/** The calls that are running, so that a stopping server can wait for them and end them. */
+/** The running calls, so that a stopping server can wait for them and end them. */
 export interface OpenCalls {
   readonly open: (clientSignal: AbortSignal) => OpenCall;
   readonly count: () => number;
-  /** Of these, those whose answer is a stream. */
+  /** The number of running calls whose answer is a stream. */
   readonly streams: () => number;
   readonly abortAll: (reason: ServiceError) => void;
 }
 
 /**
- * @param timeoutMs how long a call may take as a whole.
- * @param bodies where their bodies are counted.
+ * @param timeoutMs is the time that a whole call may take.
+ * @param bodies counts the bytes of their bodies.
  */
 export function createOpenCalls(
   timeoutMs: number,
@@ -46,7 +49,7 @@ export function createOpenCalls(
       const controller = new AbortController();
       running.add(controller);
       const leave = () => controller.abort();
-      // The listener is what makes an abort arrive while the engine's headers are still awaited.
+      // Without the listener, an abort would not arrive while the engine's headers are still awaited.
       if (clientSignal.aborted) leave();
       else clientSignal.addEventListener("abort", leave, { once: true });
       const endsAt = performance.now() + timeoutMs;
@@ -66,7 +69,7 @@ export function createOpenCalls(
           if (running.has(controller)) streams.add(controller);
         },
         holdBody(bytes, kind) {
-          // What still arrives for a call that is over is dropped.
+          // Data that still arrives for an ended call is dropped.
           if (bytes <= bodyBytes || !running.has(controller)) return;
           bodies.grow(bodyBytes, bytes, kind);
           bodyBytes = bytes;

@@ -26,7 +26,7 @@ export interface OpenGateway extends GatedCalls, Part {
   readonly gateway: Gateway & EmbeddingGateway & TranscriptionGateway & AnswerGateway;
 }
 
-/** Puts the pipeline together, with the calls in progress and the gate before them. */
+/** Assembles the pipeline, with the calls in progress and the gate before them. */
 export function openGateway(
   { settings, clock, log }: Base,
   { backends, limits, journal, refusals }: GatewayParts,
@@ -56,7 +56,7 @@ export function openGateway(
   };
 }
 
-/** How long a call may take as a whole. */
+/** Returns the time that a whole call may take. */
 function timeoutMsOf({ GATEWAY_REQUEST_TIMEOUT, LLM_REQUEST_TIMEOUT }: Settings): number {
   return (GATEWAY_REQUEST_TIMEOUT ?? LLM_REQUEST_TIMEOUT) * 1_000;
 }

@@ -3,8 +3,8 @@ import type { ChatRequest } from "../core/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
 
 /**
- * Finds who answers by the client's word for the model, at once where the models are known. Throws, or rejects with, a
- * `ServiceError` naming `model` or the field that does not fit.
+ * Finds the target for the client's model name, synchronously when the models are known. Throws or rejects with a
+ * `ServiceError` that names `model` or the unsuitable field.
  */
 export function resolveTarget(
   models: Pick<ModelCatalog, "resolve">,

@@ -6,28 +6,28 @@ type EndEvent = FinishEvent | Extract<ChatEvent, { type: "error" }>;
 
 const UNLIMITED: TokenBudget = { inputTokens: Infinity, outputTokens: Infinity };
 
-/** The usage of one round of a call, counted while its events pass. */
+/** The usage of one round of a call, counted as its events pass. */
 export class RoundUsage {
   readonly #inputTokens: number;
   readonly #budget: TokenBudget;
   #characters = 0;
   #bytes = 0;
-  /** Of the open reasoning block. */
+  /** Bytes of the open reasoning block. */
   #reasoningBytes = 0;
   #reportedInputTokens: number | undefined;
   #end: EndEvent | undefined;
   #isAnswered = false;
 
   /**
-   * @param inputTokens estimate of the prompt, for a vendor that never reports it.
-   * @param budget what an estimate cannot exceed, because the round could not.
+   * @param inputTokens is the estimate of the prompt, for a vendor that never reports it.
+   * @param budget limits an estimate, because the round could not exceed it.
    */
   constructor(inputTokens: number, budget: TokenBudget = UNLIMITED) {
     this.#inputTokens = Math.min(inputTokens, budget.inputTokens);
     this.#budget = budget;
   }
 
-  /** An event other than an error has come, so an engine has worked on the round. */
+  /** True once an event other than an error has arrived, so an engine has worked on the round. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
@@ -42,12 +42,12 @@ export class RoundUsage {
     return this.#inputTokens;
   }
 
-  /** Output tokens so far, by estimate. */
+  /** An estimate of the output tokens so far. */
   get outputTokensSoFar(): number {
     return estimateTokens(this.#characters);
   }
 
-  /** The vendor's figures, as far as it has reported them; estimates are marked. */
+  /** The vendor's figures, as far as it has reported them; estimates are marked as such. */
   get usage(): Usage {
     if (this.#end?.type === "finish" && this.#end.usage !== undefined) return this.#end.usage;
     return {
@@ -57,7 +57,10 @@ export class RoundUsage {
     };
   }
 
-  /** Input and output tokens that limits are charged: for an answer without its end at least what its bytes suggest. */
+  /**
+   * Input and output tokens that limits are charged: for an answer without its end at least the tokens that its bytes
+   * suggest.
+   */
   get charge(): number {
     const { inputTokens, outputTokens } = this.usage;
     if (this.#end?.type === "finish") return inputTokens + outputTokens;
@@ -70,7 +73,7 @@ export class RoundUsage {
     for (const event of events) {
       switch (event.type) {
         case "start":
-          // No prompt has 0 tokens: a server that says so has not counted them yet.
+          // No prompt has 0 tokens: a server that reports 0 has not counted them yet.
           this.#reportedInputTokens = event.inputTokens || undefined;
           break;
         case "block-start":

@@ -8,37 +8,38 @@ import { CallMeter, type MeteringGateway } from "./call-meter.ts";
 import type { ClientCall } from "./gateway.ts";
 import { meterCall, meterWhole } from "./meter.ts";
 
-/** What transcription needs of the gateway. */
+/** The part of the gateway that transcription needs. */
 export interface TranscriptionGateway extends MeteringGateway {
   readonly speech: Speech;
 }
 
-/** What the client's form asks for; both ways to answer reject with a `ServiceError`. */
+/** The answer in the form that the client requested. Both forms reject with a `ServiceError`. */
 export type TranscriptionReply = (
   | { readonly kind: "whole"; readonly answer: WholeTranscript }
   | { readonly kind: "stream"; readonly events: Promise<ChatEvents> }
 ) & {
-  /** What is left of the limits of the caller's key; undefined when it has none. */
+  /** The remaining limits of the caller's key; undefined when it has no limits. */
   readonly limits: LimitStatus | undefined;
 };
 
 type WholeTranscript = Awaited<ReturnType<SpeechAnswer["whole"]>>;
 
-/** In the usage row of a call whose model is neither in the server's list nor confirmed by an answer. */
+/** The model in the usage row when the server's list does not contain it and no answer has confirmed it. */
 const UNNAMED_MODEL = "unknown";
 
 /**
- * A second of speech, compressed as far as recorders do, is 2,000 bytes; it brings some five tokens of text, and ten
- * where a server counts the recording too.
+ * A second of speech, compressed as far as recorders do, is 2,000 bytes. It produces about five tokens of text, and ten
+ * when a server also counts the recording.
  */
 const BYTES_PER_TOKEN = 128;
 
 /**
- * Has a recording transcribed. Throws a `ServiceError`.
+ * Transcribes a recording. Throws a `ServiceError`.
  *
- * The usage row has the server's tokens where it counts them. Else it has an estimate of the transcript's, and none for
- * the recording: seconds are no tokens. No server takes a limit of its transcript, so what is reserved for it is only
- * likely to be enough, and where less is left a call may still have that: one transcript may exceed a key's tokens.
+ * The usage row has the server's tokens if the server counts them. Otherwise it has an estimate of the transcript's
+ * tokens, and 0 for the recording, because seconds are not tokens. No server accepts a limit for its transcript, so the
+ * reservation is only likely to suffice. A call may use a reservation that is smaller, so one transcript may exceed a
+ * key's tokens.
  */
 export async function transcribe(
   gateway: TranscriptionGateway,
@@ -56,7 +57,7 @@ export async function transcribe(
   await meter.begin({ model: isListed ? model : UNNAMED_MODEL, inputTokens: 0 });
   const answering = speech.transcribe(request, model, call);
   const answered = <Answer>(answer: Answer): Answer => {
-    // A word of the client's own making, which no server has taken, would have sums of its own.
+    // A name made up by the client, which no server has accepted, would get sums of its own.
     meter.setModel(model ?? UNNAMED_MODEL);
     return answer;
   };

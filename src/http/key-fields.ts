@@ -9,10 +9,10 @@ import { search } from "./page.ts";
 const MAX_NAME_LENGTH = 200;
 const MAX_RANGES = 100;
 const PRINTABLE = /^[^\p{Cc}\p{Cs}]+$/u;
-/** The same for the documentation, where a pattern has no flags and no surrogates come alone. */
+/** The same pattern for the documentation, which has no flags and where lone surrogates cannot occur. */
 const DOCUMENTED = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
-/** A name that people read: of keys, tools and connections. */
+/** A name for people: of keys, tools and connections. */
 export const printableName = z
   .string()
   .max(MAX_NAME_LENGTH)
@@ -40,7 +40,7 @@ export const keyExpiry = givenTime
   .nullable()
   .openapi({ description: "When it stops working, a time to come; null is never." });
 
-/** How keys are searched for. */
+/** The search parameter of key lists. */
 export const keySearch = search(
   "A part of the name, a whole id, or the last four characters of the secret.",
 );
@@ -48,7 +48,7 @@ export const keySearch = search(
 /**
  * Throws `invalid_value` for an `expires_at` that is not in the future.
  *
- * @param now Unix milliseconds.
+ * @param now in Unix milliseconds.
  */
 export function refusePastExpiry(expiresAt: Date | null | undefined, now: number): void {
   if (expiresAt === undefined || expiresAt === null || expiresAt.getTime() > now) return;

@@ -8,17 +8,17 @@ const DEFAULT_LIMIT = 50;
 const MAX_OFFSET = 1_000_000_000;
 const NAME_SHOWN = 40;
 
-/** How many entries a page has. */
+/** The number of entries of a page. */
 export const limit = z.int().min(1).max(MAX_LIMIT);
 
-/** A place in a list whose order may change, or that is short. */
+/** The position in a list that is short or whose order may change. */
 export const byOffset = { offset: z.int().min(0).max(MAX_OFFSET).default(0) };
 
 export const search = (description: string) => searchText(200).optional().openapi({ description });
 
 /**
- * How every list is asked for: by its filters, and in pages of `limit` entries from a place on, an `offset` or what
- * `before` names. A parameter that does not exist is refused: a misspelt filter would show what nobody asked for.
+ * Builds the query schema of a list: its filters, and pages of `limit` entries from an `offset` or from the place in
+ * `before`. Unknown parameters are refused, because a misspelled filter would show unwanted entries.
  */
 export function page<Filters extends z.ZodRawShape, Place extends z.ZodRawShape>(
   filters: Filters,
@@ -27,7 +27,7 @@ export function page<Filters extends z.ZodRawShape, Place extends z.ZodRawShape>
   return z.strictObject({ ...filters, limit: limit.default(DEFAULT_LIMIT), ...place });
 }
 
-/** A page that knows how many entries there are on all pages. */
+/** Builds the schema of a page that reports the number of entries on all pages. */
 export function countedList<Item extends z.ZodType>(item: Item) {
   return z.object({
     object: z.literal("list"),
@@ -36,7 +36,7 @@ export function countedList<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** A page that knows whether it is the last. */
+/** Builds the schema of a page that reports whether further entries follow. */
 export function openList<Item extends z.ZodType>(item: Item) {
   return z.object({
     object: z.literal("list"),
@@ -46,9 +46,9 @@ export function openList<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * The parameters of a query. One that is empty is not given. Throws `invalid_value` that names the parameter at fault,
- * also for one that comes twice, since one of two values would be ignored; and `unsupported_parameter` for one that
- * does not exist.
+ * Returns the parameters of a query. An empty parameter counts as absent. Throws `invalid_value` that names the invalid
+ * parameter. It also throws that for a repeated parameter, since one of the two values would be ignored. Throws
+ * `unsupported_parameter` for an unknown one.
  */
 export function readQuery<Schema extends z.ZodObject>(
   { req }: Pick<RequestContext, "req">,

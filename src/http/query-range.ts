@@ -4,18 +4,18 @@ import { timeText } from "./fields.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** A date from 1970 on, as moments are: the database reads no year 0. */
+/** A date from 1970 on, like times, because the database reads no year 0. */
 const dateText = z.iso
   .date("a date")
   .refine((text) => Date.parse(text) >= 0, "a date from 1970 on")
   .openapi({ description: "A date stands for its beginning in UTC." });
 
-/** A moment as RFC 3339 writes it, or a date, which stands for its beginning in UTC. */
+/** A time in RFC 3339, or a date, which stands for its beginning in UTC. */
 export const queryTime = z.union([timeText, dateText], {
   error: "a time as RFC 3339 writes it, or a date, from 1970 on",
 });
 
-/** From the first moment to the first that is no longer meant, in Unix milliseconds. */
+/** A half-open range, `to` excluded, in Unix milliseconds. */
 interface Range {
   readonly from: number;
   readonly to: number;
@@ -27,10 +27,10 @@ interface RangeTexts {
 }
 
 /**
- * The range that `from` and `to` name. Throws `invalid_value` that names the parameter at fault for a range that is
+ * Returns the range of `from` and `to`. Throws `invalid_value` that names the invalid parameter when the range is
  * empty, runs backwards or is too long.
  *
- * @param otherwise what stands for one that is not given.
+ * @param otherwise has the defaults of absent parameters.
  */
 export function readRange(
   { from, to }: RangeTexts,

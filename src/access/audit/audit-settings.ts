@@ -6,7 +6,7 @@ import { installation } from "../../db/tables/installation.ts";
 import type { Secret } from "../secret.ts";
 import { recordAudit } from "./record-audit.ts";
 
-/** Settings that each replica, or each run of `dev`, has its own of. */
+/** Settings that differ between replicas, or between runs of `dev`. */
 const OWN_SETTINGS: ReadonlySet<string> = new Set([
   "HOST",
   "PORT",
@@ -16,12 +16,13 @@ const OWN_SETTINGS: ReadonlySet<string> = new Set([
   "DEV_API_KEY",
 ] satisfies readonly (keyof Settings)[]);
 
-/** Setting name to a keyed hash of its value. */
+/** Maps the name of a setting to a keyed hash of its value. */
 type Hashes = Readonly<Record<string, string>>;
 
 /**
- * Compares the settings with those of the start before, and writes the names of those that differ into the audit log;
- * of replicas that start together one does. Only hashes are kept, under a key of the installation's secret.
+ * Compares the settings with those of the previous start, and writes the names of changed ones into the audit log. Of
+ * replicas that start together only one does so. Only hashes are stored, with a key derived from the installation's
+ * secret.
  */
 export async function auditSettings(
   { database, settings }: Pick<Base, "database" | "settings">,
@@ -29,7 +30,7 @@ export async function auditSettings(
 ): Promise<void> {
   const hashes = hashesOf(settings, secret);
   await withTransaction(database.db, async (transaction) => {
-    // Who comes second waits, and finds nothing to say.
+    // A second replica waits here, and then finds no difference.
     const [row] = await transaction
       .select({ hashes: installation.settingHashes })
       .from(installation)

@@ -6,27 +6,27 @@ import type { Access } from "../access.ts";
 export type AuditEntry = typeof auditLog.$inferSelect;
 
 export interface AuditQuery {
-  /** A whole action, or the beginning of one that ends in a dot. */
+  /** A whole action, or a prefix that ends in a dot. */
   readonly action?: string | undefined;
   readonly actorId?: string | undefined;
   readonly targetId?: string | undefined;
   readonly targetKind?: string | undefined;
-  /** The first moment. */
+  /** The start of the range, included. */
   readonly from?: Date | undefined;
-  /** The first moment that is no longer meant. */
+  /** The end of the range, excluded. */
   readonly to?: Date | undefined;
-  /** The id of an entry: those that came before it alone. */
+  /** The id of an entry; only earlier entries are returned. */
   readonly before?: number | undefined;
   readonly limit: number;
 }
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
-  /** There are earlier ones. */
+  /** True when there are earlier entries. */
   readonly hasMore: boolean;
 }
 
-/** Entries of the audit log that meet all of a query, the newest first. */
+/** Returns the entries of the audit log that meet all conditions of a query, newest first. */
 export async function listAudit(
   { database }: Pick<Access, "database">,
   query: AuditQuery,
@@ -61,7 +61,7 @@ function isAction(action: string): SQL {
     : eq(auditLog.action, action);
 }
 
-/** Two entries of one moment are in the order of their ids. */
+/** Compares by time; entries of the same time are ordered by their ids. */
 function isBefore(id: number): SQL {
   return sql`(${auditLog.at}, ${auditLog.id}) < (select at, id from ${auditLog} as seen where seen.id = ${id})`;
 }

@@ -4,7 +4,7 @@ import { auditLog } from "../../db/tables/audit-log.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import type { Actor, Origin } from "../actor.ts";
 
-/** What changes are made to. */
+/** The kinds of objects that changes are made to. */
 export const AUDIT_TARGET_KINDS = [
   "user",
   "session",
@@ -21,11 +21,11 @@ export interface AuditEntry {
   readonly action: string;
   readonly targetKind: (typeof AUDIT_TARGET_KINDS)[number];
   readonly targetId: string | null;
-  /** What changed. Never a secret, a hash of one, or a body. */
+  /** The changed values. Never a secret, a hash of a secret, or a body. */
   readonly details?: JsonObject;
 }
 
-/** Fields of a record as the details of an entry: by the names that clients know, times as text. */
+/** Converts fields of a record to the details of an entry: with the names that clients know, and times as text. */
 export function auditDetails(fields: Readonly<Record<string, unknown>>): JsonObject {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
@@ -37,8 +37,8 @@ export function auditDetails(fields: Readonly<Record<string, unknown>>): JsonObj
 }
 
 /**
- * Writes who did what into the audit log, in the transaction that does it.
- * An origin alone: nobody who is known, as at a login that fails. Null: the service itself.
+ * Writes an action and its actor into the audit log, in the transaction of the action. An `Origin` without a caller is
+ * an unknown user, as for a failed login. Null is the service itself.
  */
 export async function recordAudit(
   transaction: Db,
@@ -48,7 +48,7 @@ export async function recordAudit(
   const caller = actor !== null && "caller" in actor ? actor.caller : undefined;
   await transaction.insert(auditLog).values({
     actorId: caller?.ownerId ?? null,
-    // A key does not know its owner's name.
+    // A key does not have its owner's name.
     actorName: caller && sql`(select username from users where id = ${caller.ownerId})`,
     via: caller?.kind ?? "service",
     credentialId: caller && (caller.kind === "key" ? caller.keyId : caller.sessionId),

@@ -8,16 +8,16 @@ import type { Actor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { type ChangeFrame, change } from "../change.ts";
 
-/** What may be known of a BI key: all but the hash of its secret. */
+/** The readable columns of a BI key: all except the hash of its secret. */
 const { keyHash: _, ...COLUMNS } = getTableColumns(biKeys);
 export type BiKey = Omit<typeof biKeys.$inferSelect, "keyHash">;
 
-/** What an administrator decides of one. */
+/** The fields of a BI key that an administrator sets. */
 export type BiKeyFields = Pick<BiKey, "name" | "state" | "datasets" | "ipAllow" | "expiresAt">;
-/** Those of them that are to be set. */
+/** The fields to change. */
 export type BiKeyPatch = { readonly [Name in keyof BiKeyFields]?: BiKeyFields[Name] | undefined };
 
-/** A key with its secret, to be shown once. */
+/** A key with its secret, which is shown once. */
 export interface IssuedBiKey {
   readonly key: BiKey;
   /** `bk-` and 43 base62 characters, 256 bits. */
@@ -33,7 +33,7 @@ export interface BiKeyQuery {
 
 export interface BiKeyList {
   readonly keys: readonly BiKey[];
-  /** How many there are on all pages. */
+  /** The number of keys on all pages. */
   readonly total: number;
 }
 
@@ -42,7 +42,7 @@ const SECRET_LENGTH = 43;
 
 const newSecret = () => `bk-${randomBase62(SECRET_LENGTH)}`;
 
-/** The newest first. */
+/** Lists BI keys, newest first. */
 export function listBiKeys(
   { database }: Pick<Access, "database">,
   { search, limit, offset }: BiKeyQuery,
@@ -99,7 +99,7 @@ export function createBiKey(
   });
 }
 
-/** Sets the fields that are given; none is no change. Rejects with `not_found`. */
+/** Sets the given fields; without fields nothing changes. Rejects with `not_found`. */
 export async function updateBiKey(
   access: Access,
   actor: Actor,
@@ -113,7 +113,7 @@ export async function updateBiKey(
   });
 }
 
-/** Gives a BI key a new secret; the old one stops working at once. Rejects with `not_found`. */
+/** Gives a BI key a new secret; the old one stops working immediately. Rejects with `not_found`. */
 export function rotateBiKey(access: Access, actor: Actor, id: string): Promise<IssuedBiKey> {
   const text = newSecret();
   const secret = { keyHash: access.hashBiKey(text), lastFour: text.slice(-4) };

@@ -13,14 +13,14 @@ const {
   ...columns
 } = getTableColumns(apiKeys);
 
-/** What may be known of an API key: all but its secrets. */
+/** The readable columns of an API key: all except its secrets. */
 export const API_KEY_COLUMNS = columns;
 export type ApiKeyRecord = Omit<
   typeof apiKeys.$inferSelect,
   "keyHash" | "previousKeyHash" | "previousExpiresAt" | "changeSeq"
 >;
 
-/** What its owner decides of one. */
+/** The fields of an API key that its owner sets. */
 export type ApiKeyFields = Pick<
   ApiKeyRecord,
   | "name"
@@ -36,19 +36,19 @@ export type ApiKeyFields = Pick<
   | "ipAllow"
   | "expiresAt"
 >;
-/** Those of them that are to be set. */
+/** The fields to change. */
 export type ApiKeyPatch = {
   readonly [Name in keyof ApiKeyFields]?: ApiKeyFields[Name] | undefined;
 };
 
-/** A key with its secret, to be shown once. */
+/** A key with its secret, which is shown once. */
 export interface IssuedApiKey {
   readonly key: ApiKeyRecord;
   /** `sk-` and 43 base62 characters. */
   readonly text: string;
 }
 
-/** A key that the caller may see. Rejects with `not_found`. */
+/** Finds a key that the caller may see. Rejects with `not_found`. */
 export function findApiKey(
   { database }: { readonly database: Pick<Database, "ask"> },
   caller: Caller,
@@ -57,7 +57,7 @@ export function findApiKey(
   return database.ask((db) => readApiKey(db, id, visibleKeys(caller)));
 }
 
-/** The key of this id, if it is among those. Rejects with `not_found`. */
+/** Returns the key with this id, if it meets the condition `among`. Rejects with `not_found`. */
 export async function readApiKey(
   db: Db,
   id: string,
@@ -71,19 +71,28 @@ export async function readApiKey(
   return key;
 }
 
-/** The keys that a caller may see: an administrator all, a user their own, a restricted key only itself. */
+/**
+ * Builds the condition for the keys that a caller may see: an administrator all, a user their own, a restricted key
+ * only itself.
+ */
 export function visibleKeys(caller: Caller): SQL | undefined {
   if (isRestrictedKey(caller)) return eq(apiKeys.id, caller.keyId);
   return caller.role === "admin" ? undefined : eq(apiKeys.ownerId, caller.ownerId);
 }
 
-/** The keys whose use a caller may see: their own, administrators too; a restricted key only itself. */
+/**
+ * Builds the condition for the keys whose usage a caller may see: their own, even for administrators; a restricted key
+ * only itself.
+ */
 export function ownKeys(caller: Caller): SQL | undefined {
   const own = eq(apiKeys.ownerId, caller.ownerId);
   return isRestrictedKey(caller) ? and(own, eq(apiKeys.id, caller.keyId)) : own;
 }
 
-/** Refuses a restricted key with `insufficient_permission`: it could lift what restricts it, or make itself a successor. */
+/**
+ * Refuses a restricted key with `insufficient_permission`, because it could lift its own restrictions or create a
+ * successor.
+ */
 export function requireKeyChanges(caller: Caller): void {
   if (!isRestrictedKey(caller)) return;
   throw new ServiceError(
@@ -96,7 +105,7 @@ function isRestrictedKey(caller: Caller): caller is Extract<Caller, { kind: "key
   return caller.kind === "key" && caller.isRestricted;
 }
 
-/** The same for a key that exists and that the caller may not see. */
+/** Returns the error for an unknown key. A key that exists but is not visible to the caller gets the same error. */
 export function unknownApiKey(): ServiceError {
   return new ServiceError("not_found", "There is no API key of this id; see GET /v1/api-keys.");
 }

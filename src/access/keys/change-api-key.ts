@@ -22,8 +22,9 @@ import { refuseMoreRights } from "./refuse-more-rights.ts";
 import { refuseRaise, withAdminSet } from "./refuse-raise.ts";
 
 /**
- * Sets the fields that are given. Rejects as `changeKey` does, for a key that gives more than it has, and for an owner
- * who raises what an administrator set. What an administrator gives binds the owner also where it changes no value.
+ * Sets the given fields. Rejects as `changeKey` does, for a calling key that grants more rights than it has, and for an
+ * owner who raises an administrator's value. A value that an administrator sends binds the owner even if it is
+ * unchanged.
  */
 export function updateApiKey(
   access: Access,
@@ -48,8 +49,9 @@ export function updateApiKey(
 }
 
 /**
- * Gives a key a new secret. The old one works for `overlapSeconds` more, under all that restricts the key; one that
- * was replaced before it ends at once. Rejects as `changeKey` does, and for a key that has less than this one.
+ * Gives a key a new secret. The old one works for another `overlapSeconds`, under all restrictions of the key; a secret
+ * replaced before that ends immediately. Rejects as `changeKey` does, and for a calling key with fewer rights than the
+ * rotated one.
  */
 export function rotateApiKey(
   access: Access,
@@ -63,10 +65,10 @@ export function rotateApiKey(
     actor,
     { id, verb: "rotate" },
     async (transaction, before, changeSeq) => {
-      // The actor has the key's secret then.
+      // The actor then has the key's secret.
       await refuseMoreRights(transaction, actor.caller, before);
       const key = await store(transaction, id, {
-        // Kept also when its time is over: BOOTSTRAP_API_KEY is not to bring it back.
+        // The hash is stored even without an overlap, so that BOOTSTRAP_API_KEY cannot bring it back.
         previousKeyHash: apiKeys.keyHash,
         previousExpiresAt: new Date(access.clock.now() + overlapSeconds * 1_000),
         keyHash: access.hashApiKey(text),
@@ -81,7 +83,7 @@ export function rotateApiKey(
   );
 }
 
-/** Deletes a key; its use stays recorded. Rejects as `changeKey` does. */
+/** Deletes a key; its usage remains recorded. Rejects as `changeKey` does. */
 export function deleteApiKey(access: Access, actor: Actor, id: string): Promise<void> {
   return changeKey(
     access,
@@ -102,7 +104,7 @@ interface Changed<Result> {
 }
 
 /**
- * A change of one key. When it resolves it holds for the next call. Rejects with `insufficient_permission` for a
+ * Changes one key. When it resolves, the change holds for the next call. Rejects with `insufficient_permission` for a
  * restricted key, and with `not_found` for a key that the actor may not see.
  */
 async function changeKey<Result>(

@@ -10,15 +10,15 @@ import { API_KEY_COLUMNS, type ApiKeyPatch, type ApiKeyRecord } from "./api-key-
 export interface NewApiKey extends ApiKeyPatch {
   readonly name: string;
   readonly ownerId: string;
-  /** What its owner may not raise; nothing unless given. */
+  /** The values that the owner may not raise; none unless given. */
   readonly adminSet?: AdminSet;
-  /** The whole key, `sk-…`; only its hash and its end are kept. */
+  /** The whole key, `sk-…`; only its hash and its last characters are stored. */
   readonly text: string;
-  /** A new one unless given. */
+  /** A new id unless given. */
   readonly id?: string;
   /** The next number of the counter of keys unless given. */
   readonly changeSeq?: number;
-  /** Now, unless given. */
+  /** The current time unless given. */
   readonly createdAt?: Date;
 }
 
@@ -29,14 +29,14 @@ export function newApiKeyId(): string {
   return `key_${randomBase62(ID_LENGTH)}`;
 }
 
-/** A new key's text: `sk-` and 43 base62 characters, 256 bits. */
+/** Generates the text of a new key: `sk-` and 43 base62 characters, 256 bits. */
 export function newApiKeyText(): string {
   return `sk-${randomBase62(RANDOM_LENGTH)}`;
 }
 
 /**
- * Stores a key, without the limits that are not given; undefined when that very key is there already, or was until its
- * last rotation: a secret that was replaced is not to come back.
+ * Stores a key. Limits that are not given do not apply. Returns undefined when a key has this secret already, or had it
+ * until its last rotation, because a replaced secret must not come back.
  */
 export async function createApiKey(
   transaction: Db,
@@ -58,7 +58,7 @@ export async function createApiKey(
   return row;
 }
 
-/** Creates a key that the service itself provides at a start. False where `createApiKey` creates none. */
+/** Creates a key that the service itself provides at a start. Returns false when `createApiKey` creates no key. */
 export async function provideApiKey(
   transaction: Db,
   key: NewApiKey,

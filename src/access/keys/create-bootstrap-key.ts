@@ -8,10 +8,10 @@ import type { HashCredential } from "../hash-credential.ts";
 import { type NewApiKey, provideApiKey } from "./create-api-key.ts";
 
 /**
- * Makes the key of BOOTSTRAP_API_KEY, once for ever: a secret that was deleted or replaced does not come back. A key
- * that is there keeps what was set since; only passthrough is added where the setting asks for it.
+ * Creates the key of BOOTSTRAP_API_KEY, once and never again: a deleted or replaced secret does not come back. An
+ * existing key keeps its later changes; only passthrough is added if the setting asks for it.
  *
- * @returns whether it is a key now.
+ * @returns whether the key exists now.
  */
 export async function createBootstrapKey(
   transaction: Db,
@@ -19,7 +19,7 @@ export async function createBootstrapKey(
   hashApiKey: HashCredential,
 ): Promise<boolean> {
   const keyHash = hashApiKey(key.text);
-  // Also for a key that a release before this table has made.
+  // This includes a key that was created by a release before this table.
   const noted = await transaction
     .insert(bootstrapKeys)
     .values({ keyHash })

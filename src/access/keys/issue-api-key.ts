@@ -13,20 +13,21 @@ import { createApiKey, newApiKeyId, newApiKeyText } from "./create-api-key.ts";
 import { refuseMoreRights } from "./refuse-more-rights.ts";
 import { adminSetOfNewKey, refuseRaise } from "./refuse-raise.ts";
 
-/** All keys are in the memory of every replica; administrators decide for themselves. */
+/** Every replica holds all keys in memory. The limit does not apply to administrators. */
 const KEYS_MAX = 1_000;
 const FOREIGN_KEY_VIOLATION = "23503";
 
 export interface AskedApiKey {
   readonly fields: ApiKeyPatch & { readonly name: string };
-  /** Undefined: the actor. */
+  /** Undefined for the actor itself. */
   readonly ownerId: string | undefined;
 }
 
 /**
- * Creates a key. Rejects with `insufficient_permission` for a restricted key, for a key that gives more than it has, for a
- * user who is no administrator and asks for more than `read_only` or for another's key;
- * with `not_found` for an owner who does not exist; with `invalid_value` for one who has as many as a user may have.
+ * Creates a key. Rejects with `insufficient_permission` for a restricted key, and for a key that grants more rights
+ * than it has. It also does so for a user without the administrator role who asks for more than `read_only` or for
+ * another user's key. Rejects with `not_found` for an owner who does not exist, and with `invalid_value` for an owner
+ * with the maximum number of keys.
  */
 export async function issueApiKey(
   access: Access,
@@ -58,8 +59,8 @@ export async function issueApiKey(
 }
 
 /**
- * Refuses with `invalid_value` when a user who is no administrator has more keys than a user may have. Called with the
- * new key in place: keys are created one after the other, so that two at once do not both find room.
+ * Refuses with `invalid_value` when a user without the administrator role has more keys than allowed. Called after the
+ * new key is stored. Keys are created one after the other, so that two at once cannot both find room.
  */
 async function refuseTooManyKeys(transaction: Db, ownerId: string): Promise<void> {
   const [counted] = await transaction

@@ -17,13 +17,13 @@ export interface ApiKeyQuery {
 
 export interface ApiKeyList {
   readonly keys: readonly ApiKeyRecord[];
-  /** How many there are on all pages. */
+  /** The number of keys on all pages. */
   readonly total: number;
 }
 
 /**
- * Keys that the caller may see, the newest first. Rejects with `insufficient_permission` for who is no administrator
- * and asks for another's.
+ * Lists keys that the caller may see, newest first. Rejects with `insufficient_permission` when a caller without the
+ * administrator role asks for another user's keys.
  */
 export async function listApiKeys(
   { database }: Pick<Access, "database">,

@@ -8,13 +8,13 @@ import { ownKeys, readApiKey } from "./api-key-record.ts";
 import { keyLimitsOf } from "./known/key-limits.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** A range with more models than this tells of the ones used most. */
+/** A range with more models than this reports only the most used ones. */
 const MODELS_MAX = 1_000;
 
-/** Counted calls and tokens. */
+/** Sums of calls and tokens. */
 export interface UsageSums {
   readonly requests: number;
-  /** Calls that were not answered. */
+  /** Calls without an answer. */
   readonly failures: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -23,11 +23,11 @@ export interface UsageSums {
 }
 
 export interface KeyUsage {
-  /** Over the life of the key. */
+  /** The sums over the life of the key. */
   readonly totals: UsageSums;
-  /** Days with use alone, the earliest first. */
+  /** Only days with usage, earliest first. */
   readonly byDay: readonly (UsageSums & { readonly date: string })[];
-  /** The most called first. */
+  /** Most called first. */
   readonly byModel: readonly (UsageSums & { readonly model: string })[];
   readonly limits: LimitReport;
 }
@@ -37,10 +37,10 @@ export interface KeyUsageOptions extends Pick<Access, "database" | "clock"> {
 }
 
 /**
- * What a key of the caller has used, from the hours that calls are added up to: however many calls there were, few rows
- * are read. Rejects with `not_found` for a key that is not the caller's.
+ * Returns the usage of one of the caller's keys, from the hourly sums, so that few rows are read however many calls
+ * there were. Rejects with `not_found` for a key of another owner.
  *
- * @param days of UTC, today included.
+ * @param days is a number of UTC days, including today.
  */
 export async function readKeyUsage(
   { database, clock, limits }: KeyUsageOptions,

@@ -7,7 +7,7 @@ type Rights = Pick<ApiKeyRecord, "passthrough" | "maxLevel" | "toolScope">;
 
 const LEVELS: readonly ApiKeyRecord["maxLevel"][] = ["read_only", "write", "full_auto"];
 
-/** What a new key has unless it is given more. */
+/** The rights of a new key unless it is given more. */
 export const LEAST_RIGHTS: Rights = {
   passthrough: false,
   maxLevel: "read_only",
@@ -15,11 +15,12 @@ export const LEAST_RIGHTS: Rights = {
 };
 
 /**
- * Refuses, with `insufficient_permission` that names the field, what would give a key more than it had and more than
- * the key that calls has itself: whoever holds that could raise it, or make a successor. What a session may give, `refuseRaise` decides.
+ * Refuses a grant of rights that neither the key had before nor the calling key has. Otherwise a holder of the calling
+ * key could raise it or create a successor. Rejects with `insufficient_permission` that names the field. `refuseRaise`
+ * decides what a session may grant.
  *
- * @param given what the key is to have; what is undefined stays as it was.
- * @param had by the key before.
+ * @param given has the new rights of the key; undefined fields stay unchanged.
+ * @param had are the rights of the key before.
  */
 export async function refuseMoreRights(
   transaction: Db,
@@ -28,7 +29,7 @@ export async function refuseMoreRights(
   had: Rights = LEAST_RIGHTS,
 ): Promise<void> {
   if (caller.kind !== "key") return;
-  // As it is now: it may have been lowered since the call was let in.
+  // The rights are read again, because they may have been lowered since the call was accepted.
   const own = await readApiKey(transaction, caller.keyId, undefined);
   const most = [own, had];
   const { passthrough, maxLevel, toolScope } = given;
@@ -44,7 +45,7 @@ export async function refuseMoreRights(
   }
 }
 
-/** Whether a level allows more than another. */
+/** Returns whether a level allows more than another. */
 export function isAbove(level: Rights["maxLevel"], other: Rights["maxLevel"]): boolean {
   return LEVELS.indexOf(level) > LEVELS.indexOf(other);
 }

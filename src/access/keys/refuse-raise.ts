@@ -8,7 +8,7 @@ import { isAbove, LEAST_RIGHTS } from "./refuse-more-rights.ts";
 interface Rule<Value> {
   /** The field's name for clients. */
   readonly param: string;
-  /** Whether the value gives more than the administrator's. */
+  /** Returns whether the value grants more than the administrator's value. */
   readonly exceeds: (value: Value, most: Value) => boolean;
 }
 
@@ -19,7 +19,7 @@ const limit = (param: string): Rule<number | null> => ({
   exceeds: (value, most) => most !== null && (value === null || value > most),
 });
 
-/** What an owner may lower but not raise. A null that an administrator set is no bound. */
+/** The fields that an owner may lower but not raise. A null from an administrator is not a bound. */
 const RULES: Rules = {
   monthlyTokenLimit: limit("monthly_token_limit"),
   requestLimit: limit("request_limit"),
@@ -44,7 +44,7 @@ const RULES: Rules = {
     exceeds(value, most) {
       if (most === null || most.length === 0) return false;
       const allowed = new IpRanges(most);
-      // Empty allows any address.
+      // An empty list allows any address.
       return !value?.length || value.some((range) => !allowed.covers(range));
     },
   },
@@ -57,11 +57,11 @@ const RULES: Rules = {
 const FIELDS = Object.keys(RULES) as (keyof AdminSet)[];
 
 /**
- * Refuses, with `insufficient_permission` that names the field, an owner who is no administrator and gives a key more
- * than an administrator set on it, or more than `read_only` where none set a level. What a key may give to keys is
- * `refuseMoreRights`'s decision.
+ * Refuses an owner without the administrator role who grants a key more than an administrator did. Without an
+ * administrator's level the bound is `read_only`. Throws `insufficient_permission` that names the field.
+ * `refuseMoreRights` decides what a key may grant to keys.
  *
- * @param given what changes.
+ * @param given are the changes.
  */
 export function refuseRaise(caller: Caller, given: ApiKeyPatch, adminSet: AdminSet = {}): void {
   if (caller.role === "admin") return;
@@ -73,12 +73,12 @@ export function refuseRaise(caller: Caller, given: ApiKeyPatch, adminSet: AdminS
   }
 }
 
-/** What the key's owner is bound to from now on: what an administrator gives, over what was given before. */
+/** Returns the bounds for the key's owner from now on: the administrator's new values over the earlier ones. */
 export function withAdminSet(caller: Caller, given: ApiKeyPatch, before: AdminSet = {}): AdminSet {
   return caller.role === "admin" ? { ...before, ...boundedFields(given) } : before;
 }
 
-/** Of a new key an administrator decides the rights also by not giving them. */
+/** Returns the bounds of a new key. For an administrator, rights that are not given are bounds too. */
 export function adminSetOfNewKey(caller: Caller, given: ApiKeyPatch): AdminSet {
   return withAdminSet(caller, given, caller.role === "admin" ? LEAST_RIGHTS : {});
 }
@@ -91,7 +91,7 @@ function isRaised(field: keyof AdminSet, values: AdminSet, bounds: AdminSet): bo
   return exceeds(value, most);
 }
 
-/** The fields that are given and can be bounds, as they are stored. */
+/** Returns the given fields that can be bounds, in their stored form. */
 function boundedFields(given: ApiKeyPatch): AdminSet {
   const { expiresAt } = given;
   const stored = {

@@ -6,10 +6,10 @@ import { recordAudit } from "../audit/record-audit.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import type { NewApiKey } from "./create-api-key.ts";
 
-/** One fixed id, so that a developer's runs share one key and its usage, and no other key is ever replaced. */
+/** The id is fixed, so that a developer's runs share one key and its usage, and no other key is ever replaced. */
 const DEV_KEY_ID = "key_dev";
 
-/** Makes `text` the secret of the developer's key; the secret of the run before stops working. */
+/** Makes `text` the secret of the developer's key; the secret of the previous run stops working. */
 export async function replaceDevKey(
   transaction: Db,
   { name, ownerId, text }: NewApiKey,
@@ -33,7 +33,8 @@ export async function replaceDevKey(
     .insert(apiKeys)
     .values({ id: DEV_KEY_ID, name, ownerId, ...secret })
     .onConflictDoUpdate({ target: apiKeys.id, set: secret });
-  // Deleted by somebody, it is here again under the same id: the note would take it from whoever reads it.
+  // A deleted key is created again with the same id. The record of its deletion would remove it from every reader's
+  // cache.
   await transaction.delete(deletedApiKeys).where(eq(deletedApiKeys.id, DEV_KEY_ID));
   await recordAudit(transaction, null, {
     action: before === undefined ? "api_key.create" : "api_key.rotate",

@@ -17,9 +17,9 @@ export interface PasswordChange {
 }
 
 /**
- * Changes the own password: every other session of the user ends, and this one goes on under a new token. Rejects with
- * `invalid_credentials` when the current password is wrong, which counts as a failed login; with `session_expired` when
- * the session has ended meanwhile.
+ * Changes the actor's own password. Every other session of the user ends, and this one continues under a new token.
+ * Rejects with `invalid_credentials` when the current password is wrong, which counts as a failed login. Rejects with
+ * `session_expired` when the session has ended meanwhile.
  */
 export async function changePassword(
   access: UserAccess,
@@ -60,7 +60,10 @@ interface PasswordHashes {
   readonly next: string;
 }
 
-/** Undefined when the password is no longer what it was when it was checked: of two changes at once one counts. */
+/**
+ * Returns undefined when the password has changed since it was checked, so that only one of two concurrent changes
+ * takes effect.
+ */
 async function replacePassword(
   transaction: Db,
   { clock, hashSession, sessionHours }: UserAccess,
@@ -87,7 +90,7 @@ async function replacePassword(
     .set({ tokenHash: hashSession(token), expiresAt })
     .where(and(eq(sessions.id, sessionId), gt(sessions.expiresAt, now)))
     .returning({ id: sessions.id });
-  // It has ended since the request was let in: what is asked for by it is not done.
+  // The session has ended since the request was accepted, so its request is not executed.
   if (renewed.length === 0) throw sessionOver();
   await recordAudit(transaction, actor, {
     action: "user.password_change",

@@ -3,12 +3,12 @@ import { users } from "../../db/tables/users.ts";
 import type { UserAccess } from "../access.ts";
 
 export interface CheckedPassword {
-  /** Whoever has the name, active or not. */
+  /** The user with this name, active or not. */
   readonly user: typeof users.$inferSelect | undefined;
   readonly isRight: boolean;
 }
 
-/** Compares a password with that of a name, at the same cost when nobody has it. */
+/** Compares a password with that of a name, at the same cost when no user has the name. */
 export async function checkPassword(
   { database, passwords }: UserAccess,
   name: string | undefined,

@@ -2,12 +2,12 @@ import { desc, eq, inArray } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { sessions } from "../../db/tables/users.ts";
 
-/** Of one user, at a time. */
+/** The maximum number of sessions of one user. */
 const SESSIONS_MAX = 100;
 
 /**
- * Ends those sessions of a user that would end first, as many as it takes for one more to have room. Called with the
- * user's row locked: of two logins at once the second counts the session of the first.
+ * Ends the sessions of a user that would expire first, until there is room for one more. Called with the user's row
+ * locked, so that the second of two concurrent logins counts the session of the first.
  */
 export async function endOldestSessions(transaction: Db, userId: string): Promise<void> {
   const surplus = transaction

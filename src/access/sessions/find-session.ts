@@ -8,7 +8,7 @@ export interface SessionTimes {
   readonly expiresAt: Date;
 }
 
-/** Rejects with `session_expired` when it has ended meanwhile. */
+/** Rejects with `session_expired` when the session has ended meanwhile. */
 export async function findSession({ database }: Access, id: string): Promise<SessionTimes> {
   const [found] = await database.ask((db) =>
     db

@@ -4,14 +4,14 @@ import { auditLog } from "../../db/tables/audit-log.ts";
 import { users } from "../../db/tables/users.ts";
 import { clientNetwork } from "../../lib/egress/ip-address.ts";
 
-/** More logins than this are not looked back. */
+/** The maximum number of past logins that are searched. */
 const LOGINS_MAX = 1_000;
 
 /**
- * Whether a user of this name has logged in from this network lately. Wrong tries from elsewhere must not keep such a
- * user out, so they are counted apart.
+ * Returns whether a user with this name has recently logged in from this network. Failed logins from elsewhere must not
+ * lock out such a user, so they are counted separately.
  *
- * @param network as `clientNetwork` gives it.
+ * @param network is a result of `clientNetwork`.
  */
 export async function hasLoggedInFrom(
   db: Db,

@@ -6,27 +6,27 @@ import type { UserAccess } from "../access.ts";
 import { hasLoggedInFrom } from "./known-address.ts";
 import { type Failures, refuseTooSoon } from "./login-wait.ts";
 
-/** After this long a failure is forgotten. */
+/** After this time a failure no longer counts. */
 export const FAILURES_KEPT_MS = 86_400_000;
 
-/** A try that counts as failed until it is cleared. */
+/** A login attempt that counts as failed until it is cleared. */
 export interface LoginAttempt {
   /** Unix milliseconds. */
   readonly at: number;
-  /** What was counted against account and address before this try, where they are known. */
+  /** The failures of the account and of the address before this attempt, where these are known. */
   readonly account: Failures | undefined;
   readonly address: Failures | undefined;
 }
 
 /**
- * Runs the check of a password under the brake. The try is counted against its account and its address before, so that
- * tries side by side cannot outrun the count; all of an IPv6 network
- * that one client has counts as one address; names that nobody has are counted alike. From where a user has logged in
- * before, tries are counted apart from those of elsewhere. It stays counted when the check
- * comes back without a result. Rejects with `rate_limit_exceeded`, checking nothing, while either has to wait, and with
- * `overloaded` when too many logins come at once.
+ * Runs the check of a password under the login throttle. The attempt is counted against its account and its address
+ * before the check, so that concurrent attempts cannot outrun the count. It stays counted when the check resolves
+ * without a result. An IPv6 network that belongs to one client counts as one address. Names without a user are counted
+ * like others. Attempts from a network where the user has logged in before are counted separately. Rejects with
+ * `rate_limit_exceeded`, without a check, while the account or the address must wait. Rejects with `overloaded` when
+ * there are too many concurrent logins.
  *
- * @param account undefined for what can be no name.
+ * @param account is undefined for a text that cannot be a name.
  * @param check calls `clearFailures` when the password is right.
  */
 export async function underBrake<Result>(
@@ -40,7 +40,8 @@ export async function underBrake<Result>(
     try {
       return await check(attempt);
     } catch (thrown) {
-      // Nobody can tell whether the password was right. With the database away the failure stays, and time mends it.
+      // It is unknown whether the password was right. If the database is unreachable, the failure stays and expires
+      // with time.
       await access.database
         .ask((db) => withTransaction(db, (transaction) => takeBack(transaction, attempt)))
         .catch(() => undefined);
@@ -80,7 +81,9 @@ async function countAttempt(
   });
 }
 
-/** What the try counts against. An account is counted apart where it has logged in before. */
+/**
+ * Returns the subjects that the attempt counts against. An account is counted separately where it has logged in before.
+ */
 async function subjectsOf(db: Db, account: string | undefined, address: string | null) {
   const network = address === null ? undefined : clientNetwork(address);
   const isKnown =
@@ -94,7 +97,7 @@ async function subjectsOf(db: Db, account: string | undefined, address: string |
   };
 }
 
-/** The password was right: the account's failures are forgotten, and the address's are what they were. */
+/** Records that the password was right: the account's failures are deleted, and the address's count is restored. */
 export async function clearFailures(transaction: Db, attempt: LoginAttempt): Promise<void> {
   const { account } = attempt;
   await takeBack(transaction, { ...attempt, account: undefined });
@@ -102,14 +105,14 @@ export async function clearFailures(transaction: Db, attempt: LoginAttempt): Pro
   await transaction.delete(loginFailures).where(eq(loginFailures.subject, account.subject));
 }
 
-/** Locks the rows of the subjects, which are made where they are missing, until the transaction ends. */
+/** Locks the rows of the subjects until the transaction ends, and creates missing ones. */
 async function hold(
   transaction: Db,
   names: readonly string[],
   at: number,
 ): Promise<readonly Failures[]> {
   const lastFailedAt = new Date(at);
-  // In one order everywhere, so that no two tries wait for each other.
+  // The order is the same everywhere, so that no two attempts deadlock.
   const rows = names.toSorted().map((subject) => ({ subject, failures: 0, lastFailedAt }));
   await transaction.insert(loginFailures).values(rows).onConflictDoNothing();
   const held = await transaction
@@ -118,7 +121,7 @@ async function hold(
     .where(inArray(loginFailures.subject, [...names]))
     .orderBy(asc(loginFailures.subject))
     .for("update");
-  // One of them was deleted while it was waited for.
+  // A row was deleted while this transaction waited for it.
   if (held.length < names.length) return hold(transaction, names, at);
   const forgottenAt = at - FAILURES_KEPT_MS;
   return held.map((row) =>
@@ -126,7 +129,7 @@ async function hold(
   );
 }
 
-/** One failure less; and where no other came since, the time of the last is again what it was. */
+/** Subtracts one failure. If no other failure came since, the time of the last one is restored. */
 async function takeBack(transaction: Db, { at, account, address }: LoginAttempt): Promise<void> {
   for (const before of [address, account]) {
     if (before === undefined) continue;

@@ -3,9 +3,9 @@ import type { loginFailures } from "../../db/tables/users.ts";
 
 export type Failures = typeof loginFailures.$inferSelect;
 
-/** Failures in a row that cost nothing, of an account and of an address that many may share. */
+/** Consecutive failures without a wait, for an account and for an address that many users may share. */
 const FREE_FAILURES = { account: 5, address: 20 };
-/** The wait after the last of those; each further failure doubles it. */
+/** The wait after the last free failure; each further failure doubles it. */
 const FIRST_WAIT_MS = 1_000;
 const WAIT_MAX_MS = 900_000;
 
@@ -16,7 +16,7 @@ interface TimedFailures {
   readonly address: Failures | undefined;
 }
 
-/** Throws `rate_limit_exceeded` when the failures so far of an account or of an address ask for a longer wait. */
+/** Throws `rate_limit_exceeded` while the failures of an account or of an address require a longer wait. */
 export function refuseTooSoon({ at, account, address }: TimedFailures): void {
   const waitMs = Math.max(
     remainingWaitMs(account, FREE_FAILURES.account, at),
@@ -35,6 +35,6 @@ function remainingWaitMs(row: Failures | undefined, freeFailures: number, at: nu
   if (row === undefined || row.failures < freeFailures) return 0;
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** (row.failures - freeFailures), WAIT_MAX_MS);
   const passedMs = at - row.lastFailedAt.getTime();
-  // A failure from far ahead is of a clock that has been set back since: it locks nobody out for longer.
+  // A failure far in the future is from a clock that has been set back since; it must not lock out anyone for longer.
   return passedMs < -waitMs ? 0 : waitMs - passedMs;
 }

@@ -13,9 +13,9 @@ import { endOldestSessions } from "./end-oldest-sessions.ts";
 import { clearFailures, type LoginAttempt, underBrake } from "./login-brake.ts";
 import { newSessionToken } from "./session-token.ts";
 
-/** A session as it is handed out. */
+/** A session as the client receives it. */
 export interface LoggedIn {
-  /** Shown here alone. */
+  /** Shown only here. */
   readonly token: string;
   readonly expiresAt: Date;
   readonly mustChangePassword: boolean;
@@ -28,8 +28,9 @@ export interface GivenCredentials {
 }
 
 /**
- * Opens a session; of a user who has very many the oldest ends. Rejects with one and the same `invalid_credentials`, at the same cost, for a name that nobody has, a
- * wrong password, a disabled user and one without a password; with `rate_limit_exceeded` after too many of these.
+ * Opens a session; when the user has too many, the oldest one ends. Rejects with the same `invalid_credentials`, at the
+ * same cost, for an unknown name, a wrong password, a disabled user and a user without a password. Rejects with
+ * `rate_limit_exceeded` after too many of these.
  */
 export async function login(
   access: UserAccess,
@@ -60,7 +61,7 @@ interface Opening {
   readonly origin: Origin;
 }
 
-/** Undefined when the user is disabled, or the password was changed while it was being checked. */
+/** Returns undefined when the user is disabled, or the password was changed during the check. */
 async function openSession(
   transaction: Db,
   { clock, hashSession, sessionHours }: UserAccess,
@@ -110,7 +111,7 @@ async function openSession(
   return { token, expiresAt, mustChangePassword, user: { id, username, role } };
 }
 
-/** The name that was given is not kept: a password is soon typed into the wrong field. */
+/** The given name is not stored, because users easily type a password into the wrong field. */
 async function recordRefusal(
   transaction: Db,
   origin: Origin,

@@ -5,7 +5,7 @@ import type { Access } from "../access.ts";
 import type { SessionActor } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 
-/** Ends the session that asks for it; the user's others go on. */
+/** Ends the actor's session; the user's other sessions continue. */
 export async function logout({ database }: Access, actor: SessionActor): Promise<void> {
   const { sessionId, ownerId } = actor.caller;
   await database.ask((db) =>

@@ -4,14 +4,17 @@ import { limitWork } from "../../lib/concurrency.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import { hashPassword } from "./hash-password.ts";
 
-/** Passwords are dear on purpose, so only a few are in work at once. */
+/** Password hashes are expensive by design, so only a few are computed at once. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 64;
 
-/** Hashes and compares passwords. Each rejects with `overloaded` when too many wait. */
+/** Hashes and compares passwords. Both functions reject with `overloaded` when too many calls wait. */
 export interface Passwords {
   readonly hash: (password: string) => Promise<string>;
-  /** @param hash null, for a user who has none or is none, costs the same and is false. */
+  /**
+   * @param hash is null for an unknown user or one without a password. The call then costs the same and resolves with
+   * false.
+   */
   readonly isRight: (password: string, hash: string | null) => Promise<boolean>;
 }
 
@@ -22,7 +25,8 @@ export function createPasswords(): Passwords {
     hash: (password) => inTurn(() => hashPassword(password)),
     isRight: (password, hash) =>
       inTurn(async () => {
-        // Made at the first question whoever it is about, so that no time tells of whom there is a hash.
+        // The stand-in is created at the first call for any user, so that its time does not reveal which users have a
+        // hash.
         standIn ??= hashPassword(randomBase62(20));
         const other = await standIn;
         return (await verify(hash ?? other, password)) && hash !== null;

@@ -3,15 +3,18 @@ import type { Db } from "../../db/context.ts";
 import { loginFailures, sessions } from "../../db/tables/users.ts";
 import { FAILURES_KEPT_MS } from "./login-brake.ts";
 
-/** What is left over goes the next time. */
+/** The rest is deleted in the next run. */
 const ROWS_MAX = 10_000;
-/** So does what somebody holds: to wait for it could end in a deadlock with whoever holds one row and wants another. */
+/**
+ * Locked rows are left for the next run too: waiting for one could end in a deadlock with a transaction that holds it
+ * and wants another.
+ */
 const UNLESS_HELD = { skipLocked: true } as const;
 
 /**
- * Deletes sessions that are over and failed logins that are forgotten.
+ * Deletes expired sessions and failed logins that no longer count.
  *
- * @param now Unix milliseconds.
+ * @param now in Unix milliseconds.
  */
 export async function pruneLogins(db: Db, now: number): Promise<void> {
   const over = db

@@ -1,12 +1,12 @@
 import { ServiceError } from "../../core/service-error.ts";
 
 const CHANGES_NOTHING = new Set(["GET", "HEAD"]);
-/** `none`: the user's own doing, such as an address typed in. */
+/** The value `none` is an action of the user, such as a typed address. */
 const OWN_SITE = new Set(["same-origin", "none"]);
 
 /**
- * Refuses to change anything for a page of another site. A browser adds the console's cookie to whatever it sends here,
- * so a cookie alone does not tell that the user meant it. Programs that are no browser send neither header.
+ * Refuses changes for a page of another site. A browser adds the console's cookie to every request it sends here, so a
+ * cookie does not prove the user's intent. Programs other than browsers send neither header.
  */
 export function refuseOtherSites({
   method,

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 
-/** Of every session that opens nothing, whatever ended it. */
+/** Returns the error for every session that is not valid, whatever ended it. */
 export function sessionOver(): ServiceError {
   return new ServiceError(
     "session_expired",

@@ -2,7 +2,7 @@ import { randomBase62 } from "../../lib/id.ts";
 
 const RANDOM_LENGTH = 43;
 
-/** A new session's token: `ses_` and 43 base62 characters, 256 bits. */
+/** Generates the token of a new session: `ses_` and 43 base62 characters, 256 bits. */
 export function newSessionToken(): string {
   return `ses_${randomBase62(RANDOM_LENGTH)}`;
 }

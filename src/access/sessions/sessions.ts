@@ -11,14 +11,15 @@ const PRUNE_PAUSE_MS = 3_600_000;
 
 export interface Sessions {
   /**
-   * Whose session it is; undefined when it is over, or its user disabled. Asks the database each time, so that an end
-   * holds at once on every replica. Rejects with `storage_unavailable`.
+   * Returns the caller of a session; undefined when the session is over or its user is disabled. It queries the
+   * database each time, so that the end of a session holds immediately on every replica. Rejects with
+   * `storage_unavailable`.
    */
   readonly find: (token: string) => Promise<SessionCaller | undefined>;
   readonly close: () => void;
 }
 
-/** The sessions; what is left of old ones is deleted every hour until closed. */
+/** Opens the sessions. Expired ones are deleted every hour until closed. */
 export function openSessions(
   { database, clock, log }: Pick<Base, "database" | "clock" | "log">,
   hashSession: HashCredential,

@@ -11,20 +11,20 @@ import { lockUsers, refuseOverLicense } from "./user-rules.ts";
 
 export interface NewUser {
   readonly username: string;
-  /** Undefined: one is generated. */
+  /** Undefined when a password must be generated. */
   readonly password?: string | undefined;
   readonly role?: Role | undefined;
 }
 
 export interface CreatedUser {
   readonly user: User;
-  /** The generated one, to be shown once. */
+  /** The generated password, which is shown once. */
   readonly password: string | undefined;
 }
 
 /**
- * Creates a user, who has to change the password at the first login. Rejects with `license_user_limit` when the license
- * allows no more, and with `invalid_value` when the name is taken.
+ * Creates a user, who must change the password at the first login. Rejects with `license_user_limit` when the license
+ * allows no further user, and with `invalid_value` when the name is taken.
  */
 export async function createUser(
   access: UserAccess,

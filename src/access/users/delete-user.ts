@@ -8,7 +8,7 @@ import { readUser } from "./user.ts";
 import { lockUsers, refuseLastAdministrator } from "./user-rules.ts";
 
 /**
- * Deletes a user with sessions, API keys and BI keys; usage stays. Rejects with `not_found`, and with `invalid_value`
+ * Deletes a user with sessions, API keys and BI keys; usage remains. Rejects with `not_found`, and with `invalid_value`
  * for the last active administrator and for the actor's own account.
  */
 export function deleteUser(access: Access, actor: Actor, id: string): Promise<void> {
@@ -28,7 +28,8 @@ export function deleteUser(access: Access, actor: Actor, id: string): Promise<vo
       );
     }
     await refuseLastAdministrator(transaction, user);
-    // The keys go first, and leave a note: replicas would not hear of what the user's row takes with it.
+    // The keys are deleted first and recorded, because replicas would not notice a deletion that cascades from the
+    // user's row.
     await transaction.execute(sql`
       with gone as (delete from api_keys where owner_id = ${id} returning id)
       insert into deleted_api_keys (id, change_seq) select id, ${changeSeq} from gone`);

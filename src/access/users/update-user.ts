@@ -18,9 +18,10 @@ export interface UserChange {
 }
 
 /**
- * Changes a user. Disabling ends the sessions and makes the keys unusable, a password ends the sessions and has to be
- * changed at the next login, all at once. Rejects with `not_found`; with `invalid_value` when it would leave no
- * administrator or disable who asks for it; with `license_user_limit` when there is no room to enable one more.
+ * Changes a user, with immediate effect. Disabling ends the sessions and makes the keys unusable. A new password ends
+ * the sessions and must be changed at the next login. Rejects with `not_found`. Rejects with `invalid_value` when the
+ * change would leave no administrator or disable the actor. Rejects with `license_user_limit` when there is no room to
+ * enable one more user.
  */
 export async function updateUser(
   access: UserAccess,
@@ -30,7 +31,7 @@ export async function updateUser(
 ): Promise<User> {
   const { password } = change;
   const passwordHash = password === undefined ? undefined : await access.passwords.hash(password);
-  // Each key in memory knows the role and the state of its owner.
+  // Each key in memory has the role and the state of its owner.
   const changesKeys = change.role !== undefined || change.state !== undefined;
   const frame: ChangeFrame = {
     action: "user.update",
@@ -55,8 +56,9 @@ export async function updateUser(
         ...(passwordHash !== undefined && { passwordHash, mustChangePassword: true }),
       })
       .where(eq(users.id, id));
-    // After the user's row, as a login and a change of the own password do: sessions that a login in progress has
-    // opened with the old password or state are then seen here, and later logins see the change.
+    // The sessions follow the user's row, in the same order as in a login and in a change of one's own password. So
+    // sessions that a concurrent login opened with the old password or state are seen here, and later logins see the
+    // change.
     if (change.state === "disabled" || passwordHash !== undefined) {
       await transaction.delete(sessions).where(eq(sessions.userId, id));
     }

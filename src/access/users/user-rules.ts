@@ -7,17 +7,18 @@ import type { Access } from "../access.ts";
 import type { User } from "./user.ts";
 
 /**
- * Lets changes to users happen one after the other, on all replicas, until the transaction ends: two at once could
- * otherwise each leave one administrator too few, or one user too many.
+ * Serialises changes to users on all replicas until the transaction ends. Otherwise two concurrent changes could leave
+ * no administrator, or one user too many.
  */
 export async function lockUsers(transaction: Db): Promise<void> {
   await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.users})`);
 }
 
 /**
- * Throws `invalid_value` when no active administrator would be left without this user. The caller holds the users' lock.
+ * Throws `invalid_value` when no other active administrator would remain without this user. The caller must hold the
+ * users' lock.
  *
- * @param param the field that asks for it.
+ * @param param is the field that requests the change.
  */
 export async function refuseLastAdministrator(
   transaction: Db,
@@ -38,7 +39,7 @@ export async function refuseLastAdministrator(
   );
 }
 
-/** Throws `license_user_limit` when there is no room for one more active user. The caller holds the users' lock. */
+/** Throws `license_user_limit` when there is no room for one more active user. The caller must hold the users' lock. */
 export async function refuseOverLicense(
   transaction: Db,
   { maxUsers }: Pick<Access, "maxUsers">,

@@ -7,7 +7,9 @@ import { apiKeys } from "../../db/tables/api-keys.ts";
 import { users } from "../../db/tables/users.ts";
 import type { Access } from "../access.ts";
 
-/** What a user may be called, in any case: only ASCII, so that no two names look alike. It is kept in lower case. */
+/**
+ * A valid username, in any case. Only ASCII is allowed, so that no two names look alike. It is stored in lower case.
+ */
 export const USERNAME = /^[a-z0-9][a-z0-9._@+-]{0,63}$/i;
 
 /** A user as administrators see it. */
@@ -19,18 +21,18 @@ export interface User {
   readonly mustChangePassword: boolean;
   readonly createdAt: Date;
   readonly lastLoginAt: Date | null;
-  /** API access keys, active or not. */
+  /** The number of API access keys, active or not. */
   readonly keyCount: number;
 }
 
 export interface UserQuery {
-  /** A part of the name, in any case; undefined is every user. */
+  /** A part of the name, in any case; undefined matches every user. */
   readonly search?: string | undefined;
   readonly limit: number;
   readonly offset: number;
 }
 
-/** Users by name, and how many there are on all pages. */
+/** Lists users by name, with the number of users on all pages. */
 export function listUsers(
   { database }: Pick<Access, "database">,
   { search, limit, offset }: UserQuery,
@@ -62,9 +64,10 @@ export async function readUser(db: Db, id: string): Promise<User> {
   throw new ServiceError("not_found", "There is no user with this id; see GET /api/admin/users.");
 }
 
-/** All users, to be narrowed down; the passwords' hashes stay where they are. */
+/** Selects all users, for a condition to be added, without the hashes of their passwords. */
 export function selectUsers(db: Db) {
-  // Counted for all users at once: one by one, each count may read all the keys of somebody else.
+  // The keys are counted for all users at once, because a separate count for each user may read all keys of another
+  // user.
   const counted = db
     .select({ ownerId: apiKeys.ownerId, total: count().as("total") })
     .from(apiKeys)

@@ -3,51 +3,54 @@ import postgres from "postgres";
 import { within } from "../../lib/within.ts";
 import { toDatabaseError } from "../database-error.ts";
 
-/** Every advisory lock of this program, in one place, so that no two are the same. Any constants do. */
+/** Every advisory lock of this program, in one place, so that no two are equal. The values are arbitrary. */
 export const ADVISORY_LOCK = {
   migration: 4_823_116_093,
   firstStart: 4_823_116_094,
-  /** Changes to users, one after the other. */
+  /** Serialises changes to users. */
   users: 4_823_116_095,
-  /** Held by a replica for as long as it lives. */
+  /** Held by a replica during its whole life. */
   replica: 4_823_116_096,
-  /** One lock a watched folder, the second number its name's: such pairs are 32 bits each. */
+  /** One lock per watched folder. The second number is the hash of its name; in such a pair each number has 32 bits. */
   watchedFolder: 482_311_609,
-  /** One reconciliation of usage at a time; such a pair as well. */
+  /** Allows one reconciliation of usage at a time; also a pair. */
   reconciliation: 482_311_610,
-  /** One lock for the order keys of the queue that share a bucket; such a pair as well. */
+  /** One lock for the order keys of the queue that share a bucket; also a pair. */
   orderKey: 482_311_611,
-  /** One replica at a time makes days of usage, drops and folds them. */
+  /** Lets one replica at a time create, drop and fold the days of usage. */
   usageUpkeep: 4_823_116_097,
 } as const;
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const CHECK_INTERVAL_MS = 2_000;
-/** The server notices a host that vanished without a word after so many seconds, three times over. */
+/**
+ * The interval of the server's keepalive probes, in seconds. After three failed probes the server drops the connection
+ * of a vanished host.
+ */
 const KEEPALIVE_SECONDS = "10";
 const CLOSE_TIMEOUT_SECONDS = 1;
 
-/** Locks by name that one process of several holds, until it releases them or ends. */
+/** Named locks that one of several processes holds, until it releases them or ends. */
 export interface SessionLocks {
   /**
-   * Takes a lock or makes sure that it is still held. Resolves with a number that stays the same for as long as it is
-   * held without a break, with undefined while another process holds it. Rejects with a DatabaseError; then none is
-   * held.
+   * Takes a lock or confirms that it is still held. Resolves with a number that stays the same while the lock is held
+   * without interruption. Resolves with undefined while another process holds it. Rejects with a DatabaseError; then
+   * the lock is not held.
    */
   readonly hold: (name: string) => Promise<number | undefined>;
-  /** Lets others have it. Never rejects. */
+  /** Releases the lock for others. Never rejects. */
   readonly release: (name: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 export interface SessionLocksOptions {
-  /** DATABASE_URL; undefined for the embedded database, whose one process holds every lock. */
+  /** DATABASE_URL; undefined for the embedded database, whose only process holds every lock. */
   readonly url: string | undefined;
-  /** One of ADVISORY_LOCK: what the names are of. */
+  /** One of ADVISORY_LOCK: the kind of object that the names belong to. */
   readonly space: number;
 }
 
-/** The locks of this process by name, on one connection of their own that opens with the first. */
+/** Opens the named locks of this process, on one separate connection that opens with the first lock. */
 export function openSessionLocks({ url, space }: SessionLocksOptions): SessionLocks {
   if (url === undefined) {
     return {
@@ -69,15 +72,15 @@ export interface ReplicaLock {
 
 export interface ReplicaLockOptions {
   readonly url: string;
-  /** Held together with others that share it; otherwise exclusive. */
+  /** True to share the lock with others; otherwise it is exclusive. */
   readonly isShared: boolean;
-  /** Called once, unless the lock was closed: its connection is gone and the lock with it. */
+  /** Called once when the connection, and the lock with it, is lost, unless the lock was closed before. */
   readonly onLost: () => void;
 }
 
 /**
- * Takes this program's lock on a database and watches it. Undefined when another process holds it in a way that
- * excludes ours. Rejects with a DatabaseError.
+ * Takes this program's lock on a database and watches it. Resolves with undefined when another process holds a lock
+ * that excludes this one. Rejects with a DatabaseError.
  */
 export async function openReplicaLock({
   url,
@@ -125,7 +128,7 @@ export async function openReplicaLock({
 interface KeeperOptions {
   readonly url: string;
   readonly lock: "pg_try_advisory_lock" | "pg_try_advisory_lock_shared";
-  /** The arguments of the lock's function. */
+  /** Builds the arguments of the lock's function. */
   readonly keyOf: (sql: postgres.Sql, name: string) => postgres.Fragment;
   /** Called when a connection closes on which a lock was held. */
   readonly onConnectionLost?: () => void;
@@ -133,12 +136,12 @@ interface KeeperOptions {
 
 interface Hold {
   readonly term: number;
-  /** The server's process of our connection: a connection that the driver has renewed has another, and no lock. */
+  /** The server process of our connection. A reconnected driver has another process, and no lock. */
   readonly pid: number;
 }
 
 /**
- * Advisory locks on one connection of their own: the server releases them with the connection, so none outlives its
+ * Advisory locks on one separate connection: the server releases them with the connection, so that no lock outlives its
  * process.
  */
 class LockKeeper implements SessionLocks {
@@ -160,7 +163,7 @@ class LockKeeper implements SessionLocks {
     }
   }
 
-  /** Whether a lock is held without a break since it was taken. Never rejects. */
+  /** Returns whether a lock has been held without interruption since it was taken. Never rejects. */
   async isHeld(name: string): Promise<boolean> {
     const held = this.#held.get(name);
     if (held === undefined || this.#sql === undefined) return false;
@@ -197,7 +200,7 @@ class LockKeeper implements SessionLocks {
     const [row] =
       await sql`select ${sql(lock)}(${keyOf(sql, name)}) as held, pg_backend_pid() as pid`;
     if (row?.["held"] !== true) return undefined;
-    // The answer came after the wait for it was given up.
+    // The answer arrived after its timeout.
     if (this.#sql !== sql) throw new Error("the connection was closed meanwhile");
     this.#terms += 1;
     this.#held.set(name, { term: this.#terms, pid: row["pid"] as number });
@@ -228,7 +231,7 @@ function answered<Result>(query: Promise<Result>): Promise<Result> {
   return within(query, ANSWER_TIMEOUT_MS, () => new Error("the database does not answer"));
 }
 
-/** 32 bits of the name: two names that share them would only wait for each other. */
+/** Returns 32 bits of the name's hash. Two names with the same bits would only wait for each other. */
 function hashOf(name: string): number {
   return createHash("sha256").update(name).digest().readInt32BE(0);
 }

@@ -4,22 +4,22 @@ import type { Log } from "../../lib/log.ts";
 import { StartRefusal } from "../../lib/start-refusal.ts";
 import { openReplicaLock, type ReplicaLock } from "./advisory-locks.ts";
 
-/** How long a start waits for a replica that is leaving; what was killed is gone at once. */
+/** The time that a start waits for a stopping replica; a killed one releases its lock immediately. */
 const LEAVE_WAIT_MS = 5_000;
 const LEAVE_PAUSE_MS = 250;
-/** Between two tries to have a lost lock again. */
+/** The pause between two attempts to take a lost lock again. */
 const RETRY_PAUSE_MS = 1_000;
 
-/** Sees to it that replicas which share a database share the counters of the limits, too. */
+/** Ensures that replicas which share a database also share the counters of the limits. */
 export interface ReplicaGuard {
-  /** False while another replica, one that counts for itself, works on the same database. */
+  /** Returns false while another replica with counters of its own works on the same database. */
   readonly isSafe: () => boolean;
   /**
-   * Sets what is done whenever a lost lock is held again: another replica may have counted meanwhile. One that was seen
-   * counts as there until it is done; a try that rejects is made again.
+   * Sets the callback for a lost lock that is held again, because another replica may have counted meanwhile. A replica
+   * that was seen counts as present until the callback resolves; if it rejects, it is called again.
    */
   readonly onHeldAgain: (catchUp: () => Promise<void>) => void;
-  /** Lets others start. */
+  /** Releases the lock, so that others can start. */
   readonly close: () => Promise<void>;
 }
 
@@ -31,8 +31,8 @@ const UNGUARDED: ReplicaGuard = {
 };
 
 /**
- * Takes the database for this replica: for itself without REDIS_URL, together with others that have it too. Throws a
- * StartRefusal when another replica is there and the two could not share their limits. A lock lost with its
+ * Takes the database for this replica: exclusively without REDIS_URL, and shared with replicas that have it too. Throws
+ * a StartRefusal when another replica is present and the two could not share their limits. A lock that is lost with its
  * connection is taken again in the background.
  */
 export async function openReplicaGuard(
@@ -101,7 +101,7 @@ class HeldGuard implements ReplicaGuard {
     this.#lock = undefined;
     this.#parts.log.warn("the connection that holds the lock on the database was lost");
     while (!signal.aborted) {
-      // A database that is away tells nothing new: limits go on from memory.
+      // An unreachable database gives no new information: limits continue from memory.
       const answer = await this.#tryLock().catch(() => "away" as const);
       if (answer === undefined) this.#noteTaken();
       else if (answer !== "away") {
@@ -120,7 +120,7 @@ class HeldGuard implements ReplicaGuard {
     );
   }
 
-  /** Ends when the lock is lost again, too: then another is taking it again. */
+  /** Also ends when the lock is lost again, because another run then takes it. */
   async #goOn(lock: ReplicaLock): Promise<void> {
     const { signal } = this.#closing;
     if (signal.aborted) {

@@ -8,36 +8,37 @@ import type {
   UserPart,
 } from "../../core/chat-request.ts";
 
-/** What a template writes around the whole prompt: the day, a default system message. */
+/** Text that a template adds around the whole prompt, such as the date or a default system message. */
 const TOKENS_PER_TEMPLATE = 512;
-/** How to call tools, where there are some. */
+/** Instructions for calling tools, if there are tools. */
 const TOKENS_PER_TOOLBOX = 512;
-/** Roles, names and marks around each of them. */
+/** Roles, names and delimiters of each item. */
 const TOKENS_PER_MESSAGE = 32;
 const TOKENS_PER_CALL = 32;
 const TOKENS_PER_TOOL = 64;
-/** The most that the usual vision models make of one picture. */
+/** The most tokens that common vision models use for one picture. */
 const TOKENS_PER_IMAGE = 16_384;
-/** Of sound that is pressed as far as speech can be: a token for so many characters of base64. */
+/** Base64 characters per token, for sound with the strongest compression that speech allows. */
 const SOUND_CHARACTERS_PER_TOKEN = 16;
-/** Any medium, however small. */
+/** The minimum for a medium of any size. */
 const LEAST_MEDIUM_TOKENS = 4_096;
-/** A document that the vendor fetches by its address: nobody here knows its length. */
+/** The bound for a document that the vendor fetches by its URL, whose length is unknown here. */
 const TOKENS_PER_DISTANT_DOCUMENT = 500_000;
 
 export interface InputBound {
-  /** Of messages and tools. */
+  /** Tokens of messages and tools. */
   readonly text: number;
-  /** Of a schema for the answer and of the client's further fields: engines may put them into the prompt. */
+  /** Tokens of the answer's schema and of the client's further fields, which engines may put into the prompt. */
   readonly fields: number;
-  /** Of pictures, sound and documents. */
+  /** Tokens of pictures, sound and documents. */
   readonly media: number;
 }
 
 /**
- * More tokens than any usual model reads in a prompt, tools included, and no more than need be: no tokenizer makes more
- * tokens of a text than it has UTF-8 bytes, and what templates add has a constant of its own. A medium has the most that
- * the usual models make of one; a document in its own bytes a token for each character of its base64.
+ * Returns an upper bound of the tokens that any common model reads in a prompt, including tools. No tokenizer makes
+ * more tokens of a text than it has UTF-8 bytes, and the text that templates add has constants of its own. A medium
+ * counts as the most tokens that common models use for one. An inline document counts one token for each character of
+ * its base64.
  */
 export function boundInputTokens(request: ChatRequest): InputBound {
   const { responseFormat, extra } = request.parameters;
@@ -79,7 +80,7 @@ function textTokens(part: Exclude<UserPart | AssistantPart, Medium>): number {
     case "tool-call":
       return TOKENS_PER_CALL + bytes(part.name) + bytes(part.arguments) + bytes(part.signature);
     case "reasoning":
-      // A seal may hold more than the text tells: the vendor reads all that was thought.
+      // A seal may hold more than the text shows: the vendor reads the complete reasoning.
       return bytes(part.text) + bytes(part.signature) + bytes(part.redacted);
     default:
       return bytes(part.text);

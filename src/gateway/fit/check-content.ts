@@ -11,14 +11,17 @@ import { ServiceError } from "../../core/service-error.ts";
 
 type Attachment = ImagePart | AudioPart | DocumentPart;
 
-/** What a model must be able to do to take a part, and how that is called. */
+/** The trait that a model needs to accept a part, and the words for it in the error. */
 const DEMANDS = {
   image: { trait: "vision", name: "an image", ability: "read images" },
   document: { trait: "documents", name: "a document", ability: "read documents" },
   audio: { trait: "audio", name: "sound", ability: "listen to sound" },
 } as const;
 
-/** Throws `invalid_value` naming the first part of the request that its model cannot take. Nothing is left out in silence. */
+/**
+ * Throws `invalid_value` naming the first part of the request that its model cannot accept. No part is dropped
+ * silently.
+ */
 export function checkContent({ messages }: ChatRequest, model: Model): void {
   if (model.vision && model.documents && model.audio) return;
   for (const { content } of messages) {

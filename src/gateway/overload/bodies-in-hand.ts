@@ -1,17 +1,17 @@
 import { ServiceError } from "../../core/service-error.ts";
 
-/** A longer body is a large one. Large bodies together leave an eighth of the room to all others. */
+/** A body above this size counts as large. Large bodies together leave an eighth of the room to all others. */
 const LARGE_BYTES = 1024 * 1024;
 const LARGE_SHARE = 7 / 8;
-/** Recordings are held for as long as they are transcribed, so all of them together leave half of the room. */
+/** Recordings are held during their transcription, so all of them together leave half of the room. */
 const RECORDINGS_SHARE = 1 / 2;
 const RETRY_AFTER_SECONDS = 2;
 
 export type BodyKind = "text" | "recording";
 
 /**
- * The one budget of bytes for the bodies of all calls, from their first byte until the engine has them. Each costs the
- * process several times its length: as bytes, as text, parsed, and as the request that is sent.
+ * The budget of bytes for the bodies of all calls, from their first byte until the engine has them. Each body costs the
+ * process several times its length: as bytes, as text, parsed, and as the outgoing request.
  */
 export class BodiesInHand {
   readonly #limitBytes: number;
@@ -22,16 +22,16 @@ export class BodiesInHand {
     this.#limitBytes = limitBytes;
   }
 
-  /** Of all bodies together. */
+  /** The bytes of all bodies together. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Counts a body that has, or will have, so many bytes. Throws `overloaded` where they have no room; a body that has
-   * none of its own in an empty budget is let in alone, so that none is refused for ever.
+   * Counts the bytes that a body has or will have. Throws `overloaded` when there is no room for them. An empty budget
+   * accepts a single body of any size, so that no body is refused forever.
    *
-   * @param held what is counted of it already.
+   * @param held is the part of the body that is already counted.
    */
   grow(held: number, bytes: number, kind: BodyKind = "text"): void {
     const others = this.#bytes - held;

@@ -8,11 +8,11 @@ import { BodiesInHand } from "./bodies-in-hand.ts";
 import { CallLimit } from "./call-limit.ts";
 import { RefusalPace } from "./refusal-pace.ts";
 
-/** Refuses model calls that the process cannot carry beside those it has. */
+/** Refuses model calls that the process cannot carry in addition to its running ones. */
 export interface CallGate {
-  /** Why a call that comes now is refused; undefined when it may go on. */
+  /** Returns the error for a call that arrives now; undefined when it may continue. */
   readonly refusal: () => ServiceError | undefined;
-  /** When a refusal may be given; undefined: now. */
+  /** Returns a promise for the time when a refusal may be sent; undefined when it may be sent now. */
   readonly turn: () => Promise<void> | undefined;
   readonly close: () => void;
 }
@@ -20,19 +20,19 @@ export interface CallGate {
 export interface CallGateOptions {
   readonly openCalls: Pick<OpenCalls, "count">;
   readonly log: Log;
-  /** Reads the process. */
+  /** Measures the process. */
   readonly readings?: LoadReadings;
 }
 
-/** Where the readings come from. */
+/** The source of the readings. */
 export interface LoadReadings {
-  /** Calls back at every look, with the delay of the event loop in milliseconds; what it returns ends that. */
+  /** Calls back at every look with the delay of the event loop in milliseconds. Returns a function that stops it. */
   readonly watchLoop: (onLook: (loopDelayMs: number) => void) => () => void;
-  /** Memory of the process by what it may have. Throws when the process has no file descriptor left. */
+  /** Returns the used share of the process's memory limit. Throws when the process has no file descriptor left. */
   readonly memoryShare: () => number;
-  /** Milliseconds of a clock that nobody can set. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Asks the runtime to give memory back that nothing is in any more. */
+  /** Asks the runtime to return unused memory. */
   readonly freeMemory: () => void;
 }
 
@@ -41,16 +41,16 @@ const MEMORY_LOOK_EVERY_MS = 500;
 const FREE_EVERY_MS = 5_000;
 const TELL_EVERY_MS = 10_000;
 const BYTES_PER_MB = 1024 * 1024;
-/** Spread, so that those refused together return one by one. */
+/** The delays are spread, so that clients that were refused together do not return together. */
 const RETRY_SECONDS_MAX = 3;
 
-/** The calls of this process, and who refuses what it cannot carry beside them. */
+/** The calls of this process, and the gate that refuses calls beyond its capacity. */
 export interface GatedCalls {
   readonly openCalls: OpenCalls;
   readonly callGate: CallGate;
 }
 
-/** The calls of this process, the budget of their bodies and the gate that is before them. */
+/** Creates the calls of this process, the budget of their bodies and the gate before them. */
 export function openGatedCalls({
   settings,
   log,
@@ -86,7 +86,7 @@ export function openCallGate({
     try {
       memoryShare = readings.memoryShare();
     } catch {
-      // To read it takes a file descriptor; while none is left, the last reading holds.
+      // Reading it takes a file descriptor; while there are no free ones, the last reading is used.
       return;
     }
     if (!isShortOfMemory() || now - freedAt < FREE_EVERY_MS) return;
@@ -119,7 +119,7 @@ export function openCallGate({
   return {
     refusal() {
       const calls = openCalls.count();
-      // One call goes on however full the memory is: it is what makes the runtime clean up.
+      // One call continues however full the memory is, because only work makes the runtime collect garbage.
       const isShort = calls > 0 && isShortOfMemory();
       if (calls < limit.calls && !isShort) return undefined;
       refused += 1;

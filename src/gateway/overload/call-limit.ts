@@ -1,33 +1,37 @@
-/** What is read of the process at one look. */
+/** The readings of the process at one look. */
 export interface Load {
-  /** How long the event loop took to come round: how late a timer was, and what ran before the next turn. */
+  /** The delay of the event loop: how late a timer fired, plus the work that ran before the next turn. */
   readonly loopDelayMs: number;
-  /** Calls under way. */
+  /** Calls in progress. */
   readonly calls: number;
-  /** Milliseconds of a clock that nobody can set. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: number;
 }
 
 /**
- * A loop that is so late for so long has more calls than it carries; one burst of new calls is no reason. Time in which
- * it comes round earlier is taken off again: a reading may fall just before the work.
+ * A loop that is this late for this long has more calls than it can carry; one burst of new calls is not enough. Time
+ * in which the loop is earlier is subtracted again, because a reading may fall just before the work.
  */
 const OVERLOADED_MS = 120;
 const OVERLOADED_FOR_MS = 1_500;
-/** Once there is a limit, it falls while the loop is later than this, and rises while it is earlier than that. */
+/**
+ * Once there is a limit, it falls while the loop is later than `LATE_MS`, and rises while it is earlier than
+ * `EARLY_MS`.
+ */
 const LATE_MS = 90;
 const EARLY_MS = 50;
 const FALL_MOST = 0.7;
 const FALL_LEAST = 0.95;
 const RISE_SHARE = 0.02;
-/** So few calls at once cannot be too many. */
+/** The limit never falls below this number, because so few concurrent calls cannot be too many. */
 const CALLS_MIN = 128;
-/** A limit that nobody has come near for so long is lifted. */
+/** A limit that the number of calls has not approached for this long is lifted. */
 const LIFT_AFTER_MS = 5_000;
 
 /**
- * How many calls at once the event loop carries, found out by looking at how late it is. There is no limit until the
- * loop has been late for a while: thousands of quiet streams cost it little, and a few hundred busy ones may be too many.
+ * The number of concurrent calls that the event loop can carry, derived from its delay. There is no limit until the
+ * loop has been late for a while: thousands of quiet streams cost it little, and a few hundred busy ones may be too
+ * many.
  */
 export class CallLimit {
   #calls = Number.POSITIVE_INFINITY;
@@ -35,7 +39,7 @@ export class CallLimit {
   #lookedAt = 0;
   #neededAt = 0;
 
-  /** Infinity when there is none. */
+  /** Infinity when there is no limit. */
   get calls(): number {
     return this.#calls;
   }
@@ -67,7 +71,7 @@ export class CallLimit {
     }
   }
 
-  /** The later the loop, the further the fall. */
+  /** Lowers the limit; the later the loop, the lower the new limit. */
   #fall(from: number, loopDelayMs: number): void {
     const share = Math.sqrt(LATE_MS / loopDelayMs);
     const kept = Math.min(FALL_LEAST, Math.max(FALL_MOST, share));

@@ -1,17 +1,18 @@
-/** So many refusals between two looks at the loop, about a tenth of a second, cost it next to nothing. */
+/** This many refusals between two looks at the loop, about a tenth of a second, cost it almost nothing. */
 const AT_ONCE = 100;
-/** About a second's worth; further ones are not kept waiting. */
+/** About one second of refusals; further ones do not wait. */
 const WAITING_MAX = 1_000;
 
 /**
- * Keeps refusals from using up what is refused for: thousands of clients that send again at once would have the loop do
- * little else. A refusal is given at once while there are few, and else within about a second, in the order they came.
+ * Paces refusals, so that they do not use up the capacity they protect. Thousands of clients that retry at once would
+ * keep the loop busy with refusals. A refusal is sent at once while there are few, and otherwise within about a second,
+ * in the order of arrival.
  */
 export class RefusalPace {
   readonly #waiting: (() => void)[] = [];
   #left = AT_ONCE;
 
-  /** Undefined when the next refusal may be given at once. */
+  /** Returns undefined when the next refusal may be sent at once. */
   next(): Promise<void> | undefined {
     if (this.#left > 0) {
       this.#left -= 1;
@@ -21,14 +22,14 @@ export class RefusalPace {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** At each look. */
+  /** Releases the next waiting refusals; called at each look. */
   look(): void {
     const due = this.#waiting.splice(0, AT_ONCE);
     this.#left = AT_ONCE - due.length;
     for (const resolve of due) resolve();
   }
 
-  /** Lets all go. */
+  /** Releases all waiting refusals. */
   close(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }

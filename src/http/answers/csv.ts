@@ -1,13 +1,13 @@
 /** A cell of a table. */
 export type CsvCell = string | number | boolean | null;
 
-/** What a spreadsheet takes for a formula, or hides one behind. */
+/** A text that spreadsheets run as a formula, also after leading space or control characters. */
 const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^\p{Cc}/u;
 const QUOTED = /[",;\r\n]|^\s|\s$/;
 
 /**
- * A table as RFC 4180 writes it, with a header line. A text that a spreadsheet would run as a formula gets an apostrophe
- * before it: names of keys and models are what somebody chose. Null is an empty cell.
+ * Returns a table as RFC 4180 defines it, with a header line. A text that a spreadsheet would run as a formula gets an
+ * apostrophe before it, because users choose the names of keys and models. Null is an empty cell.
  */
 export function csvText(
   columns: readonly string[],

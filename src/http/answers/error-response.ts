@@ -4,19 +4,17 @@ import type { JsonObject } from "../../lib/json.ts";
 import { openaiLimitHeaders } from "../families/openai-limit-headers.ts";
 import type { SayLimits } from "../families/say-limits.ts";
 
-/** How one family says an error. */
+/** The form in which one family writes errors. */
 export interface ErrorForm {
-  /** The JSON body. */
   readonly encode: (error: ServiceError, requestId: string) => JsonObject;
-  /** The HTTP status. */
   readonly statusOf: (error: ServiceError) => number;
-  /** A header beside `x-request-id` that its client libraries read the request's id from. */
+  /** A header in addition to `x-request-id` from which the family's client libraries read the request's id. */
   readonly requestIdHeader?: string;
-  /** The headers that report what is left of a key's limits. */
+  /** The headers that report the remaining limits of a key. */
   readonly sayLimits: SayLimits;
 }
 
-/** The chat form, which everything but the messages family speaks. */
+/** The chat form, which everything except the messages family uses. */
 export const chatErrorForm: ErrorForm = {
   encode: encodeError,
   statusOf: ({ status }) => status,
@@ -24,9 +22,9 @@ export const chatErrorForm: ErrorForm = {
 };
 
 /**
- * The error as a response: status, form, and the headers that tell a client what to do next.
+ * Builds the response for an error: status, form, and the headers that direct the client's next step.
  *
- * @param now Unix milliseconds, for a refusal by limits: headers tell from it when there will be more.
+ * @param now in Unix milliseconds. The headers of a refusal by limits are computed from it.
  */
 export function errorResponse(
   error: ServiceError,
@@ -41,7 +39,7 @@ export function errorResponse(
     headers.set("retry-after", String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
   }
   if (error.shouldRetry === false) headers.set("x-should-retry", "false");
-  // The rest of a body that was refused unread must not be taken for the next request.
+  // The rest of a body that was refused unread must not be parsed as the next request.
   if (error.status === 408 || error.status === 413) headers.set("connection", "close");
   const body = JSON.stringify(form.encode(error, requestId));
   return new Response(body, { status: form.statusOf(error), headers });

@@ -1,6 +1,5 @@
 import type { JsonValue } from "../../lib/json.ts";
 
-/** A value as a JSON response. */
 export function jsonResponse(value: JsonValue, status = 200): Response {
   return new Response(JSON.stringify(value), {
     status,
@@ -8,7 +7,7 @@ export function jsonResponse(value: JsonValue, status = 200): Response {
   });
 }
 
-/** The same for a value that holds a new secret, which nothing on the way may keep. */
+/** Builds a JSON response for a value with a new secret, which no cache may store. */
 export function secretResponse(value: JsonValue, status = 200): Response {
   const response = jsonResponse(value, status);
   response.headers.set("cache-control", "no-store");

@@ -6,7 +6,7 @@ const MAX_LIMIT = 1_000;
 const limit = z.coerce.number().int().min(1).max(MAX_LIMIT).optional();
 const cursor = (what: string) => z.string().optional().openapi({ description: what });
 
-/** How a list is asked for in pages, in the words of both families. Without `limit` it is one page. */
+/** The query parameters of a paged list, in the names of both families. Without `limit` the list is one page. */
 export const pageSchema = z.object({
   limit: limit.openapi({ description: `Entries of a page, 1 to ${MAX_LIMIT}; unset is all.` }),
   after_id: cursor("The id before the page."),
@@ -16,11 +16,11 @@ export const pageSchema = z.object({
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** There are further ones in the direction asked for. */
+  /** True when there are further entries in the requested direction. */
   readonly hasMore: boolean;
 }
 
-/** The page that a query asks for. Throws `invalid_value` that names the parameter at fault. */
+/** Returns the page that a query requests. Throws `invalid_value` that names the invalid parameter. */
 export function pageOf<Item extends { readonly id: string }>(
   items: readonly Item[],
   query: URLSearchParams,

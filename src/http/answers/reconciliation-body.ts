@@ -3,7 +3,7 @@ import type { UsageDifference } from "../../usage/sums/compare-sums.ts";
 import type { Reconciliation } from "../../usage/sums/reconcile-usage.ts";
 import type { UsageRepair } from "../../usage/sums/repair-usage.ts";
 
-/** How sums stand to their rows, as JSON. */
+/** Renders the comparison of sums with their rows as JSON. */
 export function reconciliationJson(reconciliation: Reconciliation): JsonObject {
   const { from, to, hours, days, months, mismatches, differences } = reconciliation;
   return {
@@ -31,7 +31,7 @@ function differenceJson({ kind, time, figures, ...of }: UsageDifference): JsonOb
   };
 }
 
-/** What was set right, as JSON. */
+/** Renders the repaired figures as JSON. */
 export function repairJson({ from, to, hours, days, months, repaired }: UsageRepair): JsonObject {
   return {
     object: "usage.repair",

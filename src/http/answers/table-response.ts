@@ -2,19 +2,19 @@ import { z } from "@hono/zod-openapi";
 import type { RequestContext } from "../request/route.ts";
 import { type CsvCell, csvText } from "./csv.ts";
 
-/** How the answer is written. */
+/** The format of the answer. */
 export const queryFormat = z.enum(["json", "csv"]);
 
 export interface Table {
-  /** Of the file, without `.csv`. */
+  /** The name of the file, without `.csv`. */
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: readonly Readonly<Record<string, CsvCell | undefined>>[];
-  /** The parameters, by name, with which the next page is asked for beside those of this one; null: this is the last. */
+  /** The parameters, by name, that request the next page together with those of this one; null for the last page. */
   readonly next: Readonly<Record<string, string>> | null;
 }
 
-/** True when a client would rather have CSV: `format` decides, else what it accepts. */
+/** Returns true when a client prefers CSV: `format` decides if it is set, otherwise the `accept` header. */
 export function wantsCsv({ req }: RequestContext, format: "json" | "csv" | undefined): boolean {
   if (format !== undefined) return format === "csv";
   const accept = req.header("accept") ?? "";
@@ -31,7 +31,7 @@ function qualityOf(type: string, accept: string): number {
   return 0;
 }
 
-/** A table as a CSV file. Where there is a next page the header `link` says so. */
+/** Returns a table as a CSV file. The header `link` names the next page, if there is one. */
 export function tableResponse({ req }: RequestContext, table: Table): Response {
   const headers = new Headers({
     "content-type": "text/csv; charset=utf-8",

@@ -1,12 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 
-/** `last_four` as records spell it: `lastFour`. */
+/** The record's spelling of a field name: `last_four` becomes `lastFour`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;
 
-/** The record that a schema shows: by its own names, with dates for times; what is always the same is not part of it. */
+/**
+ * The record that a schema shows: with its own names, with dates for times, and without literals, which never change.
+ */
 export type RecordOf<Schema> =
   Schema extends z.ZodReadonly<infer Inner>
     ? Frozen<z.output<Inner>>
@@ -31,7 +33,7 @@ type OptionalNames<Shape> = {
   [Name in keyof Shape]: Shape[Name] extends z.ZodOptional ? Name : never;
 }[keyof Shape];
 
-/** Records are read only, at any depth. */
+/** A record is read-only at any depth. */
 type Frozen<Value> = Value extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
   : Value extends object
@@ -39,8 +41,9 @@ type Frozen<Value> = Value extends readonly (infer Item)[]
     : Value;
 
 /**
- * A record as JSON, field by field of its schema: `last_four` is the record's `lastFour`, a literal is the schema's
- * own, a codec writes its text. What the schema does not name is not shown. A `readonly()` part is shown as it is.
+ * Renders a record as JSON, field by field of its schema. `last_four` is the record's `lastFour`, a literal is the
+ * schema's value, and a codec encodes its text. Fields outside the schema are not shown. A `readonly()` part is shown
+ * unchanged.
  */
 export function toJson<Schema extends z.ZodObject>(
   schema: Schema,
@@ -49,7 +52,7 @@ export function toJson<Schema extends z.ZodObject>(
   return objectOf(schema, record as Readonly<Record<string, unknown>>);
 }
 
-/** What a client sent, by the names that records have: `ip_allow` is `ipAllow`. Only the outermost names change. */
+/** Converts a client's body to the names of records: `ip_allow` becomes `ipAllow`. Only the outermost names change. */
 export function toRecord<Body extends object>(
   body: Body,
 ): { [Name in keyof Body as Camel<Name & string>]: Body[Name] } {
@@ -59,7 +62,7 @@ export function toRecord<Body extends object>(
 
 type Field = readonly [name: string, property: string, schema: z.core.$ZodType];
 
-/** Names are translated once for each schema: a page has a thousand records. */
+/** Names are translated once per schema, because a page may have a thousand records. */
 const fieldsOfSchemas = new WeakMap<z.ZodObject, readonly Field[]>();
 
 function fieldsOf(schema: z.ZodObject): readonly Field[] {

@@ -5,13 +5,13 @@ import { isSettledWithin } from "../server/is-settled-within.ts";
 import { type SilenceLimits, watchSilence } from "../server/watch-silence.ts";
 
 export interface EventStream extends SilenceLimits {
-  /** Pending while the engine has not begun to answer. */
+  /** Pending until the engine begins to answer. */
   readonly events: Promise<ChatEvents>;
-  /** Called once, when the first event or the failure is there. */
+  /** Called once, on the first event or the failure. */
   readonly createEncoder: () => StreamEncoder;
-  /** What is written into a silence. */
+  /** The text that is written when the engine is silent. */
   readonly keepalive: string;
-  /** Ends the call: the client left or stopped reading. */
+  /** Aborts the call, because the client disconnected or stopped reading. */
   readonly abort: (reason?: ServiceError) => void;
   /** Called with the error that ends the stream. */
   readonly report: (error: ServiceError) => void;
@@ -19,7 +19,7 @@ export interface EventStream extends SilenceLimits {
   readonly onEnd: () => void;
 }
 
-/** Of the answer that it is the body of. */
+/** Headers of a response whose body is an event stream. */
 export const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
@@ -29,15 +29,15 @@ export const EVENT_STREAM_HEADERS = {
 const utf8 = new TextEncoder();
 
 /**
- * Writes a call's events as a server-sent event stream. One pull of the client takes one batch, so a client that
- * stops reading stops the engine; whole frames leave in one write, the first of them with the answer's head. Resolves
- * when these are there, or with a stream that begins with a keepalive when the engine is silent for that long. Rejects
- * with its failure before: the status is still free.
+ * Writes a call's events as a server-sent event stream. One pull by the client takes one batch, so a client that stops
+ * reading stops the engine. Whole frames leave in one write, the first of them together with the response headers.
+ * Resolves when the first frames exist, or with a stream that begins with a keepalive when the engine is silent for
+ * that long. Rejects with a failure before that, because the status is not yet sent.
  */
 export async function writeEventStream(stream: EventStream): Promise<ReadableStream<Uint8Array>> {
   const texts = new EventTexts(stream);
   const first = stream.events.then(() => texts.next());
-  // There may be events all the same: what fails may be their encoding.
+  // There may be events nevertheless: the failure may be in their encoding.
   first.catch(() => closeEvents(stream.events));
   const isBegun = await isSettledWithin(first, stream.keepaliveMs);
   const firstText = isBegun ? await first : stream.keepalive;
@@ -87,7 +87,8 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
         opening = undefined;
         put(await (late ?? texts.next()));
       } catch (thrown) {
-        // Only our own fault comes here: the failure cannot be encoded either. It breaks the stream off, and no more.
+        // Only a defect of the gateway leads here: the failure itself cannot be encoded. It breaks off this stream and
+        // nothing else.
         const error = toServiceError(thrown);
         stream.report(error);
         if (!ended) breakOff(error);
@@ -109,7 +110,7 @@ class EventTexts {
     this.#stream = stream;
   }
 
-  /** Resolves with the next frames, or a failure in the family's own form; empty when there are no more. */
+  /** Resolves with the next frames, or with a failure in the family's own form; empty at the end. */
   async next(): Promise<string> {
     try {
       this.#iterator ??= (await this.#stream.events)[Symbol.asyncIterator]();
@@ -126,7 +127,7 @@ class EventTexts {
     }
   }
 
-  /** Empty when the stream's end was written already. */
+  /** Returns a failure as a frame; empty when the end of the stream was already written. */
   failure(thrown: unknown): string {
     const error = toServiceError(thrown);
     const text = this.#encode([{ type: "error", error }]);
@@ -140,7 +141,7 @@ class EventTexts {
   }
 }
 
-/** Also a stream that nobody pulls any more has to be closed and metered. */
+/** Closes the events of a stream, so that a stream without a reader is closed and metered too. */
 function closeEvents(events: Promise<ChatEvents>): void {
   events.then((begun) => begun[Symbol.asyncIterator]().return?.()).catch(() => {});
 }

@@ -1,14 +1,14 @@
-/** Where a text stops being JSON; lines and columns from 1, columns in UTF-16 units. */
+/** The position at which a text stops being JSON. Lines and columns start at 1; columns are in UTF-16 units. */
 export interface JsonError {
   readonly line: number;
   readonly column: number;
-  /** The text is over before the value is. */
+  /** True when the text ends before the value does. */
   readonly isEnd: boolean;
 }
 
 /**
- * Finds the first place at which a text that `JSON.parse` refused is wrong, because the runtimes' own messages name
- * different places or none. Takes one pass and no recursion; undefined when the text is JSON.
+ * Finds the first error in a text that `JSON.parse` refused. The runtimes' own messages name different positions or no
+ * position. Takes one pass and no recursion. Returns undefined when the text is JSON.
  */
 export function findJsonError(text: string): JsonError | undefined {
   const wrongAt = new Scanner(text).findWrong();
@@ -23,7 +23,10 @@ export function findJsonError(text: string): JsonError | undefined {
 
 type Expected = "value" | "value or ]" | "key" | "key or }" | "comma";
 
-/** Sticky, and each bounded by what it may hold: a text of megabytes is walked character by character. */
+/**
+ * The patterns are sticky, and each matches only the characters of its token, because a text of megabytes is scanned
+ * character by character.
+ */
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
@@ -37,7 +40,7 @@ class Scanner {
     this.#text = text;
   }
 
-  /** Offset of the token that is wrong; the text's length when it ends too early. */
+  /** Returns the offset of the invalid token; the text's length when it ends too early. */
   findWrong(): number | undefined {
     for (;;) {
       this.#skipSpace();
@@ -47,7 +50,7 @@ class Scanner {
     }
   }
 
-  /** Goes behind one token; false, at the place that is wrong, when it may not stand here. */
+  /** Advances past one token. Returns false, without advancing, when the token is not allowed here. */
   #take(character: string): boolean {
     if (this.#close(character)) return true;
     switch (this.#expected) {

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeTurns } from "../../lib/concurrency.ts";
 
-/** After a step the loop belongs to others for as long as the step took, and never for longer than this. */
+/** After a step the event loop serves others for as long as the step took, but never longer than this. */
 const PAUSE_MAX_MS = 100;
 
 const inTurn = takeTurns();
 
 /**
- * Runs what a large body needs of the event loop, one body at a time. `pause` ends a step. After the last one the next
- * body waits as well: what is done with this one, its check and the request to the engine, takes as long as its steps.
+ * Runs the CPU work of large bodies, one body at a time. `pause` ends a step. The next body also waits after the last
+ * step, because the check of this body and its request to the engine take as long as the steps.
  */
 export function inLargeTurn<Result>(
   work: (pause: () => Promise<void>) => Promise<Result>,
@@ -21,7 +21,7 @@ export function inLargeTurn<Result>(
         since = performance.now();
       };
       await work(pause).then(resolve, reject);
-      // Whoever asked for the body works on it now, and that is a step too.
+      // The caller continues with the body now, which is a step too.
       await sleep(0);
       await pause();
     });

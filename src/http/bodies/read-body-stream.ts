@@ -1,35 +1,38 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { withinBodyTime } from "./within-body-time.ts";
 
-/** A body that is read piece by piece. */
+/** A body that is read in pieces. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
-  /** True once it has been read to its end. */
+  /** True once the body has been read to its end. */
   readonly isRead: () => boolean;
 }
 
 export interface BodyStreamLimits {
   readonly maxBytes: number;
-  /** The setting that says so, for the operator, where there is one. */
+  /** The setting that sets this limit, for the operator; undefined if there is no such setting. */
   readonly setting?: string;
   /** Ends the reading when its reason is a `ServiceError`. */
   readonly signal?: AbortSignal;
-  /** Called with the body's length as announced, then with how much has come. What it throws ends the reading. */
+  /**
+   * Called with the announced length of the body, then with the number of bytes received. An error that it throws ends
+   * the reading.
+   */
   readonly hold?: (bytes: number) => void;
 }
 
-/** How long the client may be waited for in all, and a millisecond more for each of these many bytes it has sent. */
+/** The total time that may be spent waiting for the client, plus a millisecond for this many received bytes. */
 const WAIT_BASE_MS = 20_000;
 const WAIT_BYTES_PER_MS = 1;
 
 type Step = IteratorResult<Uint8Array, undefined>;
 
 /**
- * The body of a request while it arrives, pulled as fast as its reader takes it. Only the time spent waiting for the
- * client counts against it. The iterator throws `request_too_large`, `request_timeout`, or `invalid_value` when the
- * client has broken off. Throws `request_too_large` at once when the announced length is over the limit, and what `hold`
- * throws for it.
+ * Returns the body of a request as it arrives, pulled as fast as its reader takes it. Only the time spent waiting for
+ * the client counts. The iterator throws `request_too_large`, `request_timeout`, or `invalid_value` when the client has
+ * broken off. The function itself throws `request_too_large` when the announced length exceeds the limit, and the error
+ * that `hold` throws for that length.
  *
- * @param onBroken called when the client has broken off.
+ * @param onBroken is called when the client has broken off.
  */
 export function readBodyStream(
   request: Request,
@@ -70,7 +73,7 @@ export function readBodyStream(
       }
       isRead = true;
     } finally {
-      // Nothing reads the rest.
+      // The rest of the body has no reader.
       if (!isRead) reader.cancel().catch(() => {});
     }
   }

@@ -7,7 +7,7 @@ import type { RequestContext } from "../request/route.ts";
 import { hasLongBody } from "../server/leaves-body-unread.ts";
 import { type JsonBody, readJsonBody } from "./read-json-body.ts";
 
-/** Whose body it is, before anything of it is known. */
+/** The owner of a body, before the body is read. */
 export interface EarlyCall extends Pick<EarlyJudgement, "countsInMinute"> {
   readonly caller: Caller;
   readonly channel: Channel;
@@ -15,8 +15,8 @@ export interface EarlyCall extends Pick<EarlyJudgement, "countsInMinute"> {
 }
 
 /**
- * Reads the JSON body of a model call, and counts it among the bodies in hand until the call lets go of it. It is read
- * only when its key may call at all. Throws, or rejects with, a `ServiceError`.
+ * Reads the JSON body of a model call, and counts it among the bodies in memory until the call releases it. The body is
+ * read only when the key may call at all. Throws or rejects with a `ServiceError`.
  */
 export function readCallBody(
   deps: Pick<Deps, "gateway" | "settings">,
@@ -32,12 +32,12 @@ export function readCallBody(
       signal,
       hold,
     });
-  // Most calls have nothing to wait for here, and each wait costs all of them.
+  // Most calls have nothing to wait for here, and an `await` would slow all of them down.
   const judged = judgeEarly(deps, context, early);
   return judged === undefined ? read() : judged.then(read);
 }
 
-/** Refuses a call of a key of which a limit is 0 or used up, while nothing but its headers has been read. */
+/** Refuses a call of a key with a limit that is 0 or used up, while only the headers have been read. */
 export function judgeEarly(
   { gateway }: Pick<Deps, "gateway">,
   { env, req }: RequestContext,

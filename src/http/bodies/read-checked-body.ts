@@ -7,8 +7,8 @@ import { readJsonBody } from "./read-json-body.ts";
 const LIMITS = { maxBytes: 64 * 1024, maxDepth: 16, isFixed: true } as const;
 
 /**
- * Reads the small JSON body of a call that manages something, as its schema decodes it. Throws `invalid_value` that names the
- * first field at fault, and `unsupported_parameter` for a field that a strict schema does not know.
+ * Reads the small JSON body of a management call, as its schema decodes it. Throws `invalid_value` that names the first
+ * invalid field, and `unsupported_parameter` for a field that a strict schema does not define.
  */
 export async function readCheckedBody<Schema extends z.ZodType>(
   { req }: RequestContext,

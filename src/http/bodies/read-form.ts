@@ -4,10 +4,12 @@ import { type FormPart, readMultipart } from "../../lib/multipart/read-multipart
 
 const FORM_TYPE = /^multipart\/form-data\s*(?:;|$)/i;
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i;
-/** RFC 2046, 5.1.1. */
+/** The grammar of a boundary in RFC 2046, 5.1.1. */
 const WELL_FORMED = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
 
-/** The boundary of a form's parts. Throws `unsupported_media_type` when the body is no form, or is encoded. */
+/**
+ * Returns the boundary of a form's parts. Throws `unsupported_media_type` when the body is not a form, or is encoded.
+ */
 export function formBoundary(headers: Headers): string {
   const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
@@ -24,10 +26,10 @@ export function formBoundary(headers: Headers): string {
 }
 
 /**
- * Reads a form whose parts are held in memory; its source bounds them. Rejects with `invalid_value` when it is not a
- * valid form, and with what the source throws.
+ * Reads a form whose parts are held in memory; its source limits their size. Rejects with `invalid_value` when it is
+ * not a valid form, and with errors of the source.
  *
- * @param param the field that the error names.
+ * @param param is the field that the error names.
  */
 export async function readForm(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -7,28 +7,31 @@ import { readWholeBody } from "./read-whole-body.ts";
 export interface BodyLimits {
   readonly maxBytes: number;
   readonly maxDepth: number;
-  /** `maxBytes` is the path's own, and not GATEWAY_MAX_BODY_BYTES. */
+  /** Set when `maxBytes` is the path's own limit instead of GATEWAY_MAX_BODY_BYTES. */
   readonly isFixed?: true;
   /** Ends the reading when its reason is a `ServiceError`. */
   readonly signal?: AbortSignal;
-  /** Told how long the body is, or how much of it there is. What it throws ends the reading. */
+  /**
+   * Called with the length of the body, or with the number of bytes received so far. An error that it throws ends the
+   * reading.
+   */
   readonly hold?: (bytes: number) => void;
 }
 
-/** What is longer is parsed in turn with others of its kind: a body of 30 MiB holds the event loop for some 100 ms. */
+/** Longer bodies are parsed one at a time: a body of 30 MiB holds the event loop for some 100 ms. */
 const LARGE_BYTES = 1024 * 1024;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** A body twice: parsed, and as the text it came as. */
+/** A body in two forms: parsed, and as the received text. */
 export interface JsonBody {
   readonly body: unknown;
   readonly text: string;
 }
 
 /**
- * Reads a JSON body under its limits: type, size while it arrives, time, UTF-8, depth, and only then the parser.
- * Throws a `ServiceError` for each.
+ * Reads a JSON body under its limits: type, size while it arrives, time, UTF-8 and depth, and parses it only after
+ * these. Throws a `ServiceError` for each.
  */
 export async function readJsonBody(request: Request, limits: BodyLimits): Promise<JsonBody> {
   checkHeaders(request.headers);
@@ -80,7 +83,7 @@ function parse(bytes: Uint8Array, maxDepth: number): JsonBody {
   return { body: parseText(text), text };
 }
 
-/** The same in steps: between them, and before what is done with the body next, others are served. */
+/** Parses in steps, so that other requests are served between the steps and before the next use of the body. */
 async function parseInSteps(
   bytes: Uint8Array,
   { maxDepth, signal }: BodyLimits,
@@ -117,7 +120,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/** The runtime's own error is left out: it may hold a piece of the body. */
+/** The runtime's own error is not the cause, because it may contain a part of the body. */
 function notJson(_thrown: unknown, reason: string): ServiceError {
   return new ServiceError("invalid_json", `The body is not valid JSON: ${reason}.`);
 }

@@ -4,18 +4,19 @@ import { LICENSE_MAX_BYTES } from "../../license/license-file.ts";
 import { readBodyStream } from "./read-body-stream.ts";
 import { formBoundary, readForm } from "./read-form.ts";
 
-/** A form with one file takes no more than this around it. */
+/** The limit for the bytes that a form with one file adds to it. */
 const FORM_MAX_BYTES = 8 * 1024;
 const LICENSE_NAME = /\.lic$/i;
 
 /**
- * The text of the one `.lic` file of a multipart form, as Latin-1, so that no byte of it is lost. Throws
- * `unsupported_media_type`, `request_too_large`, `request_timeout`, or `invalid_value` when the form holds anything else.
+ * Returns the text of the only `.lic` file of a multipart form, as Latin-1, so that no byte is lost. Throws
+ * `unsupported_media_type`, `request_too_large`, `request_timeout`, or `invalid_value` when the form has other
+ * contents.
  */
 export async function readLicenseUpload(request: Request): Promise<string> {
   const boundary = formBoundary(request.headers);
   const body = readBodyStream(request, { maxBytes: LICENSE_MAX_BYTES + FORM_MAX_BYTES }, () => {});
-  // All of it is read before any of it is refused, so that the connection can be used again.
+  // The whole body is read before any refusal, so that the connection can be reused.
   const pieces: Uint8Array[] = [];
   for await (const bytes of body) pieces.push(bytes);
   const file = onlyFile(await readForm(pieces, boundary, "file"));

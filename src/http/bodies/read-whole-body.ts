@@ -1,29 +1,38 @@
 import type { ServiceError } from "../../core/service-error.ts";
 import { withinBodyTime } from "./within-body-time.ts";
 
-/** A body has this long, and a second more for each thousand bytes: slow and honest passes, one byte a second does not. */
+/**
+ * A body has this much time, plus a second for each thousand bytes. Slow honest clients pass; one byte a second does
+ * not.
+ */
 const BODY_BASE_MS = 20_000;
 const BODY_BYTES_PER_MS = 1;
-/** A body announced as no longer than this is given the time of all its bytes at once: reading in pieces costs more. */
+/**
+ * A body with an announced length up to this is given the time of all its bytes at the start, because reading in pieces
+ * costs more.
+ */
 const AT_ONCE_BYTES = 10_000;
 
 export interface WholeBodyOptions {
-  /** By the request's headers; undefined where they do not say. */
+  /** The length by the request's headers; undefined when they do not give it. */
   readonly announcedBytes: number | undefined;
   readonly maxBytes: number;
-  /** The error of a body that is longer. */
+  /** Builds the error for a body that is too long. */
   readonly tooLarge: () => ServiceError;
-  /** The error of a body that broke off. */
+  /** Builds the error for a body that broke off. */
   readonly brokenOff: (thrown: unknown) => ServiceError;
   /** Ends the reading when its reason is a `ServiceError`. */
   readonly signal: AbortSignal | undefined;
-  /** Told how long the body is, or how much of it there is. What it throws ends the reading. */
+  /**
+   * Called with the length of the body, or with the number of bytes received so far. An error that it throws ends the
+   * reading.
+   */
   readonly hold: ((bytes: number) => void) | undefined;
 }
 
 /**
- * Reads a body to its end, under its limits of size and time. A longer one earns its time as it arrives, so that what
- * is announced and never sent holds nothing for long.
+ * Reads a body to its end, within its limits of size and time. A longer body earns its time as it arrives, so that an
+ * announced body that is never sent does not hold memory for long.
  */
 export async function readWholeBody(
   request: Request,
@@ -59,7 +68,7 @@ async function readInPieces(request: Request, options: WholeBodyOptions): Promis
   try {
     await withinBodyTime(allowedMs, readAll(), brokenOff, signal);
   } catch (thrown) {
-    // What is left of it is nobody's any more.
+    // The rest of the body has no reader.
     reader.cancel().catch(() => undefined);
     throw thrown;
   }

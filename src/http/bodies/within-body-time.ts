@@ -2,11 +2,12 @@ import { ServiceError } from "../../core/service-error.ts";
 import { watchTime } from "../../lib/watch-time.ts";
 
 /**
- * What `reading` of a body brings, as long as that takes no longer than the time allowed. Rejects with
- * `request_timeout`, with the reason of a call that was ended, or with what `toError` makes of a reading that failed.
+ * Returns the result of `reading` a body, if it takes no longer than the allowed time. Rejects with `request_timeout`,
+ * with the reason of an aborted call, or with the result of `toError` for a failed reading.
  *
- * @param allowedMs milliseconds from now on in all; they may become more while bytes arrive.
- * @param signal ends the waiting when its reason is a `ServiceError`; a client that left fails the reading itself.
+ * @param allowedMs returns the total milliseconds from now; the value may grow as bytes arrive.
+ * @param signal ends the waiting when its reason is a `ServiceError`. A client that disconnects fails the reading
+ * itself.
  */
 export function withinBodyTime<Read>(
   allowedMs: () => number,

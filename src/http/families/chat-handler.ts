@@ -24,24 +24,25 @@ interface Answer<Form> {
   readonly open: OpenCall;
   readonly line: RequestLine;
   readonly context: Omit<AnswerContext, "model" | "ignored">;
-  /** That tell what is left of a key's limits. */
+  /** Headers that report the remaining limits of a key. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How one chat family answers. */
+/** The parts in which one chat family differs from the others. */
 interface Family<Form> {
   readonly codec: ServerCodec<Form>;
   readonly channel: Channel;
-  /** What requests of the family can refer to. */
+  /** The answers that requests of the family can refer to. */
   readonly memory?: AnswerMemory | undefined;
 }
 
-/** The handler of one chat family: read, answer, encode. */
+/** Creates the handler of one chat family: read, answer, encode. */
 export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
   const { codec, channel } = family;
   return async (context: RequestContext, caller: Caller): Promise<Response> => {
     const { errorForm, requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
-    // Before the body is read: it may come slowly, and a server that stops does not wait for it for ever.
+    // The call is opened before the body is read: the body may arrive slowly, and a stopping server must not wait for
+    // it forever.
     const open = openQuietCall(deps, context);
     const { signal, releaseBody } = open;
     try {
@@ -49,7 +50,7 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
       const { request, form, names } = await parseCall(family, caller, reading);
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
       const reply = await answerChat(deps.gateway, call, request);
-      // A stream outlives its request: what the engine has need not be held until the stream's end.
+      // A stream outlives its request: once the engine has the body, it need not be held until the end of the stream.
       reply.events.then(releaseBody, releaseBody);
       const created = Math.floor(startedAt / 1000);
       const answer: Answer<Form> = {
@@ -71,7 +72,7 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
   };
 }
 
-/** A function of its own, so that nothing of the body outlives it. */
+/** This is a separate function, so that no reference to the body outlives it. */
 async function parseCall<Form>(
   { codec, memory }: Family<Form>,
   caller: Caller,
@@ -96,7 +97,7 @@ async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
   });
 }
 
-/** What an encoder must know, as it is once the model that answers is known. */
+/** Returns the context of an encoder, with the ignored parameters of the model that answers. */
 function contextOf<Form>({ context, reply, names }: Answer<Form>) {
   const ignored = nameIgnored(reply.ignored(), names);
   return { ...context, model: reply.model(), ignored };
@@ -107,20 +108,20 @@ async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<
   open.beginStream();
   const body = await writeEventStream({
     events: reply.events,
-    // Which model answers is known with the first event.
+    // The model that answers is known with the first event.
     createEncoder: () => codec.streamEncoder(contextOf(answer), form),
     keepalive: codec.keepalive,
     abort: open.abort,
     report(error) {
       line.error = error;
-      // What breaks because the client left is no failure.
+      // An error that follows from the client's disconnect is not a failure.
       if (!open.signal.aborted) logInternalError(deps.log, error, answer.context.requestId);
     },
     onEnd: open.close,
     keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,
     slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,
   });
-  // After a long silence the model that is asked may not be the one that answers: then the first event is right.
+  // After a long silence the model called so far may not be the one that answers; then the first event is right.
   const { ignored } = contextOf(answer);
   return new Response(body, {
     headers: { ...EVENT_STREAM_HEADERS, ...answer.headers, ...ignoredHeaders(ignored) },

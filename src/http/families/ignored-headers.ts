@@ -1,13 +1,13 @@
 const NAME = "x-ignored-parameters";
 
-/** The header that names what of a request had no effect; none when all had. */
+/** Returns the header that names the parameters of a request that had no effect; no header when all had an effect. */
 export function ignoredHeaders(ignored: readonly string[]): Readonly<Record<string, string>> {
   if (ignored.length === 0) return {};
-  // A client may have made a name up, and headers carry visible ASCII alone.
+  // A client may have invented a name, and headers allow only visible ASCII.
   return { [NAME]: ignored.map((name) => name.replaceAll(/[^!-+\--~]/g, "?")).join(", ") };
 }
 
-/** The same for the documentation. */
+/** The definition of the header for the API documentation. */
 export const IGNORED_HEADER = {
   [NAME]: {
     schema: { type: "string" },

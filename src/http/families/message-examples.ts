@@ -8,7 +8,7 @@ const WEATHER_TOOL = {
   },
 };
 
-/** Requests that the reference offers to try. Without a model, so that they are answered wherever they are sent. */
+/** Example requests of the API reference. They have no model, so that they work on any installation. */
 export const MESSAGE_EXAMPLES = {
   question: {
     summary: "A question",

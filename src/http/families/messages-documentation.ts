@@ -3,14 +3,14 @@ import { messagesErrorSchema } from "../../codecs/messages/server/wire-answer.ts
 import { CHAT_ERRORS } from "../openapi/documentation.ts";
 import type { RouteDefinition } from "../request/route.ts";
 
-/** Made anew: only schemas that are made after zod was extended can be named. */
+/** This is a copy, because only schemas created after zod was extended can be named. */
 const messagesError = z.object(messagesErrorSchema.shape).openapi("MessagesError");
 
 function messagesRefusal(description: string) {
   return { description, content: { "application/json": { schema: messagesError } } };
 }
 
-/** The refusals that every route of the messages form may answer with: those of the chat form, said in this one. */
+/** The refusals of every route of the messages form: those of the chat form, with this form's schema. */
 export const MESSAGES_ERRORS: RouteDefinition["responses"] = {
   ...Object.fromEntries(
     Object.entries(CHAT_ERRORS).map(([status, answer]) => [

@@ -1,7 +1,7 @@
 import type { LimitMeter } from "../../core/limit-status.ts";
 import type { SayLimits } from "./say-limits.ts";
 
-/** In the words of the messages family: when there will be more is a time in RFC 3339. */
+/** The headers of the messages family, where a reset is a time in RFC 3339. */
 export const messagesLimitHeaders: SayLimits = ({ requests, tokens }) => ({
   ...headersOf("requests", requests),
   ...headersOf("tokens", tokens),
@@ -16,12 +16,12 @@ function headersOf(
   return {
     [`${prefix}-limit`]: String(meter.limit),
     [`${prefix}-remaining`]: String(meter.remaining),
-    // What is never there again has no time.
+    // A limit that never resets has no time.
     ...(meter.resetsAt !== null && { [`${prefix}-reset`]: timeText(meter.resetsAt) }),
   };
 }
 
-/** In whole seconds, rather too late than too early, as the vendor writes it. */
+/** Rounds up to whole seconds, as the vendor does, so that a client never returns too early. */
 function timeText(at: number): string {
   const wholeSeconds = Math.ceil(at / 1000) * 1000;
   return new Date(wholeSeconds).toISOString().replace(".000Z", "Z");

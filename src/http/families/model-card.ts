@@ -5,7 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 const tokens = z.number().int().nullable();
 const support = z.object({ supported: z.boolean() });
 
-/** One model as the clients of both families read it. */
+/** One model, in the fields that clients of both families read. */
 export const modelSchema = z
   .object({
     id: z.string(),
@@ -46,7 +46,7 @@ export const modelSchema = z
     },
   });
 
-/** The card of a model: the fields of both families side by side. */
+/** Builds the card of a model: the fields of both families side by side. */
 export function modelCard(model: Model): JsonObject {
   const { id, created, ownedBy, contextLength, maxOutputTokens } = model;
   return {
@@ -67,7 +67,10 @@ export function modelCard(model: Model): JsonObject {
   };
 }
 
-/** Clients of the messages format expect every name, so what the gateway does not offer says so. */
+/**
+ * Clients of the messages format expect every name, so abilities that the gateway does not offer are listed as
+ * unsupported.
+ */
 function capabilitiesOf({ tools, vision, documents, audio, thinking }: Model): JsonObject {
   return {
     tools: is(tools),

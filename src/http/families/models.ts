@@ -70,7 +70,9 @@ const getModel: RouteDefinition<"caller"> = {
   },
 };
 
-/** `GET /v1/models` and `GET /v1/models/{model}`. Both families ask here, and each is told errors in its own form. */
+/**
+ * `GET /v1/models` and `GET /v1/models/{model}`. Both families use these routes, and each gets errors in its own form.
+ */
 export function modelsRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   router.add(listModels, async ({ req }) => {
@@ -90,14 +92,14 @@ export function modelsRoutes(deps: Deps): Router {
   return router;
 }
 
-/** Throws `invalid_value` for a type that there is not. */
+/** Throws `invalid_value` for a type that does not exist. */
 function modelsFor(deps: Deps, type: string | null): Promise<readonly Model[]> {
   if (type === "embedding") return embeddingModels(deps);
   if (type === null || type === "chat") return listedModels(deps);
   throw invalidValue(["type"], 'one of "chat", "embedding"', type);
 }
 
-/** Their server says no more of them than their names. */
+/** Lists the embedding models. Their server reports only their names. */
 async function embeddingModels({ gateway, settings }: Deps): Promise<readonly Model[]> {
   const backend = settings.LLM_BACKEND;
   const names = new Set(await gateway.embeddings.list());
@@ -115,7 +117,7 @@ async function embeddingModels({ gateway, settings }: Deps): Promise<readonly Mo
   }));
 }
 
-/** Each id once; of equal ones the first answers, as it does to a call. */
+/** Lists each id once. Of equal ids the first one is used, as it is for a call. */
 async function listedModels({ gateway }: Deps): Promise<readonly Model[]> {
   const models = new Map<string, Model>();
   for (const model of await gateway.models.list()) {

@@ -1,7 +1,7 @@
 import type { LimitMeter } from "../../core/limit-status.ts";
 import type { SayLimits } from "./say-limits.ts";
 
-/** In the words of OpenAI's families: when there will be more is a duration, such as `6m0s`. */
+/** The headers of OpenAI's families, where a reset is a duration such as `6m0s`. */
 export const openaiLimitHeaders: SayLimits = ({ requests, tokens }, now) => ({
   ...headersOf("requests", requests, now),
   ...headersOf("tokens", tokens, now),
@@ -16,14 +16,14 @@ function headersOf(
   return {
     [`x-ratelimit-limit-${what}`]: String(meter.limit),
     [`x-ratelimit-remaining-${what}`]: String(meter.remaining),
-    // What is never there again has no time.
+    // A limit that never resets has no time.
     ...(meter.resetsAt !== null && {
       [`x-ratelimit-reset-${what}`]: durationText(meter.resetsAt - now),
     }),
   };
 }
 
-/** In whole seconds, rather too many than too few. */
+/** Rounds up to whole seconds, so that a client never returns too early. */
 function durationText(milliseconds: number): string {
   const total = Math.max(0, Math.ceil(milliseconds / 1000));
   const hours = Math.floor(total / 3600);

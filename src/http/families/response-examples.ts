@@ -1,4 +1,4 @@
-/** Requests that the reference offers to try. Without a model, so that they are answered wherever they are sent. */
+/** Example requests of the API reference. They have no model, so that they work on any installation. */
 export const RESPONSE_EXAMPLES = {
   question: {
     summary: "A question",

@@ -110,7 +110,7 @@ const deleteResponse: RouteDefinition<"caller"> = {
   },
 };
 
-/** `POST /v1/responses`, and what of its answers is remembered. */
+/** `POST /v1/responses`, and the routes for its remembered answers. */
 export function responsesRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   const { answers: memory } = deps.gateway;

@@ -1,8 +1,9 @@
 import type { LimitStatus } from "../../core/limit-status.ts";
 
 /**
- * The headers by which a family tells what is left of a key's limits; none for a limit that the key does not have.
+ * Builds the headers in which a family reports the remaining limits of a key. A limit that the key does not have gets
+ * no header.
  *
- * @param now Unix milliseconds.
+ * @param now in Unix milliseconds.
  */
 export type SayLimits = (status: LimitStatus, now: number) => Readonly<Record<string, string>>;

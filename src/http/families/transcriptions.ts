@@ -78,7 +78,7 @@ export function transcriptionsRoutes(deps: Deps): Router {
     try {
       const channel = "audio" as const;
       await judgeEarly(deps, context, { caller, channel });
-      // A recording is long: what its key alone forbids is refused before it is read.
+      // A recording is long, so a call that the key cannot make is refused before the recording is read.
       refuseBoundKey(caller);
       const { signal } = open;
       const hold = (bytes: number) => open.holdBody(bytes, "recording");
@@ -89,7 +89,8 @@ export function transcriptionsRoutes(deps: Deps): Router {
       const reply = await transcribe(deps.gateway, call, request);
       const limitHeaders = reply.limits && chatErrorForm.sayLimits(reply.limits, deps.clock.now());
       if (reply.kind === "stream") {
-        // A stream outlives its request: what the server has need not be held until the stream's end.
+        // A stream outlives its request: once the server has the recording, it need not be held until the end of the
+        // stream.
         reply.events.then(open.releaseBody, open.releaseBody);
         const stream = await streamTranscript(deps, context, open, reply.events);
         return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...limitHeaders } });
@@ -100,7 +101,7 @@ export function transcriptionsRoutes(deps: Deps): Router {
     } catch (thrown) {
       open.close();
       const response = router.refuse(thrown, context);
-      // The rest of a body that was refused unread must not be taken for the next request.
+      // The rest of a body that was refused unread must not be parsed as the next request.
       if (body?.isRead() !== true) response.headers.set("connection", "close");
       return response;
     }
@@ -122,7 +123,7 @@ async function streamTranscript(
     abort: open.abort,
     report(error) {
       env.line.error = error;
-      // What breaks because the client left is not a failure.
+      // An error that follows from the client's disconnect is not a failure.
       if (!open.signal.aborted) logInternalError(log, error, env.requestId);
     },
     onEnd: open.close,

@@ -3,7 +3,7 @@ import { encodeError } from "../../codecs/shared/openai-error-body.ts";
 import { type ErrorCode, type ErrorDetails, ServiceError } from "../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 
-/** What holds for the answers of every route, so that no definition has to repeat it. */
+/** The headers and errors that every route can answer with, so that no definition has to repeat them. */
 
 const text = (description: string, example: string) => ({
   description,
@@ -64,7 +64,7 @@ const EXAMPLES: Readonly<Record<string, readonly [ErrorCode, string, ErrorDetail
   529: ["overloaded", "The vendor's servers are overloaded."],
 };
 
-/** The document with the headers of every answer, an example of every error, and the list of its tags. */
+/** Completes the document with the headers of every answer, an example of every error, and the list of its tags. */
 export function completeDocument(document: JsonObject): JsonObject {
   const tags = new Set<unknown>();
   const operations = mapObject(document["paths"], (item) =>
@@ -82,7 +82,7 @@ export function completeDocument(document: JsonObject): JsonObject {
   };
 }
 
-/** Limits belong to API keys. */
+/** Limits belong to API keys, so only routes that accept keys have limit headers. */
 function takesKeys({ security }: JsonObject): boolean {
   return Array.isArray(security) && security.some((one) => isJsonObject(one) && "bearerKey" in one);
 }
@@ -105,7 +105,7 @@ function completeOperation(operation: JsonObject): JsonObject {
   };
 }
 
-/** Metered answers of each family say by headers of its own what is left of a key's limits. */
+/** Metered answers of each family report the remaining limits of a key in headers of their own. */
 function limitHeadersOf(responses: JsonObject): HeaderName[] {
   const prefix = schemaOf(responses["429"]).endsWith("MessagesError") ? "anthropic-" : "x-";
   return (Object.keys(HEADERS) as HeaderName[]).filter((name) =>
@@ -125,7 +125,7 @@ function withExample(response: JsonObject, status: string): JsonObject {
   return { ...response, content };
 }
 
-/** The reference of the schema of a JSON answer; empty where it has none. */
+/** Returns the reference of a JSON answer's schema; empty when there is no schema. */
 function schemaOf(response: unknown): string {
   const { content } = isJsonObject(response) ? response : {};
   const media = isJsonObject(content) ? content["application/json"] : undefined;

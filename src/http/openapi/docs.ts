@@ -14,21 +14,23 @@ const ASSETS: Readonly<Record<string, string>> = {
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
 };
 
-/** Keys are typed into the page: it calls only this server, and no other page may hold it in a frame. */
+/** Users type keys into the page, so it may call only this server, and no other page may put it in a frame. */
 const PAGE_POLICY = "default-src 'self' 'unsafe-inline' data:; frame-ancestors 'none'";
 
 const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
 
-/** Where the files of both pages are. */
+/** The path of the files of both pages. */
 const FILES = "/v1/docs";
 
-/** The two references: of the routes that take a key, and of those that the console uses by a session. */
+/**
+ * The two references: one for the routes that accept a key, one for the routes that the console uses with a session.
+ */
 const REFERENCES = [
   { audience: "public", page: "/v1/docs", document: "/v1/openapi.json", access: "open" },
   { audience: "console", page: "/api/docs", document: "/api/openapi.json", access: "session" },
 ] as const;
 
-/** Each reference as a page and as an OpenAPI document, with every file served from here. */
+/** Serves each reference as a page and as an OpenAPI document. Every file is served by the gateway itself. */
 export function docsRoutes(deps: Deps, routes: readonly RouteDefinition[]): Router {
   const router = createRouter(deps);
   for (const { audience, page, document, access } of REFERENCES) {

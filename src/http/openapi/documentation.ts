@@ -8,18 +8,18 @@ export const KEY_SECURITY: NonNullable<RouteDefinition["security"]> = [
   { headerKey: [] },
 ];
 
-/** What is open to all says so, rather than leave it to be guessed. */
+/** Marks a route as open explicitly, because readers would have to guess the meaning of a missing field. */
 export const NO_SECURITY: NonNullable<RouteDefinition["security"]> = [];
 
-// A copy: only schemas made after that import have the method, whatever file was loaded first.
+// This is a copy, because only schemas created after that import have the method, whatever file was loaded first.
 const chatError = z.object(errorSchema.shape).openapi("ChatError");
 
-/** An answer that is an error in the chat form. */
+/** Describes an answer that is an error in the chat form. */
 export function refusal(description: string) {
   return { description, content: { "application/json": { schema: chatError } } };
 }
 
-/** The refusals that every route with a small JSON body may answer with. */
+/** The refusals of every route with a small JSON body. */
 export const BODY_ERRORS: RouteDefinition["responses"] = {
   400: refusal("A field is wrong or cannot be set; `param` names it."),
   408: refusal("The body took too long to arrive."),
@@ -27,7 +27,7 @@ export const BODY_ERRORS: RouteDefinition["responses"] = {
   415: refusal("The body is not JSON in UTF-8."),
 };
 
-/** The refusals that every route with a key may answer with. */
+/** The refusals of every route with a key. */
 export const KEY_ERRORS: RouteDefinition["responses"] = {
   400: refusal("The request line or a header is malformed."),
   401: refusal("The key is missing, unknown, revoked or expired."),
@@ -35,7 +35,7 @@ export const KEY_ERRORS: RouteDefinition["responses"] = {
   503: refusal("The service cannot take the call now; `Retry-After` tells how long."),
 };
 
-/** The refusals that every metered route of the chat form may answer with. */
+/** The refusals of every metered route of the chat form. */
 export const CHAT_ERRORS: RouteDefinition["responses"] = {
   ...KEY_ERRORS,
   400: refusal("The request is wrong; `param` names the field."),

@@ -6,7 +6,7 @@ import { completeDocument } from "./complete-document.ts";
 
 type Audience = "public" | "console";
 
-/** For whom each document is, and how its callers authenticate; the schemes are named once for all routes. */
+/** The audience of each document and how its callers authenticate. The schemes are named once for all routes. */
 const DOCUMENTS = {
   public: {
     title: "Inference Gateway",
@@ -48,8 +48,8 @@ const DOCUMENTS = {
 } as const;
 
 /**
- * The machine-readable definition of the routes of one audience, straight from their definitions.
- * Built once: generating it costs milliseconds, serving it must not.
+ * Creates a function that returns the OpenAPI document of one audience, generated from the route definitions. It is
+ * built once, because generating takes milliseconds and serving must not.
  */
 export function createOpenApiDocument(
   routes: readonly RouteDefinition[],
@@ -85,7 +85,10 @@ function generate(
   return isJsonObject(document) ? completeDocument(document) : document;
 }
 
-/** What of a definition the generator writes: it would copy every property that it does not know. */
+/**
+ * Returns the parts of a definition that belong in the document; the generator would copy every property that it does
+ * not know.
+ */
 function documented(definition: RouteDefinition): RouteConfig {
   const { method, path, operationId, tags, summary, description } = definition;
   const { security, request, responses } = definition;

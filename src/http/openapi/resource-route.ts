@@ -3,7 +3,7 @@ import type { AccessLevel } from "../../access/authenticate.ts";
 import type { RouteDefinition } from "../request/route.ts";
 import { BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, NO_SECURITY, refusal } from "./documentation.ts";
 
-/** What a resource decides of one of its routes; what holds for all routes is added by `resourceRoute`. */
+/** The parts of a route that a resource decides; `resourceRoute` adds those that all routes share. */
 interface ResourceRoute<Level extends AccessLevel> {
   readonly method: "get" | "post" | "patch" | "delete";
   readonly path: string;
@@ -14,20 +14,20 @@ interface ResourceRoute<Level extends AccessLevel> {
   readonly description?: string;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The body may be left out. */
+  /** The body is optional. */
   readonly hasOptionalBody?: true;
-  /** A body that is no JSON. */
+  /** The schema of a body that is not JSON. */
   readonly form?: z.ZodType;
   readonly answer: {
     /** 200 unless set. */
     readonly status?: 201 | 204;
     readonly description: string;
-    /** None: the answer has no body. */
+    /** Undefined when the answer has no body. */
     readonly schema?: z.ZodType;
-    /** A list is written as CSV for a client that wants it. */
+    /** The list is also available as CSV. */
     readonly hasCsv?: true;
   };
-  /** By status: what it means here. */
+  /** The meaning of an error on this route, by status. */
   readonly errors?: Readonly<Record<number, string>>;
 }
 
@@ -58,7 +58,10 @@ const OF_ACCESS = {
   administrator: { audience: "console", security: SESSION_SECURITY, errors: ADMINISTRATOR_ERRORS },
 } as const;
 
-/** The definition of a route of a resource: what callers with a key use is public, what sessions use is the console's. */
+/**
+ * Builds the definition of a resource's route. Routes for callers with a key are public; routes for sessions belong to
+ * the console.
+ */
 export function resourceRoute<Level extends AccessLevel>(
   route: ResourceRoute<Level>,
 ): RouteDefinition<Level> {

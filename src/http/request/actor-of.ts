@@ -2,7 +2,7 @@ import type { Actor } from "../../access/actor.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { RequestContext } from "./route.ts";
 
-/** Who acts by this request, as the verbs of `access` take it. */
+/** Returns the actor of this request, in the form that the functions of `access` accept. */
 export function actorOf<Kind extends Caller>(
   { env }: RequestContext,
   caller: Kind,

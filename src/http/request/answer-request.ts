@@ -16,8 +16,8 @@ import { type RouteTable, routedPath } from "./route-table.ts";
 type Environment = RequestEnvironment["Bindings"];
 
 /**
- * What every request goes through, whatever it asks for: its id, its log line, the edge guard, the license gate, and
- * then the routes of `table`.
+ * Creates the function that every request passes through. It assigns the id and the log line, applies the edge guard
+ * and the license gate, and then calls the routes of `table`.
  */
 export function createAnswerRequest(
   deps: Deps,
@@ -51,7 +51,7 @@ export function createAnswerRequest(
   return async (request, connection) => {
     const path = routedPath(connection.path);
     const route = table.find(request.method, path);
-    // What is refused has to cost next to nothing: it has no line of its own, and its key is not looked up.
+    // A refusal must cost almost nothing, so it has no log line of its own, and its key is not looked up.
     const overload = route.modelCall ? callGate.refusal() : undefined;
     if (overload !== undefined) {
       await callGate.turn();
@@ -69,7 +69,7 @@ export function createAnswerRequest(
         : errorResponse(refusal, requestId, errorForm);
     finish(response, license, environment);
     cors?.allow(request, response);
-    // What was refused at the edge may be followed by anything, and a body unread by all of its bytes.
+    // A request that was refused at the edge may be followed by anything, and an unread body by all of its bytes.
     const isLast = refusal !== undefined || leavesBodyUnread(request) || stopping.aborted;
     if (isLast) response.headers.set("connection", "close");
     const hasLeft = response.status >= 400 && request.signal.aborted;
@@ -83,7 +83,7 @@ function formOf({ errorForm }: RouteProperties, request: Request): ErrorForm {
   return typeof errorForm === "function" ? errorForm(request) : errorForm;
 }
 
-/** The headers that every response has. */
+/** Sets the headers that every response has. */
 function finish(
   { headers }: Response,
   license: Deps["license"],
@@ -98,13 +98,13 @@ function finish(
 interface Arrival {
   readonly request: Request;
   readonly connection: Connection;
-  /** As it is routed. */
+  /** The path as it is routed. */
   readonly path: string;
   readonly route: RouteProperties;
   readonly underWay: RequestsUnderWay;
 }
 
-/** Counts the request in until its line is written. */
+/** Counts the request as in progress until its line is written. */
 function openRequest(
   deps: Deps,
   { request, connection, path, route, underWay }: Arrival,
@@ -114,7 +114,7 @@ function openRequest(
   const { method, headers } = request;
   const arrivedAt = clock.now();
   const requestId = nextRequestId(arrivedAt);
-  // The server forgets it when the client leaves, and the log line comes after.
+  // The server forgets the address when the client disconnects, and the log line is written later.
   const client = clientAddress(peer(), headers.get("x-forwarded-for"), settings.TRUST_PROXY);
   const trace = route.traced
     ? tracing?.begin({ method, headers, requestId, arrivedAt })
@@ -139,7 +139,10 @@ function openRequest(
   };
 }
 
-/** The backend of a call's model, for its span; undefined for the servers of their own that embed and transcribe. */
+/**
+ * Returns the backend of a call's model, for its span. Returns undefined for the separate servers that embed and
+ * transcribe.
+ */
 function backendOf(
   { gateway, settings }: Deps,
   usage: UsageRecord | undefined,
@@ -151,14 +154,14 @@ function backendOf(
   return gateway.models.find(usage.model)?.backend.name;
 }
 
-/** A balancer then takes another server, and a client library retries. */
+/** After this error a load balancer uses another server, and a client library retries. */
 function serverStops(): ServiceError {
   return new ServiceError("overloaded", "The server is stopping; send the request again.", {
     retryAfterSeconds: 1,
   });
 }
 
-/** What needs no license still works, so that an administrator can log in and upload one. */
+/** Routes that need no license still work, so that an administrator can log in and upload one. */
 function licenseExpired(): ServiceError {
   return new ServiceError(
     "license_expired",

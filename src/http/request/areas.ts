@@ -4,14 +4,14 @@ import type { RouteProperties } from "./route.ts";
 
 interface AreaProperties extends RouteProperties {
   readonly errorForm: ErrorForm;
-  /** What the 404 of a path says that is not served. */
+  /** The hint in the 404 of a path that is not served. */
   readonly hint?: string;
 }
 
-/** What holds for every path from a prefix on: for those that no route serves too. */
+/** The properties of every path below a prefix, including paths that no route serves. */
 interface Area extends Partial<AreaProperties> {
   readonly prefix: string;
-  /** Only requests of this method; any unless set. */
+  /** Restricts the area to requests of this method; any method unless set. */
   readonly method?: string;
 }
 
@@ -26,17 +26,17 @@ const ANYWHERE: AreaProperties = {
   kind: "other",
 };
 
-/** From the widest to the narrowest: of two areas that a path lies in, the later one wins. */
+/** The areas from the widest to the narrowest: when a path lies in two areas, the later one wins. */
 const AREAS: readonly Area[] = [
   { prefix: "/api", kind: "api" },
-  // What is posted there starts a workflow. Looking at a run needs no license.
+  // A POST there starts a workflow. Reading a run needs no license.
   { prefix: "/api/pipeline", method: "POST", licensed: true },
   { prefix: "/mcp", kind: "mcp", licensed: true, traced: true },
   { prefix: "/v1", kind: "v1", licensed: true, traced: true },
   { prefix: "/v1/docs", licensed: false, traced: false },
   { prefix: "/v1/openapi.json", licensed: false, traced: false },
   { prefix: "/v1/messages", errorForm: messagesErrorForm },
-  // As a client sends it whose base URL ends in one /v1 too many.
+  // The path of a client whose base URL has one /v1 too many.
   {
     prefix: "/v1/v1",
     hint: "The path has /v1 twice: take it off the client's base URL or path.",
@@ -44,7 +44,7 @@ const AREAS: readonly Area[] = [
   { prefix: "/v1/v1/messages", errorForm: messagesErrorForm },
 ];
 
-/** The properties of a path that no route serves, and what a route there has unless its definition says otherwise. */
+/** Returns the properties of a path that no route serves. They are also the defaults of the routes there. */
 export function areaAt(method: string, path: string): AreaProperties {
   return Object.assign({}, ANYWHERE, ...AREAS.filter((area) => isIn(area, method, path)));
 }

@@ -1,21 +1,21 @@
 import { normalAddress } from "../../lib/egress/ip-address.ts";
 import type { IpRanges } from "../../lib/egress/ip-ranges.ts";
 
-/** How many proxies stand in front, or their addresses and ranges. */
+/** The number of proxies before the gateway, or their addresses and ranges. */
 export type TrustedProxies = number | IpRanges;
 
-/** A longer chain of trusted proxies is somebody's invention. */
+/** A longer chain of trusted proxies must be forged. */
 const PROXIES_MAX = 32;
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
 
 /**
- * The address that a request truly came from: the other end of the connection, or what trusted proxies tell of it.
- * Each proxy adds, on the right, the address that it saw; so the list is believed from the right as far as proxies are
- * trusted, and what a client wrote into it itself, on the left, never counts.
+ * Returns the true address of a request: the other end of the connection, or the address that trusted proxies report.
+ * Each proxy adds, on the right, the address that it saw. So the list is believed from the right as far as proxies are
+ * trusted; the client's own entries, on the left, never count.
  *
- * @param peer the other end of the connection; null when the server does not know it.
- * @param forwardedFor the header X-Forwarded-For.
- * @returns the address, IPv4 where IPv6 only wraps it; null when it is not known.
+ * @param peer is the other end of the connection; null when the server does not know it.
+ * @param forwardedFor is the header X-Forwarded-For.
+ * @returns the address, as IPv4 when it is an IPv4-mapped IPv6 address; null when it is not known.
  */
 export function clientAddress(
   peer: string | null,
@@ -29,7 +29,7 @@ export function clientAddress(
     if (!isProxy) return address;
     if (place === PROXIES_MAX) return null;
     const comma = rest.lastIndexOf(",");
-    // A trusted proxy that writes no address hides the client: better nobody than somebody else.
+    // A trusted proxy that writes no address hides the client; an unknown address is better than a wrong one.
     address = normalAddress(withoutPort(rest.slice(comma + 1).trim())) ?? null;
     rest = comma === -1 ? "" : rest.slice(0, comma);
   }

@@ -1,16 +1,20 @@
-/** How long a browser may remember what it was allowed, in seconds. */
+/** The seconds for which a browser may cache a preflight answer. */
 const PREFLIGHT_SECONDS = 600;
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
 /** Lets pages of other origins read the answers. Cookies are never allowed: a page sends its key or token itself. */
 export interface Cors {
-  /** The answer to a browser that asks before it sends; undefined for any other request. */
+  /** Returns the answer to a preflight request; undefined for any other request. */
   readonly preflight: (request: Request) => Response | undefined;
-  /** Marks an answer as one that the page may read, where its origin is listed. */
+  /** Marks an answer as readable by the page, if its origin is listed. */
   readonly allow: (request: Request, response: Response) => void;
 }
 
-/** @param origins as `CORS_ORIGINS` lists them; `*` is any. Undefined when there are none: then nothing is allowed. */
+/**
+ * Creates the rules for cross-origin requests. Returns undefined when there are no origins; then nothing is allowed.
+ *
+ * @param origins as `CORS_ORIGINS` lists them; `*` is any.
+ */
 export function createCors(origins: readonly string[]): Cors | undefined {
   if (origins.length === 0) return undefined;
   const isAny = origins.includes("*");

@@ -1,11 +1,11 @@
 import type { TrustedProxies } from "./client-address.ts";
 
 /**
- * True when the client's own connection was over TLS, as the proxy in front tells. Of several proxies the outermost,
- * on the left, is the one that the client spoke to.
+ * Returns true when the client's own connection used TLS, as the proxy reports. Of several proxies the outermost one,
+ * on the left, has the client's connection.
  *
- * @param peer the other end of the connection; null when the server does not know it.
- * @param forwardedProto the header X-Forwarded-Proto.
+ * @param peer is the other end of the connection; null when the server does not know it.
+ * @param forwardedProto is the header X-Forwarded-Proto.
  */
 export function isForwardedHttps(
   peer: string | null,

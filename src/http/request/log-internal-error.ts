@@ -1,7 +1,7 @@
 import type { ServiceError } from "../../core/service-error.ts";
 import type { Log } from "../../lib/log.ts";
 
-/** Logs what is behind an `internal_error`, which its client is not told. Every other error says all there is to say. */
+/** Logs the cause of an `internal_error`, which the client does not see. Every other error is complete in itself. */
 export function logInternalError(log: Log, error: ServiceError, requestId: string): void {
   if (error.code !== "internal_error") return;
   log.error({ request_id: requestId, err: error.cause }, "a request failed with an internal error");

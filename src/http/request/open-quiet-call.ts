@@ -2,7 +2,7 @@ import type { Deps } from "../../deps.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import type { RequestContext } from "./route.ts";
 
-/** An open call during which the connection may be silent, and at whose end its request is logged. */
+/** Opens a call during which the connection may be silent, and after which its request is logged. */
 export function openQuietCall(deps: Deps, context: RequestContext): OpenCall {
   const open = deps.openCalls.open(context.req.raw.signal);
   const { allowSilence, line } = context.env;

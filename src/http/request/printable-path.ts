@@ -1,13 +1,19 @@
 const MAX_LENGTH = 128;
-/** Letters, digits, `-`, `_`, which need no encoding, and the `%` of what is encoded twice. */
+/** Letters, digits, `-` and `_`, which need no encoding, and the `%` of a double encoding. */
 const NEEDLESSLY_ENCODED = /%(?:2[5d]|5f|3\d|[46][1-9a-f]|[57][0-9a])/gi;
 const DEPTH_MAX = 3;
-/** At the beginning of a word, which may follow an encoded character; stuck to other letters only where it is as long as a key. */
+/**
+ * A credential at the beginning of a word, which may follow an encoded character. Inside a word it is matched only when
+ * it is as long as a key.
+ */
 const CREDENTIAL =
   /(?:(?<![A-Za-z0-9])|(?<=%[0-9a-f]{2}))(?:sk|bk|ses)[-_][\w-]{6,}|(?:sk|bk|ses)[-_][\w-]{17,}/gi;
 const UNPRINTABLE = /[^\x21-\x7e]/g;
 
-/** A path that nobody serves, fit for the log: bounded, in printable ASCII, without what looks like a credential. */
+/**
+ * Returns an unserved path in a form fit for the log: limited in length, in printable ASCII, without text that looks
+ * like a credential.
+ */
 export function printablePath(path: string): string {
   return plain(path)
     .replace(CREDENTIAL, "[key]")

@@ -2,18 +2,18 @@ import type { Result, Router } from "hono/router";
 import { TrieRouter } from "hono/router/trie-router";
 
 /**
- * Hono's router for every kind of path, which takes a path apart to find its route. What it found for a path that is
- * registered as it stands, without parameters, it keeps: those are nearly all that is asked for.
+ * Hono's router for every kind of path, which parses a path to find its route. The results for registered paths without
+ * parameters are cached, because nearly all requests have such a path.
  */
 export class RememberingRouter<Handler> implements Router<Handler> {
   readonly name = "RememberingRouter";
   readonly #routes = new TrieRouter<Handler>();
-  /** By method and path; null until it was asked for. There are no more of them than routes. */
+  /** The results by method and path; null until the first request. There are never more of them than routes. */
   readonly #found = new Map<string, Map<string, Result<Handler> | null>>();
 
   add(method: string, path: string, handler: Handler): void {
     this.#routes.add(method, path, handler);
-    // A route more may change what is found.
+    // A new route may change earlier results.
     for (const paths of this.#found.values())
       for (const known of paths.keys()) paths.set(known, null);
     if (/[:*]/.test(path)) return;

@@ -4,45 +4,44 @@ import { type Log, writePlainLine } from "../../lib/log.ts";
 import type { UsageRecord } from "../../usage/usage-record.ts";
 import { printablePath } from "./printable-path.ts";
 
-/** What is known of a request when it arrives. */
+/** The facts that are known of a request when it arrives. */
 interface Arrival {
   readonly log: Log;
   readonly requestId: string;
   readonly method: string;
-  /** As it came, without the query. */
+  /** The path as received, without the query. */
   readonly path: string;
   /** The client's address. */
   readonly client: string | null;
-  /** Its line is of interest only when it fails. */
+  /** True when the line matters only if the request fails. */
   readonly isProbe: boolean;
 }
 
-/** What came of a request. */
+/** The result of a request. */
 export interface FinishedRequest {
-  /** As a pattern; undefined where none took it. */
+  /** The pattern of the route; undefined when no route matched. */
   readonly route: string | undefined;
   readonly status: number;
-  /** What the caller was told went wrong; undefined for one that left. */
+  /** The code of the error that the caller got; undefined for a client that disconnected. */
   readonly errorCode: string | undefined;
-  /** Of its metered call. */
+  /** The usage row of its metered call. */
   readonly usage: UsageRecord | undefined;
 }
 
-/** The status of a request whose client left before anything was answered, in logs alone. */
+/** The status of a request whose client disconnected before the answer, used only in logs. */
 const CLIENT_CLOSED_REQUEST = 499;
 const METHOD_MAX_LENGTH = 16;
 const MODEL_MAX_LENGTH = 200;
 
 /**
- * The one log line of a request. Whoever works on the request holds the line; it is written when the last one lets go
- * of it, so after the end of a stream and of its metering.
+ * The one log line of a request. Every part that works on the request holds the line. It is written on the last
+ * release, which is after the end of a stream and of its metering.
  */
 export class RequestLine {
-  /** The pattern of the route that took it; unset while none has. */
+  /** The pattern of the route; unset until a route matches. */
   route: string | undefined;
-  /** Set once it is known. */
   caller: Caller | undefined;
-  /** What it was refused with, or what ended its stream. */
+  /** The error that refused the request or ended its stream. */
   error: ServiceError | undefined;
   readonly #arrival: Arrival;
   readonly #onWritten: (finished: FinishedRequest) => void;
@@ -74,21 +73,21 @@ export class RequestLine {
     });
   }
 
-  /** The metered call of this request begins; `meterEnded` is to follow. */
+  /** Records that the metered call of this request begins; `meterEnded` will follow. */
   meterBegan(): void {
     this.hold();
   }
 
-  /** @param record what its usage row tells, or would tell if it had one. */
+  /** @param record has the content of the usage row, even for a call without one. */
   meterEnded(record: UsageRecord): void {
     this.#record = record;
     this.release();
   }
 
   /**
-   * The answer's head is on its way, and with it the whole of an answer that is no stream.
+   * Records that the response headers are being sent, with the whole answer unless it is a stream.
    *
-   * @param clientLeft nobody is there to read it.
+   * @param clientLeft is true when the client has disconnected.
    */
   answered(status: number, clientLeft: boolean): void {
     this.#isAborted = clientLeft;
@@ -125,7 +124,10 @@ export class RequestLine {
     writePlainLine(log, isAborted ? "info" : this.#level(), fields, "request");
   }
 
-  /** What is our own fault stands out; that an engine failed is told by a line of its own, once and not for each call. */
+  /**
+   * Returns the level of the line. Defects of the gateway stand out. A failure of an engine has a line of its own, once
+   * and not for each call.
+   */
   #level(): "debug" | "info" | "warn" | "error" {
     const { error } = this;
     if (error === undefined) return this.#arrival.isProbe && this.#status < 400 ? "debug" : "info";

@@ -5,17 +5,19 @@ import type { RequestEnvironment, Route, RouteDefinition, RouteProperties } from
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** All routes, behind one matcher: what is known of a request before it is routed is true of the route that it gets. */
+/**
+ * All routes, with a single matcher, so that the properties found before routing are those of the route that is used.
+ */
 export interface RouteTable {
   readonly hono: Hono<RequestEnvironment>;
   /**
-   * The properties of what a request asks for: of its route; where the path is served by other methods only, of one of
-   * these, but no model call; else of its area.
+   * Returns the properties of a request. They are those of its route. If the path is served only by other methods, they
+   * are those of one of these, but without a model call. Otherwise they are those of its area.
    *
    * @param path as the router reads it (`routedPath`).
    */
   readonly find: (method: string, path: string) => RouteProperties;
-  /** The methods that a path is served by. */
+  /** Returns the methods that a path is served by. */
   readonly methodsAt: (path: string) => readonly string[];
 }
 
@@ -37,7 +39,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     hono,
     methodsAt,
     find(asked, path) {
-      // As the router does: a HEAD is answered by what answers a GET.
+      // The router does the same: a HEAD is answered by the GET route.
       const method = asked === "HEAD" ? "GET" : asked;
       const found = served(method, path);
       if (found !== undefined) return found;
@@ -48,7 +50,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
   };
 }
 
-/** The router's context is what every request brings (`answer-request.ts`). */
+/** Returns the router's environment, which every request brings (`answer-request.ts`). */
 function environmentOf(options: { env?: unknown } | undefined): RequestEnvironment["Bindings"] {
   return options?.env as RequestEnvironment["Bindings"];
 }
@@ -67,15 +69,16 @@ function propertiesOf(definition: RouteDefinition, method: string): RoutePropert
   };
 }
 
-/** `{model}` takes the rest of the path: model ids hold slashes. */
+/** `{model}` takes the rest of the path, because model ids contain slashes. */
 function patternOf(path: string): string {
   return path.replaceAll("{model}", ":model{.+}").replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
 /**
- * A path as it is routed: decoded, but for separators and `%` itself, so that what need not have been encoded is found.
+ * Returns a path as it is routed: decoded, except for separators and `%` itself, so that needlessly encoded paths are
+ * found.
  *
- * @param path as it came, without the query.
+ * @param path as received, without the query.
  */
 export function routedPath(path: string): string {
   if (!path.includes("%")) return path;

@@ -14,14 +14,14 @@ type RouteHandler<Level extends AccessLevel> = (
 export interface Router {
   readonly routes: readonly Route[];
   /**
-   * Adds a route. The caller is known before the handler runs. Bodies are read under the edge's limits by the handler
-   * and checked once, by the schema or the codec that owns the format; the definition documents them for clients.
+   * Adds a route. The caller is known before the handler runs. The handler reads the body under the edge's limits. The
+   * body is checked once, by the schema or the codec that owns the format; the definition documents it for clients.
    */
   readonly add: <Level extends AccessLevel>(
     definition: RouteDefinition<Level>,
     handler: RouteHandler<Level>,
   ) => void;
-  /** The answer to what a handler threw. */
+  /** Builds the answer for an error that a handler threw. */
   readonly refuse: Refuse;
 }
 
@@ -38,14 +38,15 @@ export function createRouter({
     refuse,
     add(definition, handler) {
       const { access, path } = definition;
-      // Routes catch for themselves: an error handler of the router would be composed anew for every request.
+      // Routes catch their own errors, because an error handler of the router would be composed again for every
+      // request.
       const guarded = async (context: RequestContext) => {
         try {
           const { arrivedAt: now, address, line } = context.env;
           line.route = path;
           const { headers, method } = context.req.raw;
           const caller = authenticate(access, { method, headers, address, now });
-          // A key is known at once.
+          // A key is known synchronously.
           const known = caller instanceof Promise ? await caller : caller;
           line.caller = known;
           return await handler(context, known);
@@ -58,13 +59,13 @@ export function createRouter({
   };
 }
 
-/** Logs what is our own fault, and answers in the form that the client reads. */
+/** Creates the function that logs defects of the gateway and answers in the form that the client reads. */
 export function createRefuse(clock: Deps["clock"]): Refuse {
   return (thrown, context) => {
     const { errorForm, log, requestId, line } = context.env;
     const error = toServiceError(thrown);
     line.error = error;
-    // What breaks because the client left is no failure.
+    // An error that follows from the client's disconnect is not a failure.
     if (!context.req.raw.signal.aborted) logInternalError(log, error, requestId);
     return errorResponse(error, requestId, errorForm, clock.now());
   };

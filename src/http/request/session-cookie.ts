@@ -2,9 +2,10 @@ import { SESSION_COOKIE } from "../../access/authenticate.ts";
 import type { RequestContext } from "./route.ts";
 
 /**
- * The console's cookie as `Set-Cookie`. No script reads it, and no page of another site makes the browser send it.
+ * Returns the console's cookie as `Set-Cookie`. No script can read it, and browsers do not send it for pages of other
+ * sites.
  *
- * @param maxAgeSeconds 0 takes it back.
+ * @param maxAgeSeconds removes the cookie when it is 0.
  */
 export function sessionCookie(
   { env }: RequestContext,

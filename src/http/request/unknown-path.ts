@@ -4,12 +4,12 @@ import { areaAt } from "./areas.ts";
 import type { RequestContext } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";
 
-/** Where the reference is, unless the operator hides it. */
+/** The path of the reference, unless the operator hides it. */
 const REFERENCE = "/v1/docs";
 
 /**
- * Answers what no route serves: 405 with the methods where the path is served by others; else 404, but for a browser
- * that begins at `/`, which is sent to the reference.
+ * Answers a request that no route serves. The answer is 405 with the methods when the path is served by others, and
+ * otherwise 404. A browser that begins at `/` is redirected to the reference.
  */
 export function refuseUnknownPath(table: RouteTable, context: RequestContext): Response {
   const { method } = context.req;

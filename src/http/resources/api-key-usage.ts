@@ -106,7 +106,7 @@ const SHOW = resourceRoute({
   },
 });
 
-/** `/v1/api-keys/{id}/usage`: what a key has used, and where its limits stand. */
+/** `/v1/api-keys/{id}/usage`: the usage of a key, and the state of its limits. */
 export function apiKeyUsageRoutes(deps: Deps): Router {
   const { access, clock, limits } = deps;
   const reading = { database: access.database, clock, limits };

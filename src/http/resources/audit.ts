@@ -74,7 +74,7 @@ const LIST = resourceRoute({
   answer: { description: "A page of the audit log.", schema: auditList },
 });
 
-/** `/api/admin/audit`: who changed what. It is read; nothing changes it. */
+/** `/api/admin/audit`: the audit log, which is read-only. */
 export function auditRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   router.add(LIST, async (context) => {

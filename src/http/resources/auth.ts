@@ -86,7 +86,7 @@ const SHOW = resourceRoute({
   answer: { description: "The user and the session.", schema: ownSession },
 });
 
-/** `/api/auth/*`: logging in and out, and the own password. */
+/** `/api/auth/*`: login, logout, and changing one's own password. */
 export function authRoutes(deps: Deps): Router {
   const { access, settings } = deps;
   const router = createRouter(deps);

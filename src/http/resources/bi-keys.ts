@@ -210,7 +210,7 @@ export function biKeysRoutes(deps: Deps): Router {
   return router;
 }
 
-/** Before anything of the body is read. */
+/** Checks the caller before any of the body is read. */
 function administratorOf(context: RequestContext, caller: Caller): Actor {
   requireAdministrator(caller);
   return actorOf(context, caller);

@@ -19,7 +19,7 @@ import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
-/** Not one of a closed list: events of an earlier release may still be kept. */
+/** The list is open, because events of an earlier release may still be stored. */
 const eventKind = z
   .string()
   .regex(/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/, "a kind such as file.uploaded")
@@ -115,7 +115,7 @@ const REDRIVE = resourceRoute({
   errors: { ...unknown, 400: "The event was delivered." },
 });
 
-/** `/api/admin/events`: what is delivered to others, what was given up, and another try of that. */
+/** `/api/admin/events`: events in delivery, failed events, and their redelivery. */
 export function eventsRoutes(deps: Deps): Router {
   const { access, events } = deps;
   const router = createRouter(deps);

@@ -72,7 +72,7 @@ const UPLOAD = resourceRoute({
   answer: { description: "The state under the new license.", schema: licenseState },
 });
 
-/** `/api/license`: the license's state, what it says, the device to bind one to, and the upload of another. */
+/** `/api/license`: the license's state and contents, the device to bind a license to, and the upload of another. */
 export function licenseRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   const { license } = deps;

@@ -19,10 +19,10 @@ import { createRouter, type Router } from "../request/router.ts";
 const DEFAULT_LIMIT = 50;
 const CSV_LIMIT = 1_000;
 const PLACE = /^(\d{1,15}) ([\x21-\x7e]{0,200})$/;
-/** The last millisecond of a year of four digits. */
+/** The last millisecond of a year with four digits. */
 const MAX_TIME = Date.UTC(10_000, 0) - 1;
 
-/** A place in the list, as clients carry it from one page to the next. */
+/** A position in the list, as clients carry it from one page to the next. */
 const place = z.codec(
   z.string().max(400),
   z.object({ startedAt: z.number(), id: z.string() }).readonly(),

@@ -16,11 +16,11 @@ import type { RequestContext } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** A month, hour by hour, is what one call may be asked for. */
+/** One call may cover at most a month, which is compared hour by hour. */
 const MAX_DAYS = 31;
 
 const comparedRange = z.strictObject({ from: queryTime.optional(), to: queryTime.optional() });
-/** Nothing is changed that was not named. */
+/** Both ends are required, so that nothing is changed that was not named. */
 const repairedRange = z
   .strictObject({ from: queryTime, to: queryTime })
   .openapi("UsageRepairRange", { example: { from: "2026-09-21", to: "2026-09-22" } });
@@ -78,7 +78,7 @@ const REPAIR = resourceRoute({
   errors,
 });
 
-/** `/api/usage/reconciliation`: whether the sums of usage are what the rows say. */
+/** `/api/usage/reconciliation`: whether the sums of usage match the rows. */
 export function usageReconciliationRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   const { clock } = deps;
@@ -105,7 +105,7 @@ export function usageReconciliationRoutes(deps: Deps): Router {
   return router;
 }
 
-/** A month takes seconds, in which the connection is quiet. */
+/** Lets the connection be silent during the work, because a month takes seconds. */
 async function inSilence<Result>(
   { env }: RequestContext,
   work: () => Promise<Result>,

@@ -112,7 +112,7 @@ const REPORT = resourceRoute({
   answer: { description: "A page of the report.", schema: usageReport, hasCsv: true },
 });
 
-/** `/api/usage`: reports of use. */
+/** `/api/usage`: reports of usage. */
 export function usageReportsRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   const { clock } = deps;
@@ -130,7 +130,7 @@ export function usageReportsRoutes(deps: Deps): Router {
       return jsonResponse(toJson(usageReport, shown));
     }
     const { limit, offset } = query;
-    // The range comes along: one that is not given would have moved on meanwhile, and the rows with it.
+    // The link names the range, because a default range would have moved on by then, and the rows with it.
     const from = new Date(range.from).toISOString();
     const to = new Date(range.to).toISOString();
     return tableResponse(context, {
@@ -174,7 +174,7 @@ function fileName(groups: readonly UsageGroup[], { from, to }: Range): string {
 
 type Row = z.output<typeof usageRow>;
 
-/** A row by the names it has in JSON and in CSV. */
+/** Returns a row with its names in JSON and CSV. */
 function rowFields(row: UsageRow, groups: readonly UsageGroup[]): Row {
   const named = groups.map((group) => GROUP_FIELDS[group](row));
   return Object.assign({}, ...named, toJson(figures, figuresOf(row)));

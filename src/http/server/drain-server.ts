@@ -3,7 +3,7 @@ import type { OpenCalls } from "../../gateway/open-calls.ts";
 import type { RequestsUnderWay } from "./requests-under-way.ts";
 import type { Server } from "./server.ts";
 
-/** What is still open after the drain has this long to take in its last words. */
+/** The time that calls still open after the drain have to send their last events. */
 const LAST_WORDS_MS = 500;
 
 export interface Draining {
@@ -15,10 +15,9 @@ export interface Draining {
 }
 
 /**
- * Lets the requests under way come to their ends. The server goes on listening meanwhile, so that who watches it sees
- * that it is not ready any more and why, and who still calls is told at once to come again. What is left when the time
- * is over is ended with an error in its family's form. Resolves when every connection is closed, `LAST_WORDS_MS` after
- * the drain at the latest.
+ * Waits for the requests in progress. The server keeps listening, so that monitors see why it is not ready, and new
+ * callers immediately get an error that lets them retry. When the time is over, the remaining calls end with an error
+ * in their family's form. Resolves when every connection is closed, `LAST_WORDS_MS` after the drain at the latest.
  */
 export async function drainServer(draining: Draining): Promise<void> {
   const { server, underWay, openCalls, drainMs } = draining;
@@ -27,7 +26,7 @@ export async function drainServer(draining: Draining): Promise<void> {
     stopped ??= server.stop();
     return stopped;
   };
-  // An answer that is made is not read yet: a slow client has as long for it as for a stream.
+  // A finished answer may still be unread: a slow client has as much time for it as for a stream.
   await settledWithin(underWay.none().then(stop), drainMs);
   const answered = stop();
   openCalls.abortAll(

@@ -2,18 +2,18 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { RouteProperties } from "../request/route.ts";
 
 const HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
-/** Encodings and forms that make two readers see two different paths. */
+/** Encodings and forms in which two readers see two different paths. */
 const AMBIGUOUS_PATH = /%(?:2f|5c|00)|\/\/|\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
 
 /**
- * The first code that runs on a request: exactly one well-formed `Host` that this server answers to, and a path
- * that reads one way only. A malformed host makes some runtimes route wrongly, so nothing may run before this.
+ * The first code that runs on a request. It requires exactly one well-formed `Host` that this server answers to, and an
+ * unambiguous path. A malformed host makes some runtimes route wrongly, so nothing may run before this.
  *
- * @param host every `Host` header as it came, joined with a comma; null when there was none.
- * @param path the path as it came, without the query.
- * @param allowedHosts names without port; empty allows any.
- * @returns the refusal, or undefined when the request may go on.
+ * @param host is every `Host` header as received, joined with a comma; null when there was no such header.
+ * @param path is the path as received, without the query.
+ * @param allowedHosts are names without port; an empty list allows any.
+ * @returns the refusal, or undefined when the request may continue.
  */
 export function guardEdge(
   host: string | null,
@@ -33,7 +33,7 @@ export function guardEdge(
       { param: "Host" },
     );
   }
-  // Model ids hold slashes, and client libraries encode them: there a slash reads one way, encoded or not.
+  // Model ids contain slashes, which client libraries encode. In these paths a slash has one meaning, encoded or not.
   const plainPath = route.encodedSlashes ? path.replaceAll(/%2f/gi, "/") : path;
   if (AMBIGUOUS_PATH.test(plainPath)) {
     return new ServiceError(
@@ -54,9 +54,10 @@ function isAllowed(
 }
 
 /**
- * Refuses a body in a further coding before it is chunked: two readers in a row may not agree where it ends.
+ * Refuses a body with a further transfer coding in addition to chunked, because two readers in a row may not agree
+ * where it ends.
  *
- * @param transferEncoding the header as it came, where the runtime does not refuse it itself.
+ * @param transferEncoding is the header as received, if the runtime does not refuse it itself.
  */
 export function guardCoding(transferEncoding: string | undefined): ServiceError | undefined {
   if (transferEncoding === undefined || /^\s*chunked\s*$/i.test(transferEncoding)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * True when the promise resolves in time, false when it is still pending then. Throws what it rejects with in time;
- * a later rejection is left to whoever holds the promise.
+ * Resolves with true when the promise resolves in time, with false when it is still pending then. Rejects when the
+ * promise rejects in time; a later rejection is left to the promise's other users.
  */
 export function isSettledWithin(promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve, reject) => {

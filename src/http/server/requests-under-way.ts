@@ -1,9 +1,9 @@
-/** How many requests are being answered, so that a stopping server can wait for them. */
+/** Counts the requests in progress, so that a stopping server can wait for them. */
 export interface RequestsUnderWay {
   readonly begin: () => void;
   readonly end: () => void;
   readonly count: () => number;
-  /** Resolves as soon as there is none. */
+  /** Resolves as soon as there are no requests. */
   readonly none: () => Promise<void>;
 }
 

@@ -21,17 +21,17 @@ interface BunRuntime {
 
 declare const Bun: BunRuntime;
 
-/** How soon a port that could not be listened on again is tried once more. */
+/** The delay before a failed attempt to listen on the port is repeated. */
 const LISTEN_AGAIN_MS = 200;
 
 /**
- * Listens with `Bun.serve`. It closes a connection whose first headers are not there after ten seconds, and has no way
- * to turn connections away but to listen no more; so to admit them again is to listen anew.
+ * Listens with `Bun.serve`. It closes a connection whose first headers do not arrive within ten seconds. It cannot
+ * refuse connections except by closing the listener, so admitting them again means listening again.
  */
 export async function serveOnBun(options: ServeOptions): Promise<Server> {
   const first = listen(options, options.port);
   const { port } = first;
-  // Those before the last one listen no more but still serve the connections that they have.
+  // Earlier servers no longer listen, but still serve their connections.
   const servers = new Set([first]);
   let listening: BunServer | undefined = first;
   let mayListen = true;
@@ -72,10 +72,10 @@ function listen({ host, quietSeconds, fetch }: ServeOptions, port: number): BunS
     hostname: host,
     port,
     idleTimeout: quietSeconds,
-    // Body limits are ours: they answer in the family's form.
+    // We enforce the body limits ourselves, so that errors have the family's form.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    // Else, outside development, a second server would silently take half of this one's connections.
+    // Otherwise, outside development, a second server would silently take half of this one's connections.
     reusePort: false,
     fetch: (request, bun) =>
       fetch(request, {
@@ -84,14 +84,15 @@ function listen({ host, quietSeconds, fetch }: ServeOptions, port: number): BunS
         peer: () => bun.requestIP(request)?.address ?? null,
         allowSilence: () => {
           bun.timeout(request, 0);
-          // It holds for the connection, so that one left idle after the call would stay open for good.
+          // The setting belongs to the connection, so that a connection left idle after the call would stay open
+          // permanently.
           return () => bun.timeout(request, quietSeconds);
         },
       }),
   });
 }
 
-/** The path of an absolute or, under a malformed host, relative URL. */
+/** Returns the path of a URL, which is relative when the host is malformed. */
 function pathOf(url: string): string {
   const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
   const query = url.indexOf("?", start);

@@ -6,10 +6,9 @@ import type { ServeOptions, Server } from "./server.ts";
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECK_MS = 2_000;
 const LINGER_MS = 1_000;
-/** The adapter refuses hosts that it cannot read before we see them; the edge guard has the true one from the raw headers. */
+/** The adapter refuses unreadable hosts before we see them. The edge guard gets the true host from the raw headers. */
 const ROUTED_HOST = "gateway";
 
-/** Listens with `node:http`. */
 export async function serveOnNode(options: ServeOptions): Promise<Server> {
   const { host, port, quietSeconds, fetch } = options;
   const answer = getRequestListener(
@@ -28,7 +27,7 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
     },
     { overrideGlobalObjects: false },
   );
-  // Connections, and how many of the answers asked for on each are not all with the system yet.
+  // Connections, each with the number of answers that are not completely handed to the system yet.
   const unanswered = new Map<Socket, number>();
   const count = (socket: Socket, more: 1 | -1) => {
     const before = unanswered.get(socket);
@@ -38,11 +37,11 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
   let isAdmitting = true;
   const server = createServer(
     {
-      // A missing or doubled Host is refused by the edge guard, in our form.
+      // The edge guard refuses a missing or repeated Host, with an error in our form.
       requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-      // The deadline of a body is ours: it grows with the body.
+      // We enforce the deadline of a body ourselves, because it grows with the body.
       requestTimeout: 0,
       keepAliveTimeout: quietSeconds * 1000,
       noDelay: true,
@@ -50,12 +49,12 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
     (message, response) => {
       message.headers.host = ROUTED_HOST;
       count(message.socket, 1);
-      // A stopping server would keep the connection for another request and wait for it.
+      // Otherwise a stopping server would keep the connection for another request and wait for it.
       response.once("close", () => {
         count(message.socket, -1);
         if (isStopping) message.socket.destroySoon();
       });
-      // It never rejects.
+      // This promise never rejects.
       void answer(message, response);
     },
   );
@@ -75,7 +74,8 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
     stop: () =>
       new Promise((resolve) => {
         isStopping = true;
-        // Its own `close` waits for connections that were never used, and cuts off answers that are still being written.
+        // The HTTP server's own `close` waits for unused connections, and cuts off answers that are still being
+        // written.
         ConnectionServer.prototype.close.call(server, () => resolve());
         for (const [socket, answers] of unanswered) if (answers === 0) socket.destroy();
       }),
@@ -87,8 +87,8 @@ export async function serveOnNode(options: ServeOptions): Promise<Server> {
 }
 
 /**
- * Lets a client that is still sending its body read the answer: closing at once would reset the connection, and the
- * reset may overtake the answer. The adapter reads on for a while and asks a second time when it has had enough.
+ * Lets a client that is still sending its body read the answer. Closing at once would reset the connection, and the
+ * reset may overtake the answer. The adapter reads on for a while and calls again when it has read enough.
  */
 function lingerOnClose(socket: Socket): void {
   socket.destroySoon = () => {
@@ -109,7 +109,7 @@ function listen(server: HttpServer, host: string, port: number): Promise<void> {
   });
 }
 
-/** Every `Host` header; node:http itself drops the second one. */
+/** Returns every `Host` header; `node:http` itself drops the second one. */
 function hostsOf({ rawHeaders }: IncomingMessage): string | null {
   const hosts = rawHeaders.filter(
     (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host",

@@ -4,7 +4,7 @@ import { serveOnBun } from "./serve-on-bun.ts";
 import { serveOnNode } from "./serve-on-node.ts";
 import type { ServeOptions, Server } from "./server.ts";
 
-/** Listens with the server of the runtime that runs us. Throws a `StartRefusal` when the address cannot be had. */
+/** Listens with the server of the current runtime. Throws a `StartRefusal` when the address is not available. */
 export async function serve(options: ServeOptions): Promise<Server> {
   try {
     const server = await ("Bun" in globalThis ? serveOnBun(options) : serveOnNode(options));
@@ -21,8 +21,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
 }
 
 /**
- * The cap on connections: while descriptors are scarce no new connection is taken, so that those that are open can be
- * served to their end.
+ * Caps connections: while file descriptors are scarce no new connection is accepted, so that the open ones can be
+ * served.
  */
 function turningAway(server: Server, { onScarce }: ServeOptions): Server {
   const stopWatching = watchDescriptors((isScarce) => {

@@ -1,9 +1,9 @@
 import { ServiceError } from "../../core/service-error.ts";
 
 export interface SilenceLimits {
-  /** Silence of the engine after which the stream gets a keepalive. */
+  /** The silence of the engine after which the stream gets a keepalive. */
   readonly keepaliveMs: number;
-  /** How long the client may leave what is ready unread. */
+  /** The time for which the client may leave available data unread. */
   readonly slowClientMs: number;
 }
 
@@ -14,10 +14,10 @@ export interface SilenceWatch {
 }
 
 /**
- * Watches one stream with one lazy timer: events only note the time, the timer looks at it when it fires.
+ * Watches one stream with one lazy timer: events only store the time, and the timer compares it when it fires.
  *
- * @param keepAlive called when the engine was silent for long enough.
- * @param giveUp called once when the client stopped reading.
+ * @param keepAlive is called when the engine was silent for long enough.
+ * @param giveUp is called once when the client stopped reading.
  */
 export function watchSilence(
   limits: SilenceLimits,

@@ -16,8 +16,8 @@ interface StartingServer {
 }
 
 /**
- * What is answered between the moment that the port is bound and the moment that calls can be served. The port comes
- * first, so that a start which cannot have it makes no database and shows no secret.
+ * Creates the answers between binding the port and serving calls. The port is bound first, so that a start without it
+ * creates no database and shows no secret.
  */
 export function createStartingAnswer({ version, settings }: StartingServer): ServeOptions["fetch"] {
   const nextRequestId = createRequestIds();
@@ -43,7 +43,7 @@ export function createStartingAnswer({ version, settings }: StartingServer): Ser
         ? errorResponse(isStarting(), requestId, errorForm)
         : jsonResponse(body, status);
     response.headers.set("x-request-id", requestId);
-    // A body that is not read must not be taken for the next request.
+    // An unread body must not be parsed as the next request.
     response.headers.set("connection", "close");
     return response;
   };

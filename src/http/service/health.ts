@@ -91,7 +91,7 @@ const apiReady = {
   },
 };
 
-/** `GET /v1/health`, `GET /api/health`, `GET /api/ready`: open to all, answering whatever else fails. */
+/** `GET /v1/health`, `GET /api/health`, `GET /api/ready`: open to all, and independent of other failures. */
 export function healthRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   const { settings, log } = deps;
@@ -118,7 +118,7 @@ export function healthRoutes(deps: Deps): Router {
   return router;
 }
 
-/** Logs when what watches the server is told another thing than before, and not each time it is told. */
+/** Logs the state that monitors see when it changes, instead of on every request. */
 function changeTeller(log: Log): (readiness: Readiness) => void {
   let before = "";
   return ({ ready, failed }) => {
@@ -130,7 +130,7 @@ function changeTeller(log: Log): (readiness: Readiness) => void {
   };
 }
 
-/** An engine that lets its first look wait counts as not reachable until it has answered. */
+/** Returns false for an engine whose first check takes too long, until it has answered. */
 function withinPatience(reachable: Promise<boolean>): Promise<boolean> {
   return within(reachable, ENGINE_PATIENCE_MS, () => new Error("late")).catch(() => false);
 }

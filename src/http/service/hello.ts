@@ -12,7 +12,7 @@ const HELLO = resourceRoute({
   answer: { description: "It is. The answer is empty." },
 });
 
-/** `HEAD /api/hello` and `GET`: a coding agent asks whether a server is there, before it has a key. */
+/** `HEAD /api/hello` and `GET`: a coding agent checks that a server exists, before it has a key. */
 export function helloRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   router.add(HELLO, () => new Response(null));

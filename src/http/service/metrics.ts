@@ -19,8 +19,8 @@ const SCRAPE: RouteDefinition<"open"> = {
 };
 
 /**
- * `GET /metrics`: figures for a scraper, served only with METRICS_ENABLED. With METRICS_TOKEN set the scraper has to
- * send it as `Authorization: Bearer`; no key and no session opens it. Else it is open to all.
+ * `GET /metrics`: figures for a scraper, served only with METRICS_ENABLED. With METRICS_TOKEN set the scraper must send
+ * it as `Authorization: Bearer`; keys and sessions are not accepted. Without METRICS_TOKEN it is open to all.
  */
 export function metricsRoutes({ settings, metrics, ...deps }: Deps): Router {
   const router = createRouter(deps);
@@ -36,12 +36,12 @@ export function metricsRoutes({ settings, metrics, ...deps }: Deps): Router {
   return router;
 }
 
-/** An address that nobody on another machine reaches. */
+/** Returns true for an address that other machines cannot reach. */
 function isLoopback(host: string): boolean {
   return /^(?:127\.|::1$|localhost$)/i.test(host);
 }
 
-/** Takes as long for every text, so that nobody finds the token out piece by piece. */
+/** Takes the same time for every text, so that the token cannot be guessed piece by piece. */
 function checkToken(token: string | undefined): (authorization: string | null) => boolean {
   if (token === undefined) return () => true;
   const expected = digest(token);

@@ -3,25 +3,25 @@ import type { apiKeys, ToolScope } from "../../../db/tables/api-keys.ts";
 import { IpRanges } from "../../../lib/egress/ip-ranges.ts";
 import { keyLimitsOf } from "./key-limits.ts";
 
-/** A row of `api_keys` with what its use needs of the owner. */
+/** A row of `api_keys` with the fields of the owner that its use needs. */
 export type ApiKeyRow = typeof apiKeys.$inferSelect & {
   readonly ownerRole: Role;
   readonly isOwnerDisabled: boolean;
 };
 
-/** A key as it is held in memory: immutable, replaced when it changes. */
+/** A key as it is held in memory: immutable, and replaced when it changes. */
 export interface ApiKey {
   readonly caller: KeyCaller;
   readonly keyHash: string;
-  /** The secret before the last rotation, while it works. */
+  /** The secret before the last rotation, while it is valid. */
   readonly previous: PreviousSecret | null;
-  /** It is switched on, and so is its owner. */
+  /** True when both the key and its owner are active. */
   readonly isActive: boolean;
-  /** Unix milliseconds; null never expires. */
+  /** Unix milliseconds; null means that it never expires. */
   readonly expiresAt: number | null;
   readonly maxLevel: ApiKeyRow["maxLevel"];
   readonly toolScope: ToolScope;
-  /** Where it may be used from; null is anywhere. */
+  /** The addresses from which it may be used; null allows any. */
   readonly ipAllow: IpRanges | null;
   readonly changeSeq: number;
 }
@@ -32,7 +32,7 @@ interface PreviousSecret {
   readonly expiresAt: number;
 }
 
-/** Shared by the many keys that have nothing of the kind: 100,000 keys are held. */
+/** Shared by the many keys without a tool scope, because 100,000 keys are held. */
 const NO_TOOLS: ToolScope = { tools: [], sql_connections: [] };
 
 export function toApiKey(row: ApiKeyRow): ApiKey {

@@ -7,26 +7,26 @@ import { followKeys } from "./follow-keys.ts";
 import { KeyUses } from "./key-uses.ts";
 import { pruneDeletedKeys } from "./prune-deleted-keys.ts";
 
-/** Pause between two looks for changes that other replicas made. */
+/** The pause between two checks for changes by other replicas. */
 const POLL_PAUSE_MS = 500;
 const WRITE_USES_PAUSE_MS = 10_000;
 const PRUNE_PAUSE_MS = 60 * 60 * 1_000;
 
-/** The keys, in memory: finding one waits for nothing. */
+/** The keys in memory, so that finding one needs no query. */
 export interface ApiKeys {
   /**
-   * The key of this text, active or not; undefined when there is none. A known key is found at once. For one unknown
-   * here, which another replica may just have made, the database is asked first.
-   * Throws, or rejects with, `storage_unavailable` when the database, being away, cannot tell more.
+   * Returns the key with this text, active or not; undefined for an unknown text. A known key is found synchronously.
+   * For an unknown one, which another replica may just have created, the database is queried first. Throws or rejects
+   * with `storage_unavailable` when the database is unreachable and the key is not known.
    *
-   * @param now Unix milliseconds.
+   * @param now in Unix milliseconds.
    */
   readonly find: (keyText: string, now: number) => ApiKey | undefined | Promise<ApiKey | undefined>;
-  /** Notes that a call was let in with a key; it is written later. */
+  /** Notes that a call with a key was accepted; it is written later. */
   readonly noteUse: (keyId: string, now: number) => void;
-  /** Takes in what is committed by now, so that a change made by this process holds for the next call. Never rejects. */
+  /** Reads the committed changes, so that a change made by this process holds for the next call. Never rejects. */
   readonly catchUp: () => Promise<void>;
-  /** Writes what was noted of uses, and ends. Never rejects. */
+  /** Writes the noted uses and closes. Never rejects. */
   readonly close: () => Promise<void>;
 }
 
@@ -36,7 +36,9 @@ export interface OpenApiKeysOptions {
   readonly log: Log;
 }
 
-/** Loads all keys and follows their changes until closed. Keys in memory go on while the database is away. */
+/**
+ * Loads all keys and follows their changes until closed. Keys in memory remain valid while the database is unreachable.
+ */
 export async function openApiKeys(options: OpenApiKeysOptions): Promise<ApiKeys> {
   const { database, hashApiKey, log } = options;
   const followed = await followKeys(options);

@@ -6,21 +6,24 @@ import type { ApiKey } from "./api-key.ts";
 import { KeyCache } from "./key-cache.ts";
 import { readKeyChanges } from "./read-key-changes.ts";
 
-/** Without a look for this long, a key unknown here may be known elsewhere. */
+/** If the last check is older than this, a key unknown here may be known elsewhere. */
 const FRESH_MS = 2_000;
-/** Unknown keys cause no more looks than one in this time. */
+/** Unknown keys cause at most one check in this time. */
 const LOOK_PAUSE_MS = 100;
-/** Callers with an unknown key who wait for such a look at once; further ones are judged by what is known. */
+/**
+ * The number of callers with an unknown key who may wait for such a check at once. Further ones are judged by the keys
+ * in memory.
+ */
 const WAITING_MAX = 1_000;
 
 interface FollowedKeys {
   /**
-   * As `ApiKeys.find`.
+   * Works as `ApiKeys.find` does.
    *
-   * @param now Unix milliseconds.
+   * @param now in Unix milliseconds.
    */
   readonly find: (keyHash: string, now: number) => ApiKey | undefined | Promise<ApiKey | undefined>;
-  /** Takes in what is committed by now. Never rejects. */
+  /** Reads the committed changes. Never rejects. */
   readonly look: () => Promise<void>;
 }
 
@@ -29,7 +32,7 @@ interface FollowOptions {
   readonly log: Log;
 }
 
-/** Loads all keys into memory; they follow the database whenever somebody has them look. */
+/** Loads all keys into memory. Changes are read whenever `look` is called. */
 export async function followKeys({ database, log }: FollowOptions): Promise<FollowedKeys> {
   let cache = new KeyCache();
   let upTo = (await readKeyChanges((work) => work(database.db), cache, 0)) ?? 0;
@@ -49,7 +52,7 @@ export async function followKeys({ database, log }: FollowOptions): Promise<Foll
     upTo = (await readKeyChanges(database.askOwn, anew, 0)) ?? 0;
     cache = anew;
   };
-  // One look at a time: of two at once the one that began earlier could bring an older state last.
+  // Only one check runs at a time: of two, the one that began earlier could apply an older state last.
   const look = shareRuns(async () => {
     lookedAt = performance.now();
     const startedAt = lookedAt;
@@ -75,7 +78,7 @@ export async function followKeys({ database, log }: FollowOptions): Promise<Foll
     return soon;
   };
 
-  // The embedded database has no other writer than this process.
+  // Only this process writes to the embedded database.
   const isSoleWriter = database.kind === "embedded";
   const judge = (keyHash: string, now: number) => {
     const key = cache.find(keyHash, now);

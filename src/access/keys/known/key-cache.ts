@@ -6,7 +6,7 @@ export class KeyCache {
   readonly #byHash = new Map<string, ApiKey>();
   readonly #byPreviousHash = new Map<string, ApiKey>();
 
-  /** @param now Unix milliseconds: the secret before a rotation leads to its key until its time. */
+  /** @param now in Unix milliseconds. The secret before a rotation finds its key until its end. */
   find(keyHash: string, now: number): ApiKey | undefined {
     const key = this.#byHash.get(keyHash);
     if (key !== undefined) return key;
@@ -32,7 +32,7 @@ export class KeyCache {
     this.#forget(key);
   }
 
-  /** A hash that has become another key's stays with that one. */
+  /** A hash that now belongs to another key stays with that key. */
   #forget(key: ApiKey): void {
     if (this.#byHash.get(key.keyHash) === key) this.#byHash.delete(key.keyHash);
     const previousHash = key.previous?.keyHash;

@@ -6,7 +6,7 @@ type LimitColumns = Pick<
   "monthlyTokenLimit" | "requestLimit" | "rpmLimit" | "tokenLimit"
 >;
 
-/** The limits of a key; null when nothing of it is limited. */
+/** Returns the limits of a key; null when it has no limits. */
 export function keyLimitsOf(row: LimitColumns): KeyLimits | null {
   const limits = {
     monthlyTokens: row.monthlyTokenLimit,

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Ask } from "../../../db/database.ts";
 import { apiKeys } from "../../../db/tables/api-keys.ts";
 
-/** Keys whose use is written in one statement. */
+/** The number of keys whose use is written in one statement. */
 const BATCH_KEYS = 2_000;
 
 interface KeyUse {
@@ -11,16 +11,16 @@ interface KeyUse {
   readonly at: string;
 }
 
-/** When each key was last used: noted in memory, written now and then, so that no call waits for it. */
+/** The last use of each key: noted in memory and written periodically, so that no call waits for it. */
 export class KeyUses {
   #latest = new Map<string, number>();
 
-  /** @param now Unix milliseconds. */
+  /** @param now in Unix milliseconds. */
   note(keyId: string, now: number): void {
     if (now > (this.#latest.get(keyId) ?? 0)) this.#latest.set(keyId, now);
   }
 
-  /** Writes what was noted. What could not be written is kept for the next time; then it rejects. */
+  /** Writes the noted uses. On a failure it keeps the unwritten ones for the next time and rejects. */
   async write(ask: Ask): Promise<void> {
     const noted = this.#latest;
     this.#latest = new Map();
@@ -40,8 +40,8 @@ export class KeyUses {
 }
 
 /**
- * Raises the moments, never lowers one, and touches no change counter. Rows that somebody else is changing are passed
- * over and returned: waiting for them could end in a deadlock with whoever changes many keys at once.
+ * Raises the times, never lowers one, and touches no change counter. Locked rows are skipped and returned: waiting for
+ * them could end in a deadlock with a transaction that changes many keys.
  */
 function writeUses(uses: readonly KeyUse[]) {
   return sql`

@@ -3,12 +3,15 @@ import type { Db } from "../../../db/context.ts";
 import { deletedApiKeys } from "../../../db/tables/api-keys.ts";
 import { changeCounters } from "../../../db/tables/change-counters.ts";
 
-/** The change up to which deleted keys have been forgotten: who was last up to date before it reads everything anew. */
+/**
+ * The change up to which deleted keys have been pruned. A reader that was last up to date before it must read all keys
+ * again.
+ */
 export const PRUNED_COUNTER = "deleted_api_keys";
 
-/** Forgets the keys that were deleted more than a day ago: whoever follows the changes has heard of them. */
+/** Prunes the keys that were deleted more than a day ago, because every follower has read these deletions. */
 export async function pruneDeletedKeys(db: Db): Promise<void> {
-  // By the database's clock, which set the moments.
+  // The comparison uses the database's clock, which set the times.
   await db.execute(sql`
     with forgotten as (
       delete from ${deletedApiKeys} where deleted_at < now() - interval '1 day' returning change_seq

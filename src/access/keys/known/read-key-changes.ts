@@ -6,16 +6,17 @@ import { users } from "../../../db/tables/users.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { PRUNED_COUNTER } from "./prune-deleted-keys.ts";
 
-/** Rows read in one go: 100,000 keys are not to be in memory twice. */
+/** The number of rows read at once, so that 100,000 keys are not in memory twice. */
 const PAGE_ROWS = 5_000;
 
 /**
- * Brings into the cache what has changed after change `from`, and returns the change it is now up to: all committed
- * before the call is in it. Every page is asked for by itself, so that no query is long and nothing goes on reading
- * behind a failure. Changes are numbered in commit order, so nothing below the counter is still to come.
+ * Applies all changes after change `from` to the cache. Returns the number of the change up to which the cache is
+ * complete, which covers everything committed before the call. Each page is a separate query, so that no query is long
+ * and a failure ends the reading. Changes are numbered in commit order, so no change below the counter can appear
+ * later.
  *
- * @param from 0 for an empty cache.
- * @returns undefined when what was deleted since `from` is no longer known: everything is to be read anew.
+ * @param from is 0 for an empty cache.
+ * @returns undefined when the deletions since `from` have been pruned: all keys must be read again.
  */
 export async function readKeyChanges(
   ask: Ask,
@@ -24,11 +25,11 @@ export async function readKeyChanges(
 ): Promise<number | undefined> {
   const upTo = await readCounter(ask, "api_keys");
   if (upTo === from) return from;
-  // The database was set back to an earlier state.
+  // The database was restored to an earlier state.
   if (upTo < from) return undefined;
   await readRows(ask, cache, from);
   if (from > 0) {
-    // Deletions are read last, so that no row read before can come after them.
+    // Deletions are read last, so that no row read earlier can be newer than its deletion.
     await readDeletions(ask, cache, from);
     if ((await readCounter(ask, PRUNED_COUNTER)) > from) return undefined;
   }
@@ -45,10 +46,10 @@ async function readCounter(ask: Ask, name: string): Promise<number> {
   return counter?.seq ?? 0;
 }
 
-/** Also what has changed after the counter was read: a row that changed twice is never passed over. */
+/** Reads also the changes after the counter was read, so that a row that changed twice is never missed. */
 async function readRows(ask: Ask, cache: KeyCache, from: number): Promise<void> {
   let lastId = "";
-  // Without it the database walks the whole table by id, instead of sorting it for every page.
+  // Without the condition the database scans the table by id, instead of sorting it for every page.
   const isChanged = from === 0 ? undefined : gt(apiKeys.changeSeq, from);
   for (;;) {
     const rows = await ask((db) =>
