@@ -5,10 +5,8 @@ import type { HeldLicense, LicenseSources } from "./license-sources.ts";
 import { type LicenseStanding, licenseStanding } from "./license-state.ts";
 
 /**
- * Which of the licenses at hand is in force. Of those that have not expired it is the one issued last: the vendor's
- * latest word holds, also where it allows less. When all have expired it is the one that did so last. Of equals the
- * uploaded one.
- *
+ * Chooses the license in force. Of the unexpired ones it is the one issued last: the vendor's latest decision counts,
+ * even where it allows less. When all have expired it is the one that expired last. Of equals it is the uploaded one.
  * @param now Unix milliseconds.
  */
 export function chooseLicense(held: readonly HeldLicense[], now: number): HeldLicense | undefined {
@@ -34,7 +32,7 @@ function endOf({ expiresAt }: LicenseTerms): number {
 }
 
 export interface CurrentStanding extends LicenseStanding {
-  /** The license that counts; undefined in the evaluation. */
+  /** The license in force; undefined in the evaluation. */
   readonly inForce: HeldLicense | undefined;
 }
 
@@ -45,8 +43,8 @@ export interface StandingSources {
 }
 
 /**
- * Makes what tells where the license stands at the moment. It is asked with every request, so it is worked out once for
- * all until it changes.
+ * Creates a function that returns the license's present standing. It is called with every request, so the result is
+ * cached until it changes.
  */
 export function createLicenseStanding({
   time,

@@ -5,8 +5,8 @@ import type { JsonObject } from "../lib/json.ts";
 import type { License } from "./license.ts";
 
 /**
- * What an administrator is told of the license beside its state: whose it is, what it allows and what is there. `users`
- * are those that count, the active ones.
+ * Describes the license for administrators, in addition to its state: its owner, what it allows, and the present use.
+ * `users` counts the active ones.
  */
 export async function describeLicense({
   database,

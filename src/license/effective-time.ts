@@ -4,40 +4,40 @@ import { raiseSeenTime, type SeenTime } from "./seen-time.ts";
 import type { SeenTimeStore } from "./seen-time-store.ts";
 
 /**
- * The time that licenses go by: what the system's clock says, but never earlier than what is known of the time, which
- * is kept over restarts.
+ * The time by which licenses are judged: the system's clock, but never earlier than the known time, which is kept
+ * across restarts.
  */
 export interface EffectiveTime {
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** How far the system's clock is behind it, in milliseconds; 0 when it is not. */
+  /** How far the system's clock is behind it, in milliseconds; 0 when it is not behind. */
   readonly behindMs: () => number;
   /** Unix milliseconds of the first start. */
   readonly installedAt: () => number;
-  /** Looks at the clocks and keeps what is known then. Never rejects. */
+  /** Reads the clocks and stores the known time. Never rejects. */
   readonly look: () => Promise<void>;
 }
 
 export interface EffectiveTimeOptions {
   readonly clock: Clock;
-  /** Milliseconds of a clock that nobody can set. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   readonly store: SeenTimeStore;
-  /** As the database has it; Unix milliseconds. */
+  /** From the database; Unix milliseconds. */
   readonly installedAt: number;
   readonly log: Pick<Log, "info">;
 }
 
-/** A clock that differs by more than this from what it should say was set. */
+/** A clock that differs by more than this from its expected value was set. */
 const STEP_MS = 300_000;
 /**
- * A first start outside of these has a clock that is broken: without its battery one says 1970, and some say 2099.
- * Nothing is kept of it, and the installation begins when the clock is set right. Later starts need no such limits.
+ * At a first start, a clock outside these bounds is broken: without its battery it may show 1970 or 2099. Its time is
+ * not stored, and the installation begins when the clock is corrected. Later starts need no such bounds.
  */
 const BELIEVED_FROM = Date.UTC(2025, 0);
 const BELIEVED_UNTIL = Date.UTC(2036, 0);
 
-/** Reads what is kept of the time; at the first start, begins to keep it. */
+/** Reads the stored time; at the first start, begins to store it. */
 export async function openEffectiveTime(options: EffectiveTimeOptions): Promise<EffectiveTime> {
   const { clock, monotonic, store, log } = options;
   const stored = await store.read();
@@ -68,7 +68,7 @@ export async function openEffectiveTime(options: EffectiveTimeOptions): Promise<
     lookedAt += elapsedMs;
     systemAt = systemNow;
     if (seen === undefined) return;
-    // Another replica may know more.
+    // Another replica may know a later time.
     seen = await store.keep({ ...seen, installedAt: beginning(systemNow) });
   };
   const nowGiven = (systemNow: number): number => {
@@ -89,7 +89,7 @@ export async function openEffectiveTime(options: EffectiveTimeOptions): Promise<
   };
 }
 
-/** Undefined when none is believed: then the installation has yet to begin. */
+/** Returns the earliest credible time. Undefined when no time is credible: the installation has then not begun yet. */
 function earliestBelieved(times: readonly (number | undefined)[]): number | undefined {
   const believed = times.filter((time): time is number => time !== undefined && isBelieved(time));
   return believed.length === 0 ? undefined : Math.min(...believed);

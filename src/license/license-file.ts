@@ -1,7 +1,7 @@
 import { type KeyObject, verify } from "node:crypto";
 import { z } from "zod";
 
-/** What a license says. */
+/** The terms of a license. */
 export interface LicenseTerms {
   readonly id: string;
   readonly customer: string;
@@ -17,7 +17,7 @@ export interface LicenseTerms {
   readonly deviceId: string | null;
 }
 
-/** A file is no license that can be taken. The message tells its sender why, and nothing of our inside. */
+/** A file that is not an acceptable license. The message gives its sender the reason, and no internals. */
 export class LicenseRefusal extends Error {
   override readonly name = "LicenseRefusal";
 }
@@ -31,7 +31,7 @@ const time = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()])
   .transform((written) => Date.parse(written));
 
-/** Fields of later releases are let be. */
+/** Fields of later releases are ignored. */
 const payloadSchema = z
   .object({
     id: text,
@@ -48,9 +48,9 @@ const payloadSchema = z
   });
 
 /**
- * Reads a `.lic` file: `base64url(payload JSON) "." base64url(Ed25519 signature over the payload's bytes)`, written in
- * the one way there is to write it. Nothing of the payload is looked at before its signature is verified; the algorithm
- * is that of the key, whatever the file says. Throws a `LicenseRefusal`.
+ * Reads a `.lic` file: `base64url(payload JSON) "." base64url(Ed25519 signature over the payload's bytes)`, in
+ * canonical encoding. The payload is not parsed before its signature is verified; the algorithm is that of the key,
+ * whatever the file states. Throws a `LicenseRefusal`.
  */
 export function readLicenseFile(file: string, key: KeyObject): LicenseTerms {
   if (file.length > LICENSE_MAX_BYTES) throw notALicense();
@@ -64,7 +64,7 @@ export function readLicenseFile(file: string, key: KeyObject): LicenseTerms {
   return readPayload(parse(payload));
 }
 
-/** Undefined when encoding the bytes again would not give the same text. */
+/** Decodes canonical base64url. Undefined when encoding the bytes again would not give the same text. */
 function decodeStrictly(encoded: string): Buffer | undefined {
   const bytes = Buffer.from(encoded, "base64url");
   return bytes.length > 0 && bytes.toString("base64url") === encoded ? bytes : undefined;
@@ -108,7 +108,7 @@ function readPayload(value: unknown): LicenseTerms {
   };
 }
 
-/** Reads a license that holds on this device, expired or not. Throws a `LicenseRefusal`. */
+/** Reads a license that is valid for this device, expired or not. Throws a `LicenseRefusal`. */
 export function acceptLicense(
   file: string,
   { key, deviceId }: { readonly key: KeyObject; readonly deviceId: string },

@@ -6,7 +6,7 @@ import { uploadedLicense } from "../db/tables/license.ts";
 import type { Log } from "../lib/log.ts";
 import { LICENSE_MAX_BYTES, LicenseRefusal, type LicenseTerms } from "./license-file.ts";
 
-/** Where a license came from. */
+/** The origin of a license. */
 type LicenseSource = "uploaded" | "placed";
 
 export interface HeldLicense {
@@ -14,11 +14,11 @@ export interface HeldLicense {
   readonly terms: LicenseTerms;
 }
 
-/** The licenses at hand: the one that was uploaded, for all replicas, and the one placed beside this one. */
+/** The available licenses: the uploaded one, for all replicas, and the one placed beside this replica. */
 export interface LicenseSources {
-  /** Another array when they have changed. */
+  /** Returns another array when they have changed. */
   readonly all: () => readonly HeldLicense[];
-  /** Takes in an upload that is committed by now. Never rejects. */
+  /** Loads an upload that has been committed. Never rejects. */
   readonly catchUp: () => Promise<void>;
   readonly close: () => void;
 }
@@ -27,17 +27,19 @@ export interface LicenseSourcesOptions {
   readonly database: Pick<Database, "db" | "askOwn" | "kind">;
   /** The placed file. */
   readonly path: string;
-  /** The operator has named it, so that it should be there. */
+  /** The operator has named it, so it should exist. */
   readonly isNamed: boolean;
   /** Throws a `LicenseRefusal`. */
   readonly accept: (file: string) => LicenseTerms;
   readonly log: Log;
 }
 
-/** Pause between two looks for what was uploaded to another replica. */
+/** Pause between two checks for an upload to another replica. */
 const POLL_INTERVAL_MS = 500;
 
-/** Reads both and follows the uploaded one until closed. What does not verify is told in the log and is not held. */
+/**
+ * Reads both licenses and follows the uploaded one until closed. A license that does not verify is logged and ignored.
+ */
 export async function openLicenseSources(options: LicenseSourcesOptions): Promise<LicenseSources> {
   const { database, accept, log } = options;
   const take = (source: HeldLicense["source"], file: string): readonly HeldLicense[] => {
@@ -61,7 +63,7 @@ export async function openLicenseSources(options: LicenseSourcesOptions): Promis
       .select()
       .from(uploadedLicense)
       .where(gt(uploadedLicense.changeSeq, upTo));
-    // A look that began later may have come first.
+    // A read that began later may have finished first.
     if (row === undefined || row.changeSeq <= upTo) return;
     upTo = row.changeSeq;
     held = [...take("uploaded", row.text), ...placed];
@@ -94,7 +96,7 @@ export async function openLicenseSources(options: LicenseSourcesOptions): Promis
   };
 }
 
-/** The placed file as Latin-1, so that no byte of it is lost; undefined when it is not there or cannot be read. */
+/** Reads the placed file as Latin-1, which preserves every byte; undefined when it is missing or unreadable. */
 async function readPlaced({
   path,
   isNamed,

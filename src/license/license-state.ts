@@ -5,14 +5,17 @@ import type { Log } from "../lib/log.ts";
 export interface LicenseState {
   readonly valid: boolean;
   readonly in_grace: boolean;
-  /** RFC 3339, UTC; null for a license without end. */
+  /** RFC 3339, UTC; null for a perpetual license. */
   readonly expires_at: string | null;
-  /** Whole days to the expiry, in grace to its end, then 0; null for a license without end. */
+  /** Whole days to the expiry, in grace to its end, then 0; null for a perpetual license. */
   readonly days_left: number | null;
   readonly warning: string | null;
 }
 
-/** What an installation runs on: a license, or the evaluation that began with its first start. Unix milliseconds. */
+/**
+ * The basis on which an installation runs: a license, or the evaluation that began with its first start. Unix
+ * milliseconds.
+ */
 export type LicenseBasis =
   | { readonly kind: "license"; readonly expiresAt: number | null }
   | { readonly kind: "evaluation"; readonly installedAt: number };
@@ -27,9 +30,9 @@ export interface LicenseRules {
 export interface LicenseStanding {
   readonly phase: "valid" | "grace" | "invalid";
   readonly state: LicenseState & JsonObject;
-  /** The value of `X-Service-License-Warning`; undefined but in grace. */
+  /** The value of `X-Service-License-Warning`; undefined except in grace. */
   readonly graceWarning: string | undefined;
-  /** All of this holds until then, exclusively; Unix milliseconds, or Infinity. */
+  /** The standing is valid until then, exclusively; Unix milliseconds, or Infinity. */
   readonly changesAt: number;
 }
 
@@ -38,9 +41,8 @@ const DAY_MS = 86_400_000;
 const EVALUATION_DAYS = 30;
 
 /**
- * Where a license stands: a pure function of what it says, the time, and the rules. The expiry belongs to the grace,
- * the grace's end to what comes after it.
- *
+ * Returns the standing of a license: a pure function of its basis, the time, and the rules. The expiry belongs to the
+ * grace period, and the end of the grace period to the state after it.
  * @param now Unix milliseconds.
  */
 export function licenseStanding(
@@ -116,20 +118,20 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** What an administrator is told of beside the license's end. None of it stops anything. */
+/** Facts for the warnings to administrators, besides the license's end. They do not stop anything. */
 export interface Circumstances {
-  /** How many the drivers show. */
+  /** Number of GPUs that the drivers report. */
   readonly gpus: number;
-  /** How many the license covers; null is any number. */
+  /** Number of GPUs that the license covers; null is any number. */
   readonly maxGpus: number | null;
-  /** How far the system's clock is behind the time that counts. */
+  /** How far the system's clock is behind the effective time. */
   readonly behindMs: number;
 }
 
-/** Less than this a clock may be behind without a word. */
+/** A clock that is behind by less than this causes no warning. */
 const BEHIND_TOLERATED_MS = 3_600_000;
 
-/** All there is to warn of in one text; null when there is nothing. */
+/** Joins all warnings into one text; null without any. */
 export function joinWarnings(
   warning: string | null,
   { gpus, maxGpus, behindMs }: Circumstances,
@@ -146,7 +148,7 @@ export function joinWarnings(
   return warnings.length === 0 ? null : warnings.join(" ");
 }
 
-/** Makes what writes the license into the log, at first and then whenever more than the days left has changed. */
+/** Creates a function that logs the license, at first and then whenever more than the days left has changed. */
 export function reportChanges(log: Log, state: () => LicenseState): () => void {
   let last = "";
   return () => {

@@ -16,37 +16,37 @@ import { createSeenTimeSeal } from "./seen-time.ts";
 import { createSeenTimeStore } from "./seen-time-store.ts";
 import { openVerificationKey, type VerificationKey } from "./verification-key.ts";
 
-/** The license in force. Every question is answered from memory, for the moment it is asked. */
+/** The license in force. Every method answers from memory, for the moment of the call. */
 export interface License extends Part {
   /** As the health endpoints show it. */
   readonly state: () => LicenseState & JsonObject;
-  /** True once the grace is over: what the license gate stands before is refused. */
+  /** True once the grace period is over: everything that the license gate protects is then refused. */
   readonly isInvalid: () => boolean;
-  /** The value of `X-Service-License-Warning`; undefined but in grace. */
+  /** The value of `X-Service-License-Warning`; undefined except in grace. */
   readonly graceWarning: () => string | undefined;
-  /** How many users there may be. */
+  /** The maximum number of users. */
   readonly maxUsers: () => number;
-  /** The license that counts now; undefined in the evaluation. */
+  /** The license in force; undefined in the evaluation. */
   readonly inForce: () => HeldLicense | undefined;
-  /** How many GPUs the drivers show. */
+  /** The number of GPUs that the drivers report. */
   readonly gpus: () => number;
-  /** What a license is bound to. */
+  /** The device to which a license can be bound. */
   readonly deviceId: string;
   /** Reads a file that could be in force now. Throws a `LicenseRefusal`. */
   readonly check: (file: string) => LicenseTerms;
-  /** Takes in an upload that is committed by now. Never rejects. */
+  /** Loads an upload that has been committed. Never rejects. */
   readonly catchUp: () => Promise<void>;
-  /** Keeps the time and lets go. Never rejects. */
+  /** Stores the time and releases all resources. Never rejects. */
   readonly close: () => Promise<void>;
 }
 
 export interface OpenLicenseOptions {
   readonly secret: Secret;
-  /** Unix milliseconds of the first start, as the database has it. */
+  /** Unix milliseconds of the first start, from the database. */
   readonly installedAt: number;
-  /** That of the settings, else the vendor's, where it is absent. */
+  /** Default: the key of the settings, else the vendor's. */
   readonly verificationKey?: VerificationKey;
-  /** Milliseconds of a clock that nobody can set. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic?: () => number;
   /** The file system that describes the machine. */
   readonly machineRoot?: string;
@@ -57,7 +57,7 @@ const DAY_SECONDS = 86_400;
 const TEST_CLOCK =
   "TEST_CLOCK_FILE moves the clock, which no license of the vendor's allows: unset it.";
 
-/** Finds out what the installation runs on, and follows it until closed. Throws a `StartRefusal`. */
+/** Determines the installation's license, and follows it until closed. Throws a `StartRefusal`. */
 export async function openLicense(base: Base, options: OpenLicenseOptions): Promise<License> {
   const { settings, database, log } = base;
   const { machineRoot = "/", verificationKey = openVerificationKey(settings) } = options;

@@ -5,16 +5,15 @@ import { isNull } from "drizzle-orm";
 import type { Database } from "../db/database.ts";
 import { installation } from "../db/tables/installation.ts";
 
-/** Where systems keep the number that was made for them at their installation. */
+/** The files in which systems keep the id that was generated at their installation. */
 const MACHINE_ID_FILES = ["etc/machine-id", "var/lib/dbus/machine-id"];
 const MACHINE_ID = /^[0-9a-f-]{32,36}$/i;
 
 /**
- * What a license is bound to: made at the first start from the machine's id, or by chance where it has none, then kept
- * in the database, one for all replicas. An embedded database has one machine: copied to one with another id, it is
- * another device. The machine's id is secret, so it goes in as a hash only.
- *
- * @param root the file system to look at.
+ * Returns the id that a license is bound to. It is created at the first start from the machine's id, or at random
+ * without one, then kept in the database for all replicas. An embedded database belongs to one machine: copied to a
+ * machine with another id, it is another device. The machine's id is secret, so only a hash of it is used.
+ * @param root the file system to read.
  */
 export async function openDeviceId(
   { db, kind }: Pick<Database, "db" | "kind">,
@@ -31,7 +30,7 @@ export async function openDeviceId(
   return row.deviceId;
 }
 
-/** Undefined where the machine has no id. */
+/** Derives the device id from the machine's id. Undefined when the machine has no id. */
 async function machineDeviceId(root: string): Promise<string | undefined> {
   for (const file of MACHINE_ID_FILES) {
     const machineId = (await readFile(join(root, file), "utf8").catch(() => "")).trim();
@@ -48,16 +47,15 @@ function format(bytes: Buffer): string {
   return `dev_${bytes.subarray(0, 16).toString("hex")}`;
 }
 
-/** One folder a card, by NVIDIA's driver. */
+/** One folder per card, from NVIDIA's driver. */
 const NVIDIA = "proc/driver/nvidia/gpus";
-/** One folder a node, processors included, by AMD's driver. */
+/** One folder per node, processors included, from AMD's driver. */
 const AMD = "sys/class/kfd/kfd/topology/nodes";
 const HAS_SIMD_UNITS = /^simd_count [1-9]/m;
 
 /**
- * How many GPUs the drivers of this machine show; 0 where there is none to see, as in most containers.
- *
- * @param root the file system to look at.
+ * Counts the GPUs that the drivers of this machine report; 0 when they report no GPU, as in most containers.
+ * @param root the file system to read.
  */
 export async function countGpus(root: string): Promise<number> {
   const [nvidia, nodes] = await Promise.all([list(join(root, NVIDIA)), list(join(root, AMD))]);

@@ -11,11 +11,11 @@ import type { Log } from "../lib/log.ts";
 import { makeFolder } from "../lib/make-folder.ts";
 import type { SeenTimeSeal, StoredTime } from "./seen-time.ts";
 
-/** Keeps what is known of the time twice, in the database and under DATA_DIR: to lose one of them loses nothing. */
+/** Stores the known time twice, in the database and under DATA_DIR, so that losing one copy loses nothing. */
 export interface SeenTimeStore {
-  /** What is kept and whole, else what the data tells; undefined at a first start. Never rejects. */
+  /** Reads the intact stored time, else derives it from the data; undefined at a first start. Never rejects. */
   readonly read: () => Promise<StoredTime | undefined>;
-  /** Keeps it, unless more is known there, and returns all that is known now. Never rejects. */
+  /** Stores the time, unless a later one is stored there, and returns everything known now. Never rejects. */
   readonly keep: (time: StoredTime) => Promise<StoredTime>;
 }
 
@@ -30,7 +30,10 @@ export interface SeenTimeStoreOptions {
 }
 
 const FILE_NAME = "seen-time";
-/** A call this much after the latest time may be younger than that; what is later comes from a clock that was wrong. */
+/**
+ * A call up to this long after the latest time may have come after it was stored; later ones come from a clock that was
+ * wrong.
+ */
 const USAGE_AHEAD_MAX_MS = 300_000;
 
 export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStore {
@@ -82,7 +85,7 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
     await writeFile(draft, seal.close(time), { mode: 0o600 });
     await rename(draft, path);
   };
-  /** What fails is told, and tried again with the next look; there is the other place. */
+  /** A failure is logged, and the next look tries again; until then the other copy serves. */
   const tolerate = async <Result>(work: Promise<Result>, otherwise: Result): Promise<Result> => {
     try {
       return await work;
@@ -104,7 +107,7 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
       );
       const fromFile = await readFromFile();
       const kept = fromRow === undefined ? fromFile : merge(fromRow, fromFile);
-      // Who removes both is to gain no time by it.
+      // Removing both copies must not gain any time.
       return (
         kept ??
         tolerate(
@@ -122,7 +125,7 @@ export function createSeenTimeStore(options: SeenTimeStoreOptions): SeenTimeStor
   };
 }
 
-/** Of two accounts the earlier beginning and the later times. */
+/** Merges two records: the earlier beginning and the later times. */
 function merge(time: StoredTime, other: StoredTime | undefined): StoredTime {
   if (other === undefined) return time;
   return {
@@ -132,23 +135,21 @@ function merge(time: StoredTime, other: StoredTime | undefined): StoredTime {
   };
 }
 
-/** When the newest call came that may be believed, or the time given. */
+/** Returns the time of the newest credible call, or the given time. */
 async function newestUsage(db: Db, latestAt: number): Promise<number> {
   const [row] = await db
     .select({ startedAt: max(usageRecords.startedAt) })
     .from(usageRecords)
     .where(
-      // What is no newer says nothing: so a single day is looked at.
+      // Older calls add nothing, so only one day is read.
       between(usageRecords.startedAt, new Date(latestAt), new Date(latestAt + USAGE_AHEAD_MAX_MS)),
     );
   return Math.max(latestAt, row?.startedAt?.getTime() ?? latestAt);
 }
 
 /**
- * What an installation in use tells of the time when nothing that was kept of it is there any more: it began with its
- * oldest user, and its newest call, entry of the audit log or journal is the latest time it has seen. Undefined at a first
- * start, which has no users.
- *
+ * Derives the time of an installation in use when nothing stored is left. It began with its oldest user; the latest
+ * time is that of its newest call, audit entry or journal. Undefined at a first start, which has no users.
  * @param journals the folder of all journals.
  */
 async function readEvidence(db: Db, journals: string): Promise<StoredTime | undefined> {
@@ -170,7 +171,7 @@ async function readEvidence(db: Db, journals: string): Promise<StoredTime | unde
   return { installedAt, provenAt: installedAt, latestAt };
 }
 
-/** When a file of the journals was last written, in Unix milliseconds; 0 where there is none. */
+/** Returns when a file of the journals was last written, in Unix milliseconds; 0 without any. */
 async function newestJournal(folder: string): Promise<number> {
   let newest = 0;
   for (const name of await readdir(folder, { recursive: true }).catch(() => [])) {

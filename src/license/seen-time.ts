@@ -1,43 +1,43 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../access/secret.ts";
 
-/** What is known of the time. Unix milliseconds. */
+/** The known time. Unix milliseconds. */
 export interface SeenTime {
-  /** What the time must be at least: a beginning, and all the time that the program has run since. */
+  /** A lower bound of the present time: a beginning, plus all the time that the program has run since. */
   readonly provenAt: number;
-  /** The latest time that a clock worth believing has shown; never before the proven one. */
+  /** The latest time that a credible clock has shown; never before the proven one. */
   readonly latestAt: number;
 }
 
-/** One look at the clocks. Milliseconds. */
+/** One reading of the clocks. Milliseconds. */
 export interface Sighting {
-  /** How long the program has run since the last look, by a clock that nobody can set. */
+  /** How long the program has run since the last reading, by a monotonic clock. */
   readonly elapsedMs: number;
-  /** What the system's clock says. */
+  /** The time of the system's clock. */
   readonly systemNow: number;
-  /** The system's clock went by as much as the other since the last look. */
+  /** The system's clock advanced as much as the monotonic one since the last reading. */
   readonly hasKeptPace: boolean;
-  /** The first look of a run: nobody knows how long the machine was off. */
+  /** The first reading of a run: it is unknown how long the machine was off. */
   readonly isFirst: boolean;
 }
 
 const DAY_MS = 86_400_000;
 const SLACK_MAX_MS = 300_000;
-/** Five minutes an hour, however often one looks. */
+/** Five minutes an hour, however often the clocks are read. */
 const SLACK_SHARE = 1 / 12;
 /** A machine that was off for longer is rarer than a clock that is wrong. */
 const OFF_MAX_MS = 90 * DAY_MS;
 
 /**
- * What is known after another look.
+ * Returns the known time after another reading.
  *
- * The proven time goes on while the program runs, whatever the system's clock does: to set that back stops nothing. It
- * follows a clock that is ahead by five minutes an hour at most, so that one that is years ahead for a day leaves two
- * hours behind; and it takes over what an earlier run has seen when this one begins later than that, for then two starts
- * agree.
+ * The proven time advances while the program runs, whatever the system's clock does: setting that back stops nothing.
+ * It follows a clock that is ahead by at most five minutes an hour, so one that is years ahead for a day adds two
+ * hours. It trusts the previous run's time once this run starts later than that, because two starts then agree.
  *
- * The latest time follows the system's clock as far as that went on evenly since the last look, and over a start by up
- * to 90 days. It only waits for the time to catch up, so that a clock that was wrong by less locks nobody out for longer.
+ * The latest time follows the system's clock as long as that advanced evenly since the last reading, and across a start
+ * by up to 90 days. It only waits for the time to catch up, so a clock that was wrong by fewer days locks users out for
+ * at most these days.
  */
 export function raiseSeenTime({ provenAt, latestAt }: SeenTime, sighting: Sighting): SeenTime {
   const { elapsedMs, systemNow, hasKeptPace, isFirst } = sighting;
@@ -53,16 +53,16 @@ export function raiseSeenTime({ provenAt, latestAt }: SeenTime, sighting: Sighti
   };
 }
 
-/** What is kept of the time. Unix milliseconds. */
+/** The stored time. Unix milliseconds. */
 export interface StoredTime extends SeenTime {
   /** The first start. */
   readonly installedAt: number;
 }
 
-/** Times as text that only who holds the installation's secret can write. */
+/** Writes and reads times as text that requires the installation's secret to write. */
 export interface SeenTimeSeal {
   readonly close: (time: StoredTime) => string;
-  /** Undefined when the text is anything else than `close` has made. */
+  /** Undefined when the text was not made by `close`. */
   readonly open: (text: string) => StoredTime | undefined;
 }
 

@@ -15,9 +15,8 @@ export interface LicenseAccess {
 }
 
 /**
- * Puts an uploaded license in the place of the one before, for all replicas; it is in force here when this resolves.
- * Throws `invalid_value` with the reason when it cannot be in force on this device now: then all stays as it was.
- *
+ * Replaces the uploaded license for all replicas; the new one is in force here when this resolves. Throws
+ * `invalid_value` with the reason when it cannot be in force on this device now; nothing changes then.
  * @param file the whole `.lic` file.
  */
 export async function uploadLicense(
@@ -68,7 +67,7 @@ function detailsOf({ customer, kind, expiresAt, maxUsers }: LicenseTerms) {
   };
 }
 
-/** Notes in the audit log that somebody's upload was no license to be taken, and why. */
+/** Records in the audit log that an upload was not an acceptable license, with the reason. */
 export async function recordRefusedUpload(
   { database }: { readonly database: Pick<Database, "ask"> },
   actor: Actor,

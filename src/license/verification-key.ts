@@ -2,25 +2,25 @@ import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
-/** The key that licenses are verified with. */
+/** The key that verifies licenses. */
 export interface VerificationKey {
   readonly key: KeyObject;
-  /** It is the vendor's, and not one that the operator has set. */
+  /** True for the vendor's key, false for one that the operator has set. */
   readonly isBuiltIn: boolean;
 }
 
 /**
- * The vendor's Ed25519 key, 32 bytes as base64url. Nobody holds the private half of this one: a vendor makes a pair
+ * The vendor's Ed25519 key, 32 bytes as base64url. No one holds the private half of this one: a vendor makes a pair
  * with `bun run license keygen` and puts its own public key here.
  */
 const BUILT_IN_KEY = "_4HM8sQwZA3TpG_bH73t_oXrKUPwKn3G0KzUag-0w3Y";
 const KEY_BYTES = 32;
-/** What stands before the raw key in its standard form (RFC 8410): this is an Ed25519 key, and no other kind. */
+/** The standard prefix of a raw key (RFC 8410), which identifies an Ed25519 key. */
 const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
 
 /**
- * The key of a server: LICENSE_PUBLIC_KEY where that is allowed, or whoever runs the server could sign licenses for it.
- * Throws a `StartRefusal` that names the setting.
+ * Returns the verification key of a server: LICENSE_PUBLIC_KEY only where that is allowed, because otherwise any
+ * operator could sign licenses for the server. Throws a `StartRefusal` that names the setting.
  */
 export function openVerificationKey(
   settings: Pick<Settings, "LICENSE_PUBLIC_KEY" | "ALLOW_LICENSE_PUBLIC_KEY">,
@@ -43,7 +43,7 @@ export function readVerificationKey(setting: string | undefined): VerificationKe
   );
 }
 
-/** An Ed25519 public key from its 32 raw bytes as base64url; undefined when the text is anything else. */
+/** Parses an Ed25519 public key from its 32 raw bytes as base64url; undefined for any other text. */
 function parsePublicKey(text: string): KeyObject | undefined {
   const raw = Buffer.from(text, "base64url");
   if (raw.length !== KEY_BYTES || raw.toString("base64url") !== text) return undefined;

@@ -5,12 +5,12 @@ import { usageRecords } from "../db/tables/usage.ts";
 import { type LostCall, WINDOW_MS } from "./limits.ts";
 import type { UsageCounters } from "./usage-counters.ts";
 
-/** Counts the calls of processes that died, each once, as their rows reach the database. */
+/** Counts the calls of lost processes, each once, as their rows reach the database. */
 export class LostCalls {
   readonly #db: Db;
   readonly #counters: UsageCounters;
   readonly #recent: RecentCalls;
-  /** Counted, and on the way to the database: a try that failed may have stored them, or not. */
+  /** Calls that are counted and being stored: a failed attempt may or may not have stored them. */
   readonly #onTheWay = new Set<string>();
 
   /** @param counters loaded before any lost call is stored. */
@@ -24,7 +24,7 @@ export class LostCalls {
     const stored = await this.#findStored(calls);
     for (const call of calls) {
       const { id, keyId, startedAt, tokens } = call;
-      // What the database has, it had when the counters were loaded, or an earlier try counted it.
+      // Rows in the database were there when the counters were loaded, or an earlier attempt counted them.
       if (stored.has(id) || this.#onTheWay.has(id)) continue;
       this.#onTheWay.add(id);
       this.#counters.book(keyId, startedAt, tokens);
@@ -38,7 +38,7 @@ export class LostCalls {
     if (calls.length === 0) return new Set();
     const ids = JSON.stringify(calls.map(({ id }) => id));
     const starts = calls.map(({ startedAt }) => startedAt);
-    // Only the days of these calls are looked at.
+    // Restricts the query to the days of these calls.
     const [first, last] = [Math.min(...starts) - 1, Math.max(...starts) + 1].map(
       (at) => sql`to_timestamp(${Math.max(0, at)}::float8 / 1000)`,
     );
@@ -51,14 +51,14 @@ export class LostCalls {
 }
 
 /**
- * The calls of the last minute that processes before this one admitted, so that a start empties no window. Gathered in
- * any order and put into the windows once, before the first call of this process.
+ * The calls of the last minute that earlier processes admitted, so that a start does not empty the windows. They are
+ * gathered in any order and put into the windows once, before the first call of this process.
  */
 export class RecentCalls {
   readonly #calls: { readonly keyId: string; readonly at: number }[] = [];
   #isPoured = false;
 
-  /** Gathers what the database has; a call counts from its arrival. */
+  /** Gathers the calls in the database; a call counts from its arrival. */
   async load(db: Db, now: number): Promise<void> {
     const rows = await db
       .select({ keyId: usageRecords.keyId, startedAt: usageRecords.startedAt })
@@ -70,12 +70,14 @@ export class RecentCalls {
     for (const { keyId, startedAt } of rows) this.#calls.push({ keyId, at: startedAt.getTime() });
   }
 
-  /** One that is found after the windows are in use is older than what they hold, and leaves them soon. */
+  /**
+   * A call found after the windows are in use is ignored: it is older than their entries, and would leave them soon.
+   */
   add({ keyId, startedAt }: LostCall): void {
     if (!this.#isPoured) this.#calls.push({ keyId, at: startedAt });
   }
 
-  /** @param now by the clock of the windows, which no time of a call may be beyond. */
+  /** @param now by the clock of the windows, which no call's time may exceed. */
   pourInto(counters: UsageCounters, now: number): void {
     this.#isPoured = true;
     const calls = this.#calls.splice(0).filter(({ at }) => at > now - WINDOW_MS);

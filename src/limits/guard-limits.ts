@@ -2,12 +2,12 @@ import { ServiceError } from "../core/service-error.ts";
 import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
 import type { Limits } from "./limits.ts";
 
-/** Limits that may be out of reach for a while; calls of keys that have any are then refused. */
+/** Limits that may be unavailable for a while; calls of keys with limits are then refused. */
 export interface GuardedLimits extends Limits {
   readonly isAvailable: () => boolean;
 }
 
-/** The same limits, refusing calls while a replica that counts for itself works on the same database. */
+/** Wraps the limits to refuse calls while a replica that counts in its own memory works on the same database. */
 export function guardLimits(
   limits: Limits & Partial<Pick<GuardedLimits, "isAvailable">>,
   guard: Pick<ReplicaGuard, "isSafe">,

@@ -2,19 +2,19 @@ import type { KeyLimits } from "../core/caller.ts";
 import type { LimitedCall } from "./limits.ts";
 import type { KeyUse } from "./report.ts";
 
-/** A limit that refuses a call, and until when. */
+/** A limit that refuses a call, and the duration of the refusal. */
 export interface Refusal {
   readonly limit: keyof KeyLimits;
   readonly holds:
     | "for-good"
-    /** Until the tokens that other calls hold come back, which they may at any moment. */
+    /** Until the tokens that other calls hold are released, which may happen at any moment. */
     | "while-reserved"
     | { readonly forMs: number };
 }
 
 /**
- * The limit that refuses a call; undefined when every limit admits it. Where several refuse, the one that holds
- * longest is named: a client that waits for a shorter one would be refused again.
+ * Returns the limit that refuses a call; undefined when every limit admits it. Of several the one that holds longest is
+ * returned: a client that waits for a shorter one would be refused again.
  */
 export function findRefusal(call: LimitedCall, use: KeyUse): Refusal | undefined {
   let longest: Refusal | undefined;
@@ -26,7 +26,7 @@ export function findRefusal(call: LimitedCall, use: KeyUse): Refusal | undefined
   return longest;
 }
 
-/** Of refusals that hold equally long the first is named. */
+/** The order matters: of refusals that hold equally long the first is returned. */
 const JUDGES = [byRequests, byTokens, byMonth, byWindow];
 
 function byRequests({ limits }: LimitedCall, use: KeyUse): Refusal | undefined {
@@ -46,7 +46,7 @@ function byMonth(call: LimitedCall, use: KeyUse): Refusal | undefined {
   const needed = tokensNeeded(call);
   const withCall = use.monthTokens + needed;
   if (limit === null || withCall + use.monthReservedTokens <= limit) return undefined;
-  // What a whole month does not hold, the next one will not hold either.
+  // A call that exceeds a whole month's limit will not fit into the next month either.
   if (needed > limit) return { limit: "monthlyTokens", holds: "for-good" };
   if (withCall <= limit) return { limit: "monthlyTokens", holds: "while-reserved" };
   return { limit: "monthlyTokens", holds: { forMs: use.monthEndsAt - use.now } };
@@ -65,15 +65,15 @@ function durationMs({ holds }: Refusal): number {
 }
 
 /**
- * The fewest tokens with which a call makes sense: its prompt and, where it asks for an answer, one token of it.
- * At least 1: a key whose tokens are used up, or whose limit is 0, makes no calls of any kind.
+ * Returns the minimum of tokens with which a call is useful: its prompt and, where it asks for an answer, one token of
+ * it. At least 1: a key whose tokens are used up, or whose limit is 0, makes no calls of any kind.
  */
 export function tokensNeeded({ inputTokens, outputTokens }: LimitedCall): number {
   return Math.max(1, inputTokens + (outputTokens > 0 ? 1 : 0));
 }
 
 /**
- * The output tokens that an admitted call may spend: what it asked for, or what remains beside its prompt.
+ * Returns the output tokens that an admitted call may spend: the requested number, or what remains after its prompt.
  * Undefined when the key has no limit on tokens.
  */
 export function grantOutput(call: LimitedCall, use: KeyUse): number | undefined {

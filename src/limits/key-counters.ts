@@ -2,27 +2,27 @@ import type { KeyLimits } from "../core/caller.ts";
 import { WINDOW_MS } from "./limits.ts";
 import type { KeyUse } from "./report.ts";
 
-/** More than a process lives through. */
+/** More months than any process runs. */
 const MONTHS_MAX = 24;
 
-/** What the calls of one month used and hold. */
+/** Tokens that the calls of one month have used and hold. */
 export interface MonthCounters {
   readonly beginsAt: number;
   tokens: number;
   reservedTokens: number;
 }
 
-/** A moment, by the clocks that the limits go by. */
+/** A moment, by the clocks that the limits use. */
 export interface Moment {
   /** Unix milliseconds. */
   readonly now: number;
-  /** By the clock that nobody can set. */
+  /** By the monotonic clock. */
   readonly steadyNow: number;
-  /** The month that is counted. */
+  /** The month that counts. */
   readonly month: UtcMonth;
 }
 
-/** What one key has used and what its calls under way hold. */
+/** The usage of one key, and what its calls in progress hold. */
 export class KeyCounters {
   requests = 0;
   tokens = 0;
@@ -57,7 +57,7 @@ export class KeyCounters {
     };
   }
 
-  /** Keeps tokens from other calls until they are given back. */
+  /** Reserves tokens until they are released. */
   hold(month: MonthCounters, tokens: number): void {
     this.reservedTokens += tokens;
     month.reservedTokens += tokens;
@@ -70,33 +70,33 @@ export class KeyCounters {
 
   /** Counts the tokens that a call used. */
   book(month: MonthCounters, tokens: number): void {
-    // A figure that is no number would make every sum after it none, and such a sum exceeds no limit.
+    // A NaN would make every later sum NaN, which exceeds no limit.
     const used = Number.isFinite(tokens) ? Math.max(0, tokens) : 0;
     this.tokens += used;
     month.tokens += used;
   }
 
-  /** A call is admitted. Only where a limit on calls a minute holds is its time kept. */
+  /** Counts an admitted call. Its time is kept only where a limit on calls per minute holds. */
   addCall(steadyNow: number, limits: KeyLimits): void {
     this.requests += 1;
     this.monthlyLimit = limits.monthlyTokens;
     this.addToWindow(steadyNow, limits);
   }
 
-  /** A call counts in the key's minute. */
+  /** Counts a call in the key's minute. */
   addToWindow(steadyNow: number, limits: KeyLimits): void {
     if (limits.requestsPerMinute === null) return;
     this.#window ??= new CallWindow();
     this.#window.add(steadyNow);
   }
 
-  /** A call that a process before this one admitted. Its time comes in the order of times. */
+  /** Adds a call that an earlier process admitted. Times must be added in order. */
   rememberCall(at: number): void {
     this.#window ??= new CallWindow();
     this.#window.add(at);
   }
 
-  /** Gives back the memory of a window that nothing is in any more. */
+  /** Frees the memory of an empty window. */
   dropEmptyWindow(steadyNow: number): void {
     if (this.#window?.callsAt(steadyNow) === 0) this.#window = undefined;
   }
@@ -113,19 +113,18 @@ export class KeyCounters {
 const FIRST_CAPACITY = 8;
 
 /**
- * When the calls of the last 60 seconds were admitted, exact to the clock's millisecond. Calls of one millisecond share
- * an entry: so however many there are, no more than 60,000 entries are held. Times come in whole milliseconds and never
- * run backwards.
+ * The times at which the calls of the last 60 seconds were admitted, exact to the millisecond. Calls of one millisecond
+ * share an entry, so there are never more than 60,000 entries. Times are whole milliseconds and never decrease.
  */
 export class CallWindow {
-  /** A ring: its capacity is a power of two. */
+  /** A ring buffer: its capacity is a power of two. */
   #times = new Float64Array(FIRST_CAPACITY);
   #counts = new Uint32Array(FIRST_CAPACITY);
   #oldest = 0;
   #entries = 0;
   #calls = 0;
 
-  /** Calls in the 60 seconds that end with `now`. */
+  /** Returns the number of calls in the 60 seconds that end with `now`. */
   callsAt(now: number): number {
     while (this.#entries > 0 && this.#time(0) <= now - WINDOW_MS) {
       this.#calls -= this.#count(0);
@@ -149,7 +148,10 @@ export class CallWindow {
     this.#entries += 1;
   }
 
-  /** Milliseconds until so many calls have left that one more is admitted under `limit`; 0 when it is already. */
+  /**
+   * Returns the milliseconds until enough calls have left that one more is admitted under `limit`; 0 when it is
+   * already.
+   */
   opensInMs(now: number, limit: number): number {
     let calls = this.callsAt(now);
     for (let entry = 0; entry < this.#entries; entry += 1) {
@@ -159,7 +161,7 @@ export class CallWindow {
     return this.emptiesInMs(now);
   }
 
-  /** Milliseconds until all calls so far have left; 0 when they have already. */
+  /** Returns the milliseconds until all calls so far have left; 0 when they have already. */
   emptiesInMs(now: number): number {
     if (this.callsAt(now) === 0) return 0;
     return this.#time(this.#entries - 1) + WINDOW_MS - now;
@@ -190,13 +192,13 @@ export class CallWindow {
   }
 }
 
-/** A calendar month, UTC; both in Unix milliseconds. The end is the next one's beginning. */
+/** A calendar month, UTC; both in Unix milliseconds. The end is the beginning of the next month. */
 export interface UtcMonth {
   readonly beginsAt: number;
   readonly endsAt: number;
 }
 
-/** The month of a moment in Unix milliseconds. */
+/** Returns the month of a moment in Unix milliseconds. */
 export function utcMonth(atMs: number): UtcMonth {
   const date = new Date(atMs);
   const year = date.getUTCFullYear();

@@ -4,9 +4,12 @@ import { type Refusal, tokensNeeded } from "./judge.ts";
 import type { LimitedCall } from "./limits.ts";
 import { type KeyUse, reportOf, statusOf } from "./report.ts";
 
-/** What a client is told to wait where no wait helps: it then asks once a day whether the limit was raised. */
+/** `Retry-After` where no wait helps: a client then checks once a day whether the limit was raised. */
 const FOR_GOOD_RETRY_SECONDS = 86_400;
-/** Where nobody knows how long others hold their tokens: spread, so that those refused together return one by one. */
+/**
+ * Maximum where it is unknown how long others hold their tokens; randomized, so that clients refused together do not
+ * return together.
+ */
 const RESERVED_RETRY_SECONDS_MAX = 5;
 
 const CODES: Record<keyof KeyLimits, ErrorCode> = {
@@ -17,9 +20,9 @@ const CODES: Record<keyof KeyLimits, ErrorCode> = {
 };
 
 /**
- * The 429 of a call that a limit refuses: it names the limit and what to do, says the true wait in whole seconds,
- * and tells where the key stands. Client libraries sleep as long as they are told, so where that would be for days
- * or for nothing they are told not to try again.
+ * Builds the 429 of a call that a limit refuses: it names the limit and the remedy, the true wait in whole seconds, and
+ * the key's status. Client libraries sleep as long as the header asks. Where that would take days, or be useless, the
+ * header asks them not to retry.
  */
 export function limitRefusal(refusal: Refusal, call: LimitedCall, use: KeyUse): ServiceError {
   const { limit, holds } = refusal;

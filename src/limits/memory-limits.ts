@@ -21,30 +21,30 @@ import { OpenReservations, type Reservation } from "./open-reservations.ts";
 import { type KeyUse, reportOf, statusOf, useWithCall } from "./report.ts";
 import { readDeletedKeys, UsageCounters } from "./usage-counters.ts";
 
-/** What a call may take beyond its time limit before it counts as one that lost its end. */
+/** How far a call may exceed its timeout before its end counts as lost. */
 const EXPIRY_GRACE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 30_000;
 const FORGET_INTERVAL_MS = 3_600_000;
-/** What a call is judged by of which nothing is known yet: a single token. */
+/** A call without known tokens is judged by a single token. */
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 
 export interface MemoryLimitsOptions {
   readonly database: Pick<Database, "db">;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a call may take as a whole. */
+  /** Timeout of a whole call. */
   readonly callTimeoutMs: number;
-  /** DB_POOL_WAIT_MS: how long a call waits while it is not known what its key has used. */
+  /** DB_POOL_WAIT_MS: how long a call waits while its key's usage is unknown. */
   readonly waitMs: number;
   readonly observer: MonthlyUseObserver;
-  /** Milliseconds of a clock that nobody can set. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
 }
 
 /**
- * The limits of a gateway that runs alone, in its memory, beginning with what the database says that keys have used.
- * To be opened before the first call is made and before the journals of lost processes are replayed: from then on
- * all that is used comes by here.
+ * Opens the limits of a single gateway, in its memory, starting from the usage of keys in the database. Must be opened
+ * before the first call and before the journals of lost processes are replayed: from then on all usage passes through
+ * here.
  */
 export async function openMemoryLimits(options: MemoryLimitsOptions): Promise<Limits> {
   const counters = new UsageCounters();
@@ -131,13 +131,13 @@ class MemoryLimits implements Limits {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  /** One step: nothing else runs between the judgement and the counting. */
+  /** Synchronous: nothing else runs between the judgement and the counting. */
   #admit(call: LimitedCall): Admission {
     const { keyId, limits } = call;
     const { key, moment, use } = this.#judge(call);
     const { month } = moment;
     const outputTokens = grantOutput(call, use);
-    // Held even where no limit on tokens holds: one may be set while the call runs.
+    // Tokens are held even without a limit on tokens, because one may be set while the call runs.
     const tokens = call.inputTokens + (outputTokens ?? call.outputTokens);
     key.addCall(moment.steadyNow, limits);
     return this.#open.open({
@@ -151,7 +151,7 @@ class MemoryLimits implements Limits {
     });
   }
 
-  /** Where the key of a call stands that its limits admit. Throws where they do not. */
+  /** Returns the usage of the call's key when its limits admit the call. Throws otherwise. */
   #judge(call: LimitedCall): {
     readonly key: KeyCounters;
     readonly moment: Moment;
@@ -194,7 +194,7 @@ class MemoryLimits implements Limits {
     this.#counters.dropEmptyWindows(this.#steady.now());
   }
 
-  /** Not by the system's clock: one that is set forward would give back what calls under way still spend. */
+  /** Not by the system's clock: setting it forward would release tokens that calls in progress still spend. */
   #releaseExpired(): boolean {
     const calls = this.#open.releaseExpired(this.#monotonic());
     if (calls > 0)
@@ -206,7 +206,7 @@ class MemoryLimits implements Limits {
     try {
       this.#counters.forget(await readDeletedKeys(this.#options.database.db));
     } catch {
-      // The next round forgets them.
+      // The next round deletes them.
     }
   }
 }
@@ -220,8 +220,8 @@ function usageUnknown(): ServiceError {
 }
 
 /**
- * A clock in whole milliseconds that begins at the system's time and goes on by the monotonic clock: when the system's
- * clock is set, forward or back, this one does not move. What it returns is comparable with its own times only.
+ * Creates a clock in whole milliseconds that starts at the system's time and advances with the monotonic clock. Setting
+ * the system's clock does not change it. Its times are only comparable with each other.
  */
 function createSteadyClock(clock: Clock, monotonic: () => number): Clock {
   const offsetMs = clock.now() - monotonic();

@@ -9,18 +9,18 @@ import { openRedisLimits } from "./redis/redis-limits.ts";
 
 export interface OpenLimitsOptions {
   readonly guard: Pick<ReplicaGuard, "isSafe">;
-  /** A text that no other installation has. */
+  /** A text that is unique to this installation. */
   readonly installation: string;
-  /** Milliseconds of a clock that nobody can set. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
 }
 
 export interface OpenLimits extends GuardedLimits, Pick<Part, "metrics" | "checks"> {
-  /** Sets who is told of the use of months from now on. */
+  /** Sets the observer of monthly usage from now on. */
   readonly observe: (observer: MonthlyUseObserver) => void;
 }
 
-/** Counts the limits in Redis at REDIS_URL, for several replicas, else in the memory of the only one. */
+/** Opens the limits: counted in Redis at REDIS_URL for several replicas, else in the memory of the only one. */
 export async function openLimits(
   { settings, database, clock, log }: Base,
   { guard, installation, monotonic }: OpenLimitsOptions,

@@ -5,24 +5,24 @@ import type { Admission } from "./limits.ts";
 export interface Reservation {
   readonly keyId: string;
   readonly key: KeyCounters;
-  /** Of the month the call began in. */
+  /** The counters of the month in which the call began. */
   readonly month: MonthCounters;
-  /** What `key` holds for the call. */
+  /** Tokens that `key` holds for the call. */
   readonly tokens: number;
-  /** What the call may bring; undefined: no limit holds. */
+  /** Output tokens that the call may spend; undefined without a limit. */
   readonly outputTokens: number | undefined;
   readonly status: LimitStatus;
-  /** By the clock that nobody can set, in milliseconds; no earlier than those opened before. */
+  /** By the monotonic clock, in milliseconds; not earlier than those opened before. */
   readonly expiresAt: number;
 }
 
-/** What the calls under way hold. */
+/** The reservations of the calls in progress. */
 export class OpenReservations {
   /** Oldest first. */
   readonly #open = new Set<Reservation>();
   readonly #onSettled: (reservation: Reservation) => void;
 
-  /** @param onSettled called when what a call used is booked. */
+  /** @param onSettled called after a call's usage is counted. */
   constructor(onSettled: (reservation: Reservation) => void) {
     this.#onSettled = onSettled;
   }
@@ -43,7 +43,7 @@ export class OpenReservations {
     this.#onSettled(reservation);
   }
 
-  /** How many calls each key has under way. */
+  /** Returns the number of calls in progress per key. */
   callsByKey(): ReadonlyMap<string, number> {
     const calls = new Map<string, number>();
     for (const { keyId } of this.#open) calls.set(keyId, (calls.get(keyId) ?? 0) + 1);
@@ -51,8 +51,8 @@ export class OpenReservations {
   }
 
   /**
-   * Gives back what is held by calls that lost their end: it would refuse others for good. What such a call used is
-   * booked all the same should it still end. Returns how many there were.
+   * Releases the tokens of calls whose end was lost, which would otherwise refuse others permanently. If such a call
+   * still ends, its usage is counted. Returns the number of released calls.
    */
   releaseExpired(now: number): number {
     let calls = 0;
@@ -70,7 +70,7 @@ export class OpenReservations {
   }
 }
 
-/** A class for its cheapness: one object a call, no closures. */
+/** A class for performance: one object per call, no closures. */
 class OpenAdmission implements Admission {
   readonly #reservation: Reservation;
   readonly #keeper: OpenReservations;

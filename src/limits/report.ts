@@ -2,23 +2,26 @@ import type { KeyLimits } from "../core/caller.ts";
 import type { LimitMeter, LimitStatus } from "../core/limit-status.ts";
 import { type LimitReport, type LimitUse, WINDOW_MS } from "./limits.ts";
 
-/** Where a key stands at one moment, whoever counts. A call under way counts in `requests` and in the window. */
+/**
+ * A key's usage at one moment, independent of where it is counted. A call in progress counts in `requests` and in the
+ * window.
+ */
 export interface KeyUse {
   /** The moment, in Unix milliseconds. */
   readonly now: number;
   /** Calls admitted in the 60 seconds before it. */
   readonly windowCalls: number;
-  /** Until one more call is admitted under the key's limit, in milliseconds; 0 now. */
+  /** Milliseconds until one more call is admitted under the key's limit; 0 now. */
   readonly windowOpensInMs: number;
-  /** Until the window is empty when nothing more is called, in milliseconds; 0 now. */
+  /** Milliseconds until the window is empty without further calls; 0 now. */
   readonly windowEmptiesInMs: number;
   /** Calls admitted over the key's life. */
   readonly requests: number;
   /** Settled over the key's life. */
   readonly tokens: number;
-  /** Held by calls under way. */
+  /** Held by calls in progress. */
   readonly reservedTokens: number;
-  /** When the month ends that is spoken of, in Unix milliseconds. */
+  /** The end of the month that the next two figures describe, in Unix milliseconds. */
   readonly monthEndsAt: number;
   /** Settled in that month. */
   readonly monthTokens: number;
@@ -26,7 +29,7 @@ export interface KeyUse {
   readonly monthReservedTokens: number;
 }
 
-/** Where a key stands, one entry a limit that it has. */
+/** Builds the report of a key, with one entry for each of its limits. */
 export function reportOf(limits: KeyLimits, use: KeyUse): LimitReport {
   const report: { -readonly [Limit in keyof KeyLimits]?: LimitUse } = {};
   const { requestsPerMinute, requests, tokens, monthlyTokens } = limits;
@@ -52,7 +55,7 @@ function limitUse(
   return { limit, used, reserved, remaining: Math.max(0, limit - used - reserved), resetsAt };
 }
 
-/** Of a key's limits the ones with the least left, which is what a client can act upon. */
+/** Returns the limits of a key with the least left, which is what a client can act upon. */
 export function statusOf(report: LimitReport): LimitStatus {
   return {
     requests: scarcer(report.requests, report.requestsPerMinute),
@@ -60,7 +63,7 @@ export function statusOf(report: LimitReport): LimitStatus {
   };
 }
 
-/** Of equals the first: what lasts for the key's life. */
+/** Returns the scarcer limit; of equals the first, which is the limit over the key's life. */
 function scarcer(
   one: LimitMeter | undefined,
   other: LimitMeter | undefined,
@@ -69,7 +72,10 @@ function scarcer(
   return other.remaining < one.remaining ? other : one;
 }
 
-/** Where a key stands once one more call is admitted that holds so many tokens. The window's opening is not told. */
+/**
+ * Returns the key's usage after one more admitted call that holds this many tokens. The time at which the window opens
+ * is left unchanged.
+ */
 export function useWithCall(use: KeyUse, tokens: number): KeyUse {
   return {
     ...use,

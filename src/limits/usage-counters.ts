@@ -4,12 +4,12 @@ import { apiKeys, deletedApiKeys } from "../db/tables/api-keys.ts";
 import { usageMonths } from "../db/tables/usage.ts";
 import { KeyCounters, type UtcMonth, utcMonth } from "./key-counters.ts";
 
-/** What every key has used, in memory. A key that was never used has no entry. */
+/** The usage of every key, in memory. A key that was never used has no entry. */
 export class UsageCounters {
   readonly #keys = new Map<string, KeyCounters>();
   #lastMonth: UtcMonth = { beginsAt: 0, endsAt: 0 };
 
-  /** Adds what the database has. */
+  /** Adds the usage in the database. */
   async load(db: Db, now: number): Promise<void> {
     await readUsage(db, this.#firstMonth(now), ({ keyId, monthBeginsAt, requests, tokens }) => {
       const key = this.of(keyId);
@@ -20,10 +20,9 @@ export class UsageCounters {
   }
 
   /**
-   * Raises the counters to what the database has, where that is more: another process has counted there. What was used
-   * here lags behind in the database and never leads, so nothing counts twice.
-   *
-   * @param callsUnderWay by key, once the database is read: it does not have them.
+   * Raises the counters to the database's sums where those are greater, because another process has counted there. The
+   * usage of this process lags behind in the database and never leads, so nothing counts twice.
+   * @param callsUnderWay by key, once the database is read, which does not include them.
    */
   async raise(
     db: Db,
@@ -49,7 +48,7 @@ export class UsageCounters {
     }
   }
 
-  /** The counters of a key, made when there are none. */
+  /** Returns the counters of a key, and creates missing ones. */
   of(keyId: string): KeyCounters {
     const known = this.#keys.get(keyId);
     if (known !== undefined) return known;
@@ -58,14 +57,13 @@ export class UsageCounters {
     return made;
   }
 
-  /** To look at alone: nothing is kept for a key that was never used. */
+  /** Returns the counters read-only: no entry is created for a key that was never used. */
   peek(keyId: string): KeyCounters {
     return this.#keys.get(keyId) ?? new KeyCounters();
   }
 
   /**
-   * Counts a call that is over.
-   *
+   * Counts a call that has ended.
    * @param startedAt Unix milliseconds.
    * @param tokens input and output.
    */
@@ -75,7 +73,10 @@ export class UsageCounters {
     key.book(key.month(this.monthOf(startedAt).beginsAt), tokens);
   }
 
-  /** The month of a moment in Unix milliseconds. The last one is kept, as nearly all calls are of the same. */
+  /**
+   * Returns the month of a moment in Unix milliseconds. The last one is cached, as nearly all calls are of the same
+   * month.
+   */
   monthOf(at: number): UtcMonth {
     const last = this.#lastMonth;
     if (at < last.beginsAt || at >= last.endsAt) this.#lastMonth = utcMonth(at);
@@ -86,18 +87,18 @@ export class UsageCounters {
     for (const keyId of keyIds) this.#keys.delete(keyId);
   }
 
-  /** Gives back the memory of the windows that nothing is in any more. */
+  /** Frees the memory of empty windows. */
   dropEmptyWindows(steadyNow: number): void {
     for (const key of this.#keys.values()) key.dropEmptyWindow(steadyNow);
   }
 
-  /** Calls of the month before may still be under way. */
+  /** Calls of the previous month may still be in progress. */
   #firstMonth(now: number): number {
     return utcMonth(this.monthOf(now).beginsAt - 1).beginsAt;
   }
 }
 
-/** What a key has used in one month, or in all months before those that are told one by one. */
+/** The usage of a key in one month, or in all months before those that are read separately. */
 export interface KeyUsage {
   readonly keyId: string;
   /** The month's beginning in Unix milliseconds; null: all earlier months together. */
@@ -114,15 +115,15 @@ type UsageRow = {
   readonly tokens: number;
 };
 
-/** Keys read in one go, so that 100,000 are not in memory twice. */
+/** Keys per page, so that 100,000 are not in memory twice. */
 const PAGE_KEYS = 5_000;
 
-/** So many months of use are told one by one whatever the clock says: one of them may be of a clock that was ahead. */
+/** This many months of use are read separately whatever the clock: one of them may come from a clock that was ahead. */
 const LATEST_MONTHS = 3;
 
 /**
- * Tells of each key that exists what it has used, month by month from `since` on, given in Unix milliseconds, and from
- * the latest months of use on, for the clock may be ahead and be set right later. A key's months come in their order.
+ * Reports the usage of each existing key, month by month from `since`, in Unix milliseconds, or from the latest
+ * months of use if those are earlier. The clock may be ahead and be corrected later. A key's months come in order.
  */
 async function readUsage(db: Db, since: number, onUsage: (usage: KeyUsage) => void): Promise<void> {
   const firstMonth = await firstMonthToTell(db, new Date(since).toISOString().slice(0, 10));
@@ -156,7 +157,7 @@ async function firstMonthToTell(db: Db, since: string): Promise<string> {
   return latest < since ? latest : since;
 }
 
-/** The ids of the keys that were deleted in the last two hours. */
+/** Reads the ids of the keys that were deleted in the last two hours. */
 export async function readDeletedKeys(db: Db): Promise<string[]> {
   const rows = await db
     .select({ id: deletedApiKeys.id })

@@ -2,7 +2,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Check, Part } from "../core/part.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** The settings that decide what an operator should look at. */
+/** The settings that determine the hints to the operator. */
 type HintSettings = Pick<Settings, "LLM_BACKEND" | "DATABASE_URL">;
 
 export interface ReadinessOptions {
@@ -23,14 +23,14 @@ export interface Readiness {
   readonly report: JsonObject;
 }
 
-/** The checks that make a server unready. The failure of any other is reported only. */
+/** The checks that make a server unready. Failures of the others are only reported. */
 const DECIDING: readonly string[] = ["db", "migrations", "llm"];
-/** A check that has not answered by then has failed. */
+/** A check without a result after this time has failed. */
 const TIMEOUT_MS = 1_000;
 
 /**
- * Makes the question whether the server should be sent calls. It is answered within `TIMEOUT_MS` whatever does not
- * answer, and at once while the server stops. However many callers ask at a time, each check runs once.
+ * Creates the function that reports whether the server should receive calls. It answers within `TIMEOUT_MS` even if a
+ * check hangs, and immediately while the server stops. Concurrent callers share one run of each check.
  */
 export function createReadiness(options: ReadinessOptions): () => Promise<Readiness> {
   const asks = [...checksByName(options.parts)].map(
@@ -67,7 +67,7 @@ function checksByName(parts: ReadinessOptions["parts"]): ReadonlyMap<string, rea
   return byName;
 }
 
-/** Asks the checks of one name, once for all who ask at the same time. A timeout of 0 takes the last result. */
+/** Runs the checks of one name, once for all concurrent callers. A timeout of 0 returns the last result. */
 function ask(checks: readonly Check[]): (timeoutMs: number) => Promise<boolean> {
   let running: Promise<boolean> | undefined;
   let last = true;
@@ -83,7 +83,7 @@ function ask(checks: readonly Check[]): (timeoutMs: number) => Promise<boolean> 
   };
 }
 
-/** One after the other, until one fails. */
+/** Runs them one after the other, until one fails. */
 async function allPass(checks: readonly Check[]): Promise<boolean> {
   for (const check of checks) if (!(await check())) return false;
   return true;
@@ -99,7 +99,7 @@ function orFalse(asking: Promise<boolean>, timeoutMs: number): Promise<boolean> 
   });
 }
 
-/** Everybody can read them, so they contain no address, and no name but those of settings. */
+/** Hints are public, so they contain no address, and no names except those of settings. */
 function hintsFor({ LLM_BACKEND, DATABASE_URL }: HintSettings): JsonObject {
   return {
     db:

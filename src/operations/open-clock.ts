@@ -4,12 +4,12 @@ import type { Log } from "../lib/log.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
 export interface OpenClock extends Clock {
-  /** Milliseconds of a clock that nobody can set. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   readonly close: () => Promise<void>;
 }
 
-/** The clock that everything decides by: the system's, unless a test moves it. Throws a `StartRefusal`. */
+/** Opens the clock for all decisions: the system's, unless a test moves it. Throws a `StartRefusal`. */
 export function openClock(
   settings: Pick<Settings, "ALLOW_TEST_CLOCK" | "TEST_CLOCK_FILE">,
   log: Log,

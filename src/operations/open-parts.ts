@@ -1,10 +1,10 @@
 import type { Part } from "../core/part.ts";
 import type { Db } from "../db/context.ts";
 
-/** A start that fails closes what it has opened within about this time. */
+/** A failed start closes the parts that it has opened within about this time. */
 const FAILED_START_MS = 3_000;
 
-/** Resolves with what `open` returns. When that rejects, the parts that it has opened are closed first. */
+/** Resolves with the result of `open`. When that rejects, the parts that it has opened are closed first. */
 export async function openParts<Opened>(
   open: (parts: OpenParts) => Promise<Opened>,
 ): Promise<Opened> {
@@ -18,8 +18,8 @@ export async function openParts<Opened>(
 }
 
 /**
- * The parts opened so far, and the order in which they are closed: the foundations one by one, the last one first, after
- * all others. These close at the same time, because a database that does not answer makes each of them wait.
+ * The parts opened so far, and the order in which they are closed: the foundations one by one, the last one first,
+ * after all others. The others close at the same time, because a database that does not answer makes each of them wait.
  */
 export class OpenParts {
   /** In the order of their opening; it grows while parts are opened. */
@@ -37,7 +37,7 @@ export class OpenParts {
     return part;
   }
 
-  /** Closes every part, whatever the others do. Rejects with the first failure. */
+  /** Closes every part, even if others fail. Rejects with the first failure. */
   async close(limitMs: number): Promise<void> {
     const others = this.list.filter((part) => !this.#foundations.includes(part));
     const results = await Promise.allSettled(others.map((part) => part.close?.(limitMs)));

@@ -10,15 +10,14 @@ import { hurryJobs, redriveJobs } from "../queue/end-jobs.ts";
 import { isEvent, isMeant, type StoredEvent, stateOfEvent, unknownEvent } from "../queue/events.ts";
 import type { EventTopic } from "../queue/topic.ts";
 
-/** Of one call; whoever has more calls again. */
+/** Maximum per call; a client repeats the call for more. */
 const REDRIVEN_MAX = 10_000;
 
 type Redriving = Pick<Access, "database" | "clock">;
 
 /**
- * Lets an event be tried at once: one that was given up anew, with all its tries; one that waits for its next try without
- * the wait. Resolves with the event as it is then. Rejects with `not_found`, and with `invalid_value` for one that was
- * delivered.
+ * Makes an event due immediately: a dead one again with all its tries, a waiting one without its wait. Resolves with
+ * the changed event. Rejects with `not_found`, and with `invalid_value` for a delivered one.
  */
 export function redriveEvent(access: Redriving, actor: Actor, id: string): Promise<StoredEvent> {
   return access.database.ask((db) =>
@@ -46,7 +45,7 @@ export function redriveEvent(access: Redriving, actor: Actor, id: string): Promi
 }
 
 export interface RedriveQuery {
-  /** `dead` unless given; `pending` are those that wait for their next try. */
+  /** Default `dead`; `pending` means events that wait for their next try. */
   readonly state?: "dead" | "pending" | undefined;
   readonly kind?: string | undefined;
   readonly sink?: EventTopic | undefined;
@@ -54,11 +53,11 @@ export interface RedriveQuery {
 
 export interface Redriven {
   readonly count: number;
-  /** There were more than one call redrives. */
+  /** True when one call cannot redrive all of them. */
   readonly hasMore: boolean;
 }
 
-/** The same for every event that meets all of the query, the oldest first; at most 10,000 of them. */
+/** Does the same for every event that matches the query, the oldest first; at most 10,000 of them. */
 export function redriveEvents(
   access: Redriving,
   actor: Actor,

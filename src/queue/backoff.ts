@@ -4,7 +4,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const RETRY_AFTER_MAX_MS = 24 * HOUR_MS;
 const JITTER = 0.2;
 
-/** From one failed post of a webhook to the next: ten tries in a little more than three days. */
+/** Pauses between the failed posts of a webhook: ten tries in a little more than three days. */
 export const WEBHOOK_PAUSES_MS = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -17,7 +17,7 @@ export const WEBHOOK_PAUSES_MS = [
   24 * HOUR_MS,
 ] as const;
 
-/** Of an event inside the gateway: nine tries in less than four hours. */
+/** Pauses for an event inside the gateway: nine tries in less than four hours. */
 export const INTERNAL_PAUSES_MS = [
   SECOND_MS,
   5 * SECOND_MS,
@@ -30,19 +30,19 @@ export const INTERNAL_PAUSES_MS = [
 ] as const;
 
 export interface RetryPauseOptions {
-  /** The topic's schedule: from one failed try to the next. One try more than there are pauses is the last. */
+  /** The topic's schedule of pauses between failed tries. There is one try more than there are pauses. */
   readonly pausesMs: readonly number[];
-  /** Tries that have failed. */
+  /** Number of failed tries. */
   readonly attempts: number;
   /** OUTBOX_BACKOFF_SCALE. */
   readonly scale: number;
-  /** What the receiver asked to wait: no try before, up to a day. */
+  /** The wait that the receiver asked for, honoured up to a day. */
   readonly retryAfterSeconds?: number | undefined;
   /** 0 up to 1. */
   readonly random: number;
 }
 
-/** Milliseconds to the next try; undefined when there is none. */
+/** Returns the milliseconds until the next try; undefined after the last one. */
 export function retryPauseMs(options: RetryPauseOptions): number | undefined {
   const { pausesMs, attempts, scale, retryAfterSeconds = 0, random } = options;
   const pauseMs = pausesMs[attempts - 1];

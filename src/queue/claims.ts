@@ -13,11 +13,11 @@ export interface ClaimOptions {
 }
 
 /**
- * Claims up to `limit` jobs of a topic that are due, the longest due first. When they are due is a matter of the clock;
- * a lease runs by the database's own time, which all replicas share.
+ * Claims up to `limit` due jobs of a topic, the longest due first. Due times use the process's clock; leases use the
+ * database's time, which all replicas share.
  *
- * Of the jobs with one order key only the first pending one can be claimed, so that no two are worked on at a time: a
- * job gets its number after everything before it was committed, and keeps it until it ends.
+ * Of the jobs with one order key only the first pending one can be claimed, so that no two run at a time. A job gets
+ * its number after everything before it was committed, and keeps it until it ends.
  */
 export async function claimJobs(
   db: Db,
@@ -50,9 +50,8 @@ export async function claimJobs(
 }
 
 /**
- * Renews the leases of these jobs as far as they are still held.
- *
- * @returns the ids of those that are.
+ * Renews the leases of these jobs that are still held.
+ * @returns the ids of the renewed jobs.
  */
 export async function renewClaims(
   db: Db,
@@ -60,7 +59,7 @@ export async function renewClaims(
   leaseMs: number,
 ): Promise<ReadonlySet<string>> {
   const pairs = list(jobs.map(({ id, token }) => sql`(${id}::text, ${token}::bigint)`));
-  // A row that a checkpoint has locked is renewed by that; this statement does not wait for it.
+  // A row that a checkpoint has locked is renewed by the checkpoint; this statement does not wait for it.
   const rows = await db.execute<{ id: string }>(sql`
     with held as materialized (
       select id from ${outboxEvents} where (id, claim) in (${pairs}) and ${IS_CLAIMED}
@@ -75,7 +74,7 @@ export async function renewClaims(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Renews the lease and counts the tries from one again, in the caller's transaction. Rejects with ClaimLost. */
+/** Renews the lease and restarts the count of tries, in the caller's transaction. Rejects with ClaimLost. */
 export async function checkpointClaim(
   transaction: Db,
   job: Pick<Job, "id" | "token">,
@@ -91,13 +90,16 @@ export async function checkpointClaim(
 
 export interface OutcomeRecord {
   readonly outcome: JobOutcome;
-  /** Unix milliseconds of the next try; undefined when there is none. */
+  /** Unix milliseconds of the next try; undefined after the last one. */
   readonly nextAttemptAt: number | undefined;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** Records how a try ended and gives up the lease. Resolves with false, and records nothing, when the claim is lost. */
+/**
+ * Records the outcome of a try and releases the lease. Resolves with false, and records nothing, when the claim is
+ * lost.
+ */
 export async function recordOutcome(
   db: Db,
   job: Pick<Job, "id" | "token">,
@@ -117,7 +119,10 @@ export async function recordOutcome(
   return recorded.length > 0;
 }
 
-/** Whatever ends a claim clears the lease; a later claim raises the token. A lease that ran out is held until then. */
+/**
+ * Everything that ends a claim clears the lease, and a later claim raises the token. An expired lease counts as held
+ * until then.
+ */
 const IS_CLAIMED = sql`lease_until is not null and delivered_at is null and dead_at is null`;
 
 function isHeld({ id, token }: Pick<Job, "id" | "token">): SQL | undefined {

@@ -6,26 +6,25 @@ import type { StoredEvent } from "./events.ts";
 
 const DAY_MS = 86_400_000;
 const KEEP_DONE_MS = DAY_MS;
-/** Long enough for somebody to look why. */
+/** Long enough to investigate the failure. */
 const KEEP_DEAD_MS = 30 * DAY_MS;
 const BATCH_ROWS = 500;
-/** The rest has time until the next call: in all far more is deleted than can be done. */
+/** Remaining rows wait for the next call: pruning deletes far more jobs than the workers can finish. */
 const PRUNE_MAX_MS = 30_000;
 
 export interface GivingUp {
   /** The topic's name. */
   readonly topic: string;
-  /** Unix milliseconds: only what was due before, for what no replica tries; undefined takes all. */
+  /** Unix milliseconds: only jobs due before, which no replica tries; undefined takes all. */
   readonly dueBefore?: number | undefined;
-  /** Short: why, and what to do. */
+  /** Short: the cause, and what to do. */
   readonly reason: string;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
 /**
- * Gives up the pending jobs of a topic that no worker works on any more; what a replica is trying right now is left.
- *
+ * Gives up the pending jobs of a topic without a worker; jobs in progress on a replica are skipped.
  * @returns how many.
  */
 export async function giveUpJobs(
@@ -43,10 +42,9 @@ export async function giveUpJobs(
 }
 
 /**
- * Ends jobs in the caller's transaction, whether they wait or run: from its commit on no outcome of theirs is recorded,
- * and the signal of one that runs is aborted within two seconds. The next job of an order key may start meanwhile.
- *
- * @returns the ids of those that had not ended before.
+ * Ends waiting and running jobs in the caller's transaction. From its commit on no outcome of theirs is recorded, and
+ * the signal of a running job is aborted within two seconds. The next job of an order key may start in the meantime.
+ * @returns the ids of the jobs that had not ended before.
  */
 export async function withdrawJobs(
   transaction: Db,
@@ -63,9 +61,8 @@ export async function withdrawJobs(
 }
 
 /**
- * Makes jobs pending again that were given up, with all their tries, due at once. One with an order key is from now on
- * the last of its key. The last error stays: it says why there is another try.
- *
+ * Makes dead jobs pending again, with all their tries, due immediately. A job with an order key becomes the last of its
+ * key. The last error stays, because it explains the retry.
  * @param ids of dead jobs that the transaction has locked.
  * @param now Unix milliseconds.
  */
@@ -82,7 +79,7 @@ export async function redriveJobs(
     .returning();
 }
 
-/** Lets pending jobs be tried at once. A try in progress is not disturbed: its lease stays. */
+/** Makes pending jobs due immediately. A try in progress is not disturbed: its lease stays. */
 export function hurryJobs(
   transaction: Db,
   ids: readonly string[],
@@ -95,7 +92,7 @@ export function hurryJobs(
     .returning();
 }
 
-/** Dead jobs with an order key get numbers after the pending ones: a job that runs stays the first of its key. */
+/** Renumbers dead jobs with an order key after the pending ones, so that a running job stays the first of its key. */
 async function renumber(transaction: Db, areMeant: SQL): Promise<void> {
   const meant = sql`from ${outboxEvents} where ${areMeant} and order_key is not null`;
   await lockOrderKeys(transaction, sql`select sink, order_key ${meant}`);
@@ -116,7 +113,6 @@ async function renumber(transaction: Db, areMeant: SQL): Promise<void> {
 /**
  * Deletes jobs that ended long enough ago, in batches that hold up no other statement. A batch is chosen once: as a
  * subquery of the condition PostgreSQL may choose it again for every row.
- *
  * @param now Unix milliseconds.
  */
 export async function pruneEvents(db: Db, now: number): Promise<void> {

@@ -5,7 +5,10 @@ import { outboxEvents } from "../db/tables/outbox.ts";
 import { randomBase62 } from "../lib/id.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** Few enough that a redrive of many keys fits into the server's table of locks. Keys that share one only wait. */
+/**
+ * Few enough that a redrive of many keys fits into the server's lock table. Keys that share a bucket only wait for each
+ * other.
+ */
 const LOCK_BUCKETS = 1_024;
 
 export interface NewJob {
@@ -18,19 +21,21 @@ export interface NewJob {
 export interface NewOrderedJob extends NewJob {
   /** Jobs of this topic with the same key run one at a time, in the order in which their transactions commit. */
   readonly orderKey: string;
-  /** Jobs of the key that may wait; the first counts as running, also while it waits for a worker. Unset: any number. */
+  /**
+   * Maximum of waiting jobs per key; the first job counts as running, even while it waits for a worker. Unset:
+   * unlimited.
+   */
   readonly cap?: number | undefined;
 }
 
-/** `full`: as many jobs wait for this key as may, and nothing was stored. */
+/** `full`: the maximum of jobs waits for this key, and nothing was stored. */
 export type Enqueued =
   | { readonly state: "stored"; readonly id: string }
   | { readonly state: "full" };
 
 /**
- * Stores a job, or several in one statement, in the transaction of their cause: one exists only with the other. Several
- * are at most a few thousand. The caller wakes the topic's worker after the commit.
- *
+ * Stores one job, or up to a few thousand in one statement, in the transaction of their cause, so that both commit or
+ * neither does. The caller wakes the topic's worker after the commit.
  * @param now Unix milliseconds.
  */
 export async function enqueue(
@@ -43,10 +48,9 @@ export async function enqueue(
 }
 
 /**
- * Stores a job that waits for the earlier ones of its key. Until the transaction ends, others that enqueue for this key
- * wait: that makes the order of the numbers the order of the commits. A transaction that enqueues for several keys does
+ * Stores a job that waits for the earlier ones of its key. Until the transaction ends, other transactions that enqueue
+ * for this key wait, so numbers follow the order of the commits. A transaction that enqueues for several keys must do
  * so in the order of the keys, or PostgreSQL may abort it as a deadlock.
- *
  * @param now Unix milliseconds.
  */
 export async function enqueueInOrder(
@@ -58,7 +62,7 @@ export async function enqueueInOrder(
     transaction,
     sql`select ${job.topic}::text as sink, ${orderKey}::text as order_key`,
   );
-  // A statement of its own: its snapshot has to be younger than the lock.
+  // A separate statement, because its snapshot must be taken after the lock.
   const pending = sql`from ${outboxEvents} where sink = ${job.topic} and order_key = ${orderKey}
     and delivered_at is null and dead_at is null`;
   const counted =
@@ -75,12 +79,11 @@ export async function enqueueInOrder(
 }
 
 /**
- * Until the transaction ends no other one enqueues for these keys.
- *
+ * Keeps other transactions from enqueuing for these keys until this one ends.
  * @param keys a query with the columns `sink` and `order_key`.
  */
 export async function lockOrderKeys(transaction: Db, keys: SQL): Promise<void> {
-  // Always in the same order, so that two of them do not wait for each other.
+  // Always in the same order, so that two transactions do not deadlock.
   await transaction.execute(sql`
     select pg_advisory_xact_lock(${ADVISORY_LOCK.orderKey}, bucket) from (
       select distinct hashtext(sink || ' ' || order_key) & ${LOCK_BUCKETS - 1} as bucket

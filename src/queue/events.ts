@@ -4,7 +4,11 @@ import type { Database } from "../db/database.ts";
 import { outboxEvents } from "../db/tables/outbox.ts";
 import { EVENT_TOPICS, type EventTopic } from "./topic.ts";
 
-/** - `pending`: to be tried, or being tried. - `delivered`. - `dead`: given up. */
+/**
+ * - `pending`: to be tried, or in progress.
+ * - `delivered`.
+ * - `dead`: given up.
+ */
 export const EVENT_STATES = ["pending", "delivered", "dead"] as const;
 
 export type EventState = (typeof EVENT_STATES)[number];
@@ -31,12 +35,12 @@ function isInState(state: EventState): SQL | undefined {
     case "delivered":
       return isNotNull(deliveredAt);
     case "dead":
-      // Earlier releases recorded a delivery also when the event had been given up meanwhile.
+      // Earlier releases recorded a delivery even when the event had been given up in the meantime.
       return and(isNotNull(deadAt), isNull(deliveredAt));
   }
 }
 
-/** Jobs of other topics are no events: the areas that they belong to show them. */
+/** Builds the condition for events. Jobs of other topics are not events: the areas that they belong to show them. */
 export function isEvent(): SQL {
   return inArray(outboxEvents.sink, [...EVENT_TOPICS]);
 }
@@ -61,18 +65,18 @@ export interface EventQuery {
   readonly state?: EventState | undefined;
   readonly kind?: string | undefined;
   readonly sink?: EventTopic | undefined;
-  /** The id of an event: only those that were stored before it. */
+  /** The id of an event: only events stored before it are listed. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];
-  /** There are earlier ones. */
+  /** True when there are earlier events. */
   readonly hasMore: boolean;
 }
 
-/** Events that meet all of a query, the newest first. Rejects with `invalid_value` for an unknown `before`. */
+/** Lists the events that match the query, the newest first. Rejects with `invalid_value` for an unknown `before`. */
 export async function listEvents(
   { database }: EventStore,
   { state, kind, sink, before, limit }: EventQuery,
@@ -83,7 +87,7 @@ export async function listEvents(
         .select({ id: outboxEvents.id })
         .from(outboxEvents)
         .where(eq(outboxEvents.id, before));
-      // It may have been deleted since: an empty page would look like the end.
+      // The event may have been deleted since: an empty page would look like the end.
       if (seen === undefined) throw unknownCursor();
     }
     return db
@@ -98,7 +102,7 @@ export async function listEvents(
   return { events: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/** Whether an event meets all of these; without a sink it is one of any. */
+/** Builds the condition for events that match all filters; without a sink, events of every topic. */
 export function isMeant({
   state,
   kind,
@@ -111,7 +115,7 @@ export function isMeant({
   );
 }
 
-/** Two events of one moment are in the order of their ids. */
+/** Events of the same moment are ordered by their ids. */
 function isBefore(id: string): SQL {
   return sql`(${outboxEvents.createdAt}, ${outboxEvents.id})
     < (select created_at, id from ${outboxEvents} as seen where seen.id = ${id})`;

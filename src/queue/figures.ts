@@ -24,20 +24,19 @@ export function countOutcome(counts: ResultCounts, { kind }: JobOutcome, isLast:
   else if (kind === "failed") counts.failed += 1;
 }
 
-/** What the queue holds. */
+/** The queue's contents. */
 export interface QueueFigures {
   /** Neither done nor given up, including those in progress. */
   readonly pending: number;
-  /** Since the oldest pending job was stored; 0 when there is none. */
+  /** Age of the oldest pending job; 0 without one. */
   readonly oldestAgeSeconds: number;
   /** Given up, and kept for a while. */
   readonly dead: number;
 }
 
 /**
- * Counts the jobs of each topic that has any. It reads only pending and dead rows, through their partial indexes: what
- * is done costs nothing.
- *
+ * Counts the jobs of each topic that has any. It reads only pending and dead rows, through their partial indexes, so
+ * finished jobs cost nothing.
  * @param now Unix milliseconds.
  */
 export async function queueFigures(
@@ -67,7 +66,7 @@ export async function queueFigures(
   );
 }
 
-/** The same over all events. */
+/** Counts the jobs of all event topics. */
 export async function outboxFigures(db: Db, now: number): Promise<QueueFigures> {
   const figures = await queueFigures(db, now);
   const none: QueueFigures = { pending: 0, oldestAgeSeconds: 0, dead: 0 };
@@ -78,7 +77,7 @@ export async function outboxFigures(db: Db, now: number): Promise<QueueFigures> 
   }));
 }
 
-/** The events of one topic that have waited for long. */
+/** The events of one topic that have waited for a long time. */
 export interface OverdueEvents {
   readonly sink: string;
   readonly count: number;
@@ -87,8 +86,7 @@ export interface OverdueEvents {
 }
 
 /**
- * The jobs stored before a moment that are neither done nor given up, by topic.
- *
+ * Counts the jobs stored before a moment that are neither done nor given up, by topic.
  * @param before Unix milliseconds.
  * @param exceptKind is left out, whatever its age.
  */

@@ -31,19 +31,21 @@ export interface InternalEventsOptions extends QueueParts {
   readonly scale: number;
   /** OUTBOX_TRY_TIMEOUT_MS. */
   readonly tryTimeoutMs: number;
-  /** Where tries are counted. */
+  /** Counters of the tries. */
   readonly deliveries?: DeliveryFigures | undefined;
 }
 
 /** Events between parts of the gateway. */
 export interface InternalEvents extends TopicWorker {
-  /** Adds a subscriber, before `start`: what no subscriber wants then counts as delivered. */
+  /** Adds a subscriber, before `start`: an event that no subscriber wants counts as delivered. */
   readonly subscribe: <Kind extends InternalEventKind>(subscription: Subscription<Kind>) => void;
-  /** Delivers from now on. */
+  /** Starts the delivery. */
   readonly start: () => void;
 }
 
-/** The subscribers, and the delivery of stored events to them: at least once, on whichever replica comes first. */
+/**
+ * Creates the registry of subscribers, and the delivery of stored events to them: at least once, on any one replica.
+ */
 export function createInternalEvents(options: InternalEventsOptions): InternalEvents {
   const { log, scale, tryTimeoutMs: timeoutMs, deliveries } = options;
   const subscribers: Subscriber[] = [];

@@ -1,4 +1,4 @@
-/** Runs looks for work one at a time: at an interval, and sooner when asked to. */
+/** Runs looks for work one at a time: at an interval, and sooner on request. */
 export class LookTimer {
   readonly #look: () => Promise<void>;
   readonly #intervalMs: number;
@@ -14,7 +14,7 @@ export class LookTimer {
     this.#intervalMs = intervalMs;
   }
 
-  /** Looks after this pause, or sooner when that was planned already. */
+  /** Schedules a look after this pause; an earlier one that is already scheduled stays. */
   lookIn(pauseMs: number): void {
     const at = performance.now() + pauseMs;
     if (this.#isStopped || at >= this.#nextAt) return;
@@ -23,7 +23,7 @@ export class LookTimer {
     this.#timer = setTimeout(() => void this.#lookOnce(), pauseMs).unref();
   }
 
-  /** Begins no further look; resolves when the one in progress is over. */
+  /** Starts no further look; resolves when the one in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -33,7 +33,7 @@ export class LookTimer {
   async #lookOnce(): Promise<void> {
     this.#nextAt = Number.POSITIVE_INFINITY;
     if (this.#looking !== undefined) {
-      // What made this look due may have come too late for the one in progress.
+      // New work may have arrived too late for the look in progress.
       this.#looksAgain = true;
       return;
     }

@@ -23,7 +23,7 @@ export interface Queue extends Part<Db> {
 
 const PRUNE_PAUSE_MS = 600_000;
 
-/** Delivers stored events and watches the folders of WATCH_DIRS from now on. */
+/** Starts to deliver stored events and to watch the folders of WATCH_DIRS. */
 export function openQueue(base: Base): Queue {
   const { settings, clock } = base;
   const { db } = base.database;

@@ -7,8 +7,8 @@ const OUTBOX_BACKLOG = "event_outbox_backlog";
 const HOUR_MS = 3_600_000;
 
 /**
- * Warns of events that are undelivered for longer than ALERT_EVENT_OUTBOX_AGE_SEC. Alerts of this type do not count as
- * such events: while their own receiver is away, they would be the backlog that they report.
+ * Warns of events that are undelivered for longer than ALERT_EVENT_OUTBOX_AGE_SEC. Alerts of this type do not count:
+ * while their own receiver is unavailable, they would be the backlog that they report.
  */
 export function outboxBacklogAlert(
   db: Db,

@@ -1,13 +1,13 @@
 /** Longer filters are refused. */
 const MAX_LENGTH = 1_000;
-/** Slashes that say nothing: a backslash is one unless it stands before a wildcard. */
+/** Leading slashes have no meaning: a backslash is a slash unless it stands before a wildcard. */
 const LEADING = /^(?:\.?(?:\/|\\(?![*?[\]\\])))+/;
 
 const ANY = Symbol("?");
 const MANY = Symbol("*");
 const SLASH = Symbol("/");
 
-/** What a character of a name is compared with; `*` stands for any number of them. */
+/** The pattern for one character of a name; `*` stands for any number of characters. */
 type Piece = string | typeof ANY | typeof MANY | CharacterSet;
 
 interface CharacterSet {
@@ -20,20 +20,21 @@ interface CharacterSet {
 type Level = readonly Piece[] | typeof MANY;
 
 /**
- * Makes a test of paths out of a filter. Paths are relative, with slashes between their levels.
+ * Compiles a filter into a test of paths. Paths are relative, with slashes between their levels.
  *
- * - Without a wildcard the filter is a prefix: `reports/` is all of that folder, `reports/2027` also
- *   `reports/2027-01.csv`.
- * - `*` is any text within one level. `**` as a whole level is any number of levels, none among them: `reports/**` is
- *   all below `reports`, `reports/*` what is directly in it. A slash at the end of a glob means all below, too.
- * - `?` is one character, `[abc]` or `[a-f]` one of a set, `[!abc]` one outside it; none of them is a slash.
- * - A backslash before `*`, `?`, `[`, `]` or `\` takes its meaning away; any other is a slash, as Windows writes it.
- *   A slash at the beginning says nothing.
+ * - Without a wildcard the filter is a prefix: `reports/` matches all of that folder, `reports/2027` also
+ * `reports/2027-01.csv`.
+ * - `*` is any text within one level. `**` as a whole level is any number of levels, including zero: `reports/**` is
+ * everything below `reports`, `reports/*` only its direct children. A slash at the end of a glob includes everything
+ * below.
+ * - `?` is one character, `[abc]` or `[a-f]` one of a set, `[!abc]` one outside it; a slash matches none of them.
+ * - A backslash escapes `*`, `?`, `[`, `]` and `\`; any other backslash is a slash, as Windows writes it. A slash at
+ * the beginning has no meaning.
  * - Case counts. A letter is the same whether its accent is part of it or follows it (NFC, NFD). A dot at the beginning
- *   of a name is a character like any other.
+ * of a name is an ordinary character.
  *
- * A test takes at most as many steps as the filter has characters times the path's. Throws a RangeError when the filter
- * is longer than 1,000 characters.
+ * A test takes at most as many steps as the filter's length times the path's. Throws a RangeError when the filter is
+ * longer than 1,000 characters.
  */
 export function pathGlob(filter: string): (path: string) => boolean {
   if (filter.length > MAX_LENGTH) {
@@ -44,7 +45,7 @@ export function pathGlob(filter: string): (path: string) => boolean {
   if (prefix !== undefined) return (path) => normalized(path).startsWith(prefix);
   const last = levels.at(-1);
   if (last !== MANY && last?.length === 0) levels.splice(-1, 1, MANY);
-  // What is below a folder is at least one level below.
+  // Anything below a folder is at least one level below it.
   if (levels.at(-1) === MANY) levels.push([MANY]);
   return (path) => matchesSequence(levels, normalized(path).split("/"), isMany, matchesLevel);
 }
@@ -75,7 +76,7 @@ function codeOf(character: string): number {
   return character.codePointAt(0) ?? 0;
 }
 
-/** The text of a filter that has no wildcard. */
+/** Returns the text of a filter that has no wildcard. */
 function prefixOf(levels: readonly Level[]): string | undefined {
   const isText = (level: Level) =>
     level !== MANY && level.every((piece) => typeof piece === "string");
@@ -95,14 +96,14 @@ function readLevels(characters: readonly string[]): Level[] {
     const [piece, length] = readPiece(characters, at);
     at += length;
     if (piece !== SLASH) level.push(piece);
-    // Several slashes in a row are one.
+    // Consecutive slashes count as one.
     else if (level.length > 0) end();
   }
   end();
   return levels;
 }
 
-/** The piece that begins there, and how many characters it takes. */
+/** Returns the piece that begins there, and the number of its characters. */
 function readPiece(
   characters: readonly string[],
   at: number,
@@ -126,7 +127,10 @@ function readPiece(
   }
 }
 
-/** The set that begins there; undefined when it does not end within its level, and the bracket is a character. */
+/**
+ * Returns the set that begins there. Undefined when it does not end within its level, so that the bracket is an
+ * ordinary character.
+ */
 function readSet(
   characters: readonly string[],
   start: number,
@@ -135,7 +139,7 @@ function readSet(
   const ranges: (readonly [string, string])[] = [];
   const first = start + (isNegated ? 2 : 1);
   let at = first;
-  // A bracket right at the beginning is a member.
+  // A bracket in first position is a member of the set.
   while (characters[at] !== "]" || at === first) {
     if (characters[at] === "\\") at += 1;
     const member = characters[at];
@@ -149,8 +153,8 @@ function readSet(
 }
 
 /**
- * True when the items match the pattern, where some parts of it stand for any number of items. On a mismatch
- * only the last such part takes one item more: that is enough, and keeps the steps below both lengths multiplied.
+ * Returns whether the items match the pattern, some parts of which stand for any number of items. On a mismatch only
+ * the last such part takes one more item: that is sufficient, and bounds the steps by the product of both lengths.
  */
 function matchesSequence<Part, Item>(
   pattern: readonly Part[],

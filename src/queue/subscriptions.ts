@@ -3,29 +3,29 @@ import type { Log } from "../lib/log.ts";
 import { pathGlob } from "./path-glob.ts";
 import { describeFailure, type Job, type JobOutcome } from "./topic.ts";
 
-/** What is known of a file, whichever way it came. */
+/** The facts about a file, independent of its source. */
 interface FileFacts {
   /** The folder that is watched, absolute. */
   readonly folder: string;
-  /** From the folder, with slashes between its levels, as the file system spells it. */
+  /** Relative to the folder, with slashes between its levels, as the file system spells it. */
   readonly path: string;
   /** The last level of the path. */
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  /** RFC 3339 in UTC, to the millisecond: the file's own time. */
+  /** RFC 3339 in UTC, to the millisecond: the file's modification time. */
   readonly modified_at: string;
-  /** How the gateway came to know of it. */
+  /** How the gateway learned of the file. */
   readonly source: "watched_folder";
 }
 
 /**
- * Every kind of event between parts of the gateway, with its content. They are delivered at least once, and not always
- * in the order they happened in.
+ * Every kind of event between parts of the gateway, with its content. Events are delivered at least once, and not
+ * always in their original order.
  *
- * - `file.uploaded`: a file is there, whole. `change` says whether it was known before.
- * - `file.deleted`: a file is gone; its size and time are the last ones known. A file that was renamed is deleted under
- *   its old name and uploaded under the new one.
+ * - `file.uploaded`: a complete file exists. `change` reports whether it was known before.
+ * - `file.deleted`: a file is gone; its size and time are the last known ones. A renamed file is deleted under its old
+ * name and uploaded under the new one.
  */
 export type InternalEvent =
   | {
@@ -36,29 +36,29 @@ export type InternalEvent =
 
 export type InternalEventKind = InternalEvent["kind"];
 
-/** An event as a subscriber gets it. */
+/** An event as a subscriber receives it. */
 export type DeliveredEvent<Kind extends InternalEventKind = InternalEventKind> = Extract<
   InternalEvent,
   { readonly kind: Kind }
 > & {
-  /** The same at every try: by it a subscriber recognises an event that it had before. */
+  /** The same at every try, so that a subscriber recognises an event that it has already received. */
   readonly id: string;
 };
 
 export interface Subscription<Kind extends InternalEventKind = InternalEventKind> {
-  /** Shown where a delivery fails. */
+  /** Shown when a delivery fails. */
   readonly name: string;
   readonly kinds: readonly Kind[];
-  /** Only of files whose path this filter matches, see pathGlob; unset is of all. */
+  /** Restricts the subscription to files whose path matches this filter, see pathGlob; unset: all files. */
   readonly path?: string | undefined;
   /**
-   * Takes an event in, quickly: what takes long is stored here and done elsewhere. When it rejects or has not ended
-   * when `signal` aborts, the event is retried later, with all its subscribers.
+   * Handles an event quickly: longer work is stored here and done elsewhere. When it rejects, or has not ended when
+   * `signal` aborts, the event is retried later, with all its subscribers.
    */
   readonly handle: (event: DeliveredEvent<Kind>, signal: AbortSignal) => Promise<void>;
 }
 
-/** A subscription of whatever kinds. */
+/** A subscription to any kinds. */
 export interface Subscriber {
   readonly name: string;
   readonly wants: (event: DeliveredEvent) => boolean;
@@ -91,14 +91,14 @@ export interface NotifyOptions {
 }
 
 /**
- * Gives an event to all subscribers who want it, in parallel; it is done when each of them has taken it in, or none
- * wants it. Never rejects.
+ * Delivers an event to all subscribers who want it, in parallel. It is done when each of them has handled it, or when
+ * there is no such subscriber. Never rejects.
  */
 export async function notifySubscribers(
   { id, kind, body, attempts }: Job,
   { subscribers, log, timeoutMs, signal: stopping }: NotifyOptions,
 ): Promise<JobOutcome> {
-  // As it was stored; a kind that only a later release knows is wanted by no subscriber here.
+  // The event as it was stored; no subscriber here wants a kind that only a later release knows.
   const event = { id, kind, body } as unknown as DeliveredEvent;
   const wanting = subscribers.filter(({ wants }) => wants(event));
   if (wanting.length === 0) return { kind: "done" };
@@ -108,7 +108,7 @@ export async function notifySubscribers(
       await Promise.race([handle(event, signal), aborted(signal)]);
       return undefined;
     } catch (thrown) {
-      // Further tries would say the same.
+      // Further tries would log the same.
       if (attempts === 1)
         log.warn({ err: thrown, event: id, subscriber: name }, "a subscriber failed");
       return `${name}: ${signal.aborted ? `not done within ${timeoutMs / 1_000} s` : describeFailure(thrown)}`;

@@ -4,8 +4,8 @@ import { isFromDatabase, toDatabaseError } from "../db/database-error.ts";
 import type { JsonObject } from "../lib/json.ts";
 
 /**
- * The topics whose jobs are events: alerts for the operator's address, and what parts of the gateway act on. They are
- * what `/api/admin/events` lists (as `sink`) and what the metrics and the alert of the outbox count.
+ * The topics whose jobs are events: alerts for the operator's address, and events that parts of the gateway act on.
+ * `/api/admin/events` lists them (as `sink`); the metrics and the alert of the outbox count them.
  */
 export const EVENT_TOPICS = ["alert_webhook", "internal"] as const;
 
@@ -20,20 +20,20 @@ export interface Job {
   readonly attempts: number;
   /** The fencing token: greater than that of every earlier claim of the job. */
   readonly token: number;
-  /** It has an order key: when it ends, the next one of the key can be claimed. */
+  /** The job has an order key: when it ends, the next one of the key can be claimed. */
   readonly isOrdered: boolean;
 }
 
-/** How a try ended. Errors are short, without an address or anything that a receiver wrote. */
+/** The outcome of a try. Errors are short, without an address or any text from a receiver. */
 export type JobOutcome =
   | { readonly kind: "done" }
   | {
       readonly kind: "failed";
       readonly error: string;
-      /** What the receiver asked to wait. */
+      /** The wait that the receiver asked for. */
       readonly retryAfterSeconds?: number | undefined;
     }
-  /** Permanently: it is not retried. */
+  /** Permanent: the job is not retried. */
   | { readonly kind: "refused"; readonly error: string }
   /** Handed back; it does not count as a try. */
   | { readonly kind: "released" };
@@ -45,11 +45,11 @@ export const TRY_RESULTS = ["delivered", "failed", "given_up"] as const;
 export type ResultCounts = Record<(typeof TRY_RESULTS)[number], number>;
 
 export interface WorkContext {
-  /** Aborts when the server stops, and when the claim is lost or the job withdrawn. Work ends soon after. */
+  /** Aborts when the server stops, and when the claim is lost or the job withdrawn. The work must end soon after. */
   readonly signal: AbortSignal;
   /**
-   * To be called last in a transaction that stores progress: it commits only while the claim is held, and the tries are
-   * counted from here again. Rejects with ClaimLost.
+   * To be called last in a transaction that stores progress: it commits only while the claim is held, and restarts the
+   * count of tries. Rejects with ClaimLost.
    */
   readonly checkpoint: (transaction: Db) => Promise<void>;
 }
@@ -59,30 +59,30 @@ export interface Topic {
   /** Unique; jobs are stored under it. */
   readonly name: string;
   /**
-   * One try. It may take longer than a lease, and sets its own time limit. Jobs are done at least once: work that was
-   * cut off is done again. What it throws counts as failed.
+   * Makes one try. It may take longer than a lease, and sets its own timeout. Jobs run at least once: interrupted work
+   * is repeated. An exception counts as failed.
    */
   readonly work: (job: Job, context: WorkContext) => Promise<JobOutcome>;
-  /** From one failed try to the next; after the last pause and one more try the job is given up. */
+  /** Pauses between failed tries; after the last pause and one more try the job is given up. */
   readonly pausesMs: readonly number[];
-  /** OUTBOX_BACKOFF_SCALE; 1 unless given. */
+  /** OUTBOX_BACKOFF_SCALE; default 1. */
   readonly scale?: number;
-  /** Jobs at a time in one process; 20 unless given. */
+  /** Concurrent jobs in one process; default 20. */
   readonly concurrency?: number;
-  /** After so long without a renewal a worker counts as dead; 20 s unless given, and under 29 s. */
+  /** Without a renewal for this long a worker counts as dead; default 20 s, and must be under 29 s. */
   readonly leaseMs?: number;
-  /** While true no job is started; those in progress go on. */
+  /** While true no job is started; those in progress continue. */
   readonly isPaused?: () => boolean;
-  /** Where tries are counted. */
+  /** Counters of the tries. */
   readonly counts?: ResultCounts | undefined;
 }
 
-/** Another worker has claimed the job meanwhile, or it was withdrawn: nothing of this one's work may be stored. */
+/** Another worker has claimed the job in the meantime, or it was withdrawn: no result of this worker may be stored. */
 export class ClaimLost extends Error {
   override readonly name = "ClaimLost";
 }
 
-/** Of what work has thrown: only texts that are made to be shown; any other may hold what a job was about. */
+/** Describes an exception with a text that is made to be shown; any other message may contain the job's data. */
 export function describeFailure(thrown: unknown): string {
   if (thrown instanceof ServiceError) return thrown.message;
   if (isFromDatabase(thrown)) return toDatabaseError(thrown).message;

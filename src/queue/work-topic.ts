@@ -11,16 +11,16 @@ import { ClaimLost, describeFailure, type Job, type JobOutcome, type Topic } fro
 
 /** With the pause between two looks, the jobs of a dead worker are claimed again well within 30 s. */
 const LEASE_MS = 20_000;
-/** Also how soon work hears that its job was withdrawn: after two seconds of such a lease. */
+/** Also sets how soon work learns that its job was withdrawn: after two seconds of such a lease. */
 const RENEWALS_PER_LEASE = 10;
-/** A worker that could not renew for so much of its lease gives up before another one may claim the job. */
+/** A worker that could not renew for this share of its lease gives up before another one may claim the job. */
 const UNRENEWED_SHARE = 0.75;
 /** Other replicas' jobs, and those of a dead worker, are seen this soon. */
 const LOOK_INTERVAL_MS = 1_000;
 const CONCURRENCY = 20;
-/** A query that takes longer is given up; what it claimed comes back when its lease runs out. */
+/** A query that takes longer is abandoned; the jobs it claimed can be claimed again when their lease expires. */
 const QUERY_TIMEOUT_MS = 20_000;
-/** When the server stops, work in progress has this long to end well, and as long again to be handed back. */
+/** When the server stops, work in progress has this long to finish, and as long again to be handed back. */
 const CLOSE_WAIT_MS = 1_000;
 const LOST = "the outcome of a job is dropped: it was withdrawn, or another worker has claimed it";
 
@@ -30,17 +30,17 @@ export interface QueueParts {
   readonly log: Log;
 }
 
-/** The work on one topic by this process. */
+/** This process's worker for one topic. */
 export interface TopicWorker {
-  /** A job was committed: it is started at once. */
+  /** Starts a committed job immediately. */
   readonly wake: () => void;
-  /** Claims no more, waits for work in progress and hands back what does not end. */
+  /** Claims no more, waits for work in progress and hands back jobs that do not end in time. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Works on the jobs of a topic from now on; of all replicas one has a job at a time. While the database is away nothing
- * is claimed, and outcomes are recorded when it is back, unless another worker has claimed the job by then.
+ * Starts to work on the jobs of a topic; a job runs on one replica at a time. While the database is unavailable nothing
+ * is claimed. Outcomes are recorded when it returns, unless another worker has claimed the job by then.
  */
 export function workTopic(parts: QueueParts, topic: Topic): TopicWorker {
   const worker = new Worker(parts, topic);
@@ -51,9 +51,9 @@ export function workTopic(parts: QueueParts, topic: Topic): TopicWorker {
 interface Run {
   readonly job: Job;
   readonly abort: AbortController;
-  /** Of the monotonic clock; before the query that claimed or renewed. */
+  /** Monotonic clock, read before the query that claimed or renewed. */
   renewedAt: number;
-  /** Since the last checkpoint. */
+  /** Tries since the last checkpoint. */
   attempts: number;
 }
 
@@ -66,7 +66,7 @@ class Worker {
   readonly #settling = new Set<Promise<void>>();
   #renewTimer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> | undefined;
-  /** The last look ended for want of room, not of jobs. */
+  /** The last look ended for lack of capacity, not of jobs. */
   #hasMore = false;
   #isAway = false;
   #isClosed = false;
@@ -105,7 +105,7 @@ class Worker {
       const leaseMs = this.#leaseMs;
       const jobs = await claimJobs(db, name, { limit, now: clock.now(), leaseMs, except });
       this.#hasMore = jobs.length === limit;
-      // An answer that is later than its lease may name a job that was claimed again meanwhile.
+      // An answer that arrives after its lease may name a job that was claimed again in the meantime.
       for (const job of jobs) if (!this.#runs.has(job.id)) this.#start(job, claimedAt);
     });
   }
@@ -130,7 +130,7 @@ class Worker {
     this.#settling.add(settled);
   }
 
-  /** Works on a job and records the outcome. Resolves with the pause after which a look is worth while. */
+  /** Works on a job and records the outcome. Resolves with the pause after which a look is useful. */
   async #settle(run: Run): Promise<number> {
     const { db, clock, log } = this.#parts;
     const { name, pausesMs, scale = 1 } = this.#topic;
@@ -158,7 +158,7 @@ class Worker {
     return Math.min(pauseMs ?? LOOK_INTERVAL_MS, LOOK_INTERVAL_MS);
   }
 
-  /** One try. Never rejects. */
+  /** Makes one try. Never rejects. */
   async #attempt(run: Run): Promise<JobOutcome> {
     const { job, abort } = run;
     const { log } = this.#parts;
@@ -166,7 +166,7 @@ class Worker {
     if (job.attempts > pausesMs.length + 1) {
       return { kind: "refused", error: "in its last try the worker was lost" };
     }
-    // A process that was asleep may have lost the lease.
+    // A process that was suspended may have lost the lease.
     const isLate = performance.now() - run.renewedAt > this.#leaseMs / 2;
     if (isLate || this.#isClosed) return { kind: "released" };
     const checkpoint = async (transaction: Db) => {
@@ -183,7 +183,7 @@ class Worker {
     }
   }
 
-  /** Aborts work whose lease may have run out; renews the others' leases, and aborts work that has lost its claim. */
+  /** Aborts work whose lease may have expired; renews the other leases, and aborts work that has lost its claim. */
   #renew(): void {
     const now = performance.now();
     for (const run of this.#runs.values()) {
@@ -196,7 +196,7 @@ class Worker {
       const held = await renewClaims(this.#parts.db, jobs, this.#leaseMs);
       for (const run of runs) {
         if (held.has(run.job.id)) run.renewedAt = now;
-        // One whose outcome was just recorded holds no lease either, and is no longer among the runs in a moment.
+        // A run whose outcome was just recorded holds no lease either; it leaves the runs in a moment.
         else this.#lose(run);
       }
     }, this.#leaseMs / 4).then(() => {
@@ -219,7 +219,7 @@ class Worker {
     else if (attempts === 1) log.warn(facts, "a job failed and will be retried");
   }
 
-  /** Resolves with undefined when the database cannot be used now; the log says so once. Never rejects. */
+  /** Resolves with undefined when the database is unavailable, which is logged once. Never rejects. */
   async #query<Result>(
     work: () => Promise<Result>,
     timeoutMs = QUERY_TIMEOUT_MS,

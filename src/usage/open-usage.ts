@@ -17,7 +17,7 @@ export interface Usage extends Part<Db> {
   readonly refusals: Pick<LimitRefusals, "count" | "flush">;
 }
 
-/** The codes with which a call is refused for a limit of its key. */
+/** The error codes of calls that a limit of their key refused. */
 const LIMIT_CODES = [
   "rate_limit_exceeded",
   "request_limit_exceeded",
@@ -26,9 +26,8 @@ const LIMIT_CODES = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * Opens the journal of this process and keeps the tables of usage.
- *
- * @param limits count what lost processes used.
+ * Opens the journal of this process and maintains the usage tables.
+ * @param limits count the usage of lost processes.
  */
 export async function openUsage(base: Base, limits: Pick<Limits, "settleLost">): Promise<Usage> {
   const { settings } = base;
@@ -51,7 +50,7 @@ export async function openUsage(base: Base, limits: Pick<Limits, "settleLost">):
     jobs: [
       { name: "count refusals", pauseMs: 5_000, run: stored.flush },
       { name: "keep usage", pauseMs: 60_000, run: upkeep.run },
-      // Each day is compared soon after its end, and again for as long as it differs.
+      // Each day is compared soon after its end, and again as long as it differs.
       {
         name: "reconcile usage",
         pauseMs: 3_600_000,

@@ -4,9 +4,9 @@ import type { DayFigures } from "./reports/day-figures.ts";
 import type { ReconciliationFigures } from "./sums/daily-reconciliation.ts";
 import type { PurgeFigures } from "./sums/usage-upkeep.ts";
 
-/** Where the metrics of usage read their figures. */
+/** The sources of the usage metrics. */
 export interface UsageFigures {
-  /** As the database last told it; undefined before it did. */
+  /** The last figures from the database; undefined before the first. */
   readonly day: () => DayFigures | undefined;
   readonly journal: Pick<
     OpenUsageJournal,

@@ -1,10 +1,10 @@
 import type { Channel } from "../core/channel.ts";
 
-/** How a metered call ended. `rate_limited` is the upstream's refusal, not ours. */
+/** How a metered call ended. `rate_limited` is the upstream's refusal, not the gateway's. */
 export const OUTCOMES = ["ok", "error", "aborted", "rate_limited"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What is known when a metered call begins; the journal has it before the upstream call. */
+/** The data known when a metered call begins; the journal has it before the upstream call. */
 export interface UsageStart {
   /** The request id, unique: the row's id. */
   readonly id: string;
@@ -14,7 +14,7 @@ export interface UsageStart {
   readonly model: string;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  /** Estimate of the prompt's tokens, used when the call never gets to say. */
+  /** Estimate of the prompt's tokens, used when the call never reports them. */
   readonly inputTokens: number;
 }
 
@@ -26,29 +26,29 @@ export interface UsageRecord extends UsageStart {
   readonly outputTokens: number;
   readonly cachedTokens: number;
   readonly reasoningTokens: number;
-  /** True when we counted because the vendor did not. */
+  /** True when the gateway counted the tokens because the vendor did not. */
   readonly estimated: boolean;
   /** Milliseconds from admission to the end. */
   readonly latencyMs: number;
-  /** Milliseconds from admission to the first event; null when none came. */
+  /** Milliseconds from admission to the first event; null without one. */
   readonly firstTokenMs: number | null;
 }
 
-/** Where metered calls are written down. `open` before the upstream call, `close` before the last byte to the client. */
+/** Records metered calls. Call `open` before the upstream call, and `close` before the last byte to the client. */
 export interface UsageJournal {
   /**
-   * Resolves when the start is written down. Rejects with `storage_unavailable` when neither the journal nor the
-   * database takes it.
+   * Resolves when the start is recorded. Rejects with `storage_unavailable` when neither the journal nor the database
+   * takes it.
    */
   readonly open: (start: UsageStart) => UsageEntry | Promise<UsageEntry>;
 }
 
 export interface UsageEntry {
-  /** Output tokens so far, for a call that is cut by a crash. At most once a second a stream. */
+  /** Records the output tokens so far, for a call that a crash cuts. At most once a second per stream. */
   readonly progress: (outputTokens: number) => void;
   /**
-   * The final record. Undefined: it is safe already, go on; a promise: wait for it before the last byte.
-   * Rejects with `storage_unavailable`.
+   * Records the end. Undefined: the record is safe already; a promise: wait for it before the last byte. Rejects with
+   * `storage_unavailable`.
    */
   readonly close: (record: UsageRecord) => undefined | Promise<void>;
 }

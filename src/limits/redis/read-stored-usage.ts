@@ -2,14 +2,14 @@ import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { usageMonths, usageRecords } from "../../db/tables/usage.ts";
 
-/** What the database has of one key at one moment. Usage still in a journal is not in it. */
+/** The usage of one key in the database at one moment. Usage still in a journal is not included. */
 export interface StoredUsage {
   /** Over the key's life. */
   readonly requests: number;
   readonly tokens: number;
   /** The latest months. */
   readonly months: readonly { readonly month: string; readonly tokens: number }[];
-  /** Of the calls asked for, those whose row is there: they have ended, and are in the sums. */
+  /** The calls asked for whose row exists: they have ended, and are in the sums. */
   readonly ended: readonly { readonly id: string; readonly tokens: number }[];
 }
 
@@ -17,10 +17,9 @@ export interface StoredUsage {
 const CALL_AGE_MAX_MS = 2 * 24 * 60 * 60_000;
 
 /**
- * Reads a key's sums and looks for the rows of calls that may be under way, all as of one moment.
- *
- * @param since the first month to be told one by one, as `2026-07`.
- * @param now Unix milliseconds: only the days that such calls can have begun in are looked at.
+ * Reads a key's sums and the rows of calls that may be in progress, all as of one moment.
+ * @param since the first month to be returned separately, as `2026-07`.
+ * @param now Unix milliseconds: only the days in which such calls can have begun are searched.
  */
 export async function readStoredUsage(
   db: Db,

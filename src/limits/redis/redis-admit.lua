@@ -1,5 +1,5 @@
--- Admits a call when all limits do, and holds what it may spend. Limits: -1 is none. One that is held for no time counts
--- in the key's minute alone.
+-- Admits a call when all limits do, and holds what it may spend. A limit of -1 means no limit. A call that is held for
+-- no time counts only in the key's minute.
 local id, month = ARGV[2], ARGV[3]
 local input, output, needed, hold_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local rpm, requests, tokens, month_tokens = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -15,12 +15,12 @@ if refused then return told(0, use) end
 
 local at = now
 if rpm >= 0 then
-  -- In order, though the clock may have been set back a little.
+  -- Keeps the list in order, though the clock may have been set back a little.
   at = math.max(now, tonumber(redis.call('LINDEX', window, -1) or 0))
   redis.call('RPUSH', window, whole(at))
   use.calls, use.empties = use.calls + 1, until_passed(at)
 end
--- Held even where no limit on tokens holds: one may be set while the call runs.
+-- Tokens are held even without a limit on tokens, because one may be set while the call runs.
 local granted = math.min(output, left - input)
 local held = input + granted
 if hold_ms > 0 then hold(id, held, month, at, hold_ms) end

@@ -14,38 +14,38 @@ const SYNC = redisScript("sync");
 const READ = redisScript("read");
 const BOOK = redisScript("book");
 
-/** More than any call may use, and far from where numbers lose their last digits. */
+/** More than any call may use, and well within the range of exact integers. */
 const TOKENS_MAX = 2 ** 40;
-/** Open calls looked up in one go, those that end first before the others. */
+/** Maximum of open calls per lookup, those that end first before the others. */
 const OPEN_CALLS_MAX = 1_000;
 
 export interface RedisCountersOptions {
   readonly link: RedisLink;
-  /** What the names of this installation's keys begin with. */
+  /** The prefix of this installation's Redis keys. */
   readonly prefix: string;
   readonly clock: Clock;
 }
 
-/** Where a key stands; `generation` changes when Redis has lost what it knew of the key. */
+/** A key's usage; `generation` changes when Redis has lost its data about the key. */
 export interface CountedUse {
   readonly use: KeyUse;
   readonly generation: number;
 }
 
-/** The use is the one after an admission, and the one before a refusal. */
+/** Includes the usage after an admission, or before a refusal. */
 export interface CountedAdmission extends CountedUse {
   readonly isAdmitted: boolean;
   /** Output tokens that an admitted call may spend. */
   readonly outputTokens: number;
 }
 
-/** What a call holds. */
+/** The reservation of a call. */
 export interface HeldCall {
   readonly id: string;
   readonly tokens: number;
   /** `2026-07`, UTC. */
   readonly month: string;
-  /** By the process' own clock, in milliseconds. */
+  /** By the process's own clock, in milliseconds. */
   readonly heldUntil: number;
 }
 
@@ -59,11 +59,13 @@ export interface SyncedState {
   readonly stored: StoredUsage;
   /** The earliest month that still counts, as `2026-07`. */
   readonly since: string;
-  /** Calls of this process under way. */
+  /** Calls of this process in progress. */
   readonly underWay: readonly HeldCall[];
 }
 
-/** The counters of all keys, kept in Redis; each verb is one atomic step there. All reject with `storage_unavailable`. */
+/**
+ * The counters of all keys, kept in Redis; each method is one atomic step there. All reject with `storage_unavailable`.
+ */
 export class RedisCounters {
   readonly #options: RedisCountersOptions;
 
@@ -71,7 +73,7 @@ export class RedisCounters {
     this.#options = options;
   }
 
-  /** Undefined when nothing is known of the key. */
+  /** Undefined when the key is unknown. */
   async admit(call: LimitedCall, holdMs: number): Promise<CountedAdmission | undefined> {
     const { limits, startedAt } = call;
     const reply = await this.#run(ADMIT, call.keyId, [
@@ -92,14 +94,14 @@ export class RedisCounters {
     return { ...this.#useOf(reply, startedAt), isAdmitted: verdict === 1, outputTokens };
   }
 
-  /** Undefined when nothing is known of the key. */
+  /** Undefined when the key is unknown. */
   async read(keyId: string, limits: KeyLimits, now: number): Promise<CountedUse | undefined> {
     const rpm = limitOf(limits.requestsPerMinute);
     const reply = await this.#run(READ, keyId, [monthName(now), rpm]);
     return reply[0] === -1 ? undefined : this.#useOf(reply, now);
   }
 
-  /** Ends calls, each once; returns what is then settled in the month of each, -1 for those that were over before. */
+  /** Ends calls, each once; returns the settled tokens of each call's month, -1 for calls that had ended before. */
   settle(keyId: string, calls: readonly EndedCall[]): Promise<readonly number[]> {
     const args = calls.flatMap(({ id, tokens }) => [id, tokens === -1 ? -1 : tokenCount(tokens)]);
     return this.#run(SETTLE, keyId, args);
@@ -110,7 +112,7 @@ export class RedisCounters {
     await this.#run(BOOK, keyId, [tokenCount(tokens), monthName(startedAt)]);
   }
 
-  /** Whether anything is known of the key, and the ids of its calls under way, of all replicas. */
+  /** Returns whether the key is known, and the ids of its calls in progress on all replicas. */
   look(keyId: string): Promise<{ readonly isKnown: boolean; readonly ids: readonly string[] }> {
     const [counts = "", , expiry = ""] = this.#keysOf(keyId);
     return this.#options.link.run(async (redis) => {
@@ -122,7 +124,7 @@ export class RedisCounters {
     });
   }
 
-  /** Brings the counters up to what the database says, and returns their generation. */
+  /** Raises the counters to the sums of the database, and returns their generation. */
   async sync(keyId: string, { stored, since, underWay }: SyncedState): Promise<number> {
     const reply = await this.#options.link.run((redis) =>
       runScript(redis, SYNC, this.#keysOf(keyId), [
@@ -158,15 +160,19 @@ export class RedisCounters {
     return Array.isArray(reply) ? reply.map(Number) : [Number(reply)];
   }
 
-  /** The braces keep the keys of one API key together, so that a script reaches them all on a cluster. */
+  /**
+   * The braces are a hash tag: on a cluster all Redis keys of one API key are in one slot, within reach of a script.
+   */
   #keysOf(keyId: string): readonly string[] {
     const tag = `${this.#options.prefix}:{${keyId}}`;
     return [`${tag}:counts`, `${tag}:open`, `${tag}:expiry`, `${tag}:window`];
   }
 
-  /** Redis' own clock tells the time, so that all replicas go by one; a test moves it along with the replica's. */
+  /**
+   * Redis's own clock provides the time, so that all replicas share one; a test moves it together with the replica's.
+   */
   #clockAheadMs(): number {
-    // The system's clock is read twice, so a few milliseconds are nothing.
+    // The two clocks are read one after the other, so a difference of a few milliseconds is ignored.
     return Math.round((this.#options.clock.now() - systemClock.now()) / 10) * 10;
   }
 
@@ -193,7 +199,7 @@ export class RedisCounters {
   }
 }
 
-/** The UTC month of a moment, as `2026-07`. */
+/** Returns the UTC month of a moment, as `2026-07`. */
 export function monthName(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 7);
 }
@@ -202,7 +208,7 @@ function limitOf(limit: number | null): number {
   return limit ?? -1;
 }
 
-/** A figure that is no number counts as none: Redis would refuse it in the middle of a script. */
+/** Returns the count that Redis accepts. NaN counts as 0: Redis would refuse it in the middle of a script. */
 function tokenCount(tokens: number): number {
   if (Number.isNaN(tokens)) return 0;
   return Math.min(Math.max(0, Math.ceil(tokens)), TOKENS_MAX);

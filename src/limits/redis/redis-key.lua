@@ -1,13 +1,13 @@
--- The counters of one API key. Each script begins with this text, and its arguments with the milliseconds that a test's
--- clock is ahead.
---   counts  generation, requests, tokens, reserved, tokens:<month>, reserved:<month>. Without a generation nothing is
---           known of the key: it is made when the sums of the database come in, and goes when Redis loses its memory.
+-- The counters of one API key. Each script begins with this text. Its first argument is the number of milliseconds by
+-- which a test's clock is ahead.
+--   counts  generation, requests, tokens, reserved, tokens:<month>, reserved:<month>. Without a generation the key is
+--           unknown: it is created when the sums of the database are loaded, and lost when Redis loses its memory.
 --   open    a call's id to "<tokens held> <month> <its time in the window>"
---   expiry  a call's id by the millisecond at which it holds its tokens no longer
+--   expiry  a call's id by the millisecond at which its reservation expires
 --   window  the microseconds at which the calls of the last minute were admitted, in order
 local counts, open, expiry, window = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local WINDOW = 60000000
--- Longer than the longest call; whoever comes later has the counters made anew from the database.
+-- Longer than the longest call; after that the counters are rebuilt from the database.
 local IDLE_MS = 172800000
 local RELEASED_AT_ONCE = 1000
 
@@ -15,7 +15,7 @@ local clock = redis.call('TIME')
 local now = (clock[1] + 0) * 1000000 + clock[2] + ARGV[1] * 1000
 local now_ms = math.floor(now / 1000)
 
--- A number as Redis takes it: without an exponent.
+-- Formats a number as Redis accepts it: without an exponent.
 local function whole(number)
   return string.format('%.0f', number)
 end
@@ -39,7 +39,7 @@ local function hold(id, tokens, month, at, for_ms)
   add('reserved:' .. month, tokens)
 end
 
--- Gives back what a call holds; returns its month and its time in the window, or nothing when it holds nothing.
+-- Releases what a call holds; returns its month and its time in the window, or nothing when it holds nothing.
 local function release(id)
   local call = redis.call('HGET', open, id)
   redis.call('ZREM', expiry, id)
@@ -65,7 +65,7 @@ local function release_expired()
   for _, id in ipairs(ids) do release(id) end
 end
 
--- Drops what is older than the window; all of it when the clock was set back.
+-- Drops entries older than the window; all of them when the clock was set back.
 local function trim_window()
   local last = tonumber(redis.call('LINDEX', window, -1) or 0)
   if last <= now - WINDOW or last > now + WINDOW then
@@ -87,7 +87,7 @@ local function until_passed(at)
   return math.max(0, math.ceil(((tonumber(at or 0)) + WINDOW - now) / 1000))
 end
 
--- Where the key stands, as `KeyUse` has it.
+-- Returns the key's usage in the shape of `KeyUse`.
 local function key_use(month, rpm)
   release_expired()
   local calls, opens, empties = 0, 0, 0

@@ -8,24 +8,24 @@ import { utcMonth } from "../key-counters.ts";
 import { readStoredUsage } from "./read-stored-usage.ts";
 import { type HeldCall, monthName, type RedisCounters } from "./redis-counters.ts";
 
-/** How long what the database says of a key holds, while the key is used. */
+/** How long the data read from the database is fresh, while the key is used. */
 const FRESH_MS = 60_000;
-/** After a look that failed the next one waits so long. */
+/** Pause after a failed read. */
 const RETRY_MS = 2_000;
-/** What was settled before Redis lost its memory is in the database by then, unless that is away. */
+/** Usage settled before Redis lost its memory is in the database by then, unless the database is unavailable. */
 const STORED_WITHIN_MS = 500;
-/** More than are in use at once; those without a call under way make room. */
+/** More keys than are in use at once; keys without a call in progress are evicted. */
 const KEYS_MAX = 20_000;
 
-/** What this replica knows of a key that it has admitted calls of. */
+/** This replica's state of a key whose calls it has admitted. */
 export interface KnownKey {
   readonly keyId: string;
-  /** Its calls under way here, by their ids. */
+  /** Its calls in progress on this replica, by id. */
   readonly underWay: Map<string, HeldCall>;
-  /** As of the last look at the database: another object is a changed key. */
+  /** As of the last read from the database: another object means that the key has changed. */
   limits: KeyLimits | undefined;
   generation: number;
-  /** By the process' own clock. */
+  /** By the process's own clock. */
   lookDueAt: number;
   looking: Promise<void> | undefined;
 }
@@ -38,7 +38,7 @@ export interface KnownKeysOptions {
   readonly waitMs: number;
 }
 
-/** Keeps the counters in Redis up to what the database says, key by key as keys are used. */
+/** Keeps the counters in Redis up to date with the database, key by key as keys are used. */
 export class KnownKeys {
   readonly #options: KnownKeysOptions;
   readonly #keys = new Map<string, KnownKey>();
@@ -48,7 +48,7 @@ export class KnownKeys {
     this.#options = options;
   }
 
-  /** What lost processes used is on its way to the database until then. */
+  /** Until `isKnown` settles, usage of lost processes is still being stored in the database. */
   waitFor(isKnown: Promise<void>): void {
     this.#known = isKnown;
   }
@@ -80,8 +80,8 @@ export class KnownKeys {
   }
 
   /**
-   * Resolves when the key can be counted under these limits. A key that is new here, or has changed, is first read
-   * from the database: it may have been used without limits. When that is away, what Redis knows has to do.
+   * Resolves when the key can be counted under these limits. A new or changed key is first read from the database,
+   * because it may have been used without limits. When the database is unavailable, the data in Redis is used.
    */
   async ready(key: KnownKey, limits: KeyLimits): Promise<void> {
     if (key.limits !== limits) {
@@ -90,7 +90,7 @@ export class KnownKeys {
     } else if (performance.now() >= key.lookDueAt) this.lookSoon(key);
   }
 
-  /** Reads the key from the database and brings the counters up to it. Rejects with `storage_unavailable`. */
+  /** Reads the key from the database and raises the counters to it. Rejects with `storage_unavailable`. */
   look(key: KnownKey): Promise<void> {
     key.lookDueAt = performance.now() + RETRY_MS;
     key.looking ??= this.#look(key).finally(() => {
@@ -99,12 +99,12 @@ export class KnownKeys {
     return key.looking;
   }
 
-  /** The same behind the calls. */
+  /** Does the same in the background. */
   lookSoon(key: KnownKey): void {
     this.look(key).catch(() => undefined);
   }
 
-  /** Another generation has none of the calls that are under way here. */
+  /** A new generation does not have the calls in progress on this replica. */
   noteGeneration(key: KnownKey, generation: number): void {
     if (generation === key.generation) return;
     key.generation = generation;
@@ -116,7 +116,9 @@ export class KnownKeys {
     if (key !== undefined) this.lookSoon(key);
   }
 
-  /** Redis was away and may have come back as it was long ago: no call is admitted before its key was looked at. */
+  /**
+   * Redis was unavailable and may have returned with an old state: no call is admitted before its key is read again.
+   */
   lookAgainAll(): void {
     for (const key of this.#keys.values()) {
       key.limits = undefined;
@@ -128,7 +130,7 @@ export class KnownKeys {
     const { counters, database, clock, waitMs } = this.#options;
     const { keyId, underWay } = key;
     for (const { id, heldUntil } of underWay.values()) {
-      // A call that takes so long has lost its end.
+      // The end of a call that takes this long was lost.
       if (heldUntil <= performance.now()) underWay.delete(id);
     }
     await within(this.#known, waitMs, usageUnknown);

@@ -21,11 +21,11 @@ import { type KnownKey, KnownKeys } from "./redis-known-keys.ts";
 import { openRedisLink, type RedisLink } from "./redis-link.ts";
 import { UnsentSettles } from "./redis-unsent-settles.ts";
 
-/** A call that takes so much longer than it may has lost its end. */
+/** How far a call may exceed its timeout before its end counts as lost. */
 const EXPIRY_GRACE_MS = 60_000;
-/** Redis may lose its memory while a key is being read from the database, and again; not for ever. */
+/** Redis may lose its memory repeatedly while a key is being read from the database, so attempts are bounded. */
 const TRIES_MAX = 3;
-/** What a call is judged by of which nothing is known yet: a single token. */
+/** A call without known tokens is judged by a single token. */
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 
 export interface RedisLimitsOptions {
@@ -34,26 +34,29 @@ export interface RedisLimitsOptions {
   readonly database: Pick<Database, "askOwn">;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a call may take as a whole. */
+  /** Timeout of a whole call. */
   readonly callTimeoutMs: number;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
-  /** A text of this installation's own: several may share one Redis. */
+  /** A text that is unique to this installation: several may share one Redis. */
   readonly installation: string;
   readonly observer: MonthlyUseObserver;
 }
 
 /**
- * The limits of several replicas, counted in one Redis or Valkey: a call is admitted in one step there, over all limits
- * of its key. Resolves also when Redis is away; calls are then refused until it is back.
+ * Opens the limits of several replicas, counted in one Redis or Valkey: a call is admitted there in one step over all
+ * limits of its key. Resolves even when Redis is unavailable; calls are then refused until it returns.
  *
- * What Redis knows can be made anew at any time: the sums of the database come in when a key is first called here,
- * whenever Redis turns out to have lost them, and once a minute while the key is used. The sums lag behind what is
- * counted and never lead, so of both the larger one holds. Only a call that holds tokens can be settled, and only once;
- * usage whose reservation is gone, by its time or with Redis' memory, is counted when its row is in the sums. So
- * nothing is counted twice or lost. After Redis has lost its memory, a replica waits until what was used in the last
- * moments is stored, and each tells again what its calls under way hold; what is still in a journal then, because the
- * database is away too, is unknown until it is stored.
+ * The data in Redis can be rebuilt at any time. The sums of the database are loaded when a key is first called here,
+ * when Redis has lost them, and once a minute while the key is used. The sums lag behind the counters and never lead,
+ * so the larger of both counts.
+ *
+ * Only a call that holds tokens can be settled, and only once. Usage whose reservation is gone, expired or lost by
+ * Redis, counts once its row is in the sums. So usage is neither counted twice nor lost.
+ *
+ * After Redis has lost its memory, a replica waits until the usage of the last moments is stored, and each replica
+ * restores the reservations of its calls in progress. Usage that is still in a journal then, because the database is
+ * unavailable too, is unknown until it is stored.
  */
 export async function openRedisLimits(options: RedisLimitsOptions): Promise<GuardedLimits> {
   const limits: { current?: RedisLimits } = {};
@@ -99,7 +102,7 @@ class RedisLimits implements GuardedLimits {
     return this.#admission(key, call, counted);
   }
 
-  /** Redis is asked where the answer is known to be no, or spares the reading of a long body. */
+  /** Redis is asked where the refusal is certain, or where the answer may save reading a long body. */
   refuseExhausted(call: EarlyCall): Promise<void> | undefined {
     const hasZero = Object.values(call.limits).includes(0);
     return hasZero || call.isLarge ? this.#refuseExhausted({ ...call, ...NO_TOKENS }) : undefined;
@@ -122,7 +125,7 @@ class RedisLimits implements GuardedLimits {
   }
 
   book(keyId: string, startedAt: number, tokens: number): void {
-    // A key that nobody has called under limits is read from the database when somebody does.
+    // A key without calls under limits is read from the database at its first such call.
     if (!this.#keys.has(keyId)) return;
     this.#counters.book(keyId, startedAt, tokens).catch(() => this.#keys.lookAgain(keyId));
   }
@@ -130,7 +133,7 @@ class RedisLimits implements GuardedLimits {
   async read(keyId: string, limits: KeyLimits | null, now: number): Promise<LimitReport> {
     if (limits === null) return {};
     const key = this.#keys.of(keyId);
-    // Not by `ready`: who reads brings limits of the own, and calls would take theirs for changed ones.
+    // Not with `ready`: the reader passes its own limits object, which calls would take for a changed key.
     await this.#keys.look(key).catch(() => undefined);
     const { use } = await this.#known(key, () => this.#counters.read(keyId, limits, now));
     return reportOf(limits, use);
@@ -139,7 +142,7 @@ class RedisLimits implements GuardedLimits {
   async settleLost(calls: readonly LostCall[], store: () => Promise<void>): Promise<void> {
     await store();
     for (const { keyId, id, tokens } of calls) this.#unsent.send({ keyId, id, tokens });
-    // What held nothing any more is in the sums of the database.
+    // Usage without a reservation is in the sums of the database.
     for (const keyId of new Set(calls.map((call) => call.keyId))) this.#keys.lookAgain(keyId);
   }
 
@@ -156,7 +159,7 @@ class RedisLimits implements GuardedLimits {
     this.#link.close();
   }
 
-  /** Redis can be reached: it may have lost everything, and has missed what ended meanwhile. */
+  /** Continues after a reconnect: Redis may have lost everything, and has missed calls that ended in the meantime. */
   resume(): void {
     void this.#unsent.resend();
     this.#keys.lookAgainAll();
@@ -168,14 +171,14 @@ class RedisLimits implements GuardedLimits {
       try {
         return await this.#counters.admit(call, this.#holdMs);
       } catch (thrown) {
-        // The answer is lost, but the call may have been admitted all the same.
+        // The answer is lost, but the call may have been admitted.
         if (wasUp) this.#unsent.keep({ keyId: call.keyId, id: call.id, tokens: -1 });
         throw thrown;
       }
     });
   }
 
-  /** Asks, and brings what the database says whenever nothing is known of the key. */
+  /** Runs `ask`, and loads the key from the database whenever Redis does not know it. */
   async #known<Answer>(key: KnownKey, ask: () => Promise<Answer | undefined>): Promise<Answer> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const answer = await ask();

@@ -4,22 +4,22 @@ import type { Log } from "../../lib/log.ts";
 import { watchTime } from "../../lib/watch-time.ts";
 import { within } from "../../lib/within.ts";
 
-/** Redis answers in a fraction of a millisecond; where nothing at all is answered for so long, it hangs. */
+/** Redis answers in a fraction of a millisecond; a server without any answer for this long hangs. */
 const ANSWER_TIMEOUT_MS = 450;
-/** Callers that may wait for an answer at once; the next ones are turned away instead of piling up. */
+/** Maximum of callers that wait for an answer; further ones are refused instead of piling up. */
 const WAITING_MAX = 20_000;
 const RECONNECT_PAUSE_MS = 250;
 const CONNECT_TIMEOUT_MS = 1_000;
-/** Between two looks whether a server that hung answers again. */
+/** Pause between two probes of a server that hung. */
 const PROBE_PAUSE_MS = 250;
-/** A connection that hung so long is given up for a new one. */
+/** A connection that hung for this long is replaced. */
 const HANG_MAX_MS = 5_000;
-/** Between two log lines about refused commands. */
+/** Interval between two log lines about refused commands. */
 const REFUSAL_LOG_MS = 60_000;
 
-/** The connection to Redis or Valkey. While it is away every command fails at once. */
+/** The connection to Redis or Valkey. While it is down every command fails immediately. */
 export interface RedisLink {
-  /** Resolves with what `command` does. Rejects with `storage_unavailable`, within half a second. */
+  /** Resolves with the result of `command`. Rejects with `storage_unavailable`, within half a second. */
   readonly run: <Result>(command: (redis: Redis) => Promise<Result>) => Promise<Result>;
   readonly isUp: () => boolean;
   readonly close: () => void;
@@ -33,7 +33,7 @@ export interface RedisLinkOptions {
   readonly onUp: () => void;
 }
 
-/** Resolves when the connection is there, or is known not to be; then it is made in the background. */
+/** Resolves when the connection is open, or has failed; it is then opened in the background. */
 export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
   const link = new Link(options);
   await link.firstAnswer;
@@ -56,7 +56,7 @@ class Link implements RedisLink {
   #answeredAt = 0;
   #isUp = false;
   #isClosed = false;
-  /** Said in the log; undefined before the first answer. */
+  /** The logged state; undefined before the first answer. */
   #isToldUp: boolean | undefined;
   #refusalToldAt = -Infinity;
   #connectionFailure = "the connection broke off";
@@ -67,7 +67,7 @@ class Link implements RedisLink {
       this.#answered = resolve;
     });
     this.#redis = new Redis(options.url, {
-      // An answer that is late is a refusal to the caller, so nothing is queued and nothing is sent twice.
+      // A late answer is a refusal to the caller, so commands are neither queued nor sent twice.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
@@ -75,7 +75,7 @@ class Link implements RedisLink {
       disconnectTimeout: RECONNECT_PAUSE_MS,
       maxLoadingRetryTime: RECONNECT_PAUSE_MS,
       retryStrategy: () => RECONNECT_PAUSE_MS,
-      // A server that became another's copy: the name leads elsewhere by now.
+      // The server became a replica, so the name now resolves to another one.
       reconnectOnError: ({ message }) => message.startsWith("READONLY"),
       keepAlive: HANG_MAX_MS,
       disableClientInfo: true,
@@ -127,7 +127,7 @@ class Link implements RedisLink {
     if (oldest === undefined) return;
     const answeredAt = this.#answeredAt;
     if (now - Math.max(oldest.sentAt, answeredAt) < ANSWER_TIMEOUT_MS) return;
-    // After a pause of this very process the answer is here already, only unread: let it be read first.
+    // After a pause of this process the answer may have arrived unread: read it first.
     setImmediate(() => {
       if (this.#waiting.has(oldest) && this.#answeredAt === answeredAt) this.#hang();
     });
@@ -139,7 +139,9 @@ class Link implements RedisLink {
     void this.#probe(performance.now() + HANG_MAX_MS);
   }
 
-  /** Commands of one connection are answered in order, so the old ones are over when the new one is. */
+  /**
+   * Commands of one connection are answered in order, so an answered probe proves that the earlier ones are finished.
+   */
   async #probe(until: number): Promise<void> {
     while (!this.#isClosed && !this.#isUp && this.#redis.status === "ready") {
       const ping = within(this.#redis.ping(), CONNECT_TIMEOUT_MS, unavailable);
@@ -153,7 +155,7 @@ class Link implements RedisLink {
     }
   }
 
-  /** What accepts a connection and says nothing is not there. */
+  /** A server that accepts a connection and does not answer counts as down. */
   #watchGreeting(): void {
     setTimeout(() => {
       if (!this.#isClosed && this.#redis.status === "connect") this.#redis.disconnect(true);
@@ -189,7 +191,7 @@ class Link implements RedisLink {
     this.#waiting.clear();
   }
 
-  /** The driver gives up for good when it is disconnected in the moment it connects. */
+  /** The driver stops permanently when it is disconnected while it connects. */
   #connectAgain(): void {
     if (this.#isClosed) return;
     setTimeout(() => {
@@ -208,7 +210,7 @@ class Link implements RedisLink {
   }
 }
 
-/** The message alone: the driver's errors carry the command, which may be the password. */
+/** Returns only the message: the driver's errors contain the command, which may be the password. */
 function failureOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const { message } = thrown;

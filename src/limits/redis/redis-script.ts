@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 
-/** A script of this folder. It runs on the server, whole and alone. */
+/** A script of this folder. It runs on the server, atomically. */
 export interface RedisScript {
   readonly text: string;
   readonly sha: string;
-  /** Connections over which the server was given its text. */
+  /** Connections over which the server has received its text. */
   readonly knownOver: WeakSet<object>;
 }
 
@@ -14,15 +14,15 @@ const textOf = (name: string) =>
   readFileSync(new URL(`./redis-${name}.lua`, import.meta.url), "utf8");
 const KEY = textOf("key");
 
-/** Reads `redis-<name>.lua`; what all scripts begin with comes before it. */
+/** Reads `redis-<name>.lua` and prepends the common part of all scripts. */
 export function redisScript(name: string): RedisScript {
   const text = KEY + textOf(name);
   return { text, sha: createHash("sha1").update(text).digest("hex"), knownOver: new WeakSet() };
 }
 
 /**
- * Runs a script: in full for the first time over a connection, then by its hash. To ask first whether the server knows
- * the hash would let what is sent later overtake it.
+ * Runs a script: in full the first time over a connection, then by its hash. Asking first whether the server knows the
+ * hash would let later commands overtake it.
  */
 export async function runScript(
   redis: Redis,

@@ -1,5 +1,5 @@
--- Ends calls that are open, and says for each what is settled in its month: -1 when it was not open any more. Calls come
--- as id and tokens used; -1 takes back a call that was never made.
+-- Ends open calls, and returns for each the settled tokens of its month: -1 when it was no longer open. Calls are pairs
+-- of id and tokens used; -1 tokens takes back a call that was never made.
 local settled = {}
 for index = 2, #ARGV, 2 do
   local id, tokens = ARGV[index], tonumber(ARGV[index + 1])

@@ -1,6 +1,7 @@
--- Brings the counters up to the sums of the database, which lag behind and never lead: so the larger one holds.
--- Arguments: requests and tokens over the key's life; the earliest month to keep; then lists, each after its length:
--- months with their tokens, calls that have ended with their tokens, calls of the asking process that are under way.
+-- Raises the counters to the sums of the database, which lag behind and never lead, so the larger value counts.
+-- Arguments: requests and tokens over the key's life, the earliest month to keep, then three lists, each preceded by
+-- its length. The lists are: months with their tokens, ended calls with their tokens, calls in progress of the asking
+-- process.
 local at = 1
 local function next_argument()
   at = at + 1
@@ -35,7 +36,7 @@ raise('requests', requests)
 raise('tokens', tokens)
 for month, sum in pairs(months) do raise('tokens:' .. month, sum) end
 
--- What is held is summed up anew: so an error in it, whatever brought it, does not last.
+-- The held tokens are summed up again, so that an error in them, whatever its cause, does not last.
 local held = {reserved = 0}
 for _, call in ipairs(redis.call('HVALS', open)) do
   local number, month = string.match(call, '^(%d+) (%S+)')

@@ -1,17 +1,17 @@
 import type { EndedCall, RedisCounters } from "./redis-counters.ts";
 
-/** Calls that ended while Redis was away; of more than these the database tells, or their time. */
+/** Maximum of calls that ended while Redis was unavailable; further ones are corrected from the database, or expire. */
 const UNSENT_MAX = 50_000;
 const SENT_AT_ONCE = 200;
 
-/** A call that ended, of a key. */
+/** An ended call with its key. */
 export interface KeyCall extends EndedCall {
   readonly keyId: string;
-  /** Told what is then settled in the call's month, unless the call was over before. */
+  /** Called with the settled tokens of the call's month, unless the call had ended before. */
   readonly onSettled?: (monthTokens: number) => void;
 }
 
-/** Sends the ends of calls, and again while Redis is away. To be sent twice does no harm. */
+/** Sends the ends of calls, and retries while Redis is unavailable. Sending one twice does no harm. */
 export class UnsentSettles {
   readonly #counters: RedisCounters;
   readonly #unsent = new Map<string, KeyCall>();
@@ -27,12 +27,12 @@ export class UnsentSettles {
     void this.#send(call);
   }
 
-  /** Keeps it for later. */
+  /** Keeps the call for a later retry. */
   keep(call: KeyCall): void {
     if (this.#unsent.size < UNSENT_MAX) this.#unsent.set(call.id, call);
   }
 
-  /** Redis can be reached again. */
+  /** Sends the kept calls after Redis has returned. */
   async resend(): Promise<void> {
     if (this.#isResending) return;
     this.#isResending = true;
@@ -46,7 +46,7 @@ export class UnsentSettles {
     this.#isResending = false;
   }
 
-  /** Resolves when all is sent that can be sent now. */
+  /** Resolves when everything that can be sent now is sent. */
   async finish(): Promise<void> {
     await this.resend();
     await Promise.all(this.#sending);
@@ -61,7 +61,7 @@ export class UnsentSettles {
     this.#sending.add(settled);
     try {
       await sending;
-      // What Redis refused for a moment, though it was there.
+      // Retries calls that Redis refused temporarily while it was up.
       if (this.#unsent.size > 0) void this.resend();
       return true;
     } catch {

@@ -9,10 +9,10 @@ import { raiseFinding } from "./raise-finding.ts";
 import { pruneSuppressions } from "./send-alert.ts";
 
 const QUERY_TIMEOUT_MS = 20_000;
-/** Alerts of one type sent by one check; the rest waits for the next. */
+/** Maximum of alerts of one type per check; the rest waits for the next one. */
 const ALERTS_MAX = 100;
 const CLOSE_MS = 1_000;
-/** For the alerts that are not tried after the first one has found the database away. */
+/** The outcome of alerts that are not tried after the first one has found the database unavailable. */
 const AWAY = new DatabaseError("CONNECT_TIMEOUT", "The database is away.");
 
 export interface AlertCheckOptions {
@@ -21,18 +21,18 @@ export interface AlertCheckOptions {
   readonly log: Log;
   /** Read at each check. */
   readonly rules: () => readonly AlertRule[];
-  /** Woken when an alert is to be posted; where it is undefined, alerts are only logged. */
+  /** Woken when an alert is to be posted; undefined: alerts are only logged. */
   readonly webhook: { readonly wake: () => void } | undefined;
 }
 
-/** Evaluates the alert rules of all areas, and sends what they find. */
+/** Evaluates the alert rules of all areas, and sends alerts for their findings. */
 export interface AlertCheck {
   /**
-   * Checks once; runs one at a time. A rule or an alert that fails now is tried again by the next check. Rejects at its
-   * end when one failed for another reason than that the database is away.
+   * Checks once; runs one at a time. A rule or an alert that fails is retried by the next check. Rejects at its end
+   * when one failed for a reason other than an unavailable database.
    */
   readonly run: () => Promise<void>;
-  /** Begins no further alert; resolves when the check in progress is over, or soon. */
+  /** Starts no further alert; resolves when the check in progress has ended, or soon. */
   readonly close: () => Promise<void>;
 }
 
@@ -49,10 +49,13 @@ interface Present {
   readonly isWaiting: boolean;
 }
 
-/** Of a finding: `suppressed` by an alert in the same window, or why the database did not take one. */
+/**
+ * The outcome of a finding: `suppressed` by an alert in the same window, or the reason why the database did not take
+ * one.
+ */
 type Outcome = "sent" | "suppressed" | DatabaseError;
 
-/** What was thrown, by type of alert. */
+/** Exceptions by type of alert. */
 type Failures = Map<string, unknown>;
 
 class Check {
@@ -98,11 +101,11 @@ class Check {
     }
     this.#logUnknown(failures);
     if (failures.size === 0) await this.#prune();
-    // A failure while the server stops is no fault.
+    // A failure while the server stops is not a fault.
     if (!this.#isClosed) rejectOnFaults([...failures, ...unsent]);
   }
 
-  /** Logs only that the database is away; the other failures are logged by the runner of the job. */
+  /** Logs only that the database is unavailable; the job runner logs the other failures. */
   #logUnknown(failures: Failures): void {
     const { log } = this.#options;
     const types = [...failures.keys()];
@@ -167,7 +170,7 @@ class Check {
       if (before?.isWaiting !== true)
         log.warn(facts, `an alert is delayed until the database is reachable: ${text}`);
     } else if (over !== undefined && before === undefined) {
-      // It is back within the window of its last alert, or this process has only now seen it.
+      // The finding returned within the window of its last alert, or this process has only now seen it.
       log.info({ type, ...details }, `${text} An alert about it was sent recently.`);
     }
   }
@@ -192,12 +195,12 @@ function rejectOnFaults(failures: readonly (readonly [type: string, thrown: unkn
   throw new Error(`These alerts fail. ${texts.join(" ")}`, { cause: faults[0]?.[1] });
 }
 
-/** As in the table of sent alerts. */
+/** Returns the key that the table of sent alerts uses. */
 function keyOf({ type }: AlertRule, { subject }: Finding): string {
   return `${type} ${subject}`;
 }
 
-/** An alert in the same window was sent, by any replica; a window that is a length of time moves on. */
+/** Returns whether an alert in the same window was sent, by any replica. A window that is a length of time moves on. */
 function isSettled(
   { window }: AlertRule,
   { since }: Finding,

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 
 export type BudgetAlertType = "key_budget_warning" | "key_budget_exceeded";
 
-/** What was seen of a key's month. */
+/** The usage of a key's month. */
 export interface BudgetUse {
   readonly keyId: string;
   readonly usedTokens: number;
@@ -18,8 +18,7 @@ export interface BudgetUse {
 
 /**
  * Sends an alert about a key's month, unless one of its type was sent about the key on the same UTC day.
- *
- * @returns the alert that was sent; undefined when none was, or when the key is gone.
+ * @returns the alert that was sent; undefined when it was suppressed, or when the key is gone.
  */
 export function raiseBudgetAlert(
   db: Db,
@@ -43,7 +42,7 @@ export function raiseBudgetAlert(
   });
 }
 
-/** It may be less than full when refused: too little was left for the call. */
+/** Builds the alert of a key. A refusal may come before 100 %, when too little was left for the call. */
 function budgetAlert(
   type: BudgetAlertType,
   key: { readonly name: string; readonly ownerId: string },
@@ -51,7 +50,7 @@ function budgetAlert(
 ): Alert {
   const { usedTokens, monthlyTokenLimit: limit } = use;
   const month = new Date(use.at).toISOString().slice(0, "2026-01".length);
-  // A limit of 0 is used up by nothing.
+  // A limit of 0 counts as used up without any use.
   const percent = limit === 0 ? 100 : Math.floor((usedTokens / limit) * 100);
   const count = (tokens: number) => tokens.toLocaleString("en-US");
   const figures = `${count(usedTokens)} of ${count(limit)} tokens in ${month}`;
@@ -72,7 +71,7 @@ function budgetAlert(
 
 function stateOf(type: BudgetAlertType, percent: number, limit: number): string {
   if (type === "key_budget_warning") return `has used ${percent}% of its monthly token limit`;
-  // No month's end brings more.
+  // The end of the month does not help.
   if (limit === 0)
     return "has a monthly token limit of 0; its calls are refused until it is raised";
   return percent >= 100

@@ -9,34 +9,37 @@ import { type BudgetAlertType, type BudgetUse, raiseBudgetAlert } from "./budget
 
 const WARNING_SHARE = 0.8;
 const DAY_MS = 86_400_000;
-/** Alerts that wait while the database is away; what is beyond comes with the key's next call. */
+/** Maximum of alerts that wait while the database is unavailable; further ones are raised by the key's next call. */
 const WAITING_MAX = 10_000;
 const TRANSACTION_TIMEOUT_MS = 20_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const CLOSE_MS = 1_000;
-/** Classes 22 and 23: another try would end the same way. Anything else, as a lock or a read-only standby, passes. */
+/**
+ * Classes 22 and 23: a retry would fail the same way. Any other error, such as a lock or a read-only standby, is
+ * temporary.
+ */
 const REFUSED_VALUES = /^2[23]/;
 
 export interface BudgetAlertsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;
-  /** Woken when an alert is to be posted; where it is undefined, alerts are only logged. */
+  /** Woken when an alert is to be posted; undefined: alerts are only logged. */
   readonly webhook: { readonly wake: () => void } | undefined;
 }
 
-/** Alerts about keys that near or reach their monthly limit: one a type, key and UTC day, over all replicas. */
+/** Alerts about keys that near or reach their monthly limit: one per type, key and UTC day, over all replicas. */
 export interface BudgetAlerts extends MonthlyUseObserver {
-  /** Begins no further alert; resolves when the one in progress is over. */
+  /** Starts no further alert; resolves when the one in progress has ended. */
   readonly close: () => Promise<void>;
 }
 
-/** Watches from now on. A notification costs a comparison; what follows from it happens in the background. */
+/** Starts to observe. A notification costs one comparison; the alert is raised in the background. */
 export function openBudgetAlerts(options: BudgetAlertsOptions): BudgetAlerts {
   const alerts = new Alerts(options);
   const warn = (keyId: string, settledTokens: number, limit: number) => {
-    // A limit of 0 switches a key off: there is nothing to warn of.
+    // A limit of 0 disables a key, so a warning is useless.
     if (settledTokens < limit * WARNING_SHARE || limit === 0) return;
     alerts.note("key_budget_warning", keyId, settledTokens, limit);
   };
@@ -61,7 +64,7 @@ interface WaitingAlert {
 
 class Alerts {
   readonly #options: BudgetAlertsOptions;
-  /** The keys of whom each alert was raised today; whether by this replica is in the database. */
+  /** The keys for which each alert was raised today; the database knows whether by this replica. */
   readonly #raised = {
     key_budget_warning: new Set<string>(),
     key_budget_exceeded: new Set<string>(),
@@ -100,7 +103,7 @@ class Alerts {
     for (const keys of Object.values(this.#raised)) keys.clear();
   }
 
-  /** Raises what waits, one after the other, oldest first, for as long as it takes. Never rejects. */
+  /** Raises the waiting alerts one after the other, oldest first, until all are raised. Never rejects. */
   async #raiseAll(): Promise<void> {
     const { signal } = this.#closing;
     let pauseMs = FIRST_PAUSE_MS;
@@ -113,13 +116,13 @@ class Alerts {
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       }
       pauseMs = FIRST_PAUSE_MS;
-      // The next day's may have taken its place.
+      // The next day's alert may have replaced it.
       if (this.#waiting.get(name) === alert) this.#waiting.delete(name);
     }
     this.#work = undefined;
   }
 
-  /** Resolves with false when it is to be tried again: the database does not take it now. Never rejects. */
+  /** Resolves with false when the alert must be retried, because the database does not take it now. Never rejects. */
   async #raise(waiting: WaitingAlert): Promise<boolean> {
     const { db, log, webhook } = this.#options;
     try {

@@ -14,14 +14,14 @@ export interface Alerts extends Part {
   readonly monthlyUse: MonthlyUseObserver;
   /** Evaluates the rules of all parts once. */
   readonly check: () => Promise<void>;
-  /** Begins no further alert. */
+  /** Starts no further alert. */
   readonly close: () => Promise<void>;
 }
 
 /** An engine that is started together with the gateway may need a moment. */
 const FIRST_CHECK_MS = 60_000;
 
-/** Raises the alerts of all areas: those about a key's month as it is used, the others by a job. */
+/** Starts the alerts of all areas: those about a key's month as it is used, the others in a job. */
 export function openAlerts(
   { settings, database, clock, log }: Base,
   { parts, webhook }: OpenAlertsOptions,

@@ -8,7 +8,7 @@ export interface RaiseOptions {
   readonly hasWebhook: boolean;
 }
 
-/** Sends what a rule found, unless an alert about it was sent in the rule's window. Resolves with whether it is sent. */
+/** Sends a rule's finding, unless an alert about it was sent in the rule's window. Resolves with whether it is sent. */
 export function raiseFinding(
   db: Db,
   rule: AlertRule,
@@ -19,7 +19,7 @@ export function raiseFinding(
   const occasion = {
     subject,
     windowFrom: windowStart(rule, since, now),
-    // Clocks differ a little, and an alert does not come before its cause.
+    // Clocks differ a little, and an alert must not precede its cause.
     now: Math.max(now, since),
     hasWebhook,
     waitsForItself: rule.waitsForItself === true,
@@ -27,10 +27,10 @@ export function raiseFinding(
   return withTransaction(db, (transaction) => sendAlert(transaction, alert, occasion));
 }
 
-/** An alert since this moment suppresses the next one. */
+/** Returns the start of the window: an alert since this moment suppresses the next one. */
 function windowStart({ window }: AlertRule, since: number, now: number): number {
   if (window === "permanently") return 0;
   if (window === "while it lasts") return since;
-  // A window's very end is outside.
+  // The end of a window is exclusive.
   return now - window + 1;
 }

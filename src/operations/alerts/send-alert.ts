@@ -11,28 +11,27 @@ const KEEP_MS = 30 * DAY_MS;
 export interface Alert {
   /** `key_budget_warning` and so on. */
   readonly type: string;
-  /** For people. */
+  /** Human-readable. */
   readonly text: string;
   readonly details: JsonObject;
 }
 
 export interface AlertOccasion {
-  /** The id of what the alert is about: one alert of a type is sent about it in a window. */
+  /** The id of the alert's subject: one alert of a type is sent about it in a window. */
   readonly subject: string;
   /** The window's beginning, in Unix milliseconds. */
   readonly windowFrom: number;
   /** Unix milliseconds. */
   readonly now: number;
-  /** Without one, alerts are only logged. */
+  /** False: alerts are only logged. */
   readonly hasWebhook: boolean;
-  /** Only logs it while another of its type is still to be posted. */
+  /** Only logs the alert while another of its type is still to be posted. */
   readonly waitsForItself?: boolean;
 }
 
 /**
- * Sends an alert in the caller's transaction, unless one was sent in the same window. Of several replicas that try,
- * the others wait for the first one's row; so exactly one of them sends.
- *
+ * Sends an alert in the caller's transaction, unless one was sent in the same window. Concurrent replicas wait for the
+ * first one's row, so exactly one of them sends.
  * @returns whether it is sent, once the transaction is committed. The caller that sent it logs it.
  */
 export async function sendAlert(
@@ -46,7 +45,7 @@ export async function sendAlert(
     .onConflictDoUpdate({
       target: [alertSuppressions.type, alertSuppressions.subject],
       set: { lastSentAt: new Date(now), count: sql`${alertSuppressions.count} + 1` },
-      // What lies further ahead than replicas differ was sent under a wrong clock: it suppresses nothing.
+      // A time further ahead than replicas differ was written under a wrong clock: it suppresses nothing.
       setWhere: not(
         between(alertSuppressions.lastSentAt, new Date(windowFrom), new Date(now + DAY_MS)),
       ),
@@ -54,7 +53,7 @@ export async function sendAlert(
     .returning({ count: alertSuppressions.count });
   if (taken.length === 0) return false;
   if (!hasWebhook || (waitsForItself && (await isPending(transaction, type)))) return true;
-  // It may arrive hours later, when the receiver was away.
+  // The alert may arrive hours later, when the receiver was unavailable.
   const body = { text, type, details: { ...details, at: new Date(now).toISOString() } };
   await enqueue(transaction, { topic: "alert_webhook", kind: type, body }, now);
   return true;
@@ -71,10 +70,10 @@ async function isPending(transaction: Db, type: string): Promise<boolean> {
 }
 
 /**
- * Deletes what suppresses nothing any more: alerts sent long ago, and those sent under a clock that was far ahead.
- *
+ * Deletes records that suppress nothing any more: alerts sent long ago, and those sent under a clock that was far
+ * ahead.
  * @param now Unix milliseconds.
- * @param lasting `type subject` of what is suppressed by an alert of any age.
+ * @param lasting `type subject` of findings that an alert of any age suppresses.
  */
 export async function pruneSuppressions(
   db: Db,

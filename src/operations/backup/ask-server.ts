@@ -2,13 +2,15 @@ import { type IncomingMessage, request } from "node:http";
 import { BackupError } from "./backup-format.ts";
 import { findSocket } from "./backup-socket.ts";
 
-/** A command that asks for a snapshot of a large database gets nothing for a while. */
+/** A command that requests a snapshot of a large database receives nothing for a while. */
 const SILENCE_MS = 600_000;
 const TEXT_MAX_BYTES = 64 * 1024;
 const BROKEN_OFF =
   "The server broke the backup off: it stopped, or could not read its data. See its log, and run `backup` again.";
 
-/** The compressed bytes of a backup that the server on this DATA_DIR makes; undefined when none runs there. */
+/**
+ * Returns the compressed bytes of a backup made by the server on this DATA_DIR; undefined when no server runs there.
+ */
 export async function askServer(dataFolder: string): Promise<AsyncGenerator<Buffer> | undefined> {
   const response = await ask(await findSocket(dataFolder));
   if (response === undefined) return undefined;
@@ -22,7 +24,7 @@ function ask(socketPath: string): Promise<IncomingMessage | undefined> {
     asked.once("response", resolve);
     asked.once("timeout", () => asked.destroy());
     asked.once("error", (thrown: NodeJS.ErrnoException) => {
-      // Nothing is there, or what a killed server has left.
+      // The socket is missing, or a killed server has left it.
       if (thrown.code === "ENOENT" || thrown.code === "ECONNREFUSED") resolve(undefined);
       else reject(new BackupError(BROKEN_OFF, { cause: thrown }));
     });

@@ -1,6 +1,8 @@
 import { z } from "zod";
 
-/** A backup or a restore that cannot be done, for a reason that the operator can mend: the message says what and how. */
+/**
+ * A backup or a restore that fails for a reason that the operator can fix: the message gives the reason and the remedy.
+ */
 export class BackupError extends Error {
   override readonly name = "BackupError";
 }
@@ -8,13 +10,13 @@ export class BackupError extends Error {
 /**
  * A backup is a tar archive compressed by gzip. Its entries, in this order:
  *
- * - `format.json`: what the file is, and the version of its format;
- * - `journal/…`: usage that may not be in the database yet, as it stands in JOURNAL_DIR;
+ * - `format.json`: the file's type, and the version of its format;
+ * - `journal/…`: usage that may not be in the database yet, as it is in JOURNAL_DIR;
  * - `files/…`: the secret, the placed license and the latest time seen;
  * - `tables/<table>/<part>.jsonl`: rows, each a JSON array with the text of every column, or null;
- * - `manifest.json`: what all of this should be.
+ * - `manifest.json`: the expected content of all entries.
  *
- * So tools that are everywhere can look into it, and one that ends early lacks its manifest.
+ * So common tools can read it, and a truncated one lacks its manifest.
  */
 export const BACKUP_FORMAT = { format: "inference-gateway-backup", version: 1 } as const;
 
@@ -39,14 +41,14 @@ const tableSchema = z.object({
 const partitionSchema = z.object({
   table: z.string(),
   name: z.string(),
-  /** As PostgreSQL writes it. It becomes part of a statement, so nothing else may stand there. */
+  /** In PostgreSQL's syntax. It becomes part of a statement, so nothing else may pass. */
   bound: z.string().regex(/^FOR VALUES FROM \('[\w :.+-]+'\) TO \('[\w :.+-]+'\)$/),
 });
 
 const sequenceSchema = z.object({
   table: z.string(),
   column: z.string(),
-  /** The last number it gave, as text: it may be larger than a JavaScript number holds. */
+  /** The last number of the sequence, as text: it may exceed a JavaScript number. */
   last: z.string().regex(/^-?\d+$/),
 });
 
@@ -58,7 +60,7 @@ export const manifestSchema = z.object({
   createdAt: z.string(),
   database: z.object({
     kind: z.enum(["postgres", "embedded"]),
-    /** When the newest migration in it was made, in Unix milliseconds. */
+    /** When its newest migration was made, in Unix milliseconds. */
     migration: z.number(),
   }),
   secret: z.object({
@@ -73,7 +75,7 @@ export const manifestSchema = z.object({
   entries: z.array(entrySchema),
 });
 
-/** What a backup holds, and what each part of it must be. */
+/** The content of a backup, and the expected properties of each part. */
 export type Manifest = z.output<typeof manifestSchema>;
 export type Partition = Manifest["partitions"][number];
 export type Sequence = Manifest["sequences"][number];

@@ -6,8 +6,8 @@ const NEWLINE = 0x0a;
 const FILES: readonly string[] = [ENTRY.secret, ENTRY.license, ENTRY.seenTime];
 
 /**
- * Reads a whole backup and changes nothing. Returns its manifest; throws a BackupError when anything in it is not as it
- * was made, or is nothing that belongs there.
+ * Reads a whole backup and changes nothing. Returns its manifest; throws a BackupError when an entry differs from the
+ * manifest, or does not belong in a backup.
  */
 export async function checkBackup({
   file,
@@ -33,12 +33,15 @@ export async function checkBackup({
   throw new BackupError("The backup is damaged: rows are missing. Use another one.");
 }
 
-/** The table whose rows an entry holds; undefined for other entries. */
+/** Returns the table whose rows an entry holds; undefined for other entries. */
 export function tableOf(path: string): string | undefined {
   return /^tables\/([^/]+)\/\d+\.jsonl$/.exec(path)?.[1];
 }
 
-/** A path becomes a file's name when it is restored, so nothing is taken that was not made by a backup. */
+/**
+ * Refuses unknown entries: a path becomes a file's name when it is restored, so only names that a backup makes are
+ * accepted.
+ */
 function refuseUnknown(path: string): void {
   const inJournals = path.startsWith(ENTRY.journal) && path.slice(ENTRY.journal.length);
   if (FILES.includes(path) || (inJournals && isJournalPath(inJournals))) return;

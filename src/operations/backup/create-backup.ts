@@ -12,27 +12,27 @@ import { isThere } from "./restore/refuse-occupied.ts";
 import { refuseUnfinishedRestore } from "./restore/unfinished-restore.ts";
 import { refuseTaken, type WrittenBackup, writeBackupFile } from "./write-backup-file.ts";
 
-/** A server takes this folder some seconds before it can be asked, and a backup has it for as long as it takes. */
+/** A server locks this folder some seconds before it accepts requests, and a backup locks it while it runs. */
 const START_WAIT_MS = 15_000;
 const START_PAUSE_MS = 250;
 
 export interface CreateBackupOptions {
   readonly settings: Settings;
-  /** Undefined takes a name with the time, under DATA_DIR. */
+  /** Undefined: a name with the time, under DATA_DIR. */
   readonly file: string | undefined;
   readonly productVersion: string;
   /** Unix milliseconds. */
   readonly now: number;
   readonly log: Log;
   readonly onWritten: (bytes: number) => void;
-  /** Breaks it off, so that nothing is left. */
+  /** Aborts the backup and leaves no file. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Writes a backup of this installation into a new file, also while its server runs. PostgreSQL is read directly. The
- * embedded database belongs to one process: a server that runs makes the backup, else this process opens the folder.
- * Throws a BackupError or a StartRefusal, which say what to do.
+ * Writes a backup of this installation into a new file, even while its server runs. PostgreSQL is read directly. The
+ * embedded database belongs to one process: a running server makes the backup, else this process opens the folder.
+ * Throws a BackupError or a StartRefusal, which name the remedy.
  */
 export async function createBackup(
   options: CreateBackupOptions,
@@ -90,7 +90,9 @@ async function openOwn({
   };
 }
 
-/** To open a folder that was never used would make a database there, and no restore would take it any more. */
+/**
+ * Refuses a folder that was never used: opening it would create a database there, and a restore would then refuse it.
+ */
 async function refuseUnused(dataFolder: string): Promise<void> {
   if (await isThere(databaseFolder(dataFolder))) return;
   throw new BackupError(
@@ -99,7 +101,7 @@ async function refuseUnused(dataFolder: string): Promise<void> {
   );
 }
 
-/** In UTC, so that names sort by age wherever they were made. */
+/** Returns the default name, in UTC, so that names sort by age wherever they were made. */
 function nameOf(now: number): string {
   const time = new Date(now).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
   return `inference-gateway-${time}.tar.gz`;

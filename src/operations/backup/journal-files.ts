@@ -4,9 +4,9 @@ import { listJournals, listSegments } from "../../usage/journal/journal-folder.t
 import { scanRecords } from "../../usage/journal/scan-records.ts";
 import { segmentName } from "../../usage/journal/segment.ts";
 
-/** A file of the journals' folder. */
+/** A file in the folder of the journals. */
 export interface JournalFile {
-  /** From that folder, with slashes. */
+  /** Relative to that folder, with slashes. */
   readonly path: string;
   readonly sizeBytes: number;
   readonly content: AsyncIterable<Buffer> | Iterable<Buffer>;
@@ -15,15 +15,15 @@ export interface JournalFile {
 const ASIDE = /\.journal\.(aside|\d+\.\d+\.damaged)$/;
 const FILE_PATH = /^[\w.-]+\.journal(\/\d{8}\.segment|\.aside|\.\d+\.\d+\.damaged)$/;
 
-/** True for the paths that `readJournalFiles` gives. */
+/** Returns true for the paths that `readJournalFiles` yields. */
 export function isJournalPath(path: string): boolean {
   return FILE_PATH.test(path) && !path.startsWith(".");
 }
 
 /**
- * All usage that is on the disk under `root`, of journals that are written meanwhile and of those whose owner is gone, and
- * after them what was kept aside. What is moved on in the meantime, to the database or aside, is found there by whoever
- * looks there afterwards: so the database is to be read after the last of these.
+ * Yields all usage on the disk under `root`, of journals in use and of abandoned ones, and then the quarantine. Usage
+ * that is moved in the meantime, to the database or to the quarantine, is found there later. So the database must be
+ * read after the last of these files.
  */
 export async function* readJournalFiles(root: string): AsyncGenerator<JournalFile> {
   for (const journal of await orNone(listJournals(root))) {
@@ -49,13 +49,16 @@ export async function* readJournalFiles(root: string): AsyncGenerator<JournalFil
   }
 }
 
-/** The last record of a journal that is being written may be there in part; its answer is not finished yet. */
+/**
+ * Removes a cut record: the last one of a journal in use may be incomplete; its call has not been answered to the end
+ * yet.
+ */
 function withoutCutRecord(bytes: Buffer): Buffer {
   const { rest, soundBytes } = scanRecords(bytes);
   return rest === "cut" ? bytes.subarray(0, soundBytes) : bytes;
 }
 
-/** What a file had when it was opened; it may grow meanwhile. */
+/** Reads the bytes that the file had when it was opened; it may grow in the meantime. */
 async function* readUntil(
   file: Awaited<ReturnType<typeof open>>,
   sizeBytes: number,
@@ -74,7 +77,7 @@ async function orNone<Item>(list: Promise<readonly Item[]>): Promise<readonly It
   return (await orUndefined(list)) ?? [];
 }
 
-/** Undefined for what is gone by now. */
+/** Returns undefined for files that are gone by now. */
 async function orUndefined<Result>(work: Promise<Result>): Promise<Result | undefined> {
   try {
     return await work;

@@ -13,21 +13,21 @@ import { openSnapshot } from "./snapshot/open-snapshot.ts";
 import type { Row } from "./snapshot/row-cursor.ts";
 import type { Snapshot } from "./snapshot/snapshot.ts";
 
-/** Rows are put together until a part has so many bytes, which is what a restore inserts at once. */
+/** Rows are joined until a part has this many bytes, which a restore inserts at once. */
 const PART_BYTES = 1024 * 1024;
 
 export interface BackupSource {
   readonly settings: PlaceSettings & Pick<Settings, "APP_SECRET">;
   readonly database: Pick<Database, "db" | "kind">;
-  /** Of the package. */
+  /** The version of the package. */
   readonly productVersion: string;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
 /**
- * Everything that an installation is made of, as the bytes of an archive. The journals are read first and the database
- * after them: what a flush moves meanwhile is in the one or in both, and rows are inserted once by their id. Memory does
+ * Returns the whole installation as the bytes of an archive. The journals are read first and the database after them.
+ * Usage that a flush moves in the meantime is in one or in both, and rows are inserted once by their id. Memory does
  * not grow with the database. Reading the bytes throws a BackupError.
  */
 export function makeBackup(source: BackupSource): WrittenArchive {
@@ -65,7 +65,7 @@ async function addAll(archive: ArchiveWriter, source: BackupSource): Promise<voi
   }
 }
 
-/** Adds the files that are there, and describes the secret. */
+/** Adds the files that exist, and describes the secret. */
 async function addFiles(
   archive: ArchiveWriter,
   places: Places,
@@ -119,7 +119,7 @@ async function addTable(
   return { name: table.name, columns: table.columns.map(({ name }) => name), rows };
 }
 
-/** Rows as lines, some together. */
+/** Joins rows as lines, many at a time. */
 async function* joinRows(
   batches: AsyncIterable<readonly Row[]>,
 ): AsyncGenerator<{ readonly rows: number; readonly bytes: Buffer }> {

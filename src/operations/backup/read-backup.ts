@@ -11,20 +11,20 @@ import {
   manifestSchema,
 } from "./backup-format.ts";
 
-/** What is read into memory as a whole may have so many bytes: a part of a table with one huge row. */
+/** Maximum size of an entry that is read into memory as a whole: a part of a table with one huge row. */
 const WHOLE_MAX_BYTES = 1024 * 1024 * 1024;
 
 export interface ReadBackupOptions {
   readonly file: string;
-  /** Given each entry between the format and the manifest. Its content is to be read whole, or not at all. */
+  /** Called with each entry between the format and the manifest. Its content must be read completely, or not at all. */
   readonly visit: (entry: ArchiveEntry) => Promise<void>;
-  /** Told how many bytes of the file were read so far. */
+  /** Receives the number of bytes of the file read so far. */
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
 /**
- * Reads a backup from its beginning to its end and returns its manifest. Throws a BackupError unless every entry is as the
- * manifest says, and none is missing or more.
+ * Reads a backup from its beginning to its end and returns its manifest. Throws a BackupError unless the entries are
+ * exactly those of the manifest.
  */
 export async function readBackup({ file, visit, onRead }: ReadBackupOptions): Promise<Manifest> {
   const sums: EntrySum[] = [];
@@ -46,7 +46,7 @@ export async function readBackup({ file, visit, onRead }: ReadBackupOptions): Pr
   return manifest;
 }
 
-/** The bytes of an entry. */
+/** Reads all bytes of an entry. */
 export async function readWhole({ path, sizeBytes, content }: ArchiveEntry): Promise<Buffer> {
   if (sizeBytes > WHOLE_MAX_BYTES) throw damaged(`${path} is too large`);
   const parts: Buffer[] = [];

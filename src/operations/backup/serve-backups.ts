@@ -9,7 +9,7 @@ import { BackupError } from "./backup-format.ts";
 import { makeSocketPlace } from "./backup-socket.ts";
 import { type BackupSource, makeBackup } from "./make-backup.ts";
 
-/** A command that takes nothing for so long is given up, and what the database holds for it is released. */
+/** A command that reads nothing for this long is disconnected, which releases what the database holds for it. */
 const SILENCE_MS = 60_000;
 const BUSY = "A backup is being made already. Run `backup` again when it is done.";
 
@@ -22,14 +22,14 @@ export interface BackupServerOptions {
 }
 
 export interface BackupServer {
-  /** Breaks off a backup in progress. Never rejects. */
+  /** Aborts a backup in progress. Never rejects. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Makes backups of the embedded database for the command that asks, as only this process can open it: by HTTP over a unix
- * socket in DATA_DIR, for this user only, one at a time. An answer that breaks off lacks its last chunk. PostgreSQL needs
- * no such help.
+ * Makes backups of the embedded database for the command, because only this process can open it. Served by HTTP over a
+ * unix socket in DATA_DIR, only for this user, one at a time. An aborted answer lacks its last chunk. PostgreSQL does
+ * not need this.
  */
 export async function serveBackups(
   options: BackupServerOptions,
@@ -53,7 +53,7 @@ export async function serveBackups(
   try {
     await listen(server, place.path);
   } catch (thrown) {
-    // The gateway can do without; the command can open the folder when it is stopped.
+    // The gateway works without it; the command can open the folder when the gateway is stopped.
     log.warn({ err: thrown }, "backups cannot be made while the server runs");
   }
   return {
@@ -93,7 +93,7 @@ async function answer(
       throw thrown;
     }
   })();
-  // The status is still free before the first byte: the command then gets the reason.
+  // The status can still be set before the first byte, so the command receives the reason.
   const first = await bytes.next().catch(() => undefined);
   if (first === undefined) {
     const head = { "content-type": "text/plain; charset=utf-8" };

@@ -8,22 +8,25 @@ import { BackupError } from "./backup-format.ts";
 import { checkBackup } from "./check-backup.ts";
 import { syncFolder } from "./restore/place-file.ts";
 
-/** File systems without hard links say one of these. */
+/** The errors of file systems without hard links. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
-/** Whose it is, so that what a killed command has left is known: process, its start, where such numbers count. */
+/**
+ * Names the owner, to recognise files of killed commands: process id, process start, and an id of the space in which
+ * they are valid.
+ */
 const PARTIAL = /\.(\d+)\.(\d*)\.([\w-]{10})\.[0-9A-Za-z]{8}\.partial$/;
-/** One of another machine or container that is not written to for so long is an orphan. */
+/** A file of another machine or container that is not written to for this long is orphaned. */
 const FORGOTTEN_MS = 86_400_000;
 
 export interface WriteBackupOptions {
-  /** Where the backup is to be; nothing may be there. */
+  /** The path of the backup, which must not exist. */
   readonly file: string;
   /** Compressed. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Told how many bytes were written so far. */
+  /** Receives the number of bytes written so far. */
   readonly onWritten?: (bytes: number) => void;
-  /** Breaks it off; what it was aborted with is thrown. */
+  /** Aborts the backup; the reason of the signal is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -33,9 +36,9 @@ export interface WrittenBackup {
 }
 
 /**
- * Writes a backup beside its place, reads it back to the last byte, and gives it its name when it is whole and on the disk.
- * So what bears the name can be restored. Throws a BackupError when something bears it already. Whatever fails, nothing is
- * left; after a kill a file that ends in `.partial` is, which the next backup into that folder removes.
+ * Writes a backup beside its path, reads it back to the last byte, and renames it when it is complete and synced. So a
+ * file of that name can be restored. Throws a BackupError when the name is taken. A failure leaves no file; a kill
+ * leaves one that ends in `.partial`, which the next backup into that folder removes.
  */
 export async function writeBackupFile(options: WriteBackupOptions): Promise<WrittenBackup> {
   const { file } = options;
@@ -55,7 +58,7 @@ export async function writeBackupFile(options: WriteBackupOptions): Promise<Writ
   }
 }
 
-/** Throws a BackupError when something bears the name of the backup already. */
+/** Throws a BackupError when the name of the backup is taken. */
 export async function refuseTaken(file: string): Promise<void> {
   if (await exists(file)) throw new BackupError(taken(file));
 }
@@ -65,7 +68,9 @@ function partialOf(file: string): string {
   return `${file}.${pid}.${startedAt}.${place}.${randomBase62(8)}.partial`;
 }
 
-/** Removes what commands that were killed have left in a folder. Never rejects: a backup can do without. */
+/**
+ * Removes the files that killed commands have left in a folder. Never rejects, because a backup does not depend on it.
+ */
 async function removeOrphans(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
@@ -103,7 +108,7 @@ async function write(
   return size;
 }
 
-/** A link, unlike a renaming, never takes the place of a file that came meanwhile. */
+/** Gives the file its name by a link, which, unlike a rename, never replaces a file created in the meantime. */
 async function giveName(partial: string, file: string): Promise<void> {
   try {
     await link(partial, file);

@@ -13,27 +13,27 @@ interface JobFigure {
 export interface JobFigures {
   readonly metrics: readonly Metric[];
   readonly runs: Readonly<Record<string, JobFigure>>;
-  /** From now on each job is expected to run again after its pause in milliseconds. */
+  /** Starts to expect that each job runs again after its pause in milliseconds. */
   readonly begin: (pausesMs: Readonly<Record<string, number>>) => void;
   readonly end: () => void;
-  /** False before the beginning, after the end, and while a job takes too long or does not begin again. */
+  /** False before `begin`, after `end`, and while a job takes too long or does not start again. */
   readonly isOnTime: () => boolean;
-  /** Runs a job once, and counts how it ended. Rejects as the work does. */
+  /** Runs a job once, and counts its result. Rejects as the work does. */
   readonly watch: (name: string, work: () => Promise<void>) => Promise<void>;
 }
 
-/** A job is overdue when it has not ended for so many of its pauses, */
+/** A job is overdue when it has not ended for this many of its pauses, */
 const OVERDUE_PAUSES = 3;
-/** and for so long: some wait for a slow database, or have much to do. */
+/** and for this long: some jobs wait for a slow database, or have much to do. */
 const OVERDUE_LEAST_MS = 900_000;
 
-/** @param elapsedMs of a clock that nobody sets. */
+/** @param elapsedMs of a monotonic clock. */
 export function createJobFigures(
   clock: Clock,
   elapsedMs: () => number = () => performance.now(),
 ): JobFigures {
   const runs: Record<string, JobFigure> = {};
-  /** The moment by which a job must have ended again. */
+  /** The deadline by which each job must have ended again. */
   const deadlines = new Map<string, number>();
   let pauses: Readonly<Record<string, number>> = {};
   const setDeadline = (name: string) => {
@@ -88,7 +88,7 @@ function jobMetrics(
       labels: [],
       read: () => single(isOnTime()),
     },
-    // The label is not `job`: scrapers add one of that name to every line.
+    // The label is not `job`, because scrapers add a label of that name to every line.
     {
       name: "svc_job_runs_total",
       type: "counter",

@@ -10,16 +10,16 @@ import { createRequestFigures, type RequestFigures } from "./request-figures.ts"
 
 export interface Metrics extends Part {
   /**
-   * The metrics of all parts in the text format, within DB_POOL_WAIT_MS whatever is away. Never rejects. Scrapes at the
-   * same time share one collection, which also serves those that come within the next second.
+   * Returns the metrics of all parts in the text format, within DB_POOL_WAIT_MS even if a dependency is unavailable.
+   * Never rejects. Concurrent scrapes share one collection, which also serves those of the next second.
    */
   readonly collect: () => Promise<string>;
-  /** What stands to the right of `deps.ts` counts here. */
+  /** Counters for the modules to the right of `deps.ts`. */
   readonly figures: { readonly requests: RequestFigures; readonly jobs: JobFigures };
 }
 
 const REUSED_FOR_MS = 1_000;
-/** A reading that takes longer has lost its connection, and another may begin. */
+/** A reading that takes longer has lost its connection, so another may begin. */
 const ABANDON_MS = 60_000;
 
 /** @param parts read at each scrape. */
@@ -47,8 +47,8 @@ export function openMetrics(base: Base, parts: readonly Part<Db>[]): Metrics {
 }
 
 /**
- * Reads what the parts have in the database, with one query after another on one connection, within DB_POOL_WAIT_MS.
- * However many scrapes come, one reading at a time is in progress in a database that does not answer.
+ * Reads the parts' figures from the database, one query after another on one connection, within DB_POOL_WAIT_MS.
+ * However many scrapes come, only one reading is in progress in a database that does not answer.
  */
 function openStoredFigures({ database, clock }: Base, parts: readonly Part<Db>[]) {
   let isUp = false;
@@ -90,13 +90,13 @@ function openStoredFigures({ database, clock }: Base, parts: readonly Part<Db>[]
         isUp = true;
         readAt = performance.now();
       } catch {
-        // The metrics show what was read last, and its age.
+        // The metrics keep the last values, and show their age.
       }
     },
   };
 }
 
-/** Shares one run between all callers that come while it is in progress, or no later than so long after its end. */
+/** Shares one run between all callers that come while it is in progress, or within `reusedForMs` after its end. */
 function reuse(work: () => Promise<string>, reusedForMs: number): () => Promise<string> {
   let latest: Promise<string> | undefined;
   let reusedUntil = 0;

@@ -9,15 +9,14 @@ const LAGS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 const OPEN_FILES = "/proc/self/fd";
 const LIMITS = "/proc/self/limits";
 
-/** What is read asynchronously. Undefined where the system does not report it. */
+/** Values that are read asynchronously. Undefined where the system does not report them. */
 interface Files {
   readonly open: number | undefined;
   readonly max: number | undefined;
 }
 
 /**
- * Describes this process. Its event loop is watched from the first scrape on.
- *
+ * Opens the metrics of this process. Its event loop is observed from the first scrape on.
  * @param version of the package.
  */
 export function openProcessMetrics(version: string, backend: string): Part {
@@ -123,13 +122,13 @@ function createMemoryReader(): () => { readonly rss: number; readonly heapUsed: 
     try {
       memory = process.memoryUsage();
     } catch {
-      // Node reads a file for it: while no descriptor is left, the last reading holds.
+      // Node reads a file for it: while no file descriptor is free, the last value is kept.
     }
     return memory;
   };
 }
 
-/** Adds the seconds that a timer came late. */
+/** Observes by how many seconds a timer is late. */
 function watchLag(loopLag: Histogram): NodeJS.Timeout {
   let lookedAt = performance.now();
   return setInterval(() => {

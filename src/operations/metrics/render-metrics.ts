@@ -1,9 +1,9 @@
 import type { Metric, Sample } from "../../core/metric.ts";
 
-/** What `renderMetrics` writes. */
+/** The content type of `renderMetrics`' text. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The metrics in the text format of Prometheus, version 0.0.4, in their order. */
+/** Renders the metrics in the text format of Prometheus, version 0.0.4, in their order. */
 export function renderMetrics(metrics: readonly Metric[]): string {
   return metrics.map((metric) => renderMetric(metric, metric.read())).join("");
 }

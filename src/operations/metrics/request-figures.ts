@@ -3,13 +3,13 @@ import { byLabel, eachWith, type Metric } from "../../core/metric.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 
 /**
- * What a request is for, as its route says: a channel; `v1`: anything else of the gateway; `api`: the console and what
- * is managed; `probe`: health, readiness and metrics.
+ * The purpose of a request, from its route: a channel; `v1`: anything else of the gateway; `api`: the console and
+ * administration; `probe`: health, readiness and metrics.
  */
 const KINDS = [...CHANNELS, "v1", "api", "probe", "other"] as const;
 export type RequestKind = (typeof KINDS)[number];
 
-/** How it was answered; `aborted`: the client had left before there was an answer. */
+/** The class of the answer; `aborted`: the client left before the answer. */
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx", "aborted"] as const;
 type StatusClass = (typeof STATUS_CLASSES)[number];
 
@@ -17,7 +17,7 @@ type StatusClass = (typeof STATUS_CLASSES)[number];
 export interface RequestFigures {
   readonly metrics: readonly Metric[];
   readonly kinds: Readonly<Record<RequestKind, Record<StatusClass, number>>>;
-  /** Counts an answer when its headers are made, also one whose stream then runs for long. */
+  /** Counts an answer when its headers are made, including one whose stream then runs for a long time. */
   readonly count: (kind: RequestKind, status: number, hasLeft: boolean) => void;
 }
 

@@ -14,7 +14,7 @@ import { sayFailures } from "./say-failures.ts";
 import type { Arrival, RequestTrace, TracedRequest, Tracing } from "./tracing.ts";
 import { usageAttributes, usageSpanName } from "./usage-attributes.ts";
 
-/** Spans that wait for the collector; further ones are dropped, no call waits. */
+/** Maximum of spans that wait for the collector; further ones are dropped, so that no call waits. */
 const WAITING_MAX = 8_192;
 const BATCH_SPANS = 512;
 const SEND_EVERY_MS = 2_000;
@@ -22,7 +22,7 @@ const SEND_TIMEOUT_MS = 10_000;
 const LAST_WORDS_MS = 2_000;
 
 export interface TracingOptions {
-  /** Where spans are posted to. */
+  /** The URL that spans are posted to. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly service: { readonly name: string; readonly version: string };
@@ -30,8 +30,9 @@ export interface TracingOptions {
 }
 
 /**
- * Traces requests: a span of the server, which belongs to the client's trace where it sends a `traceparent`, and in it
- * one of the call to a model. Whether a request is recorded is the client's word; without one every request is.
+ * Creates the tracing of requests: a server span, which joins the client's trace when it sends a `traceparent`, and
+ * within it a span of the call to a model. The client's `traceparent` decides whether a request is recorded; without
+ * one every request is.
  */
 export function createTracing({ url, headers, service, log }: TracingOptions): Tracing {
   const exporter = sayFailures(
@@ -65,7 +66,7 @@ export function createTracing({ url, headers, service, log }: TracingOptions): T
       parent,
     );
     const inServer = trace.setSpan(parent, server);
-    // Begun here, for the engine is told its id; it ends nameless and unrecorded where no model was called.
+    // Started here because the engine receives its id; it ends unnamed and unrecorded when no model was called.
     const model = tracer.startSpan(
       "chat",
       { kind: SpanKind.CLIENT, startTime: arrivedAt },

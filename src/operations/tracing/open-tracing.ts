@@ -11,7 +11,10 @@ export type TracingSettings = Pick<
 const PATH = "/v1/traces";
 const PAIR = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=(.*)$/;
 
-/** Opens the way to the collector; undefined when none is set. Its library is loaded only then. Throws a `StartRefusal`. */
+/**
+ * Opens the export to the collector; undefined without a configured one. Its library is loaded only then. Throws a
+ * `StartRefusal`.
+ */
 export async function openTracing(
   settings: TracingSettings,
   { log, version }: { readonly log: Log; readonly version: string },
@@ -24,7 +27,9 @@ export async function openTracing(
   return createTracing({ url, headers, service: { name, version }, log });
 }
 
-/** `name=value` in a comma list, the values percent-encoded where they need it, as OpenTelemetry has it everywhere. */
+/**
+ * Parses `name=value` in a comma-separated list, the values percent-encoded where needed, as OpenTelemetry defines it.
+ */
 function readHeaders(list = ""): Readonly<Record<string, string>> {
   const pairs = list.split(",").filter((pair) => pair.trim() !== "");
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Log } from "../../lib/log.ts";
 
-/** Says in the log once that the collector takes nothing, and once that it does again. */
+/** Logs once that the collector does not accept spans, and once that it does again. */
 export function sayFailures(exporter: SpanExporter, log: Log): SpanExporter {
   let isFailing = false;
   return {
@@ -23,7 +23,7 @@ export function sayFailures(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-/** The kind of failure; its message may name the address. */
+/** Returns the kind of failure; its message may contain the address. */
 function causeOf(error: Error | undefined): string {
   if (error === undefined) return "unknown";
   return "code" in error ? `${error.name} ${String(error.code)}` : error.name;

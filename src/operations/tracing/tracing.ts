@@ -1,11 +1,11 @@
 import type { CallTrace } from "../../lib/call-trace.ts";
 import type { UsageRecord } from "../../usage/usage-record.ts";
 
-/** Tells a collector how requests went, as OpenTelemetry spans. Bodies are never part of them. */
+/** Reports requests to a collector, as OpenTelemetry spans. Bodies are never part of them. */
 export interface Tracing {
-  /** A request begins. Undefined when its client asks for no trace of it. */
+  /** Begins the trace of a request. Undefined when the client asks not to record it. */
   readonly begin: (arrival: Arrival) => RequestTrace | undefined;
-  /** Sends what waits, for a bounded time. Never rejects. */
+  /** Sends the waiting spans, for a bounded time. Never rejects. */
   readonly close: () => Promise<void>;
 }
 
@@ -17,29 +17,29 @@ export interface Arrival {
   readonly arrivedAt: number;
 }
 
-/** One request while it is traced. */
+/** The trace of one request. */
 export interface RequestTrace {
-  /** For the calls to engines of the operator's own that are made for it. */
+  /** For the request's calls to the operator's own engines. */
   readonly call: CallTrace;
-  /** The request is over: its answer is sent to the end, or broke off. */
+  /** Ends the trace: the answer is sent completely, or broke off. */
   readonly end: (finished: TracedRequest) => void;
 }
 
 export interface TracedRequest {
-  /** As a pattern; undefined for a path that is none of ours. */
+  /** As a pattern; undefined for an unknown path. */
   readonly route: string | undefined;
   readonly status: number;
   /** Unix milliseconds. */
   readonly endedAt: number;
-  /** Of a metered call. */
+  /** Present for a metered call. */
   readonly usage?: TracedUsage | undefined;
-  /** What the caller was told went wrong; undefined for one that left. */
+  /** The error code that the caller received; undefined for one that left. */
   readonly errorCode?: string | undefined;
-  /** The backend that its model belongs to; undefined where that is not known. */
+  /** The backend of its model; undefined where it is unknown. */
   readonly backend?: string | undefined;
 }
 
-/** What a span tells of a call to a model. */
+/** The fields of a model call that a span contains. */
 export type TracedUsage = Pick<
   UsageRecord,
   | "keyId"

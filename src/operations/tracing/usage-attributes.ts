@@ -2,7 +2,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { Channel } from "../../core/channel.ts";
 import type { TracedRequest, TracedUsage } from "./tracing.ts";
 
-/** What the conventions for generative AI call an operation; they have no word yet for transcriptions. */
+/** Operation names of the conventions for generative AI, which have no name for transcriptions yet. */
 const OPERATIONS: Readonly<Record<Channel, string>> = {
   chat: "chat",
   messages: "chat",
@@ -12,15 +12,18 @@ const OPERATIONS: Readonly<Record<Channel, string>> = {
   mcp: "execute_tool",
 };
 
-/** What the conventions call a backend, where that is not its own name. */
+/** Provider names of the conventions that differ from the backend's name. */
 const PROVIDERS: Readonly<Record<string, string>> = { google: "gcp.gemini" };
 
-/** `chat llama3.2` and the like. */
+/** Returns names such as `chat llama3.2`. */
 export function usageSpanName({ channel, model }: TracedUsage): string {
   return `${OPERATIONS[channel]} ${model}`;
 }
 
-/** A call to a model in the words of OpenTelemetry's conventions for generative AI; what they lack has `gateway.` before it. */
+/**
+ * Returns the attributes of a model call in OpenTelemetry's conventions for generative AI; attributes they lack are
+ * prefixed with `gateway.`.
+ */
 export function usageAttributes(
   usage: TracedUsage,
   { backend, errorCode }: Pick<TracedRequest, "backend" | "errorCode">,

@@ -5,17 +5,17 @@ import { LineReader } from "../../lib/line-reader.ts";
 import { within } from "../../lib/within.ts";
 
 const PROGRAM = fileURLToPath(new URL("./read-folder.mjs", import.meta.url));
-/** Several times what the largest part can take. */
+/** Several times the size of the largest part. */
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 
-/** The folder is not there to be looked at: nothing is known of its files. */
+/** The folder is unavailable, so nothing is known of its files. */
 export class FolderAway extends Error {
   override readonly name = "FolderAway";
 }
 
 /** A file as the file system describes it. */
 export interface SeenFile {
-  /** From the folder, with slashes. */
+  /** Relative to the folder, with slashes. */
   readonly path: string;
   /** Bytes. */
   readonly size: number;
@@ -23,29 +23,29 @@ export interface SeenFile {
   readonly modifiedMs: number;
 }
 
-/** What there is but is not reported, counted. */
+/** Counts of entries that are not reported. */
 export interface LeftOut {
-  /** Folders and files that could not be looked at. */
+  /** Folders and files that could not be read. */
   readonly unreadable: number;
-  /** Folders that are another file system. */
+  /** Folders that are on another file system. */
   readonly mounts: number;
-  /** Files whose path is longer than 1,500 bytes or is no UTF-8. */
+  /** Files whose path is longer than 1,500 bytes or is not UTF-8. */
   readonly names: number;
 }
 
 /** Some files of a walk. */
 export interface FolderPart {
-  /** Of the paths, sizes and times of its files. */
+  /** Digest of the paths, sizes and times of its files. */
   readonly digest: string;
   readonly count: number;
-  /** Null when the digest is one that was known. */
+  /** Null when the caller already knows the digest. */
   readonly files: readonly SeenFile[] | null;
   readonly isLast: boolean;
-  /** So far. */
+  /** Counts so far. */
   readonly leftOut: LeftOut;
 }
 
-/** What identifies a folder's root. */
+/** The identity of a folder's root. */
 export interface RootFacts {
   readonly device: string;
   readonly inode: number;
@@ -53,14 +53,14 @@ export interface RootFacts {
 
 export interface FoundFiles {
   readonly found: readonly SeenFile[];
-  /** What is neither found nor gone could not be looked at. */
+  /** Files that could not be read are neither found nor gone. */
   readonly gone: readonly string[];
 }
 
-/** Looks into one folder, one question after the other. Every answer may reject with FolderAway. */
+/** Reads one folder, one request after the other. Every answer may reject with FolderAway. */
 export interface FolderReader {
   readonly root: () => Promise<RootFacts>;
-  /** Every file, in parts; those with a known digest without their files. */
+  /** Yields every file, in parts; parts with a known digest come without their files. */
   readonly walk: (known: Iterable<string>) => AsyncGenerator<FolderPart, void>;
   readonly find: (paths: readonly string[]) => Promise<FoundFiles>;
   readonly close: () => void;
@@ -74,8 +74,7 @@ type Question =
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 /**
- * A reader of the folder, whose process starts with the first question and again when it was lost.
- *
+ * Creates a reader of the folder, whose process starts with the first request and again after it was lost.
  * @param timeoutMs WATCH_ANSWER_TIMEOUT_MS. A part of a slow mount takes seconds.
  */
 export function createFolderReader(folder: string, timeoutMs: number): FolderReader {
@@ -83,7 +82,7 @@ export function createFolderReader(folder: string, timeoutMs: number): FolderRea
   let answered: Promise<unknown> = Promise.resolve();
 
   const ask = async <Answer>(question: Question): Promise<Answer> => {
-    // A reader that does not answer is waited for, not replaced: each new one would hang, too.
+    // A reader that hangs is waited for, not replaced: each new one would hang, too.
     await inTime(
       answered.catch(() => undefined),
       timeoutMs,
@@ -116,7 +115,7 @@ export function createFolderReader(folder: string, timeoutMs: number): FolderRea
 
 function start(folder: string, onEnd: () => void): Child {
   const child = spawn(process.execPath, [PROGRAM, folder], {
-    // It needs none, and none of the server's secrets.
+    // The child needs no environment, and must not see the server's secrets.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
   });
@@ -126,7 +125,7 @@ function start(folder: string, onEnd: () => void): Child {
   return child;
 }
 
-/** The next line that the child writes. */
+/** Resolves with the next line that the child writes. */
 function answerOf(child: Child): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
     const lines = new LineReader(ANSWER_MAX_BYTES);

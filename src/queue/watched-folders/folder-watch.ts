@@ -14,18 +14,15 @@ import {
 import { FolderMemory, lookAtFolder } from "./look-at-folder.ts";
 import { writeFolder } from "./watched-rows.ts";
 
-/**
- * A replica that cannot see the folder leaves it for so many times as long as others wait, so that one of them takes it
- * over.
- */
+/** A replica that cannot see the folder waits this many intervals, so that another one takes it over. */
 const AWAY_INTERVALS = 2.5;
-/** A look at very many files takes long; the pause after it is so many times as long, shorter while files settle. */
+/** Looking at very many files takes long; the pause is a multiple of that time, shorter while files settle. */
 const PAUSE_PER_LOOK = 4;
 const PAUSE_PER_LOOK_SETTLING = 1;
 const PAUSE_MAX_MS = 30_000;
-/** How often this replica records that it names the folder, also while it cannot see it. */
+/** How often this replica records that it names the folder, even while it cannot see it. */
 const RENEWAL_MS = 3_600_000;
-/** A query that takes longer is given up, and the look with it; if it succeeds after all, no event is fired twice. */
+/** A query that takes longer is abandoned together with the look; if it succeeds after all, no event is fired twice. */
 const QUERY_TIMEOUT_MS = 60_000;
 /** A look in progress when the server stops has this long to end. */
 const CLOSE_WAIT_MS = 1_000;
@@ -34,8 +31,8 @@ const CLOSE_WAIT_MS = 1_000;
  * - `starting`: not looked at yet.
  * - `watched`: this replica looks at it.
  * - `elsewhere`: another replica does.
- * - `away`: it is not there or not to be read; nothing is fired until it is back.
- * - `waiting`: it could not be compared with what is known, mostly because the database is away.
+ * - `away`: it is missing or unreadable; no events are fired until it returns.
+ * - `waiting`: it could not be compared with the known files, mostly because the database is unavailable.
  */
 export type FolderState = "starting" | "watched" | "elsewhere" | "away" | "waiting";
 
@@ -44,34 +41,36 @@ export interface WatchedFolder {
   readonly state: FolderState;
   /** Unix milliseconds. */
   readonly since: number;
-  /** Why it is away or waits. */
+  /** The cause of the states `away` and `waiting`. */
   readonly cause: string | null;
-  /** At the last look of this replica. */
+  /** Number of files at this replica's last look. */
   readonly files: number | null;
-  /** When this replica last looked, or tried to: Unix milliseconds. */
+  /** When this replica last looked, or tried to, in Unix milliseconds. */
   readonly checkedAt: number | null;
 }
 
-/** How often a folder is looked at, and how long for. */
+/** The settings for intervals and timeouts of looks. */
 export type WatchTimes = Pick<
   Settings,
   "WATCH_INTERVAL_MS" | "WATCH_SETTLE_MS" | "WATCH_ANSWER_TIMEOUT_MS"
 >;
 
 export interface FolderWatchOptions {
-  /** The interval is from the end of one look to the next, and between two tries to become the replica that looks. */
+  /**
+   * The interval runs from the end of one look to the next, and between two attempts to become the replica that looks.
+   */
   readonly times: WatchTimes;
   readonly folder: string;
   readonly db: Db;
   readonly locks: SessionLocks;
   readonly clock: Clock;
-  /** Milliseconds of a monotonic clock: by it files settle. */
+  /** Milliseconds of a monotonic clock, by which files settle. */
   readonly steadyNow: () => number;
   readonly log: Log;
   readonly onFired: () => void;
 }
 
-/** Looks at one folder at an interval, on one replica of those that watch it. */
+/** Looks at one folder at an interval, on one of the replicas that watch it. */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
   readonly #reader: FolderReader;
@@ -121,7 +120,7 @@ export class FolderWatch {
     }, pauseMs).unref();
   }
 
-  /** Resolves with the pause to the next. Never rejects. */
+  /** Resolves with the pause until the next attempt. Never rejects. */
   async #take(): Promise<number> {
     const { folder, locks, times } = this.#options;
     const intervalMs = times.WATCH_INTERVAL_MS;
@@ -129,7 +128,7 @@ export class FolderWatch {
     try {
       await this.#renew();
       const term = await locks.hold(folder);
-      // While another replica looked, or may have, what was remembered may have become wrong.
+      // The memory may have become stale while another replica looked, or may have looked.
       if (term !== this.#term || term === undefined) this.#memory = this.#createMemory();
       this.#term = term;
       if (term === undefined) {
@@ -158,7 +157,7 @@ export class FolderWatch {
     return new FolderMemory({ settleMs: times.WATCH_SETTLE_MS, steadyNow });
   }
 
-  /** So that no other replica's start takes the folder for one that is no longer named. */
+  /** Keeps other replicas, when they start, from treating the folder as no longer named. */
   async #renew(): Promise<void> {
     const { folder, clock } = this.#options;
     const now = clock.now();
@@ -226,7 +225,7 @@ export class FolderWatch {
     }
   }
 
-  /** Logs once what is not looked at. */
+  /** Logs once which kinds of entries are left out. */
   #reportLeftOut({ unreadable, mounts, names }: LeftOut): void {
     const kinds = [unreadable, mounts, names].map((count) => count > 0).join();
     if (kinds === this.#leftOut) return;

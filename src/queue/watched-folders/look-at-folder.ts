@@ -19,14 +19,14 @@ import {
 } from "./watched-rows.ts";
 
 const PAGE_FILES = 2_000;
-/** So many known files are looked for in a root that is another one than before. */
+/** Number of known files that are searched for when the root is a different one than before. */
 const LOOKED_FOR_MAX = 6_000;
 
-/** What one look leaves for the next; valid as long as no other replica looks. */
+/** State that one look keeps for the next; valid as long as no other replica looks. */
 export class FolderMemory {
-  /** The digests of the parts that were as the rows have them. */
+  /** The digests of the parts that matched the rows. */
   same: ReadonlySet<string> = new Set();
-  /** At the last look nothing was gone, or still being written. */
+  /** At the last look no file was gone, or still being written. */
   isSettled = false;
   readonly settling: SettlingFiles;
 
@@ -38,27 +38,27 @@ export class FolderMemory {
 export interface Look {
   readonly folder: string;
   readonly reader: FolderReader;
-  /** Runs one query, or one transaction, for so long as it may take. */
+  /** Runs one query, or one transaction, within a timeout. */
   readonly ask: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
   readonly clock: Clock;
   readonly memory: FolderMemory;
-  /** The device of the root when this process last saw it; numbers of devices change when a machine starts. */
+  /** The device of the root when this process last saw it; device numbers change when a machine restarts. */
   readonly device: string | undefined;
-  /** Events were stored. */
+  /** Called after events were stored. */
   readonly onFired: () => void;
   readonly stopping: AbortSignal;
 }
 
 export interface LookOutcome {
   readonly device: string;
-  /** How many there are. */
+  /** Number of files. */
   readonly files: number;
   readonly leftOut: LeftOut;
 }
 
 /**
- * Compares a folder with what is known of it, and fires events for files that came, changed or went and have settled
- * since. The first look ever only records what is there. Rejects with FolderAway, and as queries do.
+ * Compares a folder with the known files, and fires events for files that were created, changed or deleted and have
+ * settled since. The very first look only records the files. Rejects with FolderAway, and as queries do.
  */
 export async function lookAtFolder(look: Look): Promise<LookOutcome> {
   const { folder, reader, ask, clock } = look;
@@ -81,7 +81,7 @@ export async function lookAtFolder(look: Look): Promise<LookOutcome> {
 type WalkOutcome = Pick<LookOutcome, "files" | "leftOut">;
 
 async function writeFirst({ folder, reader, ask, stopping }: Look): Promise<WalkOutcome> {
-  // Of a first look that was cut off.
+  // Rows may remain from a first look that was interrupted.
   await ask((db) => forgetFiles(db, folder));
   let files = 0;
   for await (const part of reader.walk([])) {
@@ -93,7 +93,10 @@ async function writeFirst({ folder, reader, ask, stopping }: Look): Promise<Walk
   throw new FolderAway("the walk through it did not end");
 }
 
-/** Another root may be the same folder, mounted again: then some of its files are there. An empty mount point has none. */
+/**
+ * Confirms that the root is the known folder. A different root may be the same folder, mounted again: then it has some
+ * of the known files. An empty mount point has no known files.
+ */
 async function confirmFolder({ folder, reader, ask }: Look): Promise<void> {
   let after = "";
   for (let looked = 0; looked < LOOKED_FOR_MAX; looked += PAGE_FILES) {
@@ -142,7 +145,7 @@ async function compare(look: Look, root: RootFacts): Promise<WalkOutcome> {
   return { files, leftOut };
 }
 
-/** Resolves with the number of files that have a row now and had none. */
+/** Resolves with the number of files that have a new row. */
 async function fireUploads(look: Look, differing: readonly SeenFile[]): Promise<number> {
   const { folder, ask, clock, memory, onFired } = look;
   const whole = differing.filter((file) => memory.settling.isSettled(file.path, stateOf(file)));
@@ -152,7 +155,7 @@ async function fireUploads(look: Look, differing: readonly SeenFile[]): Promise<
   return added;
 }
 
-/** Looks for every known file: the walk may have missed some, and what it could not look at is not gone. */
+/** Searches for every known file: the walk may have missed some, and unreadable files are not gone. */
 async function fireDeletions(look: Look, root: RootFacts): Promise<void> {
   const { folder, reader, ask, clock, memory, onFired, stopping } = look;
   let after = "";
@@ -162,7 +165,7 @@ async function fireDeletions(look: Look, root: RootFacts): Promise<void> {
     const { gone } = await reader.find(known.map(({ path }) => path));
     const settled = gone.filter((path) => memory.settling.isSettled(path, "gone"));
     if (settled.length > 0) {
-      // The folder may have gone away under the look.
+      // The folder may have become unavailable during the look.
       const { device, inode } = await reader.root();
       if (device !== root.device || inode !== root.inode) throw new FolderAway("it went away");
       await ask((db) => recordDeletions(db, settled, { folder, now: clock.now() }));
@@ -173,7 +176,7 @@ async function fireDeletions(look: Look, root: RootFacts): Promise<void> {
   }
 }
 
-/** The same for a file as long as nothing is written to it. */
+/** Returns a text that changes when the file is written. */
 function stateOf(file: SeenFile | undefined): string {
   return file === undefined ? "" : `${file.size} ${file.modifiedMs}`;
 }

@@ -12,7 +12,9 @@ import type { Log } from "../../lib/log.ts";
 import { FolderWatch, type WatchedFolder, type WatchTimes } from "./folder-watch.ts";
 import { forgetFolder, readKnownFolders } from "./watched-rows.ts";
 
-/** A replica that names a folder may be down for a while, or may not see it now and so have released its lock. */
+/**
+ * A replica that names a folder may be down for a while, or may be unable to see it now and so have released its lock.
+ */
 const NAMED_FOR_MS = 86_400_000;
 
 export interface OpenWatchedFoldersOptions {
@@ -22,7 +24,7 @@ export interface OpenWatchedFoldersOptions {
   /** Milliseconds of a monotonic clock; the process's own unless given. */
   readonly steadyNow?: () => number;
   readonly log: Log;
-  /** Events were stored. */
+  /** Called after events were stored. */
   readonly onFired: () => void;
 }
 
@@ -33,9 +35,9 @@ export interface WatchedFolders {
 }
 
 /**
- * Watches the folders of WATCH_DIRS from now on; those that are relative begin where the server was started. Of replicas
- * that watch the same folder one looks at it. A folder that is no longer named anywhere is forgotten, without events: at
- * once by the only replica, after a day by one of several.
+ * Starts to watch the folders of WATCH_DIRS; relative ones start at the server's working directory. Of the replicas
+ * that watch the same folder one looks at it. A folder that is no longer named is forgotten, without events:
+ * immediately by the only replica, after a day by one of several.
  */
 export function openWatchedFolders(options: OpenWatchedFoldersOptions): WatchedFolders {
   const { settings, steadyNow = () => performance.now(), ...rest } = options;
@@ -57,13 +59,13 @@ export function openWatchedFolders(options: OpenWatchedFoldersOptions): WatchedF
   };
 }
 
-/** Except those that another replica names. Never rejects: the next start tries again. */
+/** Forgets the other folders, except those that another replica names. Never rejects: the next start tries again. */
 async function forgetOthers(
   folders: readonly string[],
   { db, log, clock, settings }: OpenWatchedFoldersOptions,
   locks: SessionLocks,
 ): Promise<void> {
-  // Without it, this is the only replica.
+  // Without Redis, this is the only replica.
   const areOthers = settings.REDIS_URL !== undefined;
   const since = clock.now() - NAMED_FOR_MS;
   try {

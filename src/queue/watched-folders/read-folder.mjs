@@ -1,7 +1,7 @@
 // @ts-check
-// The program that reads one watched folder, in a process of its own: a network mount that hangs blocks the process that
-// asks it, on Node its exit as well, and a walk through many files would delay every stream. It answers each line of its
-// input, a question, with one line, and ends with its input. Only names, sizes and times of files are read.
+// The program that reads one watched folder, in a separate process. A network mount that hangs blocks the process that
+// uses it, in Node its exit as well, and walking many files would delay every stream. It answers each line of its
+// input, a request, with one line, and ends with its input. It reads only names, sizes and times of files.
 import { createHash } from "node:crypto";
 import { lstatSync, opendirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -12,18 +12,20 @@ import { createInterface } from "node:readline";
 /** @typedef {import("./folder-reader.ts").FolderPart} FolderPart */
 
 /**
- * What is not a complete file yet: hidden names (an editor's, rsync's, `.nfs…`, snapshots), Office's locks, and the
- * endings of browsers, curl, WinSCP and others. Folders of such names are not entered.
+ * Names of incomplete files: hidden names (an editor's, rsync's, `.nfs…`, snapshots), Office's locks, and the suffixes
+ * of browsers, curl, WinSCP and others. Folders with such names are not entered.
  */
 const TEMPORARY = /^\.|^~\$|~$|\.(?:part|partial|tmp|temp|crdownload|download|filepart|swp)$/i;
-/** With the folder's name it has to fit into an entry of the database's index. */
+/** Together with the folder's name it must fit into an entry of the database's index. */
 const PATH_MAX_BYTES = 1_500;
-/** A part ends after one path of so many on average, chosen by the path itself: a new file changes only its own part. */
+/**
+ * A part ends after one path in this many on average, chosen by the path itself: a new file changes only its own part.
+ */
 const PART_FILES = 512;
 const PART_MAX_FILES = 1_500;
-/** The last millisecond of a year of four digits. */
+/** The last millisecond of a four-digit year. */
 const LAST_TIME = 253_402_300_799_999;
-/** A file is gone for these, and only perhaps for any other. */
+/** Codes that prove that a file is gone; any other leaves that open. */
 const GONE = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 
 const folder = process.argv[2] ?? "";
@@ -35,7 +37,7 @@ const codeOf = (thrown) =>
 function rootFacts() {
   const { dev, ino } = statSync(folder, { bigint: true });
   opendirSync(folder).closeSync();
-  // Numbers that JSON and the database can carry.
+  // Numbers that JSON and the database can represent.
   return { device: String(dev), inode: Number(BigInt.asUintN(52, ino)) };
 }
 
@@ -52,10 +54,9 @@ function seenFile(path, { size, mtimeMs }) {
 }
 
 /**
- * Every file below the folder, in the order of the directories. Symbolic links are not followed, other file systems not
+ * Yields every file below the folder, in directory order. Symbolic links are not followed, other file systems not
  * entered.
- *
- * @param {LeftOut} leftOut counted while it goes
+ * @param {LeftOut} leftOut counted during the walk
  * @returns {Generator<SeenFile, void>}
  */
 function* filesBelow(leftOut) {
@@ -74,12 +75,12 @@ function* filesBelow(leftOut) {
 
 /**
  * @param {string} path
- * @param {import("node:fs").Stats | undefined} stat undefined when it is not there
+ * @param {import("node:fs").Stats | undefined} stat undefined when the file is missing
  * @param {number} device of the root
  * @returns {"mounts" | "names" | undefined}
  */
 function leftOutAs(path, stat, device) {
-  // Bytes that are no UTF-8 are read as this character, and nothing of such a name is found.
+  // Bytes that are not UTF-8 are decoded as this character, so no file is found under such a name.
   if (stat === undefined) return path.includes("\ufffd") ? "names" : undefined;
   if (stat.isDirectory() && stat.dev !== device) return "mounts";
   return stat.isFile() && Buffer.byteLength(path) > PATH_MAX_BYTES ? "names" : undefined;
@@ -118,8 +119,8 @@ function tryTo(work, leftOut) {
 }
 
 /**
- * The files in parts, each with a digest of its files. Of a part whose digest is known only that is returned.
- *
+ * Yields the files in parts, each with a digest of its files. For a part whose digest is known only the digest is
+ * returned.
  * @param {ReadonlySet<string>} known
  * @returns {Generator<FolderPart, void>}
  */
@@ -153,15 +154,14 @@ function isBorder(path) {
 }
 
 /**
- * Which of these are files in the folder, and which are not; neither when that cannot be found out.
- *
+ * Returns which of these are files in the folder, and which are gone; a path that cannot be checked is in neither list.
  * @param {readonly string[]} paths
  */
 function find(paths) {
   const root = realpathSync(folder);
   const levels = new Map();
   const isWithin = (/** @type {string} */ level) => {
-    // A link in the place of a folder leads to files of somewhere else.
+    // A symbolic link in place of a folder leads to files outside it.
     if (!levels.has(level))
       levels.set(level, realpathSync(join(root, level)) === join(root, level));
     return levels.get(level);
@@ -196,7 +196,7 @@ function answer({ ask, known = [], paths = [] }) {
   return walk?.next().value;
 }
 
-// The server acts on signals to the whole group; this process ends with its input.
+// A signal to the whole group is for the server; this process ends with its input.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
 createInterface({ input: process.stdin })

@@ -12,9 +12,8 @@ export interface Recording {
 }
 
 /**
- * Records files that are there, and fires `file.uploaded` for those that the rows did not have like this: both in one
- * transaction. A second replica that records the same fires nothing. Resolves with the number of files that were not
- * known at all.
+ * Records existing files, and fires `file.uploaded` for those that differ from the rows, in one transaction. A second
+ * replica that records the same fires nothing. Resolves with the number of files that had no row.
  */
 export function recordUploads(
   db: Db,
@@ -35,7 +34,7 @@ export function recordUploads(
   });
 }
 
-/** Deletes the rows of files that are gone, and fires `file.deleted` for those that were there, in one transaction. */
+/** Deletes the rows of files that are gone, and fires `file.deleted` for rows that existed, in one transaction. */
 export function recordDeletions(
   db: Db,
   paths: readonly string[],
@@ -54,7 +53,7 @@ export function recordDeletions(
   });
 }
 
-/** Records files without events. Resolves with those that the rows did not have like this. */
+/** Records files without events. Resolves with those that differed from the rows. */
 export async function writeFiles(
   db: Db,
   folder: string,
@@ -62,7 +61,7 @@ export async function writeFiles(
 ): Promise<readonly (SeenFile & { readonly isNew: boolean })[]> {
   if (files.length === 0) return [];
   const { size, modifiedAt } = watchedFiles;
-  // In one order, so that two who write the same do not wait for each other in a circle.
+  // Always in the same order, so that two writers of the same files do not deadlock.
   const rows = [...files]
     .sort((one, other) => (one.path < other.path ? -1 : 1))
     .map((file) => ({
@@ -83,7 +82,7 @@ export async function writeFiles(
       path: watchedFiles.path,
       size,
       modifiedAt,
-      // A row that was there before has been locked by the transaction that changed it: by this one.
+      // An updated row carries the lock of the transaction that changed it, which is this one.
       isNew: sql<boolean>`xmax = 0`,
     });
   return written.map(({ isNew, ...row }) => ({ ...toSeenFile(row), isNew }));

@@ -1,4 +1,4 @@
-/** Files that are kept so at once, in some 20 MB; further ones wait for their turn. */
+/** Maximum of files tracked at once, in some 20 MB; further ones wait for their turn. */
 const SETTLING_MAX = 50_000;
 
 interface Settling {
@@ -8,15 +8,15 @@ interface Settling {
 
 export interface SettlingOptions {
   /**
-   * WATCH_SETTLE_MS: a file that was the same at two looks so far apart, and at those between, is complete.
-   * A client of a network file system may report an old size of a growing file for three seconds.
+   * WATCH_SETTLE_MS: a file that did not change between two looks this far apart, and at those between, is complete. A
+   * client of a network file system may report an old size of a growing file for three seconds.
    */
   readonly settleMs: number;
   /** Milliseconds of a monotonic clock. */
   readonly steadyNow: () => number;
 }
 
-/** The files that differ from what is known of them, with how long they have been as they are. */
+/** The files that differ from their rows, and for how long they have not changed. */
 export class SettlingFiles {
   readonly #options: SettlingOptions;
   #before: ReadonlyMap<string, Settling> = new Map();
@@ -26,7 +26,7 @@ export class SettlingFiles {
     this.#options = options;
   }
 
-  /** Another look at the folder: what it does not come across is forgotten. */
+  /** Begins another look at the folder: files that it does not meet are forgotten. */
   beginLook(): void {
     this.#before = this.#now;
     this.#now = new Map();
@@ -37,9 +37,8 @@ export class SettlingFiles {
   }
 
   /**
-   * True when the file has been in this state for long enough; from then on it is no longer kept.
-   *
-   * @param state a text that is the same as long as the file is.
+   * Returns whether the file has been in this state for long enough; it is then no longer tracked.
+   * @param state a text that is the same until the file changes.
    */
   isSettled(path: string, state: string): boolean {
     const nowMs = this.#options.steadyNow();

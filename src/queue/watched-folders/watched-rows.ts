@@ -11,20 +11,20 @@ export function toSeenFile(row: {
   return { path: row.path, size: row.size, modifiedMs: row.modifiedAt.getTime() };
 }
 
-/** The inode of the root when it was last seen; undefined when the folder was never read to its end. */
+/** Reads the last seen inode of the root; undefined when the folder was never read to its end. */
 export async function readKnownInode(db: Db, folder: string): Promise<number | undefined> {
   const [row] = await db.select().from(watchedFolders).where(eq(watchedFolders.folder, folder));
   return row?.inode ?? undefined;
 }
 
 export interface FolderFacts {
-  /** Unset leaves the known one. */
+  /** Unset keeps the known one. */
   readonly inode?: number;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** Records that this replica has the folder in WATCH_DIRS at `now`, and which inode its root has. */
+/** Records that this replica has the folder in WATCH_DIRS at `now`, and the inode of its root. */
 export async function writeFolder(
   db: Db,
   folder: string,
@@ -37,7 +37,7 @@ export async function writeFolder(
     .onConflictDoUpdate({ target: watchedFolders.folder, set: facts });
 }
 
-/** What is known of these paths, by path. */
+/** Reads the known files among these paths, by path. */
 export async function readKnownFiles(
   db: Db,
   folder: string,
@@ -51,7 +51,7 @@ export async function readKnownFiles(
   return new Map(rows.map((row) => [row.path, toSeenFile(row)]));
 }
 
-/** The known files after a path in the order of the database, `limit` at most. */
+/** Reads the known files after a path in the order of the database, at most `limit`. */
 export async function readKnownFilesAfter(
   db: Db,
   folder: string,
@@ -71,18 +71,18 @@ export async function countKnownFiles(db: Db, folder: string): Promise<number> {
   return row?.files ?? 0;
 }
 
-/** Every folder that is known, with when a replica has last named it, in Unix milliseconds. */
+/** Reads every known folder, with the time when a replica last named it, in Unix milliseconds. */
 export async function readKnownFolders(db: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await db.select().from(watchedFolders);
   return new Map(rows.map(({ folder, namedAt }) => [folder, namedAt.getTime()]));
 }
 
-/** Forgets the files of a folder, without events. */
+/** Deletes the files of a folder, without events. */
 export async function forgetFiles(db: Db, folder: string): Promise<void> {
   await db.delete(watchedFiles).where(isOfFolder(folder));
 }
 
-/** Forgets a folder and all its files, without events. */
+/** Deletes a folder and all its files, without events. */
 export function forgetFolder(db: Db, folder: string): Promise<void> {
   return withTransaction(db, async (transaction) => {
     await forgetFiles(transaction, folder);

@@ -8,7 +8,10 @@ import type { DeliveryFigures } from "../figures.ts";
 import { type QueueParts, type TopicWorker, workTopic } from "../work-topic.ts";
 import { postWebhook, type Webhook } from "./post-webhook.ts";
 
-/** What a replica with an address has not tried for so long is posted by none; it is also the pause between two looks. */
+/**
+ * An alert that no replica with an address has tried for this long counts as orphaned; also the pause between two
+ * checks.
+ */
 const OVERDUE_MS = 600_000;
 const REASON =
   "ALERT_WEBHOOK_URL is not set: set it and restart, then redeliver the event if it still matters";
@@ -22,17 +25,17 @@ export interface OpenAlertWebhookOptions extends QueueParts {
     | "OUTBOX_TRY_TIMEOUT_MS"
     | "REDIS_URL"
   >;
-  /** Where tries are counted. */
+  /** Counters of the tries. */
   readonly deliveries?: DeliveryFigures | undefined;
 }
 
 export interface AlertWebhook {
-  /** Undefined without an address: nothing is to be stored for it then. */
+  /** Undefined without an address: alerts must not be stored for it then. */
   readonly delivery: Pick<TopicWorker, "wake"> | undefined;
   readonly close: () => Promise<void>;
 }
 
-/** Posts stored alerts to the operator's address from now on; without one, gives up what is stored. */
+/** Starts to post stored alerts to the operator's address; without one, gives up the stored alerts. */
 export function openAlertWebhook(options: OpenAlertWebhookOptions): AlertWebhook {
   const { settings, clock, deliveries } = options;
   const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = settings;
@@ -60,12 +63,12 @@ export function openAlertWebhook(options: OpenAlertWebhookOptions): AlertWebhook
 }
 
 /**
- * Gives up the alerts that an earlier configuration has left to be posted, now and from time to time: the only replica
- * all of them, one of several only those that no other posts. They are kept as given up for a while.
+ * Gives up the alerts that an earlier configuration has left, now and from time to time. The only replica gives up all
+ * of them, one of several only those that no other posts. They are kept as given up for a while.
  */
 function giveUpUnpostedAlerts(options: OpenAlertWebhookOptions): { readonly stop: () => void } {
   const { settings, db, clock, log } = options;
-  // Without it, this is the only replica.
+  // Without Redis, this is the only replica.
   const areOthers = settings.REDIS_URL !== undefined;
   const giveUp = async (dueBefore: number | undefined) => {
     try {

@@ -6,21 +6,23 @@ import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
 import type { Job, JobOutcome } from "../topic.ts";
 
-/** Secrets of the Standard Webhooks form are this prefix and bytes in base64; any other secret is its own UTF-8 text. */
+/**
+ * A secret in the form of Standard Webhooks is this prefix and bytes in base64; any other secret is its own UTF-8 text.
+ */
 const ENCODED_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 export interface Webhook {
-  /** From the environment: the operator's own, and trusted. */
+  /** From the environment: it is the operator's own, and trusted. */
   readonly url: string;
   readonly secret: string | undefined;
   readonly client: Pick<HttpClient, "send">;
   readonly clock: Clock;
-  /** Longest time for the receiver's status. */
+  /** Timeout for the receiver's status. */
   readonly timeoutMs: number;
 }
 
 /**
- * Posts an event's body once. Nothing of an answer is read but its status and `Retry-After`, and a redirect is not
+ * Posts an event's body once. Of the response only the status and `Retry-After` are read, and redirects are not
  * followed. Never rejects.
  */
 export async function postWebhook(
@@ -48,7 +50,7 @@ export async function postWebhook(
 
 function composeRequest({ url, secret, clock }: Webhook, event: Pick<Job, "id" | "body">) {
   const target = new URL(url);
-  // Unlike decodeURIComponent it lets a bare percent sign stand, as operators write it into a password.
+  // Unlike decodeURIComponent it keeps a bare percent sign, as operators write it into a password.
   const credentials = `${decodePercent(target.username)}:${decodePercent(target.password)}`;
   target.username = "";
   target.password = "";
@@ -57,7 +59,7 @@ function composeRequest({ url, secret, clock }: Webhook, event: Pick<Job, "id" |
   const headers = {
     "content-type": "application/json",
     "user-agent": "inference-gateway",
-    // Alerts are rare, and an idle connection that the receiver closes just then would cost a try.
+    // Alerts are rare, and an idle connection that the receiver closes at that moment would cost a try.
     connection: "close",
     "webhook-id": event.id,
     "webhook-timestamp": String(timestampSeconds),
@@ -82,7 +84,7 @@ function judge({ status, header }: HttpResponse, now: number): JobOutcome {
   };
 }
 
-/** The runtime's code for what happened; its message would name the address. */
+/** Returns the runtime's code of the error; its message would contain the address. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "unknown";
   return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
@@ -94,7 +96,7 @@ interface SignedParts {
   readonly body: string;
 }
 
-/** The value of `webhook-signature` as Standard Webhooks defines it: `v1,` and the HMAC-SHA256 in base64. */
+/** Returns the value of `webhook-signature` as Standard Webhooks defines it: `v1,` and the HMAC-SHA256 in base64. */
 function signWebhook(secret: string, { id, timestampSeconds, body }: SignedParts): string {
   const encoded = ENCODED_SECRET.exec(secret)?.[1];
   const key = encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, "base64");

@@ -16,27 +16,27 @@ import { deleteCheckpoints } from "./usage-store.ts";
 export interface Adoption {
   /** The folder of all journals. */
   readonly root: string;
-  /** The journal that this process writes; another one after it has moved. */
+  /** The journal that this process writes; the name changes when it moves to a new folder. */
   readonly own: string;
   readonly db: Db;
   readonly quarantine: Quarantine;
   readonly limits: Pick<Limits, "settleLost">;
-  /** What earlier rounds have seen of owners elsewhere. */
+  /** The heartbeats that earlier rounds saw from owners in other containers. */
   readonly watch: HeartbeatWatch;
   readonly log: Log;
 }
 
-/** Why something was left for the next time, if anything was that may be adopted then. */
+/** The reasons why journals were left for a later round, as far as they may be adopted then. */
 export interface LeftJournals {
-  /** The database is away. */
+  /** The database is unavailable. */
   readonly forDatabase: boolean;
-  /** Its process lives, or may live in another container. */
+  /** The owner's process lives, or may live in another container. */
   readonly forOwner: boolean;
 }
 
 /**
- * Replays and removes the journals of processes that are gone: of this replica's run before, or of another
- * replica that shares the folder. What fails stays for the next time.
+ * Replays and removes the journals of processes that have ended: of this replica's previous run, or of another replica
+ * that shares the folder. What fails is left for the next round.
  */
 export async function adoptJournals(adoption: Adoption): Promise<LeftJournals> {
   let forDatabase = false;
@@ -51,7 +51,7 @@ export async function adoptJournals(adoption: Adoption): Promise<LeftJournals> {
         continue;
       }
       const isQuery = isQueryFailure(thrown);
-      // Files may be at fault for good: nothing waits for them.
+      // The files themselves may be damaged permanently, so nothing waits for them.
       if (isQuery && isUnavailable(toDatabaseError(thrown))) forDatabase = true;
       const cause = isQuery ? { cause: toDatabaseError(thrown).message } : { err: thrown };
       adoption.log.warn({ journal, ...cause }, "a usage journal could not be replayed yet");
@@ -78,12 +78,12 @@ async function adopt(adoption: Adoption, journal: string): Promise<void> {
   await removeJournalFolder({ path, lock });
 }
 
-/** A little more than the silence after which the owner of a lock in another container counts as gone. */
+/** Slightly longer than the silence after which the lock owner in another container counts as dead. */
 const INTERVAL_MS = 20_000;
-/** Calls wait for a start whose database went away. */
+/** Calls wait for a start that lost its database, so this interval is short. */
 const CATCH_UP_INTERVAL_MS = 1_000;
 
-/** So long a start waits for a lone gateway's predecessor that may have been killed in another container. */
+/** How long the start of a lone gateway waits for a predecessor that may have been killed in another container. */
 const OWNER_WAIT_MS = 20_000;
 const NOTHING_LEFT: LeftJournals = { forDatabase: false, forOwner: false };
 
@@ -91,18 +91,17 @@ export interface Adopting {
   /** Settles when the first round is over. Never rejects. */
   readonly first: Promise<void>;
   /**
-   * Settles when a round has found the database there, so that all it could adopt is counted, and for one that is alone
-   * when no journal has another owner, or that has outlived the wait. Never rejects.
+   * Settles when a round has found the database available, so everything adoptable is counted. A lone instance also
+   * waits until no journal has another owner, or until the wait times out. Never rejects.
    */
   readonly caughtUp: Promise<void>;
-  /** Begins no further round; resolves when the running one is over. */
+  /** Starts no further round; resolves when the current one has ended. */
   readonly stop: () => Promise<void>;
 }
 
 /**
  * Adopts journals now and every twenty seconds, one round at a time.
- *
- * @param isAlone no other replica is to be expected on the database.
+ * @param isAlone no other replica is expected on the database.
  */
 export function adoptRepeatedly(adoption: Adoption, isAlone: boolean): Adopting {
   let running: Promise<LeftJournals> | undefined;
@@ -129,7 +128,7 @@ export function adoptRepeatedly(adoption: Adoption, isAlone: boolean): Adopting 
   };
 }
 
-/** Begins rounds until nothing is left that a start waits for. */
+/** Runs rounds until nothing is left that a start waits for. */
 async function catchUp(
   round: () => Promise<LeftJournals>,
   isAlone: boolean,
@@ -143,7 +142,7 @@ async function catchUp(
   }
 }
 
-/** Says that nothing waits for the database: it is the folder that is at fault. */
+/** Logs the error. Nothing waits for the database, because the folder is at fault. */
 function report(log: Log, thrown: unknown): LeftJournals {
   log.warn({ err: thrown }, "the folder of the usage journals could not be read");
   return NOTHING_LEFT;

@@ -6,7 +6,7 @@ import type { Quarantine } from "./quarantine.ts";
 import { storeRecords } from "./store-records.ts";
 
 const BATCH_RECORDS = 500;
-/** Records that may wait in memory when journal and database are both gone. */
+/** Records that may wait in memory while journal and database are both unavailable. */
 const WAITING_MAX = 10_000;
 const RETRY_INTERVAL_MS = 1_000;
 
@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 export interface DirectInsertsOptions {
-  /** Another one after the journal has moved. */
+  /** The name changes when the journal moves to a new folder. */
   readonly journal: string;
   readonly database: Database;
   readonly quarantine: Quarantine;
@@ -25,29 +25,30 @@ export interface DirectInsertsOptions {
   readonly log: Log;
 }
 
-/** The way around a journal whose disk is full: records go to the database at once, those of the same moment together. */
+/**
+ * Bypass for a journal whose disk is full: records go directly to the database, those of the same moment in one batch.
+ */
 export class DirectInserts {
   readonly #options: DirectInsertsOptions;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #checking: Promise<void> | undefined;
-  /** The database refused the records that wait, and has taken none since. */
+  /** The database refused the waiting records and has not accepted any since. */
   #isRefused = false;
 
   constructor(options: DirectInsertsOptions) {
     this.#options = options;
   }
 
-  /** Records that the database has not got. */
+  /** Records that the database does not have yet. */
   get unflushedRecords(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Resolves when the database has the record. Rejects with `storage_unavailable` after DB_POOL_WAIT_MS; the
-   * record is still tried until the database takes it. When too many wait already, it is given up at once.
-   *
-   * @param onSettled called once, when the database has the record or it is given up.
+   * Resolves when the database has the record. Rejects with `storage_unavailable` after DB_POOL_WAIT_MS; the record is
+   * still retried until the database takes it. When too many records wait already, it is dropped immediately.
+   * @param onSettled called once, when the database has the record or it is dropped.
    */
   insert(record: string, onSettled: () => void): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX) {
@@ -69,8 +70,9 @@ export class DirectInserts {
   }
 
   /**
-   * Resolves when the database takes writes; rejects with `storage_unavailable`. Shared by all who ask meanwhile. While
-   * records wait that it refused, they are the proof: on a full disk it may still take as little as a checkpoint.
+   * Resolves when the database takes writes; rejects with `storage_unavailable`. Concurrent callers share one check.
+   * While refused records wait, those are written as the check: a full disk may still accept a write as small as a
+   * checkpoint.
    */
   async checkWritable(): Promise<void> {
     const isFull = this.#waiting.length >= WAITING_MAX;
@@ -85,7 +87,7 @@ export class DirectInserts {
     }
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no record waits any more. */
   async settle(): Promise<void> {
     await this.#running;
   }
@@ -93,7 +95,7 @@ export class DirectInserts {
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
-      // Something may have come after the last look and before this.
+      // A record may have arrived after the last check and before this callback.
       if (this.#waiting.length > 0) this.#start();
     });
   }
@@ -107,7 +109,7 @@ export class DirectInserts {
         this.#waiting = this.#waiting.slice(batch.length);
         for (const { stored } of batch) stored();
       } catch {
-        // Whoever waits has been told by the limit; the records stay.
+        // The timeout has already answered the waiting callers; the records stay.
         this.#isRefused = true;
         await new Promise((resolve) => setTimeout(resolve, RETRY_INTERVAL_MS));
       }
@@ -116,7 +118,7 @@ export class DirectInserts {
 
   #store(records: readonly string[]): Promise<void> {
     const { database, quarantine, journal } = this.#options;
-    // No segment has the number 0: writing its checkpoint says nothing and proves that writing works.
+    // No segment has the number 0: writing its checkpoint has no meaning and proves that writing works.
     const checkpoint = { journal, segment: 0, byteOffset: 0 };
     return database.askOwn((db) => storeRecords({ db, quarantine }, records, checkpoint));
   }

@@ -12,11 +12,11 @@ import { CHUNK_BYTES, isDone, readChunk, type Segment } from "./segment.ts";
 import { storeRecords } from "./store-records.ts";
 import { deleteCheckpoints } from "./usage-store.ts";
 
-/** Records wait for the database this long, or until so many of them wait. */
+/** Records are flushed after this time, or as soon as this many of them wait. */
 const FLUSH_INTERVAL_MS = 200;
 const FLUSH_RECORDS = 500;
 const BACKOFF_MAX_MS = 2_000;
-/** A statement that hangs longer is given again; it inserts nothing twice. */
+/** A statement that hangs longer is retried; it inserts nothing twice. */
 const STORE_TIMEOUT_MS = 60_000;
 
 export interface FlusherOptions {
@@ -27,8 +27,8 @@ export interface FlusherOptions {
 }
 
 /**
- * Moves finished records from the segments to the database, and deletes segments that are no longer needed.
- * It reads what it stores from the files, so a database that is away costs disk and no memory.
+ * Moves finished records from the segments to the database, and deletes segments that are no longer needed. It reads
+ * the records from the files, so an unavailable database costs disk space and no memory.
  */
 export class Flusher {
   readonly #options: FlusherOptions;
@@ -47,7 +47,7 @@ export class Flusher {
     this.#options = options;
   }
 
-  /** Finished records that the database has not got. */
+  /** Finished records that the database does not have yet. */
   get unflushedRecords(): number {
     return this.#unflushed;
   }
@@ -57,7 +57,7 @@ export class Flusher {
     return this.#oldestEndedAt;
   }
 
-  /** An end was written to `segment`. */
+  /** Notes that an end record was written to `segment`. */
   noteEnd(segment: Segment, endedAt: number): void {
     segment.unflushedEnds += 1;
     this.#unflushed += 1;
@@ -65,7 +65,7 @@ export class Flusher {
     this.wake();
   }
 
-  /** Something may be there to flush or to delete, soon. */
+  /** Schedules a run soon, because there may be something to flush or to delete. */
   wake(): void {
     this.#isAwake = true;
     if (this.#running !== undefined || this.#isStopped) return;
@@ -76,7 +76,7 @@ export class Flusher {
     }
   }
 
-  /** Resolves when the database has everything appended so far; rejects when it cannot be used now. */
+  /** Resolves when the database has everything appended so far; rejects when it is unavailable. */
   async flush(): Promise<void> {
     this.#options.writer.writePending();
     const until = this.#options.writer.position;
@@ -86,7 +86,7 @@ export class Flusher {
     } while (this.#flushedUntil < until);
   }
 
-  /** Starts no further flush by itself. */
+  /** Schedules no further flush. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -97,7 +97,7 @@ export class Flusher {
     return Math.min(BACKOFF_MAX_MS, FLUSH_INTERVAL_MS * 2 ** this.#failures);
   }
 
-  /** Never rejects; one at a time. */
+  /** Never rejects; runs one flush at a time. */
   #start(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -113,7 +113,7 @@ export class Flusher {
 
   async #run(): Promise<void> {
     try {
-      // What is appended meanwhile waits for the next run: so a steady flow is stored in batches.
+      // Records appended during this run wait for the next one, so a steady flow is stored in batches.
       const until = this.#options.writer.position;
       while (this.#flushedUntil < until) await this.#flushChunk();
       await this.#deleteDone();
@@ -164,13 +164,13 @@ export class Flusher {
     const last = ends.at(-1);
     if (this.#unflushed === 0) this.#oldestEndedAt = undefined;
     else if (last !== undefined) {
-      // What still waits was appended after the last one stored.
+      // Every record that still waits was appended after the last one stored.
       const { startedAt, latencyMs } = JSON.parse(last) as UsageRecord;
       this.#oldestEndedAt = startedAt + latencyMs;
     }
   }
 
-  /** Somebody spoilt a file under our hands: what cannot be read is kept aside, what follows goes on. */
+  /** The file was damaged while in use: unreadable bytes are quarantined, and the records after them are processed. */
   async #skipDamage(segment: Segment): Promise<void> {
     const { journal, number } = segment;
     const byteOffset = this.#flushedUntil - segment.from;
@@ -194,7 +194,7 @@ export class Flusher {
     const { db, writer } = this.#options;
     for (const segment of writer.segments) {
       if (!isDone(segment, this.#flushedUntil)) continue;
-      // The file of a lost one is for those to delete who have it now.
+      // The file of a lost segment is left to its new owner to delete.
       if (!segment.isLost) await rm(segment.path, { force: true });
       writer.drop(segment);
       await deleteCheckpoints(db, segment.journal, segment.number);
@@ -209,9 +209,9 @@ function endsIn(bytes: Buffer, scan: Scan): string[] {
 }
 
 /**
- * The segment being written is read through its own file, in one call that finds the bytes in memory; older
- * ones, which may have left it, without holding up anything else. Undefined when another process has removed it, which
- * it does when the database has all of it.
+ * Reads from a segment. The current segment is read through its open file, synchronously, because its bytes are in
+ * memory. Older segments may have left the page cache and are read asynchronously. Undefined when another process has
+ * removed the file, which it does once the database has all of it.
  */
 async function readSegment(
   segment: Segment,

@@ -12,7 +12,7 @@ interface Waiter {
   readonly reject: (cause: Error) => void;
 }
 
-/** Brings written files to the disk's platter, many writes at one go and one go at a time. */
+/** Syncs written files to stable storage: one sync covers many writes, and only one runs at a time. */
 export class GroupSync {
   readonly #mode: Settings["JOURNAL_FSYNC"];
   readonly #log: Log;
@@ -28,23 +28,23 @@ export class GroupSync {
     this.#log = log;
   }
 
-  /** Says that the open file was written. */
+  /** Notes that the open file was written. */
   mark(file: number): void {
     if (this.#mode === "off") return;
     this.#written.add(file);
     if (this.#mode === "group") this.#runLater();
   }
 
-  /** Closes a file that nobody writes any more, after its last sync. */
+  /** Closes a file that is no longer written, after its last sync. */
   retire(file: number): void {
     this.#retired.push(file);
     this.#runLater();
   }
 
-  /** Resolves when all that was marked so far is on the platter. Rejects when the disk refuses. */
+  /** Resolves when everything marked so far is on stable storage. Rejects when the disk refuses. */
   settle(): Promise<void> {
     return new Promise((resolve, reject) => {
-      // A sync that runs already may have begun before the caller's write: only the next one counts.
+      // A sync in progress may have begun before the caller's write, so only the next one counts.
       if (this.#waiters.push({ resolve, reject }) === 1) setImmediate(() => void this.#run());
     });
   }

@@ -9,7 +9,7 @@ import {
 } from "../../lib/process-lock/process-lock.ts";
 import { segmentNumber } from "./segment.ts";
 
-/** How journals' folders end. Folders of other names are not ours to touch. */
+/** The suffix of journal folders. Folders with other names must not be touched. */
 const SUFFIX = ".journal";
 const LOCK_PREFIX = "process.lock";
 const NAMES_MAX = 5;
@@ -21,15 +21,13 @@ export interface JournalFolder {
   readonly lock: ProcessLock;
 }
 
-/** The name of a journal's folder. */
 export function journalName(name: string): string {
   return `${name}${SUFFIX}`;
 }
 
 /**
- * Makes and locks a new folder under `root` for the journal of this process; leaves none behind when that fails.
- *
- * @param onLost called once when another process has taken it.
+ * Creates and locks a new folder under `root` for the journal of this process; removes it again when that fails.
+ * @param onLost called once when another process has taken the folder.
  */
 export async function createJournalFolder(
   root: string,
@@ -43,7 +41,7 @@ export async function createJournalFolder(
     try {
       return { name, path, lock: await acquireProcessLock(path, { onLost }) };
     } catch (thrown) {
-      // Between its making and its locking a folder looks abandoned, and another process may have adopted it.
+      // Between creation and locking a folder looks abandoned, and another process may have adopted it.
       if (thrown instanceof ProcessLockHeldError && attempt < NAMES_MAX) continue;
       await rmdir(path).catch(() => undefined);
       throw thrown;

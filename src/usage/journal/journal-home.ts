@@ -21,8 +21,8 @@ export interface JournalHomeOptions {
 }
 
 /**
- * Where this process writes its journal: a folder of its own, and a new one when another process has taken that. While
- * the disk has no room for a folder the writer has none and refuses, so that records go to the database directly.
+ * The place where this process writes its journal: a folder of its own, and a new one when another process takes that.
+ * While the disk has no room for a folder, the writer refuses, so records go directly to the database.
  */
 export class JournalHome {
   readonly #options: JournalHomeOptions;
@@ -38,12 +38,15 @@ export class JournalHome {
     return this.#folder;
   }
 
-  /** The journal's name. While there is no folder, one that no folder has. */
+  /** The journal's name. While there is no folder, a name that no folder has. */
   get name(): string {
     return this.#folder?.name ?? journalName(this.#options.instance);
   }
 
-  /** Moves in; later, when the disk is full. Rejects when the disk cannot be used for another reason. */
+  /**
+   * Creates and enters the folder; retries later when the disk is full. Rejects when the disk cannot be used for
+   * another reason.
+   */
   async open(): Promise<void> {
     try {
       await this.#enter();
@@ -54,7 +57,7 @@ export class JournalHome {
     }
   }
 
-  /** Moves no more. Never rejects. */
+  /** Creates no further folder. Never rejects. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#moving;
@@ -72,7 +75,7 @@ export class JournalHome {
     this.#folder = folder;
   }
 
-  /** Whoever has taken it has told the database of the calls under way: their rows say that they were cut. */
+  /** The process that took the folder has stored the open calls as cut, so nothing remains to be done for them. */
   #lose({ name }: JournalFolder): void {
     const { writer, flusher, log } = this.#options;
     log.error(
@@ -94,7 +97,7 @@ export class JournalHome {
         this.#options.log.info("the usage journal has a folder again");
         return;
       } catch {
-        // Told when it was lost, or at the start.
+        // The failure was logged when the folder was lost, or at the start.
         await sleep(RETRY_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }

@@ -9,9 +9,9 @@ import {
 } from "./record-format.ts";
 import { createSegment, SEGMENT_BYTES, type Segment } from "./segment.ts";
 
-/** How long a disk that refused a record is left alone. */
+/** How long a disk that refused a record is not tried again. */
 const RETRY_INTERVAL_MS = 1_000;
-/** Records are written before the end of the turn when the next one might not fit. */
+/** The buffer is written before the end of the turn when the next record might not fit. */
 const BATCH_BYTES = 256 * 1024;
 
 const REFUSED = Promise.resolve(undefined);
@@ -19,13 +19,13 @@ const REFUSED = Promise.resolve(undefined);
 interface Folder {
   readonly name: string;
   readonly path: string;
-  /** Open, to sync its entries. */
+  /** Kept open to sync the folder's entries. */
   readonly file: number;
 }
 
 /**
- * Appends records to the segments of the journal's folder: those of one turn of the event loop together, because
- * a system call costs a busy server far more than the bytes do.
+ * Appends records to the segments of the journal's folder. Records of one turn of the event loop are written together,
+ * because a system call costs a busy server far more than the bytes do.
  */
 export class JournalWriter {
   #folder: Folder | undefined;
@@ -37,7 +37,7 @@ export class JournalWriter {
   /** Settles for all records in the buffer; undefined when it is empty. */
   #pending: Promise<Segment | undefined> | undefined;
   #settle: (segment: Segment | undefined) => void = () => undefined;
-  /** The last one, while records go there. */
+  /** The newest segment, while records are appended to it. */
   #current: Segment | undefined;
   #segments: readonly Segment[] = [];
   #lastNumber = 0;
@@ -46,7 +46,7 @@ export class JournalWriter {
   #isResting = false;
   #isClosed = false;
 
-  /** It has no folder yet, and refuses. */
+  /** The writer starts without a folder and refuses until `enter`. */
   constructor(sync: GroupSync, log: Log) {
     this.#sync = sync;
     this.#log = log;
@@ -62,7 +62,7 @@ export class JournalWriter {
     return this.#segments;
   }
 
-  /** True without a folder, and from the disk's refusal of a record to the next one it takes. */
+  /** True without a folder, and from the disk's refusal of a record until the next record it accepts. */
   get isRefusing(): boolean {
     return this.#isRefusing || (this.#folder === undefined && !this.#isClosed);
   }
@@ -75,13 +75,13 @@ export class JournalWriter {
   /** Appends nothing more to the folder, which another process has taken, and refuses until it has a new one. */
   leave(): void {
     for (const segment of this.#segments) segment.isLost = true;
-    // The file of the current one stays open: it can be read so, also when its name is gone.
+    // The current segment's file stays open, so it can be read even after its name is removed.
     this.#current = undefined;
     this.#closeFolder();
   }
 
   /**
-   * Resolves at the end of this turn of the event loop with the segment that the record is written to; with
+   * Resolves at the end of this turn of the event loop with the segment that the record is written to. Resolves with
    * undefined when the disk refuses, or the record is too large for a journal. Never rejects or throws.
    */
   append(kind: RecordKind, json: string): Promise<Segment | undefined> {
@@ -96,7 +96,7 @@ export class JournalWriter {
     return this.#pending;
   }
 
-  /** Writes now what would be written at the end of the turn. */
+  /** Writes the buffer immediately instead of at the end of the turn. */
   writePending(): void {
     if (this.#pending === undefined) return;
     const size = this.#pendingBytes;
@@ -105,7 +105,7 @@ export class JournalWriter {
     this.#settle(this.#write(size));
   }
 
-  /** Forgets a segment that is no longer needed. */
+  /** Drops a segment that is no longer needed. */
   drop(segment: Segment): void {
     if (segment.file !== undefined) this.#sync.retire(segment.file);
     segment.file = undefined;
@@ -127,8 +127,8 @@ export class JournalWriter {
   }
 
   /**
-   * Writes the buffer with one system call and returns the segment; undefined when the disk refuses. It then
-   * leaves no part of any record behind and the disk alone for a while.
+   * Writes the buffer with one system call and returns the segment; undefined when the disk refuses. After a refusal no
+   * part of a record remains, and the disk is not tried again for a while.
    */
   #write(size: number): Segment | undefined {
     const folder = this.#folder;
@@ -168,7 +168,7 @@ export class JournalWriter {
     this.#current = undefined;
   }
 
-  /** A sealed segment can be flushed and deleted, which frees its space; so a full disk may heal by itself. */
+  /** A sealed segment can be flushed and deleted, which frees its space, so a full disk may recover without help. */
   #refuse(thrown: unknown): void {
     if (!this.#isRefusing) this.#log.error({ err: thrown }, "the usage journal cannot be written");
     this.#isRefusing = true;

@@ -7,7 +7,7 @@ import type { JournalWriter } from "./journal-writer.ts";
 import type { Progress } from "./replay-journal.ts";
 import type { Segment } from "./segment.ts";
 
-/** What a call is written down with. */
+/** Dependencies of recording a call. */
 export interface CallJournal {
   readonly writer: JournalWriter;
   readonly flusher: Flusher;
@@ -18,11 +18,11 @@ export interface CallJournal {
   readonly clock: Clock;
 }
 
-/** Resolves when it is written down that a call begins. */
+/** Resolves when the start of a call is recorded. */
 export async function openCall(journal: CallJournal, start: UsageStart): Promise<UsageEntry> {
   const segment = await journal.writer.append("start", startJson(start));
   if (segment === undefined) {
-    // A refusal seals the segment: once flushed and deleted, it gives its space back.
+    // A refusal seals the segment; flushing and deleting it frees its space.
     journal.flusher.wake();
     await journal.direct.checkWritable();
   } else segment.openCalls += 1;
@@ -30,8 +30,8 @@ export async function openCall(journal: CallJournal, start: UsageStart): Promise
 }
 
 /**
- * Whether the journal's disk takes a record; tried with one that tells nothing but that this process lives. A server that
- * says it is not ready gets no calls that would find out. Never rejects.
+ * Returns whether the journal's disk takes a record, tested with one that only proves that this process lives. A server
+ * that is not ready gets no calls that would show it. Never rejects.
  */
 export async function canJournal({ writer, flusher, clock }: CallJournal): Promise<boolean> {
   const sign: Progress = { id: "", outputTokens: 0, at: clock.now() };
@@ -40,16 +40,16 @@ export async function canJournal({ writer, flusher, clock }: CallJournal): Promi
   return segment !== undefined;
 }
 
-/** The start as it is now, in plain fields: a serialiser is slow with one that is computed. */
+/** Renders a snapshot of the start in plain fields: serializing computed properties is slow. */
 function startJson({ id, keyId, channel, model, startedAt, inputTokens }: UsageStart): string {
   return JSON.stringify({ id, keyId, channel, model, startedAt, inputTokens });
 }
 
-/** A class for its cheapness: one object a call, no closures. */
+/** A class for performance: one object per call, no closures. */
 class JournaledCall implements UsageEntry {
   readonly #journal: CallJournal;
   readonly #id: string;
-  /** Where the start is; undefined when the disk refused it. */
+  /** The segment of the start record; undefined when the disk refused it. */
   readonly #startedIn: Segment | undefined;
   #isClosed = false;
 
@@ -60,7 +60,7 @@ class JournaledCall implements UsageEntry {
   }
 
   progress(outputTokens: number): void {
-    // Without the start the progress tells nothing.
+    // Progress has no meaning without the start.
     if (this.#startedIn === undefined || this.#isClosed) return;
     const progress: Progress = { id: this.#id, outputTokens, at: this.#journal.clock.now() };
     void this.#journal.writer.append("progress", JSON.stringify(progress));
@@ -78,7 +78,10 @@ class JournaledCall implements UsageEntry {
     if (mustSync) await sync.settle();
   }
 
-  /** The start's segment may go once the database has the end, which is in the journal before `endsAt`; 0: nowhere. */
+  /**
+   * The start's segment may be deleted once the database has the end record, which is in the journal before `endsAt`; 0
+   * when the end is not in the journal.
+   */
   #release(endsAt: number): void {
     const segment = this.#startedIn;
     if (segment === undefined) return;

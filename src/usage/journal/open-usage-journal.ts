@@ -20,27 +20,27 @@ import { deleteCheckpoints } from "./usage-store.ts";
 
 const DRAIN_RETRY_MS = 200;
 
-/** The journal of this process, with what its owner needs to run and watch it. */
+/** The journal of this process, with what its owner needs to run and monitor it. */
 export interface OpenUsageJournal extends UsageJournal {
-  /** Finished records that the database has not got yet. */
+  /** Finished records that the database does not have yet. */
   readonly unflushedRecords: number;
-  /** Seconds since the oldest of them ended; 0 when there is none. */
+  /** Seconds since the oldest of them ended; 0 without any. */
   readonly oldestUnflushedAgeSeconds: number;
-  /** True while the journal's disk refuses records and they go to the database directly. */
+  /** True while the journal's disk refuses records and they go directly to the database. */
   readonly isRefusing: boolean;
-  /** Whether calls can be written down; tried where the journal refuses. Never rejects. */
+  /** Resolves to whether calls can be recorded; tested when the journal refuses. Never rejects. */
   readonly canRecord: () => Promise<boolean>;
-  /** Settles when the journals of the time before are replayed, or must wait for the next try. Never rejects. */
+  /** Settles when the journals of earlier processes are replayed, or must wait for the next attempt. Never rejects. */
   readonly adopted: Promise<void>;
-  /** Settles when that was done with the database there: what lost processes used is counted. Never rejects. */
+  /** Settles when that succeeded with the database available: the usage of lost processes is counted. Never rejects. */
   readonly caughtUp: Promise<void>;
-  /** Resolves when the database has every record closed so far. Rejects when it cannot be used now. */
+  /** Resolves when the database has every record closed so far. Rejects when it is unavailable. */
   readonly flush: () => Promise<void>;
-  /** Resolves when every record written so far is on the disk's platter. Rejects when the disk refuses. */
+  /** Resolves when every record written so far is on stable storage. Rejects when the disk refuses. */
   readonly sync: () => Promise<void>;
   /**
-   * Ends the journal within `limitMs`: brings what it has to the database and removes its folder; what the
-   * database does not take by then is replayed by the next start. Never rejects.
+   * Ends the journal within `limitMs`: moves its records to the database and removes its folder. Records that the
+   * database has not taken by then are replayed by the next start. Never rejects.
    */
   readonly drain: (limitMs: number) => Promise<void>;
 }
@@ -57,10 +57,9 @@ interface Parts {
 }
 
 /**
- * Opens a journal of its own for this process under JOURNAL_DIR, or begins without one when that disk is full, and
- * begins to replay the journals of processes that are gone, now and every twenty seconds.
- *
- * @param limits count what these processes used.
+ * Opens a journal for this process under JOURNAL_DIR, or starts without one when that disk is full. Starts to replay
+ * the journals of processes that have ended, now and every twenty seconds.
+ * @param limits count the usage of these processes.
  */
 export async function openUsageJournal(
   base: Base,
@@ -127,7 +126,8 @@ async function buildParts(
     waitMs: settings.DB_POOL_WAIT_MS,
     log,
   });
-  // Without Redis it is the only one on its database; what its predecessor left has to be counted before it admits.
+  // Without Redis this instance is the only one on its database. Its predecessor's usage must be counted before it
+  // admits calls.
   const isAlone = settings.REDIS_URL === undefined;
   const adoption: Adoption = {
     root,
@@ -167,7 +167,7 @@ async function settle({ home, ...parts }: Parts, limit: AbortSignal): Promise<vo
     parts.sync.settle(),
     flushUntilDone(parts.flusher, limit),
   ]);
-  // Not earlier: calls that the last write refused come here only now.
+  // Not earlier: calls that the last write refused reach the direct inserts only now.
   await parts.direct.settle();
   if (parts.writer.segments.length > 0) throw new Error("calls are still open");
   if (home.folder === undefined) return;

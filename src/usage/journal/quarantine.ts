@@ -2,18 +2,18 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../lib/log.ts";
 
-/** Keeps what cannot be stored, in files beside the journals, for a human to look at. */
+/** Keeps what cannot be stored, in files beside the journals, for an operator to inspect. */
 export interface Quarantine {
-  /** Usage records that the database refuses, one JSON text a line. */
+  /** Writes usage records that the database refuses, one JSON text per line. */
   readonly keepRefused: (journal: string, record: string) => Promise<void>;
-  /** Bytes of a segment that are no sound record. */
+  /** Writes the bytes of a segment that are not a sound record. */
   readonly keepDamaged: (damage: Damage) => Promise<void>;
 }
 
 interface Damage {
   readonly journal: string;
   readonly segment: number;
-  /** Where the damage begins in the segment. */
+  /** Offset of the damage in the segment. */
   readonly byteOffset: number;
   readonly bytes: Uint8Array;
 }

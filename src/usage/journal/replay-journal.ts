@@ -13,7 +13,7 @@ import { type Checkpoint, readCheckpoints } from "./usage-store.ts";
 
 const CUT_BATCH_RECORDS = 500;
 
-/** What a `progress` record says. */
+/** The content of a `progress` record. */
 export interface Progress {
   readonly id: string;
   readonly outputTokens: number;
@@ -29,7 +29,7 @@ export interface Replay {
   readonly folder: string;
 }
 
-/** Calls that began and did not end, as far as the journal tells. */
+/** Calls that began and did not end, according to the journal. */
 interface Ledger {
   readonly open: Map<string, UsageStart & { readonly outputTokens: number }>;
   /** The last moment at which the process that wrote the journal is known to have lived, in Unix milliseconds. */
@@ -37,11 +37,10 @@ interface Ledger {
 }
 
 /**
- * Brings everything of a journal that nobody writes any more into the database: finished calls as they were
- * recorded, calls that were cut as errors with the tokens of their last progress. A segment counts up to its
- * first bad record, and again from its checkpoint; what cannot be read is kept aside. Repeating it changes nothing.
- * What was used counts towards the limits of its keys. Rejects when the database is away.
- * Returns the number of cut calls.
+ * Moves all records of an abandoned journal into the database: finished calls as recorded, and cut calls as errors with
+ * the tokens of their last progress. A segment is read up to its first bad record, and again from its checkpoint;
+ * unreadable bytes are quarantined. Repeating it changes nothing. The usage counts towards the limits of its keys.
+ * Rejects when the database is unavailable. Returns the number of cut calls.
  */
 export async function replayJournal(replay: Replay): Promise<number> {
   const checkpoints = await readCheckpoints(replay.db, replay.journal);
@@ -66,8 +65,8 @@ async function replaySegment(
     const bytes = await readChunk(path, offset, chunk);
     if (bytes.length === 0) return;
     const scan = scanRecords(bytes);
-    // What the checkpoint has behind it is not given again: its rows may be past their retention and gone by now, and
-    // would be counted as new.
+    // Records before the checkpoint are not stored again: their rows may already be dropped after their retention, and
+    // would then be counted as new.
     const ends = noteRecords({ bytes, records: scan.records, given: storedUntil - offset }, ledger);
     const byteOffset = offset + scan.soundBytes;
     if (byteOffset > storedUntil) {
@@ -79,13 +78,13 @@ async function replaySegment(
       const rest = await readRest(path, offset, isBehind ? Infinity : storedUntil);
       await quarantine.keepDamaged({ journal, segment, byteOffset: offset, bytes: rest });
       if (isBehind) return;
-      // A record begins there, whatever the bytes before it have come to.
+      // A record begins there, whatever the damage before it.
       offset = storedUntil;
     }
   }
 }
 
-/** Brings records, given as their JSON, into the database and has the limits count them. */
+/** Stores records, given as their JSON, in the database and counts them towards the limits. */
 function storeLost(
   replay: Replay,
   records: readonly string[],
@@ -98,7 +97,7 @@ function storeLost(
   return replay.limits.settleLost(calls, () => storeRecords(replay, records, checkpoint));
 }
 
-/** Notes who began and who ended, and returns the finished records that end after the first `given` bytes. */
+/** Notes which calls began and ended, and returns the finished records that end after the first `given` bytes. */
 function noteRecords(
   {
     bytes,
@@ -158,7 +157,7 @@ async function storeCutCalls(replay: Replay, { open, lastKnownAt }: Ledger): Pro
   }
 }
 
-/** The row of a call that ended with its process. What the client saw of it is not known: the status is 0. */
+/** Builds the row of a call that ended with its process. The status that the client saw is unknown, so it is 0. */
 function cutRecord(
   call: UsageStart & { readonly outputTokens: number },
   lastKnownAt: number,

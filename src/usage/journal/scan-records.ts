@@ -10,18 +10,17 @@ import {
 
 export interface JournalRecord {
   readonly kind: RecordKind;
-  /** Where the record begins and ends within the scanned bytes. */
+  /** Offsets of the record's first byte and of its end within the scanned bytes. */
   readonly offset: number;
   readonly end: number;
 }
 
 export interface Scan {
   readonly records: readonly JournalRecord[];
-  /** Bytes of the whole, sound records. */
+  /** Size of the whole, sound records. */
   readonly soundBytes: number;
   /**
-   * What stands behind them: nothing; the beginning of a record, whose rest may follow; or bytes that are
-   * no record.
+   * The bytes after them: nothing; the beginning of a record, whose rest may follow; or bytes that are not a record.
    */
   readonly rest: "nothing" | "cut" | "damaged";
 }
@@ -42,7 +41,7 @@ export function scanRecords(bytes: Buffer): Scan {
   return { records, soundBytes: offset, rest: "nothing" };
 }
 
-/** The size that the record at `offset` claims; undefined when no record has it. */
+/** Returns the size that the record at `offset` claims; undefined for a size that no record can have. */
 function sizeOf(bytes: Buffer, offset: number): number | undefined {
   if (offset + JSON_OFFSET > bytes.length) return JSON_OFFSET;
   const size = KIND_OFFSET + bytes.readUInt32LE(offset);
@@ -68,7 +67,6 @@ function kindOf(byte: number | undefined): RecordKind | undefined {
   }
 }
 
-/** The JSON of a record that was found in `bytes`. */
 export function recordJson(bytes: Buffer, record: JournalRecord): string {
   return bytes.toString("utf8", record.offset + JSON_OFFSET, record.end);
 }

@@ -2,7 +2,7 @@ import { openSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What does not fit into this size any more goes to a new segment. */
+/** Size limit; records that no longer fit go to a new segment. */
 export const SEGMENT_BYTES = 8 * 1024 * 1024;
 
 const NAME = /^(\d{8})\.segment$/;
@@ -16,20 +16,20 @@ export interface Segment {
   readonly path: string;
   /** Position of the segment's first byte. */
   readonly from: number;
-  /** Bytes of whole records; what stands behind them in the file does not count. */
+  /** Bytes of whole records; anything after them in the file does not count. */
   bytes: number;
   /** The open file while records are appended; undefined once the segment is sealed. */
   file: number | undefined;
   /**
-   * Another process has the journal, brings what it finds there to the database and removes it. Nothing is appended
-   * any more; a file that is open is still read.
+   * Another process has taken the journal, stores its records and removes it. Nothing more is appended; an open file is
+   * still read.
    */
   isLost: boolean;
-  /** Calls whose start is in this segment and whose end is nowhere yet. */
+  /** Calls whose start is in this segment and whose end is not recorded yet. */
   openCalls: number;
-  /** Ends in this segment that the database has not got. */
+  /** End records in this segment that the database does not have yet. */
   unflushedEnds: number;
-  /** The segment may go once the database has everything up to this position. */
+  /** The segment may be deleted once the database has everything up to this position. */
   neededUntil: number;
 }
 
@@ -37,13 +37,13 @@ export function segmentName(number: number): string {
   return `${String(number).padStart(8, "0")}.segment`;
 }
 
-/** The number of a segment's file; undefined for any other file. */
+/** Returns the number of a segment's file; undefined for any other file. */
 export function segmentNumber(name: string): number | undefined {
   const digits = NAME.exec(name)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Makes the segment's file, which must not exist. `from` is the position of its first byte. */
+/** Creates the segment's file, which must not exist. `from` is the position of its first byte. */
 export function createSegment(
   folder: { readonly name: string; readonly path: string },
   number: number,
@@ -64,7 +64,7 @@ export function createSegment(
   };
 }
 
-/** True when the segment is no longer needed, given the position up to which the database has everything. */
+/** Returns true when the segment is no longer needed, given the position up to which the database has everything. */
 export function isDone(segment: Segment, flushedUntil: number): boolean {
   if (flushedUntil < segment.from + segment.bytes) return false;
   if (segment.isLost) return true;
@@ -73,10 +73,13 @@ export function isDone(segment: Segment, flushedUntil: number): boolean {
   );
 }
 
-/** Bytes read at one go: a few hundred records, well under a millisecond of work. */
+/** Bytes per read: a few hundred records, well under a millisecond of work. */
 export const CHUNK_BYTES = 256 * 1024;
 
-/** Reads up to `length` bytes from `offset` of the file at `path`; fewer at its end. Fills and returns part of `target`. */
+/**
+ * Reads up to `length` bytes from `offset` of the file at `path`; fewer at its end. Returns the filled part of
+ * `target`.
+ */
 export async function readChunk(path: string, offset: number, target: Buffer): Promise<Buffer> {
   const file = await open(path, "r");
   try {

@@ -7,21 +7,21 @@ interface Target {
   readonly quarantine: Quarantine;
 }
 
-/** When all is refused, so many single records are tried before the database is taken for closed. */
+/** When the whole batch is refused, this many single records are tried before the database counts as closed. */
 const PROBES_MAX = 8;
 
 /**
- * Brings usage records, given as their JSON, into the database, each once, and moves the checkpoint.
- * A record that the database refuses for its values is found by halving, kept aside, and the rest goes on. One that only
- * the operator's own rule refuses, such as a trigger, is kept aside if the database takes another: else all wait.
- * Rejects when the database cannot be used now; everything may then be given again.
+ * Stores usage records, given as their JSON, each once, and moves the checkpoint. A record refused for its values is
+ * found by bisection and quarantined; the rest is stored. A record refused only by the operator's own rule, such as a
+ * trigger, is quarantined if the database takes another one; otherwise all wait. Rejects when the database is
+ * unavailable; all records may then be given again.
  */
 export async function storeRecords(
   { db, quarantine }: Target,
   records: readonly string[],
   checkpoint: Checkpoint,
 ): Promise<void> {
-  // The checkpoint moves last. No segment has the number 0: that one says nothing.
+  // The checkpoint moves last. No segment has the number 0, so this one has no meaning.
   const nowhere = { ...checkpoint, segment: 0, byteOffset: 0 };
   try {
     await insertUsage(db, records, checkpoint);
@@ -38,7 +38,7 @@ export async function storeRecords(
   await insertUsage(db, [], checkpoint);
 }
 
-/** Whether the database takes one of the newest records, which are stored then. */
+/** Returns whether the database takes one of the newest records, which are stored then. */
 async function takesAny(
   db: Db,
   records: readonly string[],

@@ -9,7 +9,7 @@ import {
 } from "../../db/tables/usage.ts";
 import { addSums, DAYS, HOURS, MODEL_HOURS, MONTHS, selectSums } from "../sums/usage-sums.ts";
 
-/** How far the database has a journal. */
+/** The position up to which the database has a journal. */
 export interface Checkpoint {
   readonly journal: string;
   readonly segment: number;
@@ -18,11 +18,11 @@ export interface Checkpoint {
 }
 
 /**
- * Inserts usage records, given as their JSON, each at most once for good, adds those that were not there yet to all
- * sums, and moves the checkpoint, all in the same statement: one round trip, one transaction. The texts reach the
- * database as they stand in the journal: not parsed here, and `json` is a third cheaper there than `jsonb`. Numbers
- * are read as what JSON has and rounded by the columns, so that half a millisecond spoils no record. They are taken in
- * the order of their ids: of two replays of the same records one waits, and they do not deadlock.
+ * Inserts usage records, given as their JSON, each at most once ever, adds new ones to all sums, and moves the
+ * checkpoint. One statement does it all: one round trip, one transaction. The texts are not parsed here, and the
+ * database reads `json` a third cheaper than `jsonb`. Numbers are read as JSON numbers and rounded by the columns, so
+ * half a millisecond does not invalidate a record. Records are inserted in the order of their ids, so two replays of
+ * the same records wait for each other and do not deadlock.
  */
 export async function insertUsage(
   db: Db,
@@ -58,7 +58,7 @@ export async function insertUsage(
       do update set byte_offset = excluded.byte_offset, updated_at = now()`);
 }
 
-/** Segment number to the offset up to which the database has that segment. */
+/** Maps segment numbers to the offset up to which the database has that segment. */
 export async function readCheckpoints(db: Db, journal: string): Promise<Map<number, number>> {
   const rows = await db.execute<{ segment: number; byte_offset: string }>(
     sql`select segment, byte_offset from ${journalCheckpoints} where journal = ${journal}`,
@@ -66,7 +66,7 @@ export async function readCheckpoints(db: Db, journal: string): Promise<Map<numb
   return new Map(rows.map((row) => [row.segment, Number(row.byte_offset)]));
 }
 
-/** Forgets the checkpoint of one segment, or of the whole journal. */
+/** Deletes the checkpoint of one segment, or of the whole journal. */
 export async function deleteCheckpoints(db: Db, journal: string, segment?: number): Promise<void> {
   const one = segment === undefined ? sql`` : sql` and segment = ${segment}`;
   await db.execute(sql`delete from ${journalCheckpoints} where journal = ${journal}${one}`);
@@ -79,21 +79,21 @@ const VALUES = /^(22|23|54)/;
 const RULES = /^(09|27|2F|38|39|44|P0)/;
 
 /**
- * Why the database refuses records: for their values, as it will every time, or by a rule of the operator's own, which
- * may refuse all of them for a while. Undefined when it cannot be used now.
+ * Returns why the database refuses records: for their values, which is permanent, or by the operator's own rule, which
+ * may refuse all of them for a while. Undefined when the database is unavailable.
  */
 export function refusalOf(thrown: unknown): "values" | "rule" | undefined {
   const { code, constraint } = toDatabaseError(thrown);
-  // A row was on its way to the days without a partition while its day got one: the next try finds that.
+  // The row was routed to the partition of other days while its day got its own: a retry finds that.
   if (code === CHECK_VIOLATION && constraint === undefined) return undefined;
   if (VALUES.test(code)) return "values";
   return RULES.test(code) ? "rule" : undefined;
 }
 
 /**
- * The part of a statement that adds the rows it has `inserted` to all sums and to the histogram of latencies. Rows are
- * taken in the order of their primary keys, and tables always in this order, so that replicas which add to the same
- * ones wait for each other and do not deadlock.
+ * Builds the part of a statement that adds the rows it has `inserted` to all sums and to the histogram of latencies.
+ * Rows are locked in the order of their primary keys, and tables always in this order, so that concurrent replicas wait
+ * for each other and do not deadlock.
  */
 function rollupUsage(): SQL {
   const sums = sql`sums`;

@@ -5,7 +5,7 @@ import { latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 import { type LatencyFigures, latencyFigures } from "./latency-figures.ts";
 
-/** The calls of the last 24 hours: the same at every replica, and after every restart. */
+/** The calls of the last 24 hours: the same on every replica and after every restart. */
 export interface DayFigures extends Readonly<Record<DayFigure, Readonly<Record<Channel, number>>>> {
   readonly latency: LatencyFigures;
 }
@@ -17,9 +17,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Reads at most 1,000 slots and 25 hours of the histogram, never rows of usage. A day is every slot that touches the last
- * 24 hours, and for latencies every hour that does.
- *
+ * Reads at most 1,000 slots and 25 hours of the histogram, never rows of usage. A day is every slot that overlaps the
+ * last 24 hours, and for latencies every hour that does.
  * @param now Unix milliseconds.
  */
 export async function readDayFigures(db: Db, now: number): Promise<DayFigures> {

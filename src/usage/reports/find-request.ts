@@ -6,7 +6,10 @@ import { type MeteredRequest, selectRequests } from "./metered-request.ts";
 import type { UsageReading } from "./read-usage-report.ts";
 import { usageScope } from "./usage-scope.ts";
 
-/** One request. Rejects with `not_found` for one that is not the caller's to see, as for one that is not there. */
+/**
+ * Reads one request. Rejects with `not_found` alike for a request that the caller may not see and for one that does not
+ * exist.
+ */
 export async function readRequest(
   reading: Pick<UsageReading, "database">,
   caller: SessionCaller,
@@ -20,12 +23,12 @@ export async function readRequest(
   );
 }
 
-/** What may be an id: the database refuses a NUL. */
+/** Syntax of an id; without this check a NUL would make the database fail. */
 const ID = /^[\x21-\x7e]{1,200}$/;
 
 /**
- * Looks for a request by its id, under a further condition. An id tells when its call came, which is when its row
- * starts: one day is looked at. Ids made elsewhere are looked for in all of them, by their primary key.
+ * Finds a request by its id, under a further condition. An id made here contains the time of its call, at which its row
+ * starts, so only one day is searched. Other ids are searched in all days, by primary key.
  */
 export async function findRequest(
   { database }: Pick<UsageReading, "database">,

@@ -14,9 +14,8 @@ export interface LatencyFigures {
 const QUANTILES = ["0.5", "0.95", "0.99"] as const;
 
 /**
- * The quantiles of latencies, in milliseconds, from a histogram: that of rank `ceil(q * count)`, estimated by the mean of
- * its bucket, so within 2 % of the exact value. All 0 when there was no call.
- *
+ * Returns the quantiles of latencies, in milliseconds, from a histogram. The quantile of rank `ceil(q * count)` is
+ * estimated by the mean of its bucket, so it is within 2 % of the exact value. All are 0 without calls.
  * @param buckets from the fastest to the slowest.
  */
 export function latencyFigures(buckets: readonly LatencyBucket[]): LatencyFigures {

@@ -11,10 +11,10 @@ import { searchNewestFirst, type TimeRange } from "./search-newest-first.ts";
 import { withStatementTimeout } from "./statement-timeout.ts";
 import { type UsageOwner, usageScope } from "./usage-scope.ts";
 
-/** Well within DB_POOL_WAIT_MS, so that a look at too much can be followed by a shorter one. */
+/** Well within DB_POOL_WAIT_MS, so that a search of too large a part can be followed by a smaller one. */
 const LOOK_MS = 500;
 
-/** A place in the list of requests, between two rows. What comes after it started earlier, or has a lesser id. */
+/** A position in the list of requests, between two rows. Requests after it started earlier, or have a lesser id. */
 export interface RequestPlace {
   /** Unix milliseconds. */
   readonly startedAt: number;
@@ -27,9 +27,9 @@ export interface RequestQuery extends UsageOwner {
   readonly channel?: Channel | undefined;
   readonly outcome?: Outcome | undefined;
   readonly status?: number | undefined;
-  /** Unix milliseconds; unset: as far as rows are kept. */
+  /** Unix milliseconds; unset: as far back as rows are kept. */
   readonly from?: number | undefined;
-  /** The first moment that is no longer meant; unset: now. */
+  /** Exclusive end; unset: now. */
   readonly to?: number | undefined;
   readonly before?: RequestPlace | undefined;
   readonly limit: number;
@@ -39,15 +39,15 @@ export interface RequestPage extends TimeRange {
   /** The newest first. */
   readonly requests: readonly MeteredRequest[];
   /**
-   * Where to go on; null: there is no more. A search for what is rare may stop at its limit of time with fewer requests
-   * than asked for, or none, and go on from here.
+   * The position of the next page; null on the last one. A search for rare requests may time out with fewer than asked
+   * for, or with no requests, and continue from here.
    */
   readonly next: RequestPlace | null;
 }
 
 /**
- * Single requests that meet all of a query, the newest first. Rejects with `insufficient_permission` when a user asks
- * for another.
+ * Lists single requests that match the query, the newest first. Rejects with `insufficient_permission` when a user asks
+ * for another user's.
  */
 export async function listRequests(
   reading: UsageReading,
@@ -64,7 +64,7 @@ export async function listRequests(
     return { ...range, requests: found === undefined ? [] : [found], next: null };
   }
   const { before, limit } = query;
-  // Nothing has started after today: to look there would take the time for what is there.
+  // No request starts after today; searching there would only use up the time limit.
   const last = Math.min(range.to, dayOf(now) + DAY_MS);
   const end = before === undefined ? last : Math.min(last, endBefore(before));
   const { rows, from } = await searchNewestFirst(
@@ -84,7 +84,7 @@ export async function listRequests(
   return { ...range, requests, next: nextPlace(rows, { limit, from, isDone }) };
 }
 
-/** Whether there is anything left to look through, whatever is looked for: of empty days there is no next page. */
+/** Returns whether any rows are left, whatever is searched for: empty days have no next page. */
 async function hasRows({ database }: UsageReading, range: TimeRange): Promise<boolean> {
   const found = await database.ask((db) =>
     withStatementTimeout(db, LOOK_MS, (look) =>
@@ -94,7 +94,7 @@ async function hasRows({ database }: UsageReading, range: TimeRange): Promise<bo
   return found === undefined || found.length > 0;
 }
 
-/** A place before every id of its moment leaves nothing of the moment. */
+/** Returns the exclusive end of the search. A place before every id of its moment excludes the whole moment. */
 function endBefore({ startedAt, id }: RequestPlace): number {
   return id === "" ? startedAt : startedAt + 1;
 }
@@ -109,7 +109,7 @@ function nextPlace(
 ): RequestPlace | null {
   const last = rows[limit - 1];
   if (rows.length > limit && last !== undefined) return { startedAt: last.startedAt, id: last.id };
-  // Before every id of the moment at which the search stopped: what started then was seen.
+  // Before every id of the moment at which the search stopped: requests that started then were seen.
   return isDone ? null : { startedAt: from, id: "" };
 }
 
@@ -120,7 +120,7 @@ function conditionsOf(query: RequestQuery): readonly (SQL | undefined)[] {
     channel === undefined ? undefined : sql`channel = ${channel}`,
     outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     status === undefined ? undefined : sql`status = ${status}`,
-    // What ends well has no such status, and what does not has an index.
+    // Successful calls have no such status, and failed ones have an index.
     status === undefined || status < 400 ? undefined : sql`outcome <> 'ok'`,
   ];
 }

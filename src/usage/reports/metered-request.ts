@@ -6,13 +6,13 @@ import { usageRecords } from "../../db/tables/usage.ts";
 import { users } from "../../db/tables/users.ts";
 import type { Outcome } from "../usage-record.ts";
 
-/** One metered request as it is shown: without bodies, for they are never kept. */
+/** One metered request as it is shown. Bodies are never stored. */
 export interface MeteredRequest {
   readonly id: string;
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly keyId: string;
-  /** Null once the key is deleted; so with all three. */
+  /** Null once the key is deleted, as are the next two. */
   readonly keyName: string | null;
   readonly ownerId: string | null;
   readonly ownerName: string | null;
@@ -26,7 +26,7 @@ export interface MeteredRequest {
   readonly outputTokens: number;
   readonly cachedTokens: number;
   readonly reasoningTokens: number;
-  /** True when we counted because the vendor did not. */
+  /** True when the gateway counted the tokens because the vendor did not. */
   readonly estimated: boolean;
   readonly latencyMs: number;
   readonly firstTokenMs: number | null;
@@ -35,13 +35,13 @@ export interface MeteredRequest {
 
 type Row = Record<string, unknown> & MeteredRequest;
 
-/** Reads the newest rows that meet a condition on `usage_records`, and whose keys they are of. */
+/** Reads the newest rows that match a condition on `usage_records`, with the keys they belong to. */
 export async function selectRequests(
   db: Db,
   condition: SQL,
   limit: number,
 ): Promise<readonly MeteredRequest[]> {
-  // The names are joined to what is found, and have no say in how it is looked for.
+  // The names are joined to the rows found, so they do not influence the plan of the search.
   return db.execute<Row>(sql`
     with found as (
       select * from ${usageRecords} where ${condition} order by started_at desc, id desc limit ${limit}

@@ -26,12 +26,13 @@ export interface UsageReading {
 }
 
 const HOUR_MS = DAY_MS / 24;
-/** The last millisecond of a year of four digits: the database reads no others from a text. */
+/** The last millisecond of a four-digit year: the database reads no later one from text. */
 const LAST_TIME = Date.UTC(10_000, 0) - 1;
 
 /**
- * What was used, from the sums by hour: however many calls there were, few rows are read. Grouped by a time alone, every
- * hour, day or month of the range has a row. Rejects with `insufficient_permission` when a user asks for another.
+ * Reads usage from the hourly sums, so few rows are read however many calls there were. Grouped only by time, every
+ * hour, day or month of the range has a row. Rejects with `insufficient_permission` when a user asks for another
+ * user's.
  */
 export async function readUsageReport(
   { database, clock, retentionDays }: UsageReading,
@@ -46,7 +47,7 @@ export async function readUsageReport(
   const [group, ...others] = asked.groups;
   const isSeries =
     others.length === 0 && (group === "hour" || group === "day" || group === "month");
-  // A series is short, and is paged once it is filled up.
+  // A series is short, and is paged after it is filled.
   const statement = usageReportStatement(
     caller,
     { ...asked, from, to, hourlyFrom },
@@ -54,7 +55,7 @@ export async function readUsageReport(
   );
   const [total, ...found] = await database.ask((db) => db.execute<ReportRow & Row>(statement));
   if (total === undefined) throw new Error("a report has no totals");
-  // What a limit refuses is counted by key and channel alone.
+  // Refusals by limits are only counted by key and channel.
   const knowsRefusals = asked.model === undefined;
   const all = found.map((row) => rowOf(row, asked));
   const rows = isSeries
@@ -118,14 +119,14 @@ interface TimeSpan {
   /** Unix milliseconds. */
   readonly from: number;
   readonly to: number;
-  /** Hours before it are whole days. */
+  /** Before it, rows are whole days. */
   readonly hourlyFrom: number;
   readonly unit: TimeGroup;
-  /** Whether it is known what was refused. */
+  /** Whether the number of refusals is known. */
   readonly knowsRefusals: boolean;
 }
 
-/** The rows of a time alone, with one of zeros for each hour, day or month of the span that has none. */
+/** Returns the rows grouped only by time, with a row of zeros for each missing hour, day or month of the span. */
 function fillSeries(rows: readonly UsageRow[], span: TimeSpan): readonly UsageRow[] {
   const byTime = new Map(rows.map((row) => [row.time, row]));
   const nothing = { ...NO_USAGE, refused: span.knowsRefusals ? 0 : null };
@@ -150,10 +151,9 @@ function next(time: number, { unit, hourlyFrom }: TimeSpan): number {
 }
 
 /**
- * The beginning of the first UTC day whose sums are by hour for certain, in Unix milliseconds. It is later than the first
- * day that is to be kept after USAGE_RETENTION_DAYS was raised: what was folded stays so, and its days have no partition.
- *
- * @param kept the first day whose single rows are kept, as `firstKeptDay` tells.
+ * Returns the beginning of the first UTC day whose sums are certainly hourly, in Unix milliseconds. It is later than
+ * the first retained day after USAGE_RETENTION_DAYS was raised: folded days stay folded and have no partition.
+ * @param kept the first day whose single rows are kept, from `firstKeptDay`.
  */
 async function firstHourlyDay(db: Db, kept: number): Promise<number> {
   const [first = kept] = await listUsageDays(db);

@@ -1,18 +1,20 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { DAY_MS } from "../sums/usage-days.ts";
 
-/** A search that would take longer stops and is gone on with by the next call. */
+/** A search that would take longer stops; the next call continues it. */
 const SEARCH_MS = 150;
-/** Days that are looked through faster are taken more at a time. */
+/** After a faster search the next part covers more days. */
 const QUICK_MS = 40;
-/** So many at most: behind a quiet month there may be days with millions of rows. */
+/** Largest part: before a quiet month there may be days with millions of rows. */
 const PART_MAX_MS = 2 * DAY_MS;
-/** What is too much for one look is looked at in such parts of it. */
+/** A part that is too large for one search is divided by this. */
 const SHARES = 8;
-/** Where some minutes are still too much, the database has stopped working. Down to there shares are whole. */
+/**
+ * When even a few minutes are too much, the database no longer works. Down to this size the division has no remainder.
+ */
 const PART_MIN_MS = 60_000;
 
-/** A range of time in Unix milliseconds; `to` is the first moment that is no longer meant. */
+/** A range of time in Unix milliseconds; `to` is exclusive. */
 export interface TimeRange {
   readonly from: number;
   readonly to: number;
@@ -21,17 +23,17 @@ export interface TimeRange {
 export interface Found<Row> {
   /** The newest first. */
   readonly rows: readonly Row[];
-  /** How far the range was looked through: nothing is known of what is before. */
+  /** The start of the searched part of the range; rows before it are unknown. */
   readonly from: number;
 }
 
 /**
- * Looks through a range from its end to its beginning by days of UTC, until `wanted` rows are found or the time is over.
- * What is looked for is mostly in the newest day; what is rare and in no index takes a while, but no caller waits longer
- * for it than a moment, and the database does no more for a call than that. Each call comes some way, however many rows
- * there are. Rejects with `storage_unavailable` when even some minutes are too much.
- *
- * @param look the newest rows of a part of the range, at most so many; undefined when the part is too much for one look.
+ * Searches a range from its end to its beginning by UTC days, until `wanted` rows are found or the time is up. Most
+ * searches end in the newest day. A rare, unindexed value takes several calls, but each call is bounded in time and in
+ * database work. Each call makes progress, however many rows there are. Rejects with `storage_unavailable` when even a
+ * few minutes are too much.
+ * @param look returns the newest rows of a part of the range, up to a maximum; undefined when the part is too large for
+ * one search.
  */
 export async function searchNewestFirst<Row>(
   range: TimeRange,
@@ -41,7 +43,7 @@ export async function searchNewestFirst<Row>(
   const rows: Row[] = [];
   const began = performance.now();
   const isBegun = () => to < range.to;
-  // The next look will take about as long as the last one did.
+  // The next search is expected to take about as long as the last one.
   let nextMs = 0;
   const isOver = () => isBegun() && performance.now() - began + nextMs >= SEARCH_MS;
   let partMs = DAY_MS;
@@ -63,7 +65,9 @@ export async function searchNewestFirst<Row>(
   return { rows, from: Math.max(to, range.from) };
 }
 
-/** Of the part of this length that ends at `to`: parts begin with a day, or a share of one. */
+/**
+ * Returns the start of the part of this length that ends at `to`: parts are aligned to days, or to fractions of one.
+ */
 function beginningOf(to: number, partMs: number): number {
   const step = Math.min(partMs, DAY_MS);
   return Math.floor((to - 1) / step) * step - (partMs - step);

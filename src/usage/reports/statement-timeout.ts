@@ -2,12 +2,12 @@ import { sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 
-/** SQLSTATE of a statement that the server has cut short. */
+/** SQLSTATE of a statement that the server has cancelled after its timeout. */
 export const STATEMENT_TIMED_OUT = "57014";
 
 /**
- * Runs `work` in a transaction of its own, each of whose statements PostgreSQL cuts short after `limitMs`; undefined when
- * it did. The embedded database cuts nothing short.
+ * Runs `work` in a transaction of its own, in which PostgreSQL cancels each statement after `limitMs`; undefined when
+ * it did. The embedded database has no statement timeout.
  */
 export async function withStatementTimeout<Result>(
   db: Db,

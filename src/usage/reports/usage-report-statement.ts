@@ -11,7 +11,7 @@ import { usageScope } from "./usage-scope.ts";
 
 const FIGURES = [...HOUR_FIGURES, "refused"] as const;
 
-/** A row as the database gives it; that of the totals has place 0 and no group. */
+/** A row as the database returns it; that of the totals has place 0 and no group. */
 export type ReportRow = Readonly<Record<(typeof FIGURES)[number], number>> & {
   readonly place: number;
   readonly time: number | null;
@@ -34,8 +34,8 @@ interface Page {
 type Query = UsageReportQuery & { readonly hourlyFrom: number };
 
 /**
- * The totals and one page of groups in one statement, so that they are of one moment. Times come first, the earliest
- * first; within them, what was called most.
+ * Builds one statement for the totals and one page of groups, so that both are of the same moment. The earliest times
+ * come first; within a time, the groups with the most calls.
  */
 export function usageReportStatement(
   caller: SessionCaller,
@@ -45,7 +45,7 @@ export function usageReportStatement(
   const has = (group: UsageGroup) => query.groups.includes(group);
   const { reach, used, totals, offset } = partsOf(usageScope(caller, query), query, page);
   const window = page === undefined ? sql`` : sql`limit ${page.limit + 1} offset ${offset}`;
-  // A refusal is no call of a model: it counts in the totals, and makes no group of its own.
+  // A refusal is not a call of a model: it counts in the totals, and makes no group of its own.
   const isShown = has("model") ? sql`where model is not null` : sql``;
   const order = sql`time, requests desc, key_id, model, channel, user_id`;
   return sql`
@@ -78,7 +78,7 @@ export function usageReportStatement(
     order by place`;
 }
 
-/** Where the groups of the page and the totals come from. */
+/** Builds the sources of the page's groups and of the totals. */
 function partsOf(scope: SQL | undefined, query: Query, page: Page | undefined) {
   const has = (group: UsageGroup) => query.groups.includes(group);
   const inChannel = query.channel === undefined ? undefined : sql`channel = ${query.channel}`;
@@ -104,7 +104,8 @@ function partsOf(scope: SQL | undefined, query: Query, page: Page | undefined) {
     const whole = usedBy({ columns, sums, inRange, inModel });
     return { reach: sql``, used: whole, totals: sql`grouped`, offset: page?.offset };
   }
-  // Each key has a group in each hour: the page's are summed up alone, and the totals are those over all keys.
+  // Each key has a group in each hour: only the page's groups are summed, and the totals come from the sums over all
+  // keys.
   const reach = hoursOfPage({ ...query, ...page, inChannel, inModel, isByOwner: has("user") });
   const inReach = and(
     sql`hour between (select first from reach) and (select last from reach)`,
@@ -120,22 +121,22 @@ function partsOf(scope: SQL | undefined, query: Query, page: Page | undefined) {
 }
 
 export interface PageOfHours {
-  /** Unix milliseconds: the first hour that is meant, and the first that is no longer. */
+  /** Unix milliseconds: the first hour, and the exclusive end. */
   readonly from: number;
   readonly to: number;
-  /** Each hour has a group for each owner of keys; otherwise for each key. */
+  /** True: each hour has a group per owner of keys; otherwise per key. */
   readonly isByOwner: boolean;
   readonly inChannel: SQL | undefined;
-  /** What is refused is not known by model: then it counts nowhere. */
+  /** Refusals are not known by model, so with a model they are not counted. */
   readonly inModel: SQL | undefined;
   readonly limit: number;
   readonly offset: number;
 }
 
 /**
- * Between which hours a page lies, as `reach(first, last, before)`, `before` being the groups of earlier hours; for a
- * `with recursive`. Hour after hour is counted, by the index alone, until the page and one group more are found: what
- * comes later is not looked at, and only the page's own hours need be summed up. Both hours are null behind the end.
+ * Finds the hours that a page covers, as `reach(first, last, before)`, `before` being the groups of earlier hours; for
+ * a `with recursive`. It counts hour by hour, only with the index, until the page and one more group are found. Later
+ * hours are not read, and only the page's own hours are summed. Both hours are null past the end.
  */
 function hoursOfPage(page: PageOfHours): SQL {
   const { from, to, isByOwner, inChannel, inModel, limit, offset } = page;

@@ -5,7 +5,7 @@ import { DAY_MS } from "../sums/usage-days.ts";
 import { eachFigure, HOUR_FIGURES } from "../sums/usage-sums.ts";
 import type { UsageReportQuery } from "./usage-report.ts";
 
-/** What of a sum is kept; the rest is null. */
+/** The columns of a sum that are kept; the others are null. */
 export interface UsedColumns {
   readonly time: SQL;
   readonly key: SQL;
@@ -30,8 +30,8 @@ export interface UsedParts {
 }
 
 /**
- * What was used and what was refused, by these columns. Sums are doubles, as the answer's numbers are: exact to 2^53 as
- * those, and half the work of the database's sums of integers.
+ * Builds usage and refusals by these columns. Sums are doubles, as the answer's numbers are: exact to 2^53, and half
+ * the work of the database's sums of integers.
  */
 export function usedBy({ columns, sums, inRange, inModel }: UsedParts): SQL {
   const { time, key, user, model, channel } = columns;
@@ -51,8 +51,9 @@ export function usedBy({ columns, sums, inRange, inModel }: UsedParts): SQL {
 }
 
 /**
- * The sums of days, and of hours where a day is not whole or hours are asked for: a tenth of what the hours are. The sums
- * of hours over all keys where no key is asked for: a tenth of those of the keys, and as few however many keys there are.
+ * Selects the smallest source of sums. Daily sums, plus hours where a day is not whole or hours are asked for, have a
+ * tenth of the rows of hourly ones. Hourly sums over all keys, when no key is asked for, have a tenth of those per key,
+ * independent of the number of keys.
  */
 export function sumsOf({ from, to, groups }: UsageReportQuery, isByKey: boolean): SQL {
   const hours = isByKey ? usageHours : modelHours;
@@ -70,7 +71,10 @@ export function sumsOf({ from, to, groups }: UsageReportQuery, isByKey: boolean)
   ) as sums`;
 }
 
-/** The beginning of the hour or day; of a month its days. Hours of days that are kept as one are days, folded already or not. */
+/**
+ * Builds the beginning of the hour or day; a month is given by its days. Hours of days that are kept as one row are
+ * days, folded already or not.
+ */
 export function timeOf({
   groups,
   from,
@@ -78,10 +82,10 @@ export function timeOf({
 }: Pick<UsageReportQuery, "groups" | "from"> & { readonly hourlyFrom: number }): SQL {
   const unit = (["hour", "day", "month"] as const).find((one) => groups.includes(one));
   if (unit === undefined) return sql`null::timestamptz`;
-  // Several times cheaper than to truncate in a time zone, which is left for a month's days.
+  // Several times cheaper than truncation in a time zone, which only a month's days need.
   const day = sql`date_bin('24 hours', hour, 'epoch')`;
   if (unit !== "hour") return day;
-  // An index has them in their order.
+  // The index provides them in this order.
   if (from >= hourlyFrom) return sql`hour`;
   return sql`case when hour < ${new Date(hourlyFrom).toISOString()}::timestamptz then ${day} else hour end`;
 }

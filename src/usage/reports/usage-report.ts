@@ -1,16 +1,16 @@
 import type { Channel } from "../../core/channel.ts";
 import type { UsageOwner } from "./usage-scope.ts";
 
-/** What usage may be summed up by. */
+/** The fields by which usage may be grouped. */
 export const USAGE_GROUPS = ["hour", "day", "month", "key", "model", "channel", "user"] as const;
 
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
-/** Of these, the ones that are times. */
+/** The groups that are times. */
 export type TimeGroup = Extract<UsageGroup, "hour" | "day" | "month">;
 
 export interface UsageReportQuery extends UsageOwner {
-  /** Unix milliseconds: the first moment, and the first that is no longer meant. */
+  /** Unix milliseconds; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
   /** One or two, at most one of them a time. */
@@ -24,11 +24,11 @@ export interface UsageReportQuery extends UsageOwner {
 /** Sums of metered calls. */
 export interface UsageFigures {
   readonly requests: number;
-  /** Not answered: outcome `error` or `rate_limited`. */
+  /** Calls with outcome `error` or `rate_limited`. */
   readonly failures: number;
-  /** Of these, refused by the upstream as too many. */
+  /** The failures in which the upstream refused the call as one too many. */
   readonly rateLimited: number;
-  /** The client left. */
+  /** Calls that the client aborted. */
   readonly aborted: number;
   /** The sum of all latencies. */
   readonly latencyMs: number;
@@ -36,11 +36,11 @@ export interface UsageFigures {
   readonly outputTokens: number;
   readonly cachedTokens: number;
   readonly reasoningTokens: number;
-  /** Calls that a limit of their key refused, which are no requests; null: not known by model. */
+  /** Calls that a limit of their key refused, which are not requests; null: not known by model. */
   readonly refused: number | null;
 }
 
-/** One group's sums. Of what it is not grouped by, a row says null. */
+/** One group's sums. Fields that the query does not group by are null. */
 export interface UsageRow extends UsageFigures {
   /** Unix milliseconds: the beginning of the hour, day or month. */
   readonly time: number | null;
@@ -50,7 +50,7 @@ export interface UsageRow extends UsageFigures {
   readonly user: UsageUser | null;
 }
 
-/** A row of which nothing is known, and in which nothing was used. */
+/** An empty row: no group and zero usage. */
 export const NO_USAGE: UsageRow = {
   time: null,
   key: null,
@@ -78,7 +78,10 @@ export interface UsageKey {
   readonly ownerName: string | null;
 }
 
-/** Whoever owns the keys now. All keys that are deleted, by themselves or with their owner, count as one without a name. */
+/**
+ * The present owner of the keys. All deleted keys, deleted singly or with their owner, count as one owner without a
+ * name.
+ */
 export interface UsageUser {
   readonly id: string | null;
   readonly name: string | null;
@@ -86,13 +89,12 @@ export interface UsageUser {
 }
 
 export interface UsageReport {
-  /** The range that the sums are over: that of the query, widened to whole hours, or days before `hourlyFrom`. */
+  /** The range of the sums: that of the query, widened to whole hours, or days before `hourlyFrom`. */
   readonly from: number;
   readonly to: number;
-  /** Before it usage is kept by day: an hour is a whole day, and begins with it. */
+  /** Before it, usage is kept by day: a row's hour stands for the whole day that begins with it. */
   readonly hourlyFrom: number;
   readonly rows: readonly UsageRow[];
-  /** There are further rows. */
   readonly hasMore: boolean;
   /** Over all rows, not only those of this page. */
   readonly totals: UsageFigures;

@@ -3,17 +3,17 @@ import type { SessionCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 
-/** Whose usage is asked for. */
+/** The owner whose usage is asked for. */
 export interface UsageOwner {
   readonly keyId?: string | undefined;
-  /** Of the keys that this user owns now. */
+  /** The user who owns the keys now. */
   readonly userId?: string | undefined;
 }
 
 /**
- * The condition on `key_id` under which usage is the caller's to see: an administrator sees all, a user what the keys
- * owned now have used. Another's key and one that does not exist look the same: nothing is found. Undefined: no
- * condition. Throws `insufficient_permission` when a user asks for another user.
+ * Returns the condition on `key_id` that limits usage to what the caller may see: everything for an administrator, and
+ * for a user the usage of the keys owned now. Another user's key and a missing key look the same: nothing is found.
+ * Undefined: no condition. Throws `insufficient_permission` when a user asks for another user's.
  */
 export function usageScope(
   { role, ownerId }: SessionCaller,
@@ -29,7 +29,7 @@ export function usageScope(
   const owner = role === "admin" ? userId : ownerId;
   return and(
     keyId === undefined ? undefined : sql`key_id = ${keyId}`,
-    // An array is read once, and then looked up in the indexes that begin with the key.
+    // An array is evaluated once, and then looked up in the indexes that begin with the key.
     owner === undefined
       ? undefined
       : sql`key_id = any(array(select id from ${apiKeys} where owner_id = ${owner}))`,

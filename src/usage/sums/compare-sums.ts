@@ -4,11 +4,11 @@ import type { Db } from "../../db/context.ts";
 import type { TimeRange } from "../reports/search-newest-first.ts";
 import { eachFigure, listOf, selectSums, type UsageSums } from "./usage-sums.ts";
 
-/** A figure that differs from what it is made from. */
+/** A figure that differs from its source. */
 export interface DifferentFigure {
   /** The name of its column. */
   readonly name: string;
-  /** From the rows, or for a day, a month or an hour over all keys from the hours of the keys. */
+  /** The sum of the rows; for a day, a month or an hour over all keys, the sum of the keys' hours. */
   readonly counted: number;
   readonly stored: number;
 }
@@ -27,15 +27,15 @@ export interface UsageDifference {
 }
 
 export interface UsageDifferences {
-  /** How many there are. */
+  /** Number of differences. */
   readonly mismatches: number;
-  /** The first of them. */
+  /** The first differences. */
   readonly shown: readonly UsageDifference[];
 }
 
 /**
- * Compares the sums of one hour, day or month with what they are made from. A statement sees one moment, and rows come
- * together with their sums, so what is just arriving does not look like a difference.
+ * Compares the sums of one hour, day or month with their source. A statement sees one moment, and rows are committed
+ * together with their sums, so arriving rows do not look like a difference.
  */
 export async function compareSums(
   db: Db,
@@ -72,14 +72,14 @@ export async function compareSums(
   };
 }
 
-/** The rows that the sums of one hour, day or month are made from. */
+/** Builds the source rows of one hour, day or month. */
 export function sourceOf({ source, sourceTime }: UsageSums, { from, to }: TimeRange): SQL {
   const time = sql.identifier(sourceTime);
   const [first, end] = [from, to].map((at) => sql`${new Date(at).toISOString()}::timestamptz`);
   return sql`${source} where ${time} >= ${first} and ${time} < ${end}`;
 }
 
-/** Which rows of the table are the sums of one hour, day or month. */
+/** Builds the condition for the sums of one hour, day or month. */
 export function isOfPeriod({ kind, type }: UsageSums, { from, to }: TimeRange): SQL {
   const name = sql.identifier(kind);
   const [first, end] = [from, to].map((at) => sql`${new Date(at).toISOString()}::${sql.raw(type)}`);

@@ -5,23 +5,23 @@ import type { Log } from "../../lib/log.ts";
 import { reconcileUsage } from "./reconcile-usage.ts";
 import { DAY_MS, dayOf } from "./usage-days.ts";
 
-/** Days that were missed, as by a job that failed, are made up for to here. */
+/** Missed days, as by a failed job, are compared later, up to this many. */
 const DAYS_MAX = 7;
-/** Enough in a line of the log to know where to look; the rest is asked for. */
+/** Enough in a log line to locate the problem; the report has the rest. */
 const LOGGED_MAX = 5;
 
 export interface ReconciliationFigures {
-  /** When the last run ended, in Unix milliseconds; null: none has, in this process. */
+  /** When the last run ended, in Unix milliseconds; null before the first run of this process. */
   readonly lastRunAt: number | null;
-  /** What it found; what was found before and has not been repaired is part of it. */
+  /** Differences it found, including earlier ones that are not repaired. */
   readonly mismatches: number;
 }
 
-/** Compares each UTC day with its rows once it is over. */
+/** Compares each UTC day with its rows after its end. */
 export interface DailyReconciliation {
   /**
-   * Looks at the days that are over and were not looked at, of those before the start the last; and at all days again
-   * since the first that differed, until they agree.
+   * Compares the days that have ended and were not compared; of those before the start only the last. All days since
+   * the first that differed are compared again until they agree.
    */
   readonly run: () => Promise<void>;
   readonly figures: () => ReconciliationFigures;

@@ -4,23 +4,23 @@ import { usageDays } from "../../db/tables/usage.ts";
 import { withUpkeepLock } from "./upkeep-lock.ts";
 import { dayTable, listUsageDays, OTHER_DAYS } from "./usage-days.ts";
 
-/** To drop a day locks the whole table for a moment: who wants to insert or to read waits that long at most. */
+/** Dropping a day locks the whole table for a moment: inserts and reads wait at most this long. */
 const LOCK_TIMEOUT_MS = 200;
 const DELETED_ROWS = 2_000;
-/** More rows than that wait for the next purge. */
+/** Rows beyond this number wait for the next purge. */
 const DELETES_MAX = 500;
 
-/** What a purge has taken away. */
+/** The number of days and rows that a purge removed. */
 export interface Dropped {
   readonly days: number;
   readonly rows: number;
-  /** False when something is left that may go: somebody reads it, or it is too much for one purge. */
+  /** False when something is left to drop: a reader holds it, or it is too much for one purge. */
   readonly isDone: boolean;
 }
 
 /**
  * Drops the UTC days before `cutoff`, a day's beginning: each as a whole, or the rows of a day without a partition in
- * small batches. A day that somebody reads is left for the next time.
+ * small batches. A day that is being read is left for the next time.
  */
 export async function dropUsageDays(db: Db, cutoff: number): Promise<Dropped> {
   const old = (await listUsageDays(db)).filter((day) => day < cutoff);
@@ -42,7 +42,7 @@ export async function dropUsageDays(db: Db, cutoff: number): Promise<Dropped> {
   return { days, rows: rows + strays.rows, isDone: isDone && strays.isDone };
 }
 
-/** The number of its rows, as its sums tell; undefined when another replica was faster. */
+/** Returns the number of its rows, from its sums; undefined when another replica was faster. */
 async function dropDay(transaction: Db, day: number): Promise<number | undefined> {
   const name = dayTable(day);
   const table = sql.identifier(name);
@@ -50,7 +50,7 @@ async function dropDay(transaction: Db, day: number): Promise<number | undefined
     sql`select to_regclass(${name}) is not null as is_there`,
   );
   if (present?.is_there !== true) return undefined;
-  // Its sums tell at once, and a day may have so many rows that to count them takes too long.
+  // The sums have the number at once; counting the rows of a large day takes too long.
   const [counted] = await transaction.execute<{ rows: number }>(sql`
     select coalesce(sum(requests), 0)::float8 as rows from ${usageDays}
     where day = ${new Date(day).toISOString()}::timestamptz`);

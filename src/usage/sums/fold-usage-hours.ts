@@ -5,7 +5,7 @@ import { withUpkeepLock } from "./upkeep-lock.ts";
 import { DAY_MS } from "./usage-days.ts";
 import { addFigures, eachFigure, HOUR_FIGURES, listOf } from "./usage-sums.ts";
 
-/** A table of sums by hour, and what its rows are told apart by beside that. */
+/** A table of hourly sums, and the columns that identify its rows besides the hour. */
 interface HourSums {
   readonly table: typeof usageHours | typeof modelHours | typeof limitRefusals;
   readonly keys: readonly string[];
@@ -25,26 +25,25 @@ const REFUSALS: HourSums = {
 };
 
 const LOCK_TIMEOUT_MS = 1_000;
-/** The rest of a long past waits for the next time. */
+/** Earlier days beyond this number wait for the next time. */
 const DAYS_MAX = 1_000;
 
 /**
- * Adds up the hours of each UTC day before `cutoff`, a day's beginning, into one row a key, model and channel, whose
- * hour is the day's first: what is told by day and month stays as it was, and years of it stay small. One transaction
- * a day.
- *
+ * Adds up the hours of each UTC day before `cutoff`, a day's beginning, into one row per key, model and channel, whose
+ * hour is the day's first. Reports by day and month do not change, and years of sums stay small. One transaction per
+ * day.
  * @returns false when days are left for the next time.
  */
 export function foldUsageHours(db: Db, cutoff: number): Promise<boolean> {
   return foldHours(db, cutoff, USAGE);
 }
 
-/** The same for the sums over all keys, a row a model and channel. */
+/** Does the same for the sums over all keys: one row per model and channel. */
 export function foldModelHours(db: Db, cutoff: number): Promise<boolean> {
   return foldHours(db, cutoff, MODELS);
 }
 
-/** The same for what limits have refused, by key, channel and code. */
+/** Does the same for the refusals of limits, by key, channel and code. */
 export function foldRefusalHours(db: Db, cutoff: number): Promise<boolean> {
   return foldHours(db, cutoff, REFUSALS);
 }
@@ -60,7 +59,7 @@ async function foldHours(db: Db, cutoff: number, sums: HourSums): Promise<boolea
   return days.length < DAYS_MAX;
 }
 
-/** Looks at each day since the first by its index, not at all rows: after the first time hardly any has hours left. */
+/** Searches each day by its index instead of reading all rows: after the first time few days have hours left. */
 async function daysWithHours(
   db: Db,
   cutoff: number,
@@ -81,8 +80,8 @@ async function daysWithHours(
 }
 
 /**
- * Rows are locked in the order of their keys, as those lock them that add to the hours: a row of long ago, from a
- * journal that was found late, waits for this, and the two do not deadlock.
+ * Rows are locked in the order of their keys, as the statements that add to the hours do. Late rows, from a journal
+ * that was found late, wait for this transaction instead of deadlocking with it.
  */
 async function foldDay(transaction: Db, day: number, sums: HourSums): Promise<void> {
   const { table } = sums;
@@ -93,7 +92,7 @@ async function foldDay(transaction: Db, day: number, sums: HourSums): Promise<vo
   const isLater = sql`hour > ${first} and hour < ${first} + interval '24 hours'`;
   const nothing = eachFigure(sums.figures, () => sql`0`);
   const added = eachFigure(sums.figures, (column) => sql`sum(${column})`);
-  // That locks those which are there already: nothing is added.
+  // The upsert locks the existing rows and adds nothing.
   await transaction.execute(sql`
     insert into ${table} as present (hour, ${keys}, ${figures})
     select distinct ${first}, ${keys}, ${nothing} from ${table} where ${isOfDay} order by 1, ${keys}

@@ -19,37 +19,37 @@ export interface LimitRefusal {
 }
 
 export interface LimitRefusals {
-  /** Counts one, in memory. Costs the call nothing that it could wait for. */
+  /** Counts one refusal in memory, so the call does not wait. */
   readonly count: (refusal: LimitRefusal) => void;
-  /** Brings what is counted to the database; what that does not take now is given again. Never rejects. */
+  /** Stores the counts in the database; those it does not take now are given again. Never rejects. */
   readonly flush: () => Promise<void>;
   /** Flushes for the last time, within `limitMs`. Never rejects. */
   readonly close: (limitMs: number) => Promise<void>;
 }
 
-/** What begins the names of the writers of refusals among the checkpoints of the journals. */
+/** The prefix of refusal writers among the journal checkpoints. */
 export const REFUSAL_WRITER = "refusals:";
 const SLOT_MS = 600_000;
-/** So many different ones are told apart while they wait, however many keys are tried. */
+/** Maximum of distinct counts while they wait, however many keys are tried. */
 const TOLD_APART_MAX = 10_000;
-/** Further ones are counted together, as of this key. */
+/** The key under which further ones are counted together. */
 const OTHER_KEYS = "other";
-/** Those come to a few a slot: as many are left only after weeks without a database. */
+/** Only a few counts per slot remain above that maximum, so this many wait only after weeks without a database. */
 const WAITING_MAX = 2 * TOLD_APART_MAX;
-/** A statement that hangs longer is given again; it adds nothing twice. */
+/** A statement that hangs longer is retried; it adds nothing twice. */
 const STORE_TIMEOUT_MS = 60_000;
 
 type Counts = Map<string, CountedRefusals>;
 
-/** A set of refusals that is given with the same number until it is stored. */
+/** A set of refusals that keeps its number until it is stored. */
 interface Batch {
   readonly number: number;
   readonly refusals: readonly CountedRefusals[];
 }
 
 /**
- * Counts our own refusals, which have no usage row, by ten minutes, key, channel and code. They wait in memory for the
- * next flush: a process that is killed loses those of a few seconds, and nothing is ever counted twice.
+ * Counts the gateway's own refusals, which have no usage row, by ten minutes, key, channel and code. They wait in
+ * memory for the next flush. A killed process loses those of a few seconds, and no refusal is ever counted twice.
  */
 export function openLimitRefusals({
   db,
@@ -65,7 +65,7 @@ export function openLimitRefusals({
   let isFailing = false;
   let running: Promise<void> | undefined;
 
-  /** False when the batch has to be given again. */
+  /** Resolves to false when the batch has to be given again. */
   const store = async ({ refusals, number }: Batch): Promise<boolean> => {
     try {
       const stored = storeRefusals(db, refusals, { writer, batch: number });
@@ -112,7 +112,7 @@ export function openLimitRefusals({
     flush,
     async close(limitMs) {
       const last = async () => {
-        // One may be under way, and have left the newest behind.
+        // Twice: a flush in progress may not include the newest counts.
         await flush();
         await flush();
         if (batches > 0 && !isFailing) await deleteCheckpoints(db, writer);
@@ -148,17 +148,16 @@ export interface CountedRefusals {
   readonly slot: number;
   readonly keyId: string;
   readonly channel: Channel;
-  /** The code that the callers were told. */
+  /** The error code that the callers received. */
   readonly code: string;
   refusals: number;
 }
 
 /**
- * Adds refusals to their hours and to the figures of a day, in one statement and at most once: as a journal has its
- * checkpoint, a writer has the number of its last batch beside what it wrote, and a batch whose number is there
- * already adds nothing. So it may be given again when nobody knows whether it was stored.
- *
- * @param writer a name that no other process has and no journal either.
+ * Adds refusals to their hours and to the figures of a day, in one statement and at most once. As a journal has a
+ * checkpoint, a writer stores the number of its last batch together with the data. A batch whose number is already
+ * there adds nothing, so it may be retried when its outcome is unknown.
+ * @param writer a name that no other process and no journal has.
  * @param batch counts up from 1.
  */
 export async function storeRefusals(

@@ -3,25 +3,26 @@ import type { Db } from "../../db/context.ts";
 import { withUpkeepLock } from "./upkeep-lock.ts";
 import { DAY_MS, dayOf, dayTable, listUsageDays, OTHER_DAYS } from "./usage-days.ts";
 
-/** Today and the two next ones: a gateway whose jobs stand still for a day still finds its day. */
+/** Today and the next two days: if the gateway's jobs stop for a day, the partition still exists. */
 const DAYS_AHEAD = 2;
-/** Rows that come meanwhile wait no longer than that, and then for a moment. */
+/** Rows that arrive in the meantime wait at most this long, and then for a moment. */
 const LOCK_TIMEOUT_MS = 1_000;
-/** A day that got more rows before it got its partition is left with the others: to move them would take too long. */
+/**
+ * A day that got more rows before its partition stays in the partition of other days: moving them would take too long.
+ */
 const MOVED_ROWS_MAX = 100_000;
 
 /**
- * Makes the partitions of today and the next days, where they are missing: one query when they are there. Rows of such
- * a day that came before its partition are moved into it. A day that cannot have its partition now gets it later; its
- * rows are safe with those of other days.
- *
+ * Creates the missing partitions of today and the next days; one query when all exist. Rows of such a day that arrived
+ * before its partition are moved into it. A day that cannot have its partition now gets it later; its rows are safe in
+ * the partition of other days.
  * @param now Unix milliseconds.
- * @returns false when a day has to wait for the next try.
+ * @returns false when a day has to wait for the next attempt.
  */
 export async function makeUsageDays(db: Db, now: number): Promise<boolean> {
   if ((await missingDays(db, now)).length === 0) return true;
   return withUpkeepLock(db, LOCK_TIMEOUT_MS, async (transaction) => {
-    // Another replica may have made them since.
+    // Another replica may have created them since.
     for (const day of await missingDays(transaction, now)) await makeDay(transaction, day);
   });
 }
@@ -33,8 +34,9 @@ async function missingDays(db: Db, now: number): Promise<readonly number[]> {
 }
 
 /**
- * Made apart and then attached: that locks the rows of other days alone, and the table as a whole against nobody who
- * reads or writes. The lock comes first, so that no row of the day comes between its move and its partition.
+ * Creates the partition separately and then attaches it: that locks only the rows of other days, and does not block
+ * readers or writers of the whole table. The lock comes first, so that no row of the day arrives between the move and
+ * the attachment.
  */
 async function makeDay(transaction: Db, day: number): Promise<void> {
   const table = sql.identifier(dayTable(day));

@@ -6,17 +6,17 @@ import { DAY_MS, dayOf, firstKeptDay, listUsageDays } from "./usage-days.ts";
 import { DAYS, HOURS, MODEL_HOURS, MONTHS, type UsageSums } from "./usage-sums.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
-/** So many differences are reported one by one; all are counted. */
+/** Differences reported one by one; all are counted. */
 const SHOWN_MAX = 1_000;
 
-/** Asks the database: queries of callers wait in their own line, those of a job do not. */
+/** Runs a query: queries of callers wait in a queue of their own, those of a job do not. */
 export type AskDatabase = <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
 
-/** How the sums of a range compare to the rows they were made from. */
+/** The comparison of the sums of a range with the rows they were made from. */
 export interface Reconciliation extends TimeRange {
-  /** Hours that were compared with their rows. All are over, and their rows retained. */
+  /** Hours compared with their rows: past hours whose rows are retained. */
   readonly hours: number;
-  /** Days and months, in progress or over, that were compared with their hours: none whose hours are wrong themselves. */
+  /** Days and months, in progress or over, that were compared with their hours; those with wrong hours are left out. */
   readonly days: number;
   readonly months: number;
   readonly mismatches: number;
@@ -27,9 +27,9 @@ export interface Reconciliation extends TimeRange {
 type Reconciling = Pick<UsageReading, "clock" | "retentionDays"> & { readonly ask: AskDatabase };
 
 /**
- * Compares the sums by hour with the rows for each hour of a range that is over and whose rows are retained, those over
- * all keys with those of the keys where these agree, and then each day and month that the range touches with its hours.
- * One hour, day or month at a time, so that no statement is long. It repairs nothing.
+ * Compares the hourly sums with the rows for each past hour of a range whose rows are retained. Then it compares the
+ * sums over all keys with those of the keys, where these agree, and each day and month that the range overlaps with its
+ * hours. One hour, day or month per statement keeps statements short. It repairs nothing.
  */
 export async function reconcileUsage(
   reading: Reconciling,
@@ -39,7 +39,7 @@ export async function reconcileUsage(
   const found = { days: 0, months: 0, mismatches: 0, differences: [] as UsageDifference[] };
   const wrongHours: number[] = [];
   const compare = async (sums: UsageSums, period: TimeRange) => {
-    // At least one row is read even when no more are shown: it carries their number.
+    // At least one row is read even when it will not be shown, because it carries the total number.
     const limit = Math.max(1, SHOWN_MAX - found.differences.length);
     const { mismatches, shown } = await reading.ask((db) =>
       compareSums(db, sums, { period, limit }),
@@ -66,16 +66,16 @@ export async function reconcileUsage(
   return { ...range, ...found, hours: hours.length, differences };
 }
 
-/** What can be compared of a range; days in between may be missing. */
+/** The comparable part of a range; days in between may be missing. */
 interface StoredTime extends TimeRange {
   readonly hours: readonly TimeRange[];
-  /** The days of UTC that they are of. */
+  /** The UTC days of these hours. */
   readonly days: readonly TimeRange[];
 }
 
 /**
- * The comparable hours of a range whose day has its partition. What was dropped under a shorter retention has none and
- * is only in the sums; a row of such a day that came late says nothing of the day's other rows.
+ * Returns the comparable hours of a range whose day has its partition. Rows dropped under a shorter retention have no
+ * partition and exist only in the sums. A late row of such a day does not represent the day's other rows.
  */
 export async function storedTime(reading: Reconciling, asked: TimeRange): Promise<StoredTime> {
   const stored = new Set(await reading.ask(listUsageDays));
@@ -90,7 +90,9 @@ export async function storedTime(reading: Reconciling, asked: TimeRange): Promis
   };
 }
 
-/** The whole hours of a range that are over and whose rows are all retained; `from` equals `to` when there are none. */
+/**
+ * Returns the whole past hours of a range whose rows are all retained; `from` equals `to` when there are no such hours.
+ */
 export function comparableRange(
   { clock, retentionDays }: Pick<UsageReading, "clock" | "retentionDays">,
   { from, to }: TimeRange,
@@ -101,7 +103,7 @@ export function comparableRange(
   return { from: first, to: Math.max(first, end) };
 }
 
-/** The hours of a range, which begins and ends with one. */
+/** Returns the hours of a range whose bounds are whole hours. */
 function hoursOf({ from, to }: TimeRange): readonly TimeRange[] {
   return Array.from({ length: (to - from) / HOUR_MS }, (_, index) => {
     const hour = from + index * HOUR_MS;
@@ -109,7 +111,7 @@ function hoursOf({ from, to }: TimeRange): readonly TimeRange[] {
   });
 }
 
-/** The days of UTC that a range touches. */
+/** Returns the UTC days that a range overlaps. */
 function daysOf({ from, to }: TimeRange): readonly TimeRange[] {
   if (from === to) return [];
   const first = dayOf(from);
@@ -119,7 +121,7 @@ function daysOf({ from, to }: TimeRange): readonly TimeRange[] {
   });
 }
 
-/** The months of UTC that a range touches. */
+/** Returns the UTC months that a range overlaps. */
 export function monthsOf({ from, to }: TimeRange): readonly TimeRange[] {
   const months: TimeRange[] = [];
   for (let time = from; time < to; ) {

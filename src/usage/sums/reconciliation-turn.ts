@@ -8,8 +8,9 @@ export type InReconciliationTurn = <Result>(work: () => Promise<Result>) => Prom
 const LOCK_NAME = "reconciliation";
 
 /**
- * The turn of all replicas on one database. A reconciliation compares hour after hour: several at once would use up the
- * connections that other callers wait for. The lock has a connection of its own, which is open only while one runs.
+ * Creates the lock of all replicas on one database. A reconciliation compares hour by hour: several at once would use
+ * up the connections that other callers wait for. The lock has a connection of its own, which is open only during a
+ * run.
  */
 export function createReconciliationTurn({
   DATABASE_URL: url,

@@ -21,22 +21,25 @@ import {
   type UsageSums,
 } from "./usage-sums.ts";
 
-/** What was rebuilt. */
+/** The result of a repair. */
 export interface UsageRepair extends TimeRange {
   /** Hours, days and months that had wrong sums. */
   readonly hours: number;
   readonly days: number;
   readonly months: number;
-  /** Sums that were wrong: of an hour or day, key, model and channel, of an hour, model and channel, or of a month and key. */
+  /**
+   * Number of wrong sums: of an hour or day, key, model and channel, of an hour, model and channel, or of a month and
+   * key.
+   */
   readonly repaired: number;
 }
 
 type Repairing = UsageReading & Pick<Access, "database">;
 
 /**
- * Rebuilds the wrong hours of a range from their rows, and then the wrong days and months that the range covers from
- * their hours: only hours that are over and whose rows are all retained, only days and months whose retained hours the
- * range covers. Each hour, day and month is a transaction of its own with its audit entry.
+ * Rebuilds the wrong hours of a range from their rows, and then the wrong days and months from their hours. Only past
+ * hours whose rows are all retained are rebuilt, and only days and months whose retained hours the range covers. Each
+ * hour, day and month has its own transaction and audit entry.
  */
 export async function repairUsage(
   reading: Repairing,
@@ -70,7 +73,7 @@ export async function repairUsage(
 }
 
 interface Work {
-  /** Sums of these periods, each made from the ones before. */
+  /** Sums of these periods, each made from the previous ones. */
   readonly levels: readonly UsageSums[];
   readonly periods: readonly TimeRange[];
 }
@@ -102,18 +105,18 @@ async function repairEach(
 /** The sums of a period that are rebuilt. */
 interface Rebuild {
   readonly first: UsageSums;
-  /** Made from the ones before. */
+  /** Sums made from the previous ones. */
   readonly others: readonly UsageSums[];
-  /** How many of the first ones were wrong when they were compared. They are not compared again under the lock. */
+  /** Number of the first sums that were wrong when they were compared. They are not compared again under the lock. */
   readonly wrong: number;
   readonly period: TimeRange;
 }
 
 /**
- * The first lock keeps days from being dropped or folded meanwhile. The second is one that every statement which adds
- * to sums needs first: usage arrives before the rebuild or after it, never in between, and nothing can deadlock. Such
- * statements wait with their records in the journal while one period is aggregated. Both locks come before everything
- * else, because a statement sees only what was committed when it began.
+ * Rebuilds the sums of one period under two locks. The first lock keeps days from being dropped or folded in the
+ * meantime. The second is needed first by every statement that adds to sums: usage arrives before the rebuild or after
+ * it, and nothing can deadlock. Such statements wait, with their records in the journal, while one period is
+ * aggregated. Both locks come first, because a statement sees only what was committed when it began.
  */
 async function rebuildPeriod(
   { database, clock }: Repairing,
@@ -122,7 +125,7 @@ async function rebuildPeriod(
 ): Promise<number> {
   const { first, period } = rebuild;
   const text = new Date(period.from).toISOString();
-  // A caller that waits no longer must not let the next repair begin beside this one.
+  // A caller that has stopped waiting must not let the next repair start beside this one.
   let ended: Promise<unknown> | undefined;
   const work = (db: Db) =>
     withTransaction(db, async (transaction) => {
@@ -154,7 +157,7 @@ async function rebuildSums(
   transaction: Db,
   { first, others, wrong, period }: Rebuild,
 ): Promise<number> {
-  // Since the comparison the rows may have been dropped at midnight: then the sums are all that is left.
+  // Rows may have been dropped at midnight since the comparison; the sums are then the only data left.
   const isRetained = async () => (await listUsageDays(transaction)).includes(dayOf(period.from));
   if (first.kind === "hour" && !(await isRetained())) return 0;
   if (wrong > 0) await replaceSums(transaction, first, period);

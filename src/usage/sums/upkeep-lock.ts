@@ -3,13 +3,13 @@ import { type Db, withTransaction } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 
-/** SQLSTATE of a lock that was not to be had in time. */
+/** SQLSTATE of a lock that was not available within its timeout. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Runs `work` in a transaction of its own, unless another replica is at it or a lock that it needs is not free within
- * `lockTimeoutMs`: whoever comes later waits behind a lock that is waited for, so that has to be a moment.
- * False when nothing was done.
+ * Runs `work` in its own transaction, unless another replica is doing so or a needed lock is not free within
+ * `lockTimeoutMs`. The timeout must be short, because later callers queue behind a waiting lock. False when nothing was
+ * done.
  */
 export async function withUpkeepLock(
   db: Db,

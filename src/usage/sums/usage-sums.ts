@@ -7,7 +7,7 @@ import {
   usageRecords,
 } from "../../db/tables/usage.ts";
 
-/** What sums of hours and days add up, by the names of its columns. */
+/** The columns that hourly and daily sums add up. */
 export const HOUR_FIGURES = [
   "requests",
   "failures",
@@ -20,24 +20,24 @@ export const HOUR_FIGURES = [
   "reasoning_tokens",
 ] as const;
 
-/** A table of sums, and how its rows are made from the rows of `source`. */
+/** A table of sums, and how its rows are derived from the rows of `source`. */
 export interface UsageSums {
   readonly kind: "hour" | "day" | "month";
   readonly table: typeof usageHours | typeof modelHours | typeof usageDays | typeof usageMonths;
   readonly source: typeof usageRecords | typeof usageHours;
-  /** The column of `source` that says when. */
+  /** The time column of `source`. */
   readonly sourceTime: string;
-  /** The beginning of the period that a row of `source` belongs to: the column named `kind`. */
+  /** The beginning of the period of a `source` row: the column named `kind`. */
   readonly period: SQL;
   readonly type: "timestamptz" | "date";
-  /** What tells the sums of one period apart. */
+  /** The columns that identify a sum within its period. */
   readonly keys: readonly string[];
   readonly figures: readonly string[];
   /** The figures, as aggregates over rows of `source`. */
   readonly aggregates: SQL;
 }
 
-/** A list in a statement: each name as `each` writes it. */
+/** Builds an SQL list, rendering each name with `each`. */
 export function eachFigure<Name extends string>(
   names: readonly Name[],
   each: (column: SQL, name: Name) => SQL,
@@ -48,12 +48,12 @@ export function eachFigure<Name extends string>(
   );
 }
 
-/** The names alone. */
+/** Builds an SQL list of the plain names. */
 export function listOf(names: readonly string[]): SQL {
   return eachFigure(names, (column) => column);
 }
 
-/** The `do update set` of an upsert that adds to the row which is `present`. */
+/** Builds the `do update set` of an upsert that adds to the row which is `present`. */
 export function addFigures(figures: readonly string[]): SQL {
   return eachFigure(figures, (column) => sql`${column} = present.${column} + excluded.${column}`);
 }
@@ -84,7 +84,7 @@ const FROM_HOURS = {
   aggregates: eachFigure(HOUR_FIGURES, (column) => sql`sum(${column}) as ${column}`),
 } as const;
 
-/** The same over all keys. */
+/** The hourly sums over all keys. */
 export const MODEL_HOURS: UsageSums = {
   ...FROM_HOURS,
   kind: "hour",
@@ -112,7 +112,7 @@ export const MONTHS: UsageSums = {
   aggregates: sql`sum(requests) as requests, sum(input_tokens + output_tokens) as tokens`,
 };
 
-/** The sums that rows of `source` add up to, as a `select`. */
+/** Builds the `select` of the sums of rows of `source`. */
 export function selectSums({ kind, period, keys, aggregates }: UsageSums, source: SQL): SQL {
   return sql`
     select ${period} as ${sql.identifier(kind)}, ${listOf(keys)}, ${aggregates}
@@ -120,8 +120,8 @@ export function selectSums({ kind, period, keys, aggregates }: UsageSums, source
 }
 
 /**
- * Inserts sums into their table. In the order of their primary keys, so that those who add to the same rows wait for
- * each other and do not deadlock.
+ * Inserts sums into their table, in the order of their primary keys, so that concurrent statements on the same rows
+ * wait for each other and do not deadlock.
  */
 export function insertSums({ table, kind, keys, figures }: UsageSums, sums: SQL): SQL {
   const primaryKey = listOf([kind, ...keys]);
@@ -129,7 +129,7 @@ export function insertSums({ table, kind, keys, figures }: UsageSums, sums: SQL)
     insert into ${table} as present (${primaryKey}, ${listOf(figures)}) ${sums} order by ${primaryKey}`;
 }
 
-/** The same, added to those that are there. */
+/** Inserts sums, adding to those that exist. */
 export function addSums(sums: UsageSums, added: SQL): SQL {
   return sql`${insertSums(sums, added)}
     on conflict (${listOf([sums.kind, ...sums.keys])}) do update set ${addFigures(sums.figures)}`;

@@ -13,21 +13,21 @@ import { REFUSAL_WRITER } from "./limit-refusals.ts";
 import { makeUsageDays } from "./make-usage-days.ts";
 import { DAY_MS, dayOf, firstKeptDay } from "./usage-days.ts";
 
-/** What the purges of this process have done. Replicas take turns, so that each tells a part. */
+/** The purges of this process. Replicas take turns, so each reports only a part. */
 export interface PurgeFigures {
-  /** When the last purge ended that left nothing, in Unix milliseconds; undefined before the first. */
+  /** When the last complete purge ended, in Unix milliseconds; undefined before the first. */
   readonly lastPurgeAt: number | undefined;
   readonly droppedDays: number;
-  /** Those of dropped days included. */
+  /** Includes the rows of dropped days. */
   readonly droppedRows: number;
 }
 
 export interface UsageUpkeep {
   readonly figures: () => PurgeFigures;
   /**
-   * Does what is due: makes the days to come, and takes away what is older than USAGE_RETENTION_DAYS, once an hour and
-   * soon after midnight UTC. Costs nothing in between. Rejects when the database refuses, or cuts a statement short;
-   * while it is away, later is soon enough.
+   * Does what is due: creates the coming days' partitions and drops what is older than USAGE_RETENTION_DAYS, once an
+   * hour and soon after midnight UTC. Between these times it costs nothing. Rejects when the database refuses or
+   * cancels a statement; an unavailable database is retried later without an error.
    */
   readonly run: () => Promise<void>;
 }
@@ -42,12 +42,12 @@ export interface UsageUpkeepOptions {
 const INTERVAL_MS = 60 * 60_000;
 /** The figures of a day need the hours and the slots of the last one. */
 const FIGURES_MS = 2 * DAY_MS;
-/** Long after any batch of refusals could be given again. */
+/** Longer than any batch of refusals could be retried. */
 const WRITERS_KEPT = "7 days";
 
 /**
- * Keeps the tables of usage bounded, however long the service runs. Makes the partitions of the days to come at once;
- * where that fails it is tried again, and rows whose day has none are kept with those of other days.
+ * Keeps the usage tables bounded, however long the service runs. Creates the partitions of the coming days at once and
+ * retries on failure; rows whose day has no partition are kept with those of other days.
  */
 export async function openUsageUpkeep(options: UsageUpkeepOptions): Promise<UsageUpkeep> {
   const { database, clock, log } = options;
@@ -64,7 +64,7 @@ export async function openUsageUpkeep(options: UsageUpkeepOptions): Promise<Usag
 function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOptions): UsageUpkeep {
   const { db } = database;
   let figures: PurgeFigures = { lastPurgeAt: undefined, droppedDays: 0, droppedRows: 0 };
-  /** The UTC day for which everything is done until `dueAt`, by the process' own clock. */
+  /** The UTC day for which everything is done until `dueAt`, by the process's own clock. */
   let doneFor: number | undefined;
   let dueAt = 0;
 
@@ -88,7 +88,7 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
     const isReady = await makeUsageDays(db, clock.now());
     const isPurged = await purge(today);
     if (isPurged) figures = { ...figures, lastPurgeAt: clock.now() };
-    // What is left, because somebody reads it or another replica is at it, is tried with the next run.
+    // The rest, blocked by a reader or by another replica, is retried with the next run.
     if (!isReady || !isPurged) return;
     doneFor = today;
     dueAt = performance.now() + INTERVAL_MS;
@@ -103,9 +103,9 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
         await runFor(today);
       } catch (thrown) {
         const error = toDatabaseError(thrown);
-        // A statement that was cut short takes as long the next time.
+        // A cancelled statement would take as long the next time.
         if (isUnavailable(error) && error.code !== STATEMENT_TIMED_OUT) return;
-        // What fails now fails again in a minute: told once an hour.
+        // A permanent failure would repeat every minute; it is logged once an hour.
         doneFor = today;
         dueAt = performance.now() + INTERVAL_MS;
         throw error;
@@ -116,8 +116,8 @@ function createUsageUpkeep({ settings, database, clock, log }: UsageUpkeepOption
 
 async function deleteOldFigures(db: Db, today: number): Promise<void> {
   const before = new Date(today - FIGURES_MS).toISOString();
-  // A row that a late call is being added to is deleted the next time: waiting for it in any other order than the
-  // journal's could deadlock with it.
+  // A row that a late call is adding to is deleted the next time: waiting for it in any order other than the journal's
+  // could deadlock.
   for (const [table, time] of [
     [usageSlots, sql`slot`],
     [latencyHours, sql`hour`],
@@ -125,7 +125,7 @@ async function deleteOldFigures(db: Db, today: number): Promise<void> {
     await db.execute(sql`
       with old as (select ctid from ${table} where ${time} < ${before} for update skip locked)
       delete from ${table} using old where ${table}.ctid = old.ctid`);
-  // Of processes that ended without a last word.
+  // Checkpoints of processes that ended without removing them.
   await db.execute(sql`
     delete from ${journalCheckpoints}
     where journal like ${`${REFUSAL_WRITER}%`} and updated_at < now() - ${WRITERS_KEPT}::interval`);

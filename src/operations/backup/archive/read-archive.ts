@@ -9,15 +9,14 @@ const CHUNK_BYTES = 256 * 1024;
 export interface ArchiveEntry {
   readonly path: string;
   readonly sizeBytes: number;
-  /** To be read before the next entry; what is left is skipped. */
+  /** Must be read before the next entry; unread bytes are skipped. */
   readonly content: AsyncGenerator<Buffer>;
 }
 
 /**
- * The entries of a compressed archive, from its beginning to its end, which must be there. Throws a BackupError for what
- * is no such archive, cut short or damaged.
- *
- * @param onRead given how many bytes of the file were read so far.
+ * Yields the entries of a compressed archive, from its beginning to its end, which must be there. Throws a BackupError
+ * for a file that is not such an archive, is cut short or damaged.
+ * @param onRead receives the number of bytes of the file read so far.
  */
 export async function* readArchive(
   file: string,
@@ -42,7 +41,10 @@ export async function* readArchive(
   }
 }
 
-/** What gzip and tar report of a file that is none, cut or damaged becomes our own error; failures to read it stay. */
+/**
+ * Turns gzip's and tar's errors about an invalid, cut or damaged file into a BackupError; errors of reading the file
+ * stay.
+ */
 async function* failuresDescribed<Item>(
   items: AsyncIterable<Item>,
   onItem: () => void = () => undefined,

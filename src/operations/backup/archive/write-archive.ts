@@ -10,18 +10,17 @@ const CHUNK_BYTES = 256 * 1024;
 const LEVEL = 4;
 const MODE = 0o600;
 
-/** An archive on its way. */
+/** An archive in progress. */
 export interface WrittenArchive {
-  /** Compressed. What `write` throws is thrown here. */
+  /** Compressed. Errors of `write` are thrown here. */
   readonly bytes: AsyncIterable<Buffer>;
-  /** Ends it, also before the last byte was read. Resolves when `write` has ended, and never rejects. */
+  /** Ends the archive, even before the last byte was read. Resolves when `write` has ended, and never rejects. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * A tar archive, compressed by gzip, of the entries that `write` adds, as fast as its bytes are read.
- *
- * @param now Unix milliseconds; the time that all entries bear.
+ * Returns a tar archive, compressed by gzip, of the entries that `write` adds, produced as fast as its bytes are read.
+ * @param now Unix milliseconds; the time of all entries.
  */
 export function writeArchive(
   now: number,
@@ -43,7 +42,9 @@ export function writeArchive(
   };
 }
 
-/** Adds entries to an archive, one after another, and keeps of each what it must be when it is read again. */
+/**
+ * Adds entries to an archive, one after another, and records the size and checksum that each must have when it is read.
+ */
 export class ArchiveWriter {
   readonly #tar: Pack;
   readonly #modifiedAt: Date;
@@ -54,7 +55,7 @@ export class ArchiveWriter {
     this.#modifiedAt = new Date(now);
   }
 
-  /** Of the entries so far, in their order. */
+  /** The sums of the entries so far, in their order. */
   get sums(): readonly EntrySum[] {
     return this.#sums;
   }
@@ -63,7 +64,7 @@ export class ArchiveWriter {
     return this.addStream(path, content.length, [content]);
   }
 
-  /** Rejects unless the content has exactly the bytes that are announced. */
+  /** Rejects unless the content has exactly the announced number of bytes. */
   async addStream(
     path: string,
     sizeBytes: number,

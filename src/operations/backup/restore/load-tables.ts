@@ -4,19 +4,19 @@ import type { Manifest } from "../backup-format.ts";
 import { BackupError } from "../backup-format.ts";
 import { describeTables, quoteName, type TableDescription } from "../snapshot/describe-tables.ts";
 
-/** Longest a statement of a restore may take; to check all references of a large table is one. */
+/** Timeout of a restore's statement; checking all references of a large table is one statement. */
 export const LOAD_STATEMENT_TIMEOUT_MS = 3_600_000;
 
 export interface TableLoad {
   /** Inserts rows of a table, given as a part of the backup holds them. */
   readonly insert: (table: string, lines: Buffer) => Promise<void>;
-  /** Puts the references back, each of them checked, and the sequences to where they were. */
+  /** Restores the references, each of them checked, and the positions of the sequences. */
   readonly finish: () => Promise<void>;
 }
 
 /**
- * Begins to load a backup's rows into tables that are as the migrations have made them, within one transaction. References
- * between tables are taken away meanwhile, so that the order of the rows does not matter.
+ * Begins to load a backup's rows into freshly migrated tables, within one transaction. References between tables are
+ * dropped in the meantime, so that the order of the rows does not matter.
  */
 export async function beginTableLoad(transaction: Db, manifest: Manifest): Promise<TableLoad> {
   const run = (statement: string) => transaction.execute(sql.raw(statement));
@@ -25,7 +25,7 @@ export async function beginTableLoad(transaction: Db, manifest: Manifest): Promi
   await run("set local datestyle = 'ISO, YMD'");
   await run("set local intervalstyle = 'postgres'");
   const inserts = await prepareInserts(transaction, manifest);
-  // What a migration may have put there is in the backup, as it was by then.
+  // Rows that a migration inserted are in the backup, in their state at that time.
   await run(`truncate ${manifest.tables.map(({ name }) => quoteName(name)).join(", ")}`);
   for (const { table, name, bound } of manifest.partitions) {
     await run(`create table ${quoteName(name)} partition of ${quoteName(table)} ${bound}`);
@@ -56,7 +56,7 @@ export async function beginTableLoad(transaction: Db, manifest: Manifest): Promi
   };
 }
 
-/** By table, the beginning of the statement that inserts its rows. */
+/** Returns, by table, the beginning of the statement that inserts its rows. */
 async function prepareInserts(
   transaction: Db,
   manifest: Manifest,

@@ -2,7 +2,7 @@ import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolder } from "../../../lib/make-folder.ts";
 
-/** Puts a file in its place, whole and on the disk, for this user alone. What a restore before has put there is replaced. */
+/** Writes a file atomically and syncs it, readable only for this user. A file from an earlier restore is replaced. */
 export async function placeFile(path: string, content: AsyncIterable<Buffer>): Promise<void> {
   await makeFolder(dirname(path));
   const draft = `${path}.restoring`;
@@ -17,7 +17,7 @@ export async function placeFile(path: string, content: AsyncIterable<Buffer>): P
   await syncFolder(dirname(path));
 }
 
-/** Brings the names in a folder to the disk. */
+/** Syncs the names in a folder to the disk. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   await handle.sync().finally(() => handle.close());

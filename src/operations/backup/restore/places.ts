@@ -4,7 +4,7 @@ import type { Settings } from "../../../config/settings.ts";
 
 export type PlaceSettings = Pick<Settings, "DATA_DIR" | "JOURNAL_DIR" | "LICENSE_FILE">;
 
-/** Where an installation keeps what is not in its database. */
+/** The folders in which an installation keeps data outside its database. */
 export interface Places {
   readonly dataFolder: string;
   readonly secret: string;

@@ -4,11 +4,11 @@ import { BACKUPS_FOLDER } from "../../../config/folders.ts";
 import { BackupError } from "../backup-format.ts";
 import type { Places } from "./places.ts";
 
-/** What a lock left behind, what a disk brings with it, and backups beside what they are of. */
+/** Names ignored besides backups: leftovers of a lock, and entries that come with a disk or a repository. */
 const NOTHING = /^(process\.lock.*|lost\+found|\.gitkeep)$/;
 const NAMES_SHOWN = 8;
 
-/** Throws a BackupError unless a restore finds the folders empty, but for the backup itself. */
+/** Throws a BackupError unless the folders are empty except for the backup itself. */
 export async function refuseOccupiedFolders(places: Places, backup: string): Promise<void> {
   for (const folder of [places.dataFolder, places.journals]) {
     const names = (await namesIn(folder)).filter((name) => {
@@ -24,7 +24,7 @@ export async function refuseOccupiedFolders(places: Places, backup: string): Pro
   }
 }
 
-/** Throws a BackupError unless the database has nothing in it. */
+/** Throws a BackupError unless the database is empty. */
 export function refuseOccupiedDatabase(relations: readonly string[]): void {
   if (relations.length === 0) return;
   throw new BackupError(
@@ -33,7 +33,7 @@ export function refuseOccupiedDatabase(relations: readonly string[]): void {
   );
 }
 
-/** Whether something is at this path. */
+/** Returns whether an entry exists at this path. */
 export async function isThere(path: string): Promise<boolean> {
   return (await namesIn(dirname(path))).includes(basename(path));
 }

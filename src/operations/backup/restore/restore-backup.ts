@@ -21,9 +21,12 @@ import { type Places, placesOf } from "./places.ts";
 import { isThere, refuseOccupiedDatabase, refuseOccupiedFolders } from "./refuse-occupied.ts";
 import { markUnfinished, readUnfinishedRestore, unmarkUnfinished } from "./unfinished-restore.ts";
 
-/** The embedded database's watch takes what lasts longer for hung, and a restore is one transaction. */
+/** The embedded database's watchdog treats longer work as hung, and a restore is one transaction. */
 const LOAD_TIMEOUT_MS = 24 * 3_600_000;
-/** So its single statements are watched here. The embedded database may run in a circle when its disk is full. */
+/**
+ * Maximum time without progress, which is watched here instead. The embedded database may loop endlessly when its disk
+ * is full.
+ */
 const STALL_MS = { embedded: 120_000, postgres: LOAD_STATEMENT_TIMEOUT_MS + 60_000 } as const;
 
 const CLOSE_TIMEOUT_MS = 30_000;
@@ -32,15 +35,15 @@ export interface RestoreOptions {
   readonly file: string;
   readonly settings: Settings;
   readonly log: Log;
-  /** Told how many bytes of the file were read in which part of the work. */
+  /** Receives the number of bytes of the file read in each part of the work. */
   readonly onRead?: (part: "checking" | "loading", bytes: number) => void;
 }
 
 /**
- * Brings an installation back from a backup, into an empty DATA_DIR and an empty database of either kind. The whole file
- * is checked before anything is changed. Rows, schema and all come in one transaction, after the files; until it is
- * committed a mark in DATA_DIR keeps every start away, and the same restore can be run again. Returns the manifest. Throws
- * a BackupError or a StartRefusal, which say what to do.
+ * Restores an installation from a backup, into an empty DATA_DIR and an empty database of either kind. The whole file
+ * is checked before anything is changed. Rows and schema are written in one transaction, after the files. Until it is
+ * committed a mark in DATA_DIR prevents every start, and the same restore can be repeated. Returns the manifest. Throws
+ * a BackupError or a StartRefusal, which name the remedy.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { file, settings, onRead } = options;
@@ -58,7 +61,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   }
   await markUnfinished(places.dataFolder, manifest.id);
   const database = await openTarget(options, places).catch(async (thrown: unknown) => {
-    // Nothing was changed; what an embedded database has made meanwhile is empty.
+    // Nothing was changed; an embedded database created in the meantime is empty.
     if (begun === undefined && settings.DATABASE_URL !== undefined)
       await unmarkUnfinished(places.dataFolder);
     throw thrown;
@@ -76,14 +79,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
       await database.db.execute(sql`analyze`);
     }
   } finally {
-    // One that stands still does not close, either.
+    // A stalled database does not close, either.
     await within(database.close(), CLOSE_TIMEOUT_MS, standsStill).catch(() => undefined);
   }
   await unmarkUnfinished(places.dataFolder);
   return manifest;
 }
 
-/** The database to restore into, in which no gateway works and no other restore, until it is closed. */
+/** Opens the database to restore into, locked against gateways and other restores until it is closed. */
 async function openTarget(
   { settings, log }: RestoreOptions,
   { dataFolder }: Places,
@@ -116,7 +119,7 @@ async function openTarget(
 
 interface LoadOptions extends RestoreOptions {
   readonly places: Places;
-  /** Told that it gets on. */
+  /** Called after each step of progress. */
   readonly onStep: () => void;
 }
 
@@ -134,7 +137,7 @@ async function load(
     if (table !== undefined) return tables.insert(table, await readWhole(entry));
     if (entry.path === ENTRY.secret && !wantsSecret) return;
     const path = placeOf(entry.path, places);
-    // A license that stands there was put there by the operator.
+    // An existing license was placed by the operator.
     if (entry.path === ENTRY.license && (await isThere(path))) return;
     await placeFile(path, entry.content);
   };
@@ -158,7 +161,7 @@ function placeOf(entry: string, { secret, license, seenTime, journals }: Places)
   }
 }
 
-/** Whether the transaction of this very restore was committed, and only the mark is still to be taken away. */
+/** Returns whether the transaction of this same restore was committed, so that only the mark remains to be removed. */
 async function isRestored(db: Db, manifest: Manifest): Promise<boolean> {
   const [row] = await db.execute<{ note: string | null }>(
     sql`select obj_description(to_regclass('installation'), 'pg_class') as note`,
@@ -166,7 +169,7 @@ async function isRestored(db: Db, manifest: Manifest): Promise<boolean> {
   return row?.note === noteOf(manifest);
 }
 
-/** Goes into a statement as it is. */
+/** Becomes part of a statement unescaped. */
 function noteOf({ id }: Manifest): string {
   return `restored from backup ${id.replaceAll(/\W/g, "")}`;
 }
@@ -202,15 +205,15 @@ function standsStill(): BackupError {
   );
 }
 
-/** A long work that has to get on. */
+/** A watchdog for long work that must make progress. */
 interface StallLimit {
-  /** It has got on. */
+  /** Reports progress. */
   readonly tick: () => void;
-  /** Settles as the work does, or rejects when there was no tick for too long; the work itself goes on. */
+  /** Settles as the work does, or rejects without a tick for too long; the work itself continues. */
   readonly hold: <Result>(work: Promise<Result>) => Promise<Result>;
 }
 
-/** Watches over one work. `stalled` makes the error for one that stands still for `limitMs`. */
+/** Creates a watchdog for one piece of work. `stalled` creates the error after `limitMs` without progress. */
 function limitStall(limitMs: number, stalled: () => Error): StallLimit {
   let timer: NodeJS.Timeout | undefined;
   return {

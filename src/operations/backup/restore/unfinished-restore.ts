@@ -5,10 +5,12 @@ import { makeFolder } from "../../../lib/make-folder.ts";
 import { StartRefusal } from "../../../lib/start-refusal.ts";
 import { syncFolder } from "./place-file.ts";
 
-/** Stands in DATA_DIR from before a restore changes anything until it is whole. */
+/** The name of the mark in DATA_DIR, which exists from before the first change of a restore until its end. */
 const MARK = "restore.unfinished";
 
-/** Refuses a start, or whatever else needs a whole installation, between the beginning and the end of a restore. */
+/**
+ * Refuses a start, or anything else that needs a complete installation, between the beginning and the end of a restore.
+ */
 export async function refuseUnfinishedRestore({
   DATA_DIR,
 }: Pick<Settings, "DATA_DIR">): Promise<void> {
@@ -19,7 +21,7 @@ export async function refuseUnfinishedRestore({
   );
 }
 
-/** The id of the backup whose restore was begun here and not finished. */
+/** Returns the id of the backup whose restore was begun here and not finished. */
 export async function readUnfinishedRestore(dataFolder: string): Promise<string | undefined> {
   try {
     return (await readFile(join(dataFolder, MARK), "utf8")).trim();
@@ -44,7 +46,7 @@ export async function markUnfinished(dataFolder: string, backupId: string): Prom
   await syncFolder(dataFolder);
 }
 
-/** Notes that it is whole, or that nothing was changed after all. */
+/** Notes that it is complete, or that nothing was changed after all. */
 export async function unmarkUnfinished(dataFolder: string): Promise<void> {
   await rm(join(dataFolder, MARK), { force: true });
   await syncFolder(dataFolder);

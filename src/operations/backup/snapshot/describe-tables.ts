@@ -7,16 +7,16 @@ export interface TableDescription {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
-/** Where the gateway's tables are. */
+/** The schema of the gateway's tables. */
 const SCHEMA = sql`to_regnamespace(quote_ident(current_schema()))`;
-/** Tables of extensions, such as a cloud puts into every database, are not ours. */
+/** Tables of extensions, such as a cloud adds to every database, do not belong to the gateway. */
 const NOT_OF_EXTENSION = sql`not exists (
   select from pg_depend
   where classid = 'pg_class'::regclass and objid = relation.oid and deptype = 'e')`;
 
 /**
- * The tables of the gateway as the database has them, in the order of their names; a partitioned one is one table.
- * Columns that the database computes are left out.
+ * Describes the gateway's tables as they are in the database, in the order of their names; a partitioned one is one
+ * table. Columns that the database computes are left out.
  */
 export async function describeTables(db: Db): Promise<readonly TableDescription[]> {
   const rows = await db.execute<{ name: string; columns: TableDescription["columns"] }>(sql`
@@ -34,7 +34,7 @@ export async function describeTables(db: Db): Promise<readonly TableDescription[
   return [...rows];
 }
 
-/** Names of whatever is kept in the gateway's schemas; none in a database that is empty. */
+/** Lists the names of all relations in the gateway's schemas; an empty database has none. */
 export async function listRelations(db: Db): Promise<readonly string[]> {
   const rows = await db.execute<{ name: string }>(sql`
     select relation.relname as name
@@ -45,7 +45,7 @@ export async function listRelations(db: Db): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The partitions of all tables, but those for whatever fits into no other: the schema itself has these. */
+/** Describes the partitions of all tables, except the default ones, which belong to the schema itself. */
 export async function describePartitions(db: Db): Promise<readonly Partition[]> {
   const rows = await db.execute<{ table: string; name: string; bound: string }>(sql`
     select parent.relname as table, child.relname as name,
@@ -59,7 +59,7 @@ export async function describePartitions(db: Db): Promise<readonly Partition[]> 
   return [...rows];
 }
 
-/** How far the sequences of columns are; those that were never asked are left out. */
+/** Describes the positions of the columns' sequences; unused ones are left out. */
 export async function describeSequences(db: Db): Promise<readonly Sequence[]> {
   const rows = await db.execute<{ table: string; column: string; last: string }>(sql`
     select owner.relname as table, attname as column, last_value::text as last
@@ -74,7 +74,7 @@ export async function describeSequences(db: Db): Promise<readonly Sequence[]> {
   return [...rows];
 }
 
-/** A name as a part of a statement. */
+/** Quotes a name as part of a statement. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -5,15 +5,15 @@ import { quoteName } from "./describe-tables.ts";
 import { closeCursor, fetchRows, openCursor, type Row } from "./row-cursor.ts";
 import { describeContent, type Snapshot, writeStandardTexts } from "./snapshot.ts";
 
-/** A moment in the history of a database, as the number of the first transaction after it. */
+/** A moment in the history of a database, given as the number of the first transaction after it. */
 type Moment = string;
 
 /**
- * A snapshot of the embedded database, whose one session a lasting transaction would keep from everybody else.
+ * Takes a snapshot of the embedded database, which has one session that a long transaction would block for all others.
  *
- * The moment is taken in a short one: at its end the database puts aside what the cursors of most tables will read. The
- * rows of partitioned tables are by far the most, and they are only ever added: they are put aside a partition at a time,
- * those that were there at that moment. Others come in between any two looks.
+ * The moment is fixed in a short transaction: at its end the database materializes the rows of most tables' cursors.
+ * Partitioned tables have by far the most rows, and their rows are only ever added. They are materialized one partition
+ * at a time, limited to the rows of that moment. Other statements run between any two reads.
  */
 export async function holdSnapshot(db: Db): Promise<Snapshot> {
   const cursors = new Map<string, string>();
@@ -45,8 +45,8 @@ export async function holdSnapshot(db: Db): Promise<Snapshot> {
 }
 
 /**
- * Partitioned tables of which no row can move from one partition to another meanwhile: to a new partition go those rows
- * alone that had none of their own, and there are none.
+ * Returns the partitioned tables whose rows cannot move between partitions in the meantime. Only rows without a
+ * partition of their own move to a new one, and these tables have no such rows.
  */
 async function tablesToReadLater(transaction: Db): Promise<ReadonlySet<string>> {
   const tables = await transaction.execute<{ name: string; rest: string | null }>(sql`
@@ -80,7 +80,9 @@ interface PartitionRead {
   readonly moment: Moment;
 }
 
-/** The rows of a partition that were there at that moment; none of one that is past its retention by now. */
+/**
+ * Yields the rows of a partition that existed at that moment; a partition dropped after its retention yields no rows.
+ */
 async function* readPartition(
   db: Db,
   { name, table: { columns }, moment }: PartitionRead,
@@ -91,7 +93,7 @@ async function* readPartition(
       sql`select to_regclass(${quoteName(name)}) is not null as is_there`,
     );
     if (found?.is_there !== true) return undefined;
-    // Numbers of transactions go round in a circle: which is the older one is told by their ages.
+    // Transaction numbers wrap around, so their ages are compared.
     const where = `age(xmin) > age('${moment}'::xid)`;
     return openCursor(transaction, { relation: name, columns, isHeld: true, where });
   });

@@ -4,12 +4,12 @@ import { holdSnapshot } from "./hold-snapshot.ts";
 import { fetchRows, openCursor } from "./row-cursor.ts";
 import { describeContent, type Snapshot } from "./snapshot.ts";
 
-/** Opens a snapshot of all tables. Throws a BackupError when there are none of the gateway's. */
+/** Opens a snapshot of all tables. Throws a BackupError when there are no tables of the gateway. */
 export function openSnapshot({ db, kind }: Pick<Database, "db" | "kind">): Promise<Snapshot> {
   return kind === "postgres" ? readInTransaction(db) : holdSnapshot(db);
 }
 
-/** A snapshot that is one transaction, beside which others work. */
+/** Takes a snapshot as one transaction, beside which others work. */
 async function readInTransaction(db: Db): Promise<Snapshot> {
   const { transaction, end } = await beginReading(db);
   try {
@@ -33,7 +33,7 @@ interface Reading {
   readonly end: () => Promise<void>;
 }
 
-/** Begins a transaction that sees the database as it is now and goes on until it is ended. */
+/** Begins a transaction that sees the database as it is now and stays open until it is ended. */
 function beginReading(db: Db): Promise<Reading> {
   return new Promise((resolve, reject) => {
     const over = db.transaction(

@@ -10,10 +10,10 @@ export type Row = readonly (string | null)[];
 const FETCH_ROWS = 2_000;
 
 export interface CursorOptions {
-  /** The table's own name, or a partition's. */
+  /** The name of the table, or of a partition. */
   readonly relation: string;
   readonly columns: TableDescription["columns"];
-  /** Outlives its transaction: the database puts the rows aside at the commit. */
+  /** Outlives its transaction: the database materializes the rows at the commit. */
   readonly isHeld: boolean;
   /** A condition on the rows, as SQL. */
   readonly where?: string;
@@ -30,7 +30,7 @@ export async function openCursor(transaction: Db, options: CursorOptions): Promi
   return cursor;
 }
 
-/** All rows of a cursor, some at a time; it is closed behind the last. */
+/** Yields all rows of a cursor, in batches; closes it after the last. */
 export async function* fetchRows(
   db: Db,
   cursor: string,
@@ -49,7 +49,7 @@ export async function* fetchRows(
   }
 }
 
-/** Never rejects: what is lost with its connection is closed, too. */
+/** Closes a cursor. Never rejects: a cursor lost with its connection is closed, too. */
 export async function closeCursor(db: Db, cursor: string): Promise<void> {
   await db.execute(sql.raw(`close ${cursor}`)).catch(() => undefined);
 }

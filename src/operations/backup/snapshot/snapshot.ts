@@ -10,7 +10,7 @@ import {
 } from "./describe-tables.ts";
 import type { Row } from "./row-cursor.ts";
 
-/** What a database holds. */
+/** The description of a database's content. */
 export interface Content {
   readonly tables: readonly TableDescription[];
   readonly partitions: readonly Partition[];
@@ -19,15 +19,15 @@ export interface Content {
   readonly migration: number;
 }
 
-/** The database as it was at one moment, whatever is written to it meanwhile. */
+/** The database at one moment, unaffected by later writes. */
 export interface Snapshot extends Content {
-  /** The rows of a table, some at a time. Each table can be read once. */
+  /** Yields the rows of a table, in batches. Each table can be read once. */
   readonly rows: (table: TableDescription) => AsyncGenerator<readonly Row[]>;
   /** Never rejects. */
   readonly close: () => Promise<void>;
 }
 
-/** Longest a statement may take, and the longest that a full disk or a slow reader may hold up the next one. */
+/** Timeout of a statement, and the longest that a full disk or a slow reader may delay the next one. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
 /** Describes the database within a transaction. Throws a BackupError when no gateway has ever used it. */
@@ -44,7 +44,7 @@ export async function describeContent(transaction: Db): Promise<Content> {
   return { tables, partitions, sequences: await describeSequences(transaction), migration };
 }
 
-/** Whatever the server is set up with, texts are written in this transaction in the one form that every server reads. */
+/** Makes this transaction write texts in the one form that every server reads, whatever the server's configuration. */
 export async function writeStandardTexts(transaction: Db): Promise<void> {
   const limit = String(STATEMENT_TIMEOUT_MS);
   await transaction.execute(sql`
