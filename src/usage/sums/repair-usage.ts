@@ -52,15 +52,18 @@ export async function repairUsage(
   const isCovered = ({ from, to }: TimeRange) =>
     asked.from <= Math.max(from, comparable.from) && range.to >= Math.min(to, comparable.to);
   const hoursDone = await repairEach(reading, actor, {
-    levels: [HOURS, MODEL_HOURS],
+    first: HOURS,
+    others: [MODEL_HOURS],
     periods: hours,
   });
   const daysDone = await repairEach(reading, actor, {
-    levels: [DAYS],
+    first: DAYS,
+    others: [],
     periods: days.filter(isCovered),
   });
   const monthsDone = await repairEach(reading, actor, {
-    levels: [MONTHS],
+    first: MONTHS,
+    others: [],
     periods: monthsOf(range).filter(isCovered),
   });
   return {
@@ -72,28 +75,22 @@ export async function repairUsage(
   };
 }
 
-interface Work {
-  /** Sums of these periods, each made from the previous ones. */
-  readonly levels: readonly UsageSums[];
+interface Work extends Pick<Rebuild, "first" | "others"> {
   readonly periods: readonly TimeRange[];
 }
 
 async function repairEach(
   reading: Repairing,
   actor: SessionActor,
-  { levels, periods }: Work,
+  { first, others, periods }: Work,
 ): Promise<{ readonly periods: number; readonly sums: number }> {
   const done = { periods: 0, sums: 0 };
   for (const period of periods) {
-    const [first, ...others] = levels;
-    if (first === undefined) break;
     const { wrong, isWrong } = await reading.database.ask(async (db) => {
       const wrong = await countWrong(db, first, period);
-      if (wrong > 0) return { wrong, isWrong: true };
-      for (const sums of others) {
-        if ((await countWrong(db, sums, period)) > 0) return { wrong, isWrong: true };
-      }
-      return { wrong, isWrong: false };
+      let isWrong = wrong > 0;
+      for (const sums of others) isWrong ||= (await countWrong(db, sums, period)) > 0;
+      return { wrong, isWrong };
     });
     if (!isWrong) continue;
     done.sums += await rebuildPeriod(reading, actor, { first, others, wrong, period });
