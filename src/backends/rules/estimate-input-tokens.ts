@@ -33,9 +33,9 @@ export function estimateInputTokens(request: ChatRequest): number {
   return tokens + Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-type Medium = ImagePart | AudioPart | DocumentPart;
+export type Medium = ImagePart | AudioPart | DocumentPart;
 
-function isMedium(part: UserPart | AssistantPart): part is Medium {
+export function isMedium(part: UserPart | AssistantPart): part is Medium {
   return part.type === "image" || part.type === "audio" || part.type === "document";
 }
 

@@ -1,9 +1,7 @@
+import { isMedium, type Medium } from "../../backends/rules/estimate-input-tokens.ts";
 import type {
   AssistantPart,
-  AudioPart,
   ChatRequest,
-  DocumentPart,
-  ImagePart,
   ToolDefinition,
   UserPart,
 } from "../../core/chat-request.ts";
@@ -54,12 +52,6 @@ export function boundInputTokens(request: ChatRequest): InputBound {
   }
   for (const tool of request.tools) text += toolTokens(tool);
   return { text, media: Math.ceil(media), fields: jsonBytes(responseFormat) + jsonBytes(extra) };
-}
-
-type Medium = ImagePart | AudioPart | DocumentPart;
-
-function isMedium(part: UserPart | AssistantPart): part is Medium {
-  return part.type === "image" || part.type === "audio" || part.type === "document";
 }
 
 function mediumTokens(part: Medium): number {
