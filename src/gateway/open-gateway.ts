@@ -106,14 +106,14 @@ function openCallMetrics(openCalls: OpenCalls): readonly Metric[] {
     {
       name: "svc_gateway_open_calls",
       type: "gauge",
-      help: "Calls under way.",
+      help: "Calls in progress.",
       labels: [],
       read: () => single(openCalls.count()),
     },
     {
       name: "svc_gateway_open_streams",
       type: "gauge",
-      help: "Calls under way whose answer is streamed.",
+      help: "Calls in progress whose answer is streamed.",
       labels: [],
       read: () => single(openCalls.streams()),
     },
