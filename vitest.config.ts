@@ -20,6 +20,7 @@ const PURE = [
   "config/load-config",
   "db/query-gate",
   "queue/backoff",
+  "knowledge/ingest/split-chunks",
   "gateway/failure-log",
   "gateway/meter",
   "gateway/open-calls",

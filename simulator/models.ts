@@ -46,6 +46,14 @@ export const defaultModels: readonly Model[] = [
     parameterSize: "137M",
     family: "sim-bert",
   },
+  {
+    name: "sim-embed-large",
+    contextLength: 8_192,
+    capabilities: ["embedding"],
+    dimensions: 1_024,
+    parameterSize: "567M",
+    family: "sim-bert",
+  },
 ];
 
 /** Finds a model by name; Ollama's suffix `:latest` is optional. */

@@ -58,6 +58,9 @@ export interface Script {
   /** vLLM: the usage is in the chunk with the finish reason, not in a separate chunk. */
   readonly usageOnFinish?: boolean;
 
+  /** Embeddings: the length of the vectors, whatever the model's is. */
+  readonly dimensions?: number;
+
   readonly latencyMs?: number;
   readonly tokensPerSecond?: number;
   readonly segments?: Segments;
@@ -154,6 +157,7 @@ const fields: ReadonlySet<string> = new Set<keyof Script>([
   "redactedReasoning",
   "usage",
   "usageOnFinish",
+  "dimensions",
   "latencyMs",
   "tokensPerSecond",
   "segments",

@@ -13,15 +13,22 @@ import { createRefuse } from "./http/request/router.ts";
 import { refuseUnknownPath } from "./http/request/unknown-path.ts";
 import { apiKeyUsageRoutes } from "./http/resources/api-key-usage.ts";
 import { apiKeysRoutes } from "./http/resources/api-keys.ts";
+import { assistantsRoutes } from "./http/resources/assistants.ts";
 import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
+import { filesRoutes } from "./http/resources/files.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
+import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
 import { usersRoutes } from "./http/resources/users.ts";
+import { vectorStoreBatchesRoutes } from "./http/resources/vector-store-batches.ts";
+import { vectorStoreFilesRoutes } from "./http/resources/vector-store-files.ts";
+import { vectorStoreSearchRoutes } from "./http/resources/vector-store-search.ts";
+import { vectorStoresRoutes } from "./http/resources/vector-stores.ts";
 import { watchedFoldersRoutes } from "./http/resources/watched-folders.ts";
 import { createRequestsUnderWay, type RequestsUnderWay } from "./http/server/requests-under-way.ts";
 import type { ServeOptions } from "./http/server/server.ts";
@@ -47,11 +54,18 @@ export function createApp(deps: Deps): App {
     embeddingsRoutes(deps),
     transcriptionsRoutes(deps),
     modelsRoutes(deps),
+    filesRoutes(deps),
     authRoutes(deps),
     usersRoutes(deps),
     apiKeysRoutes(deps),
     apiKeyUsageRoutes(deps),
     biKeysRoutes(deps),
+    assistantsRoutes(deps),
+    vectorStoresRoutes(deps),
+    vectorStoreFilesRoutes(deps),
+    vectorStoreBatchesRoutes(deps),
+    vectorStoreSearchRoutes(deps),
+    toolsRoutes(deps),
     auditRoutes(deps),
     licenseRoutes(deps),
     usageReportsRoutes(deps),

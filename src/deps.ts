@@ -8,6 +8,7 @@ import type { Settings } from "./config/settings.ts";
 import type { Base } from "./db/base.ts";
 import { openStore } from "./db/open-store.ts";
 import { openGateway } from "./gateway/open-gateway.ts";
+import { openKnowledge } from "./knowledge/open-knowledge.ts";
 import { createRequestIds } from "./lib/id.ts";
 import type { Log } from "./lib/log.ts";
 import { inFolderOf } from "./lib/start-refusal.ts";
@@ -20,9 +21,10 @@ import { createReadiness } from "./operations/health.ts";
 import { openMetrics } from "./operations/metrics/open-metrics.ts";
 import { openProcessMetrics } from "./operations/metrics/process-metrics.ts";
 import { openClock } from "./operations/open-clock.ts";
-import { openParts } from "./operations/open-parts.ts";
+import { type OpenParts, openParts } from "./operations/open-parts.ts";
 import { openTracing } from "./operations/tracing/open-tracing.ts";
 import { openQueue } from "./queue/open-queue.ts";
+import { openTools } from "./tools/open-tools.ts";
 import { openUsage } from "./usage/open-usage.ts";
 
 /** For the edge, the jobs and the stop. */
@@ -67,9 +69,18 @@ export function buildDeps(
     limits.start(journal.caughtUp);
     // Another process may have counted by itself while the lock on the database was lost.
     guard.onHeldAgain(() => journal.flush().then(limits.recount));
+    const add: OpenParts["add"] = (part) => parts.add(part);
+    const knowledge = await openKnowledge(base, { backends, events, add });
+    const { tools, countToolCall } = parts.add(openTools({ search: knowledge.search, settings }));
+    const { search, checkStores, assistants: answering } = knowledge;
+    const { known } = answering;
+    const assistants = { known, search, checkStores, tools, countToolCall, settings, log };
     const { gateway, openCalls, callGate } = parts.add(
-      openGateway(base, { backends, limits, journal, refusals }),
+      openGateway(base, { backends, limits, journal, refusals, assistants }),
     );
+    knowledge.yieldTo(() => openCalls.count() > 0);
+    // An event that no part has subscribed to counts as delivered.
+    events.start();
     parts.add(await serveBackups({ ...base, productVersion: version }));
     const { collect, figures } = parts.add(openMetrics(base, parts.list));
     const stopping = new AbortController();
@@ -81,6 +92,8 @@ export function buildDeps(
       version,
       parts: parts.list,
       gateway,
+      knowledge,
+      tools,
       openCalls,
       callGate,
       authenticate,

@@ -17,6 +17,7 @@ export interface ProcessUse {
 
 /** A program under measurement; its output is in a log file beside the results. */
 export interface MeasuredProcess {
+  readonly pid: number;
   readonly port: number;
   readonly startMs: number;
   readonly memoryMb: () => number;
@@ -50,6 +51,7 @@ export async function startMeasured(program: Program, logFolder: string): Promis
   process.once("exit", () => child.kill("SIGKILL"));
   const port = await waitForPort(child, program, logFile);
   return {
+    pid: child.pid ?? 0,
     port,
     startMs: performance.now() - startedMs,
     memoryMb: () => memoryMb(child),

@@ -1,3 +1,4 @@
+import { readQuestion } from "./read-question.ts";
 import type { Tool, Turn } from "./turn.ts";
 import { valueForSchema } from "./value-for-schema.ts";
 
@@ -33,11 +34,12 @@ export function chooseToolCalls(
 ): ToolCall[] {
   const last = turn.messages.at(-1);
   if (!last || turn.toolChoice === "none") return [];
-  const tools = chooseTools(turn, last.role === "tool" ? "" : last.text);
-  const names = properNames(last.text);
-  const words = names.length > 0 ? names : [last.text.slice(0, 60)];
+  const { text } = readQuestion(last.text);
+  const tools = chooseTools(turn, last.role === "tool" ? "" : text);
+  const names = properNames(text);
+  const words = names.length > 0 ? names : [text.slice(0, 60)];
   const [only] = tools;
-  const isRepeated = tools.length === 1 && names.length > 1 && /\band\b|,/.test(last.text);
+  const isRepeated = tools.length === 1 && names.length > 1 && /\band\b|,/.test(text);
   const wanted =
     only && isRepeated
       ? names.map((name) => ({ tool: only, words: [name] }))
@@ -45,7 +47,7 @@ export function chooseToolCalls(
   return wanted.slice(0, CALLS_LIMIT).map(({ tool, words }) => ({
     id: newCallId(),
     name: tool.name,
-    arguments: writeArguments(tool, { words, prompt: last.text, random }),
+    arguments: writeArguments(tool, { words, prompt: text, random }),
   }));
 }
 

@@ -11,14 +11,15 @@ const DEFAULT_DIMENSIONS = 256;
 
 /** Handles POST /api/embed: one text or a list; a text that is too long is truncated unless `truncate` is false. */
 export function embedTexts(call: Call): Promise<void> {
-  const { body } = call;
+  const { body, script } = call;
   const model = findLocalModel(call);
   const input = body["input"];
   const texts = stringsOf(input);
   if (!can(model, "embedding")) throw badRequest("this model does not support embeddings");
   if (Array.isArray(input) && texts.length !== input.length) throw badRequest("invalid input type");
   const most = model.dimensions ?? DEFAULT_DIMENSIONS;
-  const dimensions = Math.min(numberOf(body["dimensions"]) ?? most, most);
+  const asked = Math.min(numberOf(body["dimensions"]) ?? most, most);
+  const dimensions = script?.dimensions ?? asked;
   const pieces = texts.map((text) => tokenize(text));
   if (body["truncate"] === false && pieces.some(({ length }) => length > model.contextLength)) {
     throw badRequest("the input length exceeds the context length");

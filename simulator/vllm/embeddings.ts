@@ -10,13 +10,13 @@ const DEFAULT_DIMENSIONS = 256;
 
 /** Handles POST /v1/embeddings: text or token arrays, float or base64 (little-endian float32). */
 export function embeddings(call: Call): Promise<void> {
-  const { body } = call;
+  const { body, script } = call;
   const model = findServedModel(call);
   if (!can(model, "embedding")) {
     throw badRequest("The model does not support Embeddings API", "model");
   }
   const inputs = readInputs(body["input"]);
-  const dimensions = readDimensions(body["dimensions"], model);
+  const dimensions = script?.dimensions ?? readDimensions(body["dimensions"], model);
   const isBase64 = body["encoding_format"] === "base64";
   const data = inputs.map((input, index) => {
     const vector = embed(typeof input === "string" ? input : input.join(" "), dimensions);

@@ -1,5 +1,6 @@
 import { type Db, withTransaction } from "../db/context.ts";
 import { type ChangeCounter, nextChange } from "../db/next-change.ts";
+import { repeatConflict } from "../db/repeat-conflict.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Access } from "./access.ts";
 import type { Actor } from "./actor.ts";
@@ -28,7 +29,7 @@ interface Changed<Result> {
  * Runs a change that a caller requests. One transaction checks the actor's rights again, does the work and writes the
  * audit entry. Afterwards this replica reads the change.
  *
- * @param work gets the number with which to mark changed rows; 0 without a counter.
+ * @param work runs again when the transaction was undone by a conflict with another one. It gets the number with which to mark changed rows; 0 without a counter.
  */
 export async function change<Result>(
   { database, clock }: Pick<Access, "database" | "clock">,
@@ -36,18 +37,17 @@ export async function change<Result>(
   { lock, counter, ...entry }: ChangeFrame,
   work: (transaction: Db, changeSeq: number) => Promise<Changed<Result>>,
 ): Promise<Result> {
-  const result = await database.ask((db) =>
-    withTransaction(db, async (transaction) => {
-      await lock?.(transaction);
-      // Every change takes the counter before any user's row, so that no two changes deadlock.
-      const changeSeq = counter === undefined ? 0 : await nextChange(transaction, counter.name);
-      await confirmActor(transaction, { clock }, actor);
-      const changed = await work(transaction, changeSeq);
-      const { details } = changed;
-      if (details !== null) await recordAudit(transaction, actor, { ...entry, details });
-      return changed.result;
-    }),
-  );
+  const run = async (transaction: Db): Promise<Result> => {
+    await lock?.(transaction);
+    // Every change takes the counter before any user's row, so that no two changes deadlock.
+    const changeSeq = counter === undefined ? 0 : await nextChange(transaction, counter.name);
+    await confirmActor(transaction, { clock }, actor);
+    const changed = await work(transaction, changeSeq);
+    const { details } = changed;
+    if (details !== null) await recordAudit(transaction, actor, { ...entry, details });
+    return changed.result;
+  };
+  const result = await repeatConflict(() => database.ask((db) => withTransaction(db, run)));
   await counter?.catchUp();
   return result;
 }

@@ -44,8 +44,10 @@ export interface ParsedCall<Form> {
 /** What an encoder needs in addition to the events. */
 export interface AnswerContext {
   readonly requestId: string;
-  /** The id of the answering model, as `GET /v1/models` lists it. */
+  /** The id of the answering model, or the name of the assistant, as `GET /v1/models` lists it. */
   readonly model: string;
+  /** The model behind an assistant, whose name `model` is then. */
+  readonly assistantModel?: string | undefined;
   /** Unix seconds. */
   readonly created: number;
   /** The parts of the request that had no effect, by the client's own names. */

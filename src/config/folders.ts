@@ -16,6 +16,14 @@ export function journalsFolder({
   return resolve(JOURNAL_DIR ?? join(DATA_DIR, "journal"));
 }
 
+/** The folder of uploaded files. */
+export function filesFolder({
+  DATA_DIR,
+  FILES_DIR,
+}: Pick<Settings, "DATA_DIR" | "FILES_DIR">): string {
+  return resolve(FILES_DIR ?? join(DATA_DIR, "files"));
+}
+
 /** The folder of the embedded database's files. */
 export function databaseFolder(dataFolder: string): string {
   return resolve(dataFolder, "database");

@@ -1,7 +1,7 @@
 import { relative, resolve, sep } from "node:path";
 import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
-import { databaseFolder, journalsFolder } from "./folders.ts";
+import { databaseFolder, filesFolder, journalsFolder } from "./folders.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
 import {
   findUnknownSettings,
@@ -68,9 +68,15 @@ type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
 /** Finds watched folders that the service writes to: each event from there would cause the next one. */
 function watchedLoops(settings: Settings): Issue[] {
   const { WATCH_DIRS, DATA_DIR } = settings;
-  const message = "must not hold what the service writes itself, in DATA_DIR and JOURNAL_DIR";
+  const message =
+    "must not hold what the service writes itself, in DATA_DIR, JOURNAL_DIR and FILES_DIR";
   // The service does not write to other folders in DATA_DIR.
-  const written = [DATA_DIR, journalsFolder(settings), databaseFolder(DATA_DIR)];
+  const written = [
+    DATA_DIR,
+    journalsFolder(settings),
+    filesFolder(settings),
+    databaseFolder(DATA_DIR),
+  ];
   return WATCH_DIRS.flatMap((folder, index) =>
     written.some((own) => isWithin(own, folder)) ? [{ path: ["WATCH_DIRS", index], message }] : [],
   );

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { alertSettings } from "./alert-settings.ts";
+import { assistantSettings } from "./assistant-settings.ts";
 import { cloudSettings } from "./cloud-settings.ts";
 import {
   apiKey,
@@ -225,6 +226,7 @@ export const settingsSchema = z.object({
     .default(3_600)
     .describe("Seconds between two checks of the license and the clock."),
   ...alertSettings,
+  ...assistantSettings,
   OUTBOX_BACKOFF_SCALE: fraction
     .positive()
     .max(10)

@@ -23,6 +23,13 @@ export interface KeyCaller {
   readonly assistantId: string | null;
   /** The client's tools and messages reach the model unchanged. */
   readonly passthrough: boolean;
+  /** The most that tools may do in its calls. */
+  readonly maxLevel: "read_only" | "write" | "full_auto";
+  /** Names of the tools and saved connections that its calls may use, or patterns with a trailing `*`. */
+  readonly toolScope: {
+    readonly tools: readonly string[];
+    readonly sql_connections: readonly string[];
+  };
   /** Null when the key has no limits. */
   readonly limits: KeyLimits | null;
   /**

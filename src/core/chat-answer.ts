@@ -1,10 +1,14 @@
 import type { JsonObject } from "../lib/json.ts";
-import type { FinishReason, Usage } from "./chat-event.ts";
+import type { FinishReason, SearchEvent, ToolRun, Usage } from "./chat-event.ts";
 
 /** A complete answer: the sum of a stream of events. */
 export interface ChatAnswer {
   readonly blocks: readonly AnswerBlock[];
   readonly sources: readonly JsonObject[];
+  /** The runs of the gateway's own tools that have ended, in the order of their ends. */
+  readonly toolRuns: readonly ToolRun[];
+  /** The client's own search; undefined when it asked for none. */
+  readonly search?: SearchEvent | undefined;
   readonly finish: {
     readonly reason: FinishReason;
     readonly stopSequence?: string | undefined;

@@ -4,7 +4,7 @@ import type { ServiceError } from "./service-error.ts";
 /**
  * An event of a backend's answer. The order is part of the contract:
  *
- *   start (block-start delta* block-end)* (finish | error)
+ *   start search? (block-start delta* block-end | tool-run)* source* (finish | error)
  *
  * Blocks are numbered from 0 in the order of their start. Text, reasoning and refusal blocks never overlap another
  * block; tool calls may be open in parallel, because vendors interleave parallel calls. Exactly one `finish` or `error`
@@ -19,6 +19,8 @@ export type ChatEvent =
   | SignatureEvent
   | BlockEndEvent
   | SourceEvent
+  | SearchEvent
+  | ToolRunEvent
   | FinishEvent
   | ErrorEvent;
 
@@ -86,6 +88,43 @@ export interface BlockEndEvent {
 export interface SourceEvent {
   readonly type: "source";
   readonly source: JsonObject;
+}
+
+/** The result of the search that the client asked for (`ChatRequest.fileSearch`). */
+export interface SearchEvent {
+  readonly type: "search";
+  readonly queries: readonly string[];
+  /** By rank, as the model was given them. */
+  readonly found: readonly FoundPassage[];
+}
+
+export interface FoundPassage {
+  /** The number by which the answer cites it: `[1]`. */
+  readonly index: number;
+  readonly fileId: string;
+  readonly filename: string;
+  readonly attributes: JsonObject;
+  readonly text: string;
+  /** The cosine of question and passage, from 0 to 1. */
+  readonly score: number;
+}
+
+/**
+ * One of the gateway's own tools begins or ends. It may stand between blocks, never inside one. The client sees it as
+ * `ext.tool_run`, and never as a tool call of its own.
+ */
+export interface ToolRunEvent {
+  readonly type: "tool-run";
+  readonly run: ToolRun;
+}
+
+export interface ToolRun {
+  /** Unique in the answer. */
+  readonly id: string;
+  readonly name: string;
+  readonly status: "running" | "ok" | "error";
+  /** Undefined while it runs. */
+  readonly durationMs?: number | undefined;
 }
 
 export interface FinishEvent {

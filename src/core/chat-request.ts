@@ -1,5 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Effort } from "./effort.ts";
+import type { FileSearch } from "./file-search.ts";
 
 /**
  * One chat call in the gateway's canonical form. Every client format is parsed into it; every backend builds its
@@ -30,6 +31,8 @@ export interface ChatRequest {
   readonly omitsReasoning?: boolean | undefined;
   /** Tools that the client asks an assistant to use; refused on a plain model. */
   readonly toolsScope?: readonly string[] | undefined;
+  /** The client's own search in files, before the answer. */
+  readonly fileSearch?: FileSearch | undefined;
 }
 
 /** Generation parameters. Unset ones are not sent, so that the engine's own defaults apply. */

@@ -1,15 +1,22 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { AnswerBlock, ChatAnswer } from "./chat-answer.ts";
-import type { ChatEvent, ChatEvents, FinishEvent } from "./chat-event.ts";
+import type { ChatEvent, ChatEvents, FinishEvent, SearchEvent, ToolRun } from "./chat-event.ts";
 import { ServiceError } from "./service-error.ts";
 
 /** Combines a stream of events into a complete answer. Throws the `ServiceError` of an `error` event. */
 export async function foldEvents(events: ChatEvents): Promise<ChatAnswer> {
-  const draft: Draft = { blocks: [], sources: [], extra: undefined, finish: undefined };
+  const draft: Draft = {
+    blocks: [],
+    sources: [],
+    toolRuns: [],
+    search: undefined,
+    extra: undefined,
+    finish: undefined,
+  };
   for await (const batch of events) {
     for (const event of batch) add(draft, event);
   }
-  const { blocks, sources, extra, finish } = draft;
+  const { blocks, sources, toolRuns, search, extra, finish } = draft;
   if (finish === undefined) {
     throw new ServiceError("upstream_error", "The engine's answer broke off.");
   }
@@ -17,6 +24,8 @@ export async function foldEvents(events: ChatEvents): Promise<ChatAnswer> {
   return {
     blocks,
     sources,
+    toolRuns,
+    search,
     extra,
     finish: { reason, stopSequence, usage, extra: finish.extra },
   };
@@ -26,6 +35,8 @@ interface Draft {
   /** Indexed by block number. */
   readonly blocks: Growing<AnswerBlock>[];
   readonly sources: JsonObject[];
+  readonly toolRuns: ToolRun[];
+  search: SearchEvent | undefined;
   extra: JsonObject | undefined;
   finish: FinishEvent | undefined;
 }
@@ -56,6 +67,12 @@ function add(draft: Draft, event: ChatEvent): void {
       grow(blocks[event.block], event);
       break;
     case "block-end":
+      break;
+    case "search":
+      draft.search = event;
+      break;
+    case "tool-run":
+      if (event.run.status !== "running") draft.toolRuns.push(event.run);
       break;
     case "source":
       draft.sources.push(event.source);

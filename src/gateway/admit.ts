@@ -168,26 +168,39 @@ async function reserve(
 }
 
 /**
- * Returns the tokens that a further round of an admitted call may spend: the rest of the reservation after the earlier
- * rounds. Returns undefined when the call has no token limit. Rejects with `token_limit_exceeded` when the rest is too
- * small for the prompt and the shortest answer.
+ * Returns the tokens that a round may spend whose request was not the admitted one: the rest of the reservation after
+ * the earlier rounds, extended as far as the round may need it and the key's limits allow. Returns undefined when the
+ * call has no token limit. Rejects with the limit's 429 when too little is left for the prompt and the shortest answer.
  */
 export async function reserveRound(
   { gateway, client, reservation, meter }: ChatCall,
   { request, target }: Round,
 ): Promise<TokenBudget | undefined> {
   if (reservation?.budget === undefined) return undefined;
-  const left = reservation.budget.inputTokens + reservation.budget.outputTokens - meter.charge;
+  let left = reservation.budget.inputTokens + reservation.budget.outputTokens - meter.charge;
   const question = { gateway, client, request, target };
   const bound = boundInputTokens(request);
   const wanted = wantedOutputTokens(request, target.model, gateway.defaultMaxOutputTokens);
   const least = leastOutputTokens(target);
   let inputTokens = boundWithinContext(question, bound);
-  if (inputTokens + Math.max(wanted, least) > left) {
+  const needed = inputTokens + Math.max(wanted, least);
+  if (needed > left) left += await extend(reservation, needed - left, 0);
+  if (needed > left) {
     inputTokens = Math.min(inputTokens, (await countInput(question, bound, left)) ?? inputTokens);
   }
-  if (inputTokens + least > left) throw reservationUsedUp(reservation, inputTokens + least, left);
+  const missing = inputTokens + least - left;
+  if (missing > 0) {
+    const refuse = refusalCounter(gateway, client, meter.isOpen);
+    left += await extend(reservation, missing, missing).catch(refuse);
+  }
   return { inputTokens, outputTokens: left - inputTokens };
+}
+
+async function extend(reservation: Reservation, tokens: number, least: number): Promise<number> {
+  const granted = await reservation.admission.extend(tokens, least);
+  const { inputTokens = 0, outputTokens = 0 } = reservation.budget ?? {};
+  reservation.budget = { inputTokens, outputTokens: outputTokens + granted };
+  return granted;
 }
 
 function leastOutputTokens({ backend, model }: Round["target"]): number {
@@ -230,13 +243,4 @@ async function countInput(
 /** The estimate tends to be too high, and half of it too low. */
 function mayFit(request: ChatRequest, tokens: number): boolean {
   return COUNT_MARGIN.tokens + estimateInputTokens(request) / 2 < tokens;
-}
-
-function reservationUsedUp({ admission }: Reservation, needed: number, left: number): ServiceError {
-  return new ServiceError(
-    "token_limit_exceeded",
-    `The next model call of this request may need ${needed} tokens, and ${Math.max(0, left)} are left of what was reserved for it. ` +
-      "Send a shorter conversation, or ask an administrator to raise the key's token limit.",
-    { shouldRetry: false, limits: admission.status },
-  );
 }

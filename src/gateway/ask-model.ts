@@ -16,7 +16,8 @@ export async function askModel(call: ChatCall, round: Round): Promise<ChatEvents
   const { target } = round;
   const model = target.model.id;
   // The first round has the whole reservation, which was measured for it.
-  round.budget = meter.isOpen ? await reserveRound(call, round) : reservation?.budget;
+  const isMeasured = !meter.isOpen && round.isUnmeasured === undefined;
+  round.budget = isMeasured ? reservation?.budget : await reserveRound(call, round);
   const { budget } = round;
   const request = withBudget(round);
   const options = callOptions(call, round);

@@ -40,6 +40,7 @@ export class CallMeter {
   readonly #reservation: Reservation | undefined;
   #entry: UsageEntry | undefined;
   #model = "";
+  #assistantId: string | undefined;
   /** The prompt of the first round, which the row keeps when the process dies. */
   #startInputTokens = 0;
   #round: RoundUsage | undefined;
@@ -95,6 +96,11 @@ export class CallMeter {
     this.#model = model;
   }
 
+  /** Sets the assistant that answers, before the first round. */
+  setAssistant(id: string): void {
+    this.#assistantId = id;
+  }
+
   /**
    * Begins a round. The first round opens the usage row, which is written before the upstream call. Rejects with
    * `storage_unavailable`; then nothing was used.
@@ -114,6 +120,7 @@ export class CallMeter {
               model: round.model,
               startedAt,
               inputTokens: this.#startInputTokens,
+              assistantId: this.#assistantId,
             })
           : UNMETERED;
     } catch (thrown) {
@@ -215,6 +222,7 @@ export class CallMeter {
       estimated: usage.estimated ?? false,
       latencyMs: clock.now() - startedAt,
       firstTokenMs: this.#firstAt === undefined ? null : this.#firstAt - startedAt,
+      assistantId: this.#assistantId,
     };
     try {
       await this.#entry.close(record);

@@ -11,6 +11,8 @@ export interface ChatCall {
   /** The tokens that the call may spend in all its rounds; undefined when it has no limits. */
   readonly reservation: Reservation | undefined;
   readonly meter: CallMeter;
+  /** The gateway's own tools in the requests, which are sent whatever the parameter table says about tools. */
+  readonly ownTools?: ReadonlySet<string> | undefined;
 }
 
 /** One request to a model within a call. */
@@ -19,6 +21,8 @@ export interface Round {
   /** The target of the call, replaced when a fallback takes over. */
   target: Target;
   readonly answering: Answering;
+  /** The request is not the one for which the call was admitted, so its tokens must be measured. */
+  readonly isUnmeasured?: true;
   /** The tokens of the reservation that this round may spend; undefined when the call has no token limit. */
   budget?: TokenBudget | undefined;
 }
@@ -45,8 +49,12 @@ export function callOptions(call: ChatCall, { answering }: Round): FitOptions {
 }
 
 /** Builds the options for fitting a request to a model and for counting its prompt. */
-export function fitOptions({ gateway, client }: Pick<ChatCall, "gateway" | "client">): FitOptions {
+export function fitOptions({
+  gateway,
+  client,
+  ownTools,
+}: Pick<ChatCall, "gateway" | "client" | "ownTools">): FitOptions {
   const { signal, trace, caller } = client;
   const { defaultMaxOutputTokens } = gateway;
-  return { signal, trace, passthrough: caller.passthrough, defaultMaxOutputTokens };
+  return { signal, trace, passthrough: caller.passthrough, ownTools, defaultMaxOutputTokens };
 }

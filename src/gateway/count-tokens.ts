@@ -1,6 +1,6 @@
 import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
-import { refuseBoundKey } from "./admit.ts";
+import { prepareRun } from "./assistant/prepare-run.ts";
 import type { ClientCall, Gateway } from "./gateway.ts";
 import { resolveTarget } from "./resolve-target.ts";
 
@@ -16,12 +16,17 @@ export interface TokenCount {
  * `ServiceError`.
  */
 export async function countTokens(
-  { models }: Pick<Gateway, "models">,
+  gateway: Pick<Gateway, "models" | "assistants">,
   { caller, signal }: Pick<ClientCall, "caller" | "signal">,
-  request: ChatRequest,
+  asked: ChatRequest,
 ): Promise<TokenCount> {
-  refuseBoundKey(caller);
-  const { backend, model } = await resolveTarget(models, request);
+  const target = await resolveTarget(gateway, caller, asked);
+  const { backend, model, assistant } = target;
+  // What is found for the question is not known before the call.
+  const request =
+    assistant === undefined || gateway.assistants === undefined
+      ? asked
+      : prepareRun(gateway.assistants, caller, target, asked).request;
   const options = { signal, passthrough: caller.passthrough };
   const counted = await backend.countTokens?.(request, model, options);
   return counted === undefined

@@ -51,7 +51,7 @@ export async function embed(
 }
 
 /** Estimates the tokens of texts by their characters; inputs that are tokens are counted. */
-function estimateEmbeddingTokens(inputs: readonly EmbeddingInput[]): number {
+export function estimateEmbeddingTokens(inputs: readonly EmbeddingInput[]): number {
   let characters = 0;
   let tokens = 0;
   for (const input of inputs) {

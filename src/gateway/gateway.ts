@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Admission, Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
 import type { UsageJournal, UsageRecord } from "../usage/usage-record.ts";
+import type { AssistantServices } from "./assistant/assistant-services.ts";
 import type { CallFigures } from "./call-figures.ts";
 import type { FailureLog } from "./failure-log.ts";
 
@@ -22,6 +23,8 @@ export interface Gateway {
   readonly failures?: FailureLog | undefined;
   /** Counts the metered calls. */
   readonly figures?: CallFigures | undefined;
+  /** Absent where no assistants are served. */
+  readonly assistants?: AssistantServices | undefined;
   /** Counts the calls that a limit of their key refuses. */
   readonly refusals?: Pick<LimitRefusals, "count"> | undefined;
 }
@@ -50,8 +53,8 @@ export interface ClientCall {
 /** The reservation of one call, for all of its rounds. */
 export interface Reservation {
   readonly admission: Admission;
-  /** The tokens that the call cannot exceed; undefined when it has no token limit. */
-  readonly budget?: TokenBudget | undefined;
+  /** The tokens that the call cannot exceed, replaced when it gets more; undefined when it has no token limit. */
+  budget?: TokenBudget | undefined;
 }
 
 export interface TokenBudget {

@@ -7,6 +7,7 @@ import type { Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
 import type { UsageJournal } from "../usage/usage-record.ts";
 import { type AnswerGateway, openAnswerMemory } from "./answer-memory.ts";
+import type { AssistantServices } from "./assistant/assistant-services.ts";
 import { type ChannelFigures, createCallFigures } from "./call-figures.ts";
 import type { EmbeddingGateway } from "./embed.ts";
 import { createFailureLog } from "./failure-log.ts";
@@ -20,6 +21,7 @@ export interface GatewayParts {
   readonly limits: Limits;
   readonly journal: UsageJournal;
   readonly refusals: Pick<LimitRefusals, "count">;
+  readonly assistants: AssistantServices;
 }
 
 export interface OpenGateway extends GatedCalls, Part {
@@ -29,7 +31,7 @@ export interface OpenGateway extends GatedCalls, Part {
 /** Assembles the pipeline, with the calls in progress and the gate before them. */
 export function openGateway(
   { settings, clock, log }: Base,
-  { backends, limits, journal, refusals }: GatewayParts,
+  { backends, limits, journal, refusals, assistants }: GatewayParts,
 ): OpenGateway {
   const calls = openGatedCalls({ settings, log, timeoutMs: timeoutMsOf(settings) });
   const figures = createCallFigures();
@@ -40,6 +42,7 @@ export function openGateway(
       embeddings: backends.embeddings,
       speech: backends.speech,
       answers: openAnswerMemory(settings, clock),
+      assistants,
       journal,
       limits,
       refusals,

@@ -1,14 +1,52 @@
-import type { ModelCatalog, Target } from "../backends/models/model-catalog.ts";
+import type { Target } from "../backends/models/model-catalog.ts";
+import type { Caller } from "../core/caller.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
+import type { Assistant } from "../knowledge/assistants/assistant.ts";
+import { chooseAssistant } from "../knowledge/assistants/choose-assistant.ts";
+import { refuseBoundKey } from "./admit.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** The model that answers, for an assistant or by itself. */
+export interface ChatTarget extends Target {
+  readonly assistant?: Assistant | undefined;
+}
+
+type Question = Pick<ChatRequest, "model" | "toolsScope">;
 
 /**
- * Finds the target for the client's model name, synchronously when the models are known. Throws or rejects with a
- * `ServiceError` that names `model` or the unsuitable field.
+ * Finds the target for the client's model name, synchronously when the models are known. A listed model costs one
+ * lookup; only other names can be assistants. Throws or rejects with a `ServiceError` that names `model` or the
+ * unsuitable field.
  */
 export function resolveTarget(
-  models: Pick<ModelCatalog, "resolve">,
-  { model, toolsScope }: Pick<ChatRequest, "model" | "toolsScope">,
+  { models, assistants }: Pick<Gateway, "models" | "assistants">,
+  caller: Caller,
+  question: Question,
+): ChatTarget | Promise<ChatTarget> {
+  const { model } = question;
+  if (assistants === undefined) {
+    refuseBoundKey(caller);
+    return plainTarget(models, question);
+  }
+  const isBound = caller.kind === "key" && caller.assistantId !== null;
+  if (!isBound) {
+    const listed = model === undefined ? undefined : models.find(model);
+    if (listed !== undefined && question.toolsScope === undefined) return listed;
+    if (listed !== undefined || model === undefined) return plainTarget(models, question);
+  }
+  const isListed = (name: string) => models.find(name) !== undefined;
+  const assistant = chooseAssistant(assistants.known, isListed, caller, model);
+  if (assistant === undefined) return plainTarget(models, question);
+  const target = models.resolve(assistant.model ?? undefined);
+  return target instanceof Promise
+    ? target.then((resolved) => ({ ...resolved, assistant }))
+    : { ...target, assistant };
+}
+
+function plainTarget(
+  models: Pick<Gateway["models"], "resolve">,
+  { model, toolsScope }: Question,
 ): Target | Promise<Target> {
   const target = models.resolve(model);
   if (toolsScope === undefined) return target;

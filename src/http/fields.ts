@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { isStorableText } from "../lib/storable-text.ts";
 
 /** Fields that resources share: as clients send them, as queries name them, and as answers show them. */
 
@@ -30,6 +31,16 @@ export const unixTime = z.codec(shownText, z.number(), {
   encode: (milliseconds) => new Date(milliseconds).toISOString(),
 });
 
+/** A time of a record, in whole Unix seconds, as the objects of OpenAI's API show it. */
+export const unixSeconds = z.codec(
+  z.int().openapi({ description: "Unix seconds.", example: 1_790_000_000 }),
+  z.date(),
+  {
+    decode: (seconds) => new Date(seconds * 1_000),
+    encode: (moment) => Math.floor(moment.getTime() / 1_000),
+  },
+);
+
 export const count = z.int().min(0);
 
 /** A text that the database can search for. */
@@ -38,6 +49,23 @@ export const searchText = (maxLength: number) =>
     .string()
     .max(maxLength)
     .regex(/^[^\0]*$/, "a text without NUL");
+
+/** A text that the database can store, also within JSON. */
+export const storableText = (maxLength: number) =>
+  z.string().max(maxLength).refine(isStorableText, "a text without NUL and lone surrogates");
+
+const MAX_PAIRS = 16;
+
+/** OpenAI's pairs of a name and a value that clients attach to objects. */
+export const pairs = <Value extends z.ZodType>(value: Value) =>
+  z
+    .record(storableText(64), value)
+    .refine((given) => Object.keys(given).length <= MAX_PAIRS, `at most ${MAX_PAIRS} pairs`);
+
+export const metadata = pairs(storableText(512)).openapi({
+  description: "Up to 16 pairs: names of up to 64 characters, texts of up to 512.",
+  example: { team: "support" },
+});
 
 /** An id in a query. */
 export const queryId = z.string().regex(/^[\x21-\x7e]{1,200}$/, "an id");

@@ -12,9 +12,7 @@ export function guardLimits(
   limits: Limits & Partial<Pick<GuardedLimits, "isAvailable">>,
   guard: Pick<ReplicaGuard, "isSafe">,
 ): GuardedLimits {
-  const requireSafe = () => {
-    if (!guard.isSafe()) throw unshared();
-  };
+  const requireSafe = safetyOf(guard);
   return {
     admit(call) {
       requireSafe();
@@ -36,6 +34,13 @@ export function guardLimits(
     openReservations: () => limits.openReservations(),
     isAvailable: () => guard.isSafe() && (limits.isAvailable?.() ?? true),
     close: () => limits.close(),
+  };
+}
+
+/** Returns a function that throws `storage_unavailable` while tokens must not be granted. */
+export function safetyOf(guard: Pick<ReplicaGuard, "isSafe">): () => void {
+  return () => {
+    if (!guard.isSafe()) throw unshared();
   };
 }
 

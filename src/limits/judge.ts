@@ -64,6 +64,41 @@ function durationMs({ holds }: Refusal): number {
   return holds === "while-reserved" ? 0 : holds.forMs;
 }
 
+/** A request for further tokens by a call in progress. */
+export interface Extension {
+  /** Tokens that the call holds already. */
+  readonly held: number;
+  /** Further tokens without which the call cannot go on. */
+  readonly least: number;
+}
+
+/**
+ * Returns the call and the usage by which a call in progress is judged when it asks for further tokens. What it holds
+ * counts as used, because it is not released before the call's end. Limits on calls do not apply again.
+ */
+export function extendedCall(
+  call: LimitedCall,
+  use: KeyUse,
+  { held, least }: Extension,
+): { readonly call: LimitedCall; readonly use: KeyUse } {
+  return {
+    call: {
+      ...call,
+      limits: { ...call.limits, requests: null, requestsPerMinute: null },
+      inputTokens: least,
+      outputTokens: 0,
+      asksAgain: false,
+    },
+    use: {
+      ...use,
+      tokens: use.tokens + held,
+      reservedTokens: use.reservedTokens - held,
+      monthTokens: use.monthTokens + held,
+      monthReservedTokens: use.monthReservedTokens - held,
+    },
+  };
+}
+
 /**
  * Returns the minimum of tokens with which a call is useful: its prompt and, where it asks for an answer, one token of
  * it. At least 1: a key whose tokens are used up, or whose limit is 0, makes no calls of any kind.
@@ -79,9 +114,13 @@ export function tokensNeeded({ inputTokens, outputTokens }: LimitedCall): number
 export function grantOutput(call: LimitedCall, use: KeyUse): number | undefined {
   const { tokens, monthlyTokens } = call.limits;
   if (tokens === null && monthlyTokens === null) return undefined;
-  const left = Math.min(
+  return Math.min(call.outputTokens, tokensLeft(call.limits, use) - call.inputTokens);
+}
+
+/** Returns the tokens that no call has used or holds; infinite without a limit on tokens. */
+export function tokensLeft({ tokens, monthlyTokens }: KeyLimits, use: KeyUse): number {
+  return Math.min(
     tokens === null ? Infinity : tokens - use.tokens - use.reservedTokens,
     monthlyTokens === null ? Infinity : monthlyTokens - use.monthTokens - use.monthReservedTokens,
   );
-  return Math.min(call.outputTokens, left - call.inputTokens);
 }

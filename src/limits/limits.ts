@@ -79,6 +79,12 @@ export interface Admission {
   /** Output tokens that the call may spend, at least 1 where it asked for any; undefined without a limit on tokens. */
   readonly outputTokens: number | undefined;
   readonly status: LimitStatus;
+  /**
+   * Reserves further tokens for the same call in one atomic step over the key's limits on tokens; the call is not
+   * counted again. Returns how many tokens were added: those asked for, or what remains. Throws, or rejects with, the
+   * 429 of the limit that leaves fewer than `least`, or `storage_unavailable`; then nothing is added.
+   */
+  readonly extend: (tokens: number, least: number) => number | Promise<number>;
   /** Releases the reservation and counts the tokens used, input and output. Later calls do nothing. Never throws. */
   readonly settle: (tokens: number) => void;
 }

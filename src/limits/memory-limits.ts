@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { within } from "../lib/within.ts";
 import { LostCalls, RecentCalls } from "./before-start.ts";
-import { findRefusal, grantOutput, type Refusal } from "./judge.ts";
+import { extendedCall, findRefusal, grantOutput, type Refusal, tokensLeft } from "./judge.ts";
 import type { KeyCounters, Moment } from "./key-counters.ts";
 import { limitRefusal } from "./limit-refusal.ts";
 import type {
@@ -39,6 +39,8 @@ export interface MemoryLimitsOptions {
   readonly observer: MonthlyUseObserver;
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
+  /** Throws while tokens must not be granted, because another process counts on its own. */
+  readonly requireSafe?: () => void;
 }
 
 /**
@@ -62,7 +64,10 @@ class MemoryLimits implements Limits {
   readonly #lost: LostCalls;
   readonly #steady: Clock;
   readonly #monotonic: () => number;
-  readonly #open = new OpenReservations((reservation) => this.#tellSettled(reservation));
+  readonly #open = new OpenReservations({
+    onSettled: (reservation) => this.#tellSettled(reservation),
+    grant: (reservation, tokens, least) => this.#grant(reservation, tokens, least),
+  });
   readonly #timers: readonly NodeJS.Timeout[];
   #known: Promise<void> = new Promise(() => undefined);
   #isKnown = false;
@@ -142,6 +147,7 @@ class MemoryLimits implements Limits {
     key.addCall(moment.steadyNow, limits);
     return this.#open.open({
       keyId,
+      call,
       key,
       month: key.month(month.beginsAt),
       tokens,
@@ -169,13 +175,33 @@ class MemoryLimits implements Limits {
     throw this.#refuse(refusal, call, use);
   }
 
+  /** Returns how many of the further tokens the limits admit. Throws when they admit fewer than `least`. */
+  #grant(reservation: Reservation, tokens: number, least: number): number {
+    this.#options.requireSafe?.();
+    const { call, key, tokens: held } = reservation;
+    const month = this.#counters.monthOf(call.startedAt);
+    const moment = { now: this.#options.clock.now(), steadyNow: this.#steady.now(), month };
+    const use = key.useAt(moment, call.limits);
+    const left = Math.max(0, tokensLeft(call.limits, use));
+    if (left >= least) return Math.min(tokens, left);
+    const extended = extendedCall(call, use, { held, least });
+    const refusal = findRefusal(extended.call, extended.use);
+    if (refusal === undefined || (refusal.holds === "while-reserved" && this.#releaseExpired()))
+      return this.#grant(reservation, tokens, least);
+    this.#tellRefused(refusal, extended.call, use);
+    throw limitRefusal(refusal, { ...extended.call, limits: call.limits }, extended.use);
+  }
+
   #refuse(refusal: Refusal, call: LimitedCall, use: KeyUse): ServiceError {
-    const { keyId, limits } = call;
-    if (refusal.limit === "monthlyTokens" && refusal.holds !== "while-reserved") {
-      if (use.now < use.monthEndsAt && call.asksAgain !== true)
-        this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
-    }
+    this.#tellRefused(refusal, call, use);
     return limitRefusal(refusal, call, use);
+  }
+
+  #tellRefused({ limit, holds }: Refusal, call: LimitedCall, use: KeyUse): void {
+    const { keyId, limits } = call;
+    if (limit !== "monthlyTokens" || holds === "while-reserved") return;
+    if (use.now < use.monthEndsAt && call.asksAgain !== true)
+      this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
   }
 
   #tellSettled({ keyId, key, month }: Reservation): void {

@@ -2,7 +2,7 @@ import { single } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
-import { type GuardedLimits, guardLimits } from "./guard-limits.ts";
+import { type GuardedLimits, guardLimits, safetyOf } from "./guard-limits.ts";
 import type { MonthlyUseObserver } from "./limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
 import { openRedisLimits } from "./redis/redis-limits.ts";
@@ -39,6 +39,8 @@ export async function openLimits(
     observer,
     callTimeoutMs: timeoutSeconds * 1_000,
     waitMs: settings.DB_POOL_WAIT_MS,
+    // The limits wrapped below are asked only for admissions; these grant further tokens themselves.
+    requireSafe: safetyOf(guard),
   };
   const counted =
     url === undefined

@@ -1,14 +1,16 @@
 import type { LimitStatus } from "../core/limit-status.ts";
+import { ServiceError } from "../core/service-error.ts";
 import type { KeyCounters, MonthCounters } from "./key-counters.ts";
-import type { Admission } from "./limits.ts";
+import type { Admission, LimitedCall } from "./limits.ts";
 
 export interface Reservation {
   readonly keyId: string;
+  readonly call: LimitedCall;
   readonly key: KeyCounters;
   /** The counters of the month in which the call began. */
   readonly month: MonthCounters;
   /** Tokens that `key` holds for the call. */
-  readonly tokens: number;
+  tokens: number;
   /** Output tokens that the call may spend; undefined without a limit. */
   readonly outputTokens: number | undefined;
   readonly status: LimitStatus;
@@ -16,15 +18,22 @@ export interface Reservation {
   readonly expiresAt: number;
 }
 
+/** What the limits do with a reservation. */
+interface ReservationRules {
+  /** Called after a call's usage is counted. */
+  readonly onSettled: (reservation: Reservation) => void;
+  /** Returns how many of the further tokens a call gets. Throws the refusal of a limit. */
+  readonly grant: (reservation: Reservation, tokens: number, least: number) => number;
+}
+
 /** The reservations of the calls in progress. */
 export class OpenReservations {
   /** Oldest first. */
   readonly #open = new Set<Reservation>();
-  readonly #onSettled: (reservation: Reservation) => void;
+  readonly #rules: ReservationRules;
 
-  /** @param onSettled called after a call's usage is counted. */
-  constructor(onSettled: (reservation: Reservation) => void) {
-    this.#onSettled = onSettled;
+  constructor(rules: ReservationRules) {
+    this.#rules = rules;
   }
 
   get size(): number {
@@ -37,10 +46,19 @@ export class OpenReservations {
     return new OpenAdmission(reservation, this);
   }
 
+  /** Synchronous: nothing else runs between the grant and the hold. */
+  extend(reservation: Reservation, tokens: number, least: number): number {
+    if (!this.#open.has(reservation)) throw reservationOver();
+    const granted = this.#rules.grant(reservation, tokens, least);
+    reservation.key.hold(reservation.month, granted);
+    reservation.tokens += granted;
+    return granted;
+  }
+
   settle(reservation: Reservation, tokens: number): void {
     this.#release(reservation);
     reservation.key.book(reservation.month, tokens);
-    this.#onSettled(reservation);
+    this.#rules.onSettled(reservation);
   }
 
   /** Returns the number of calls in progress per key. */
@@ -70,6 +88,14 @@ export class OpenReservations {
   }
 }
 
+/** The error of a call that asks for further tokens after its reservation was settled or has expired. */
+export function reservationOver(): ServiceError {
+  return new ServiceError(
+    "storage_unavailable",
+    "The tokens reserved for this call were released because it took too long. Try again.",
+  );
+}
+
 /** A class for performance: one object per call, no closures. */
 class OpenAdmission implements Admission {
   readonly #reservation: Reservation;
@@ -87,6 +113,10 @@ class OpenAdmission implements Admission {
 
   get status(): LimitStatus {
     return this.#reservation.status;
+  }
+
+  extend(tokens: number, least: number): number {
+    return this.#keeper.extend(this.#reservation, tokens, least);
   }
 
   settle(tokens: number): void {

@@ -88,6 +88,16 @@ export async function checkpointClaim(
   if (held.length === 0) throw new ClaimLost(`The claim of the job ${job.id} is lost.`);
 }
 
+/** Keeps the claim from being taken over until the caller's transaction ends. Rejects with ClaimLost. */
+export async function confirmClaim(transaction: Db, job: Pick<Job, "id" | "token">): Promise<void> {
+  const held = await transaction
+    .select({ id: outboxEvents.id })
+    .from(outboxEvents)
+    .where(isHeld(job))
+    .for("no key update");
+  if (held.length === 0) throw new ClaimLost(`The claim of the job ${job.id} is lost.`);
+}
+
 export interface OutcomeRecord {
   readonly outcome: JobOutcome;
   /** Unix milliseconds of the next try; undefined after the last one. */

@@ -23,14 +23,16 @@ export interface Queue extends Part<Db> {
 
 const PRUNE_PAUSE_MS = 600_000;
 
-/** Starts to deliver stored events and to watch the folders of WATCH_DIRS. */
+/**
+ * Starts to post alerts and to watch the folders of WATCH_DIRS. Events between parts are delivered from `events.start` on,
+ * after all parts have subscribed.
+ */
 export function openQueue(base: Base): Queue {
   const { settings, clock } = base;
   const { db } = base.database;
   const { OUTBOX_BACKOFF_SCALE: scale, OUTBOX_TRY_TIMEOUT_MS: tryTimeoutMs } = settings;
   const deliveries = createDeliveryFigures();
   const events = createInternalEvents({ ...base, db, scale, tryTimeoutMs, deliveries });
-  events.start();
   const watchedFolders = openWatchedFolders({ ...base, db, onFired: events.wake });
   const webhook = openAlertWebhook({ ...base, db, deliveries });
   let outbox: QueueFigures | undefined;

@@ -3,8 +3,8 @@ import type { Log } from "../lib/log.ts";
 import { pathGlob } from "./path-glob.ts";
 import { describeFailure, type Job, type JobOutcome } from "./topic.ts";
 
-/** The facts about a file, independent of its source. */
-interface FileFacts {
+/** The facts about a file of a watched folder. */
+interface WatchedFileFacts {
   /** The folder that is watched, absolute. */
   readonly folder: string;
   /** Relative to the folder, with slashes between its levels, as the file system spells it. */
@@ -15,9 +15,38 @@ interface FileFacts {
   readonly size: number;
   /** RFC 3339 in UTC, to the millisecond: the file's modification time. */
   readonly modified_at: string;
-  /** How the gateway learned of the file. */
   readonly source: "watched_folder";
 }
+
+/** What became of files that were added to a vector store. */
+interface IngestedFacts {
+  readonly vector_store_id: string;
+  readonly vector_store_name: string;
+  /** Null for one file that was added by itself. */
+  readonly batch_id: string | null;
+  /** Numbers of files. */
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+}
+
+/** The facts about a file that was uploaded to the gateway. */
+export interface UploadedFileFacts {
+  readonly file_id: string;
+  /** Its name too: an upload has no folder. */
+  readonly path: string;
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Of its content, in lower-case hexadecimal digits. */
+  readonly sha256: string;
+  /** The user to whom it belongs; null when that user was deleted. */
+  readonly owner_id: string | null;
+  readonly source: "upload";
+}
+
+/** The facts about a file; `source` is how the gateway learned of it. */
+export type FileFacts = WatchedFileFacts | UploadedFileFacts;
 
 /**
  * Every kind of event between parts of the gateway, with its content. Events are delivered at least once, and not
@@ -26,13 +55,15 @@ interface FileFacts {
  * - `file.uploaded`: a complete file exists. `change` reports whether it was known before.
  * - `file.deleted`: a file is gone; its size and time are the last known ones. A renamed file is deleted under its old
  * name and uploaded under the new one.
+ * - `knowledge.ingested`: all files of a batch have ended, or one file that was added by itself.
  */
 export type InternalEvent =
   | {
       readonly kind: "file.uploaded";
       readonly body: FileFacts & { readonly change: "created" | "modified" };
     }
-  | { readonly kind: "file.deleted"; readonly body: FileFacts };
+  | { readonly kind: "file.deleted"; readonly body: FileFacts }
+  | { readonly kind: "knowledge.ingested"; readonly body: IngestedFacts };
 
 export type InternalEventKind = InternalEvent["kind"];
 
@@ -49,7 +80,10 @@ export interface Subscription<Kind extends InternalEventKind = InternalEventKind
   /** Shown when a delivery fails. */
   readonly name: string;
   readonly kinds: readonly Kind[];
-  /** Restricts the subscription to files whose path matches this filter, see pathGlob; unset: all files. */
+  /**
+   * Restricts the subscription to files whose path, or name where they were uploaded, matches this filter, see pathGlob;
+   * unset: all files. Events that are not about a file have no path, and are delivered.
+   */
   readonly path?: string | undefined;
   /**
    * Handles an event quickly: longer work is stored here and done elsewhere. When it rejects, or has not ended when
@@ -75,7 +109,7 @@ export function toSubscriber<Kind extends InternalEventKind>(
     kinds.some((kind) => kind === event.kind);
   return {
     name,
-    wants: (event) => isMeant(event) && isPathMeant(event.body.path),
+    wants: (event) => isMeant(event) && (!("path" in event.body) || isPathMeant(event.body.path)),
     async handle(event, signal) {
       if (isMeant(event)) await handle(event, signal);
     },

@@ -52,6 +52,8 @@ export interface WorkContext {
    * count of tries. Rejects with ClaimLost.
    */
   readonly checkpoint: (transaction: Db) => Promise<void>;
+  /** For a transaction that stores no progress: it commits only while the claim is held. Rejects with ClaimLost. */
+  readonly confirm: (transaction: Db) => Promise<void>;
 }
 
 /** One kind of work of the queue, with its own worker in each replica. */

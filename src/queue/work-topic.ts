@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { within } from "../lib/within.ts";
 import { retryPauseMs } from "./backoff.ts";
-import { checkpointClaim, claimJobs, recordOutcome, renewClaims } from "./claims.ts";
+import { checkpointClaim, claimJobs, confirmClaim, recordOutcome, renewClaims } from "./claims.ts";
 import { countOutcome } from "./figures.ts";
 import { LookTimer } from "./look-timer.ts";
 import { ClaimLost, describeFailure, type Job, type JobOutcome, type Topic } from "./topic.ts";
@@ -173,8 +173,9 @@ class Worker {
       await checkpointClaim(transaction, job, this.#leaseMs);
       run.attempts = 1;
     };
+    const confirm = (transaction: Db) => confirmClaim(transaction, job);
     try {
-      const outcome = await work(job, { signal: abort.signal, checkpoint });
+      const outcome = await work(job, { signal: abort.signal, checkpoint, confirm });
       return outcome.kind === "failed" && abort.signal.aborted ? { kind: "released" } : outcome;
     } catch (thrown) {
       if (abort.signal.aborted || thrown instanceof ClaimLost) return { kind: "released" };

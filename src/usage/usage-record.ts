@@ -16,6 +16,8 @@ export interface UsageStart {
   readonly startedAt: number;
   /** Estimate of the prompt's tokens, used when the call never reports them. */
   readonly inputTokens: number;
+  /** The assistant that answers; absent when a model does. */
+  readonly assistantId?: string | undefined;
 }
 
 /** One row per metered call. Bodies are never part of it. */

@@ -76,6 +76,8 @@ describe("authentication", () => {
       role: "user",
       assistantId: null,
       passthrough: true,
+      maxLevel: "read_only",
+      toolScope: { tools: [], sql_connections: [] },
       limits: null,
       isRestricted: false,
     };

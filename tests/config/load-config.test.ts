@@ -81,6 +81,8 @@ describe("the settings", () => {
     { WATCH_DIRS: "/srv/inbox,/", DATA_DIR: "/srv/gateway" },
     { WATCH_DIRS: "/srv/inbox,.", DATA_DIR: "./data" },
     { WATCH_DIRS: "/srv/inbox,/var/journal/", JOURNAL_DIR: "/var/journal" },
+    { WATCH_DIRS: "/srv/inbox,/srv/share", FILES_DIR: "/srv/share/files" },
+    { WATCH_DIRS: "/srv/inbox,/srv/gateway/files", DATA_DIR: "/srv/gateway" },
     { WATCH_DIRS: "/srv/inbox,/srv/gateway/journal", DATA_DIR: "/srv/gateway" },
     { WATCH_DIRS: "/srv/inbox,/srv/gateway/database", DATA_DIR: "/srv/gateway" },
   ])("refuse to watch what the service writes itself: %o", (settings) => {

@@ -18,6 +18,8 @@ const ANSWER: readonly ChatEvent[] = [
   { type: "text-delta", block: 1, text: "Let ", extra: { token_ids: [1] } },
   { type: "text-delta", block: 1, text: "me", extra: { token_ids: [2] } },
   { type: "block-end", block: 1 },
+  { type: "tool-run", run: { id: "run_1", name: "h", status: "running" } },
+  { type: "tool-run", run: { id: "run_1", name: "h", status: "ok", durationMs: 5 } },
   { type: "source", source: { id: "s" } },
   { type: "tool-call-start", block: 2, callId: "a", name: "f" },
   { type: "tool-call-start", block: 3, callId: "b", name: "g" },
@@ -41,6 +43,8 @@ describe("a whole answer", () => {
       expect(await foldEvents(inBatches(ANSWER, size))).toEqual({
         extra: { system_fingerprint: "fp" },
         sources: [{ id: "s" }],
+        toolRuns: [{ id: "run_1", name: "h", status: "ok", durationMs: 5 }],
+        search: undefined,
         blocks: [
           { kind: "reasoning", text: "Hm…", signature: "seal", redacted: undefined, extras: [] },
           { kind: "text", text: "Let me", extras: [{ token_ids: [1] }, { token_ids: [2] }] },

@@ -28,10 +28,42 @@ it("what administrators set on keys before an upgrade binds their owners after i
       id: "made",
       admin_set: {
         ...{ passthrough: false, maxLevel: "write", rpmLimit: 5 },
-        toolScope: { tools: [], sql_connections: [] },
+        toolScope: { tools: ["*"], sql_connections: ["*"] },
       },
     },
     { id: "own", admin_set: {} },
+  ]);
+  await database.close();
+});
+
+it("an empty scope of a key becomes the full one in an upgrade, unless an administrator set a bound by name", async () => {
+  const database = await openEmptyDatabase();
+  const { db } = database;
+  await migrate(database, undefined, knownMigrations()[7]);
+  await db.execute(sql`insert into users (id, username, role) values ('usr_ada', 'ada', 'user')`);
+  const empty = { tools: [], sql_connections: [] };
+  const full = { tools: ["*"], sql_connections: ["*"] };
+  const named = { tools: ["a"], sql_connections: [] };
+  const keys = [
+    ["bound", empty, { toolScope: named }],
+    ["by_admin", empty, { toolScope: empty, rpmLimit: 1 }],
+    ["lowered", named, { toolScope: empty }],
+    ["named", named, {}],
+    ["own", empty, {}],
+  ] as const;
+  for (const [id, scope, adminSet] of keys) {
+    await db.execute(sql`
+      insert into api_keys (id, name, key_hash, last_four, owner_id, change_seq, tool_scope, admin_set)
+      values (${id}, ${id}, ${id}, 'aaaa', 'usr_ada', 1, ${JSON.stringify(scope)}::jsonb, ${JSON.stringify(adminSet)}::jsonb)`);
+  }
+  await migrate(database);
+  const rows = await db.execute(sql`select id, tool_scope, admin_set from api_keys order by id`);
+  expect(rows).toEqual([
+    { id: "bound", tool_scope: empty, admin_set: { toolScope: named } },
+    { id: "by_admin", tool_scope: full, admin_set: { toolScope: full, rpmLimit: 1 } },
+    { id: "lowered", tool_scope: named, admin_set: { toolScope: full } },
+    { id: "named", tool_scope: named, admin_set: {} },
+    { id: "own", tool_scope: full, admin_set: {} },
   ]);
   await database.close();
 });

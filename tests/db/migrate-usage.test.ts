@@ -76,7 +76,10 @@ async function fill(): Promise<void> {
 /** What may not change, each as one text. */
 async function fingerprints(): Promise<{ rows: string; months: string; hours: string }> {
   return {
-    rows: await digest(sql`select * from usage_records`),
+    rows: await digest(sql`
+      select id, started_at, key_id, channel, model, outcome, success, status, input_tokens, output_tokens,
+        cached_tokens, reasoning_tokens, estimated, latency_ms, first_token_ms, tool_name
+      from usage_records`),
     months: await digest(sql`select * from usage_months`),
     hours: await digest(sql`
       select hour, key_id, model, channel, requests, failures, input_tokens, output_tokens, cached_tokens,

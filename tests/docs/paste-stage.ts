@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -75,7 +75,7 @@ export class PasteStage {
     if (block !== this.#block) this.#printed = "";
     this.#block = block;
     const text = this.#fill(line);
-    const end = line.by === "cron" ? await this.#runAsCron(text) : await this.#runInShell(text);
+    const end = await this.#runners[line.by](text);
     this.#printed += end.output;
     const made = /^LICENSE_PUBLIC_KEY=([\w-]{43})$/m.exec(end.output)?.[1];
     if (made !== undefined) await this.#startWithLicenseKey(made);
@@ -123,6 +123,22 @@ export class PasteStage {
   /** The block itself shows where the id comes from. */
   #firstId(kind: string): string | undefined {
     return new RegExp(`\\b${kind}_[0-9A-Za-z]{8,}`).exec(this.#printed)?.[0];
+  }
+
+  readonly #runners: Readonly<Record<PastedLine["by"], (text: string) => Promise<PasteEnd>>> = {
+    shell: (text) => this.#runInShell(text),
+    cron: (text) => this.#runAsCron(text),
+    runtime: (text) => this.#runProgram(text),
+  };
+
+  /** In a folder whose packages are those of the project. */
+  #runProgram(text: string): Promise<PasteEnd> {
+    const packages = join(this.#folder, "node_modules");
+    if (!existsSync(packages)) symlinkSync(resolve("node_modules"), packages);
+    const program = join(this.#folder, "program.mts");
+    writeFileSync(program, text);
+    const loader = process.versions["bun"] === undefined ? ["--import", "tsx"] : ["--no-env-file"];
+    return this.#spawn([process.execPath, ...loader, program], { PATH: "/usr/bin:/bin" });
   }
 
   #runInShell(text: string): Promise<PasteEnd> {

@@ -8,8 +8,8 @@ export interface PastedLine {
   /** Of its first line. */
   readonly line: number;
   readonly text: string;
-  /** What runs it: a shell, or cron by a table's entry. */
-  readonly by: "shell" | "cron";
+  /** What runs it: a shell, cron by a table's entry, or a runtime that takes the whole block as a program. */
+  readonly by: "shell" | "cron" | "runtime";
   /** Which block of its document it stands in. */
   readonly block: number;
 }
@@ -20,6 +20,7 @@ const LANGUAGES: ReadonlyMap<string, PastedLine["by"]> = new Map([
   ["shell", "shell"],
   ["bash", "shell"],
   ["crontab", "cron"],
+  ["ts", "runtime"],
 ]);
 
 /** The commands of README.md and docs, in the order in which a reader comes to them. */
@@ -59,6 +60,7 @@ function blocksOf(file: string): readonly Block[] {
 }
 
 function commandsOf(lines: Block["lines"], by: PastedLine["by"], file: string): Block["lines"] {
+  if (by === "runtime") return programsOf(lines);
   const commands: Block["lines"] = [];
   let begun: Block["lines"][number] | undefined;
   for (const { line, text } of lines) {
@@ -70,6 +72,13 @@ function commandsOf(lines: Block["lines"], by: PastedLine["by"], file: string): 
   }
   if (begun !== undefined) throw new Error(`${file}:${begun.line}: the command has no end`);
   return commands;
+}
+
+/** A block without an import is a part of a program, which shows only how to call something. */
+function programsOf(lines: Block["lines"]): Block["lines"] {
+  const [first] = lines;
+  if (first === undefined || !first.text.startsWith("import ")) return [];
+  return [{ line: first.line, text: lines.map(({ text }) => text).join("\n") }];
 }
 
 function isNoCommand(text: string): boolean {

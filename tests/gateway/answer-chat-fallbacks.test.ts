@@ -95,6 +95,8 @@ async function call(request: Partial<ChatRequest>, configured: readonly string[]
     role: "user",
     assistantId: null,
     passthrough: false,
+    maxLevel: "read_only",
+    toolScope: { tools: [], sql_connections: [] },
     limits: null,
     isRestricted: false,
   } as const;

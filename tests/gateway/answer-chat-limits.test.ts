@@ -105,6 +105,8 @@ function caller({ limits: given = {}, session = false }: Setting): Caller {
     role: "user",
     assistantId: null,
     passthrough: false,
+    maxLevel: "read_only",
+    toolScope: { tools: [], sql_connections: [] },
     limits: given === null ? null : { ...UNLIMITED, ...given },
     isRestricted: true,
   };

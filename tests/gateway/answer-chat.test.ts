@@ -38,6 +38,8 @@ const caller: Caller = {
   role: "user",
   assistantId: null,
   passthrough: false,
+  maxLevel: "read_only",
+  toolScope: { tools: [], sql_connections: [] },
   limits: null,
   isRestricted: false,
 };

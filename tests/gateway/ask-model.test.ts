@@ -86,6 +86,8 @@ async function openCall(first: ChatRequest, given: Partial<KeyLimits> = { tokens
     role: "user",
     assistantId: null,
     passthrough: false,
+    maxLevel: "read_only",
+    toolScope: { tools: [], sql_connections: [] },
     limits: { ...UNLIMITED, ...given },
     isRestricted: true,
   };
@@ -191,19 +193,18 @@ describe("Three rounds under one reservation", () => {
     expect(await use()).toEqual({ tokens: 660, reserved: 0, requests: 1 });
   });
 
-  it("are asked for no more output than is left", async () => {
+  it("are asked for the whole output each, but no more than the limit leaves", async () => {
     reporting([100, 400], [100, 300], [100, 200]);
-    const call = await openCall(requests[0] as ChatRequest);
-    const { inputTokens = 0, outputTokens = 0 } = call.reservation?.budget ?? {};
+    const call = await openCall(requests[0] as ChatRequest, { tokens: 2_700 });
+    const { outputTokens } = call.reservation?.budget ?? {};
     await collect(run(call, requests));
     const [first, second = 0, third = 0] = caps();
     expect(first).toBe(outputTokens);
-    const total = inputTokens + outputTokens;
-    // Beside the output there is room for the prompt's bound.
-    expect(second).toBeLessThan(total - 500);
-    expect(third).toBeLessThan(total - 900);
-    expect(third).toBeLessThan(second);
-    expect(third).toBeGreaterThan(0);
+    // Beside the output there is room for the prompt.
+    expect(second).toBeLessThan(2_700 - 500);
+    expect(third).toBeLessThan(2_700 - 900);
+    expect(third).toBeGreaterThan(1_000);
+    expect(await use()).toEqual({ tokens: 1_200, reserved: 0, requests: 1 });
   });
 
   it("have the time of the first round's first event, and the time of all", async () => {
@@ -325,7 +326,7 @@ describe("A client that leaves in the second round", () => {
   });
 });
 
-describe("A loop that would exceed its reservation", () => {
+describe("A loop that would exceed the limit of its key", () => {
   it("is cut to what remains, and refused when that is too little for its prompt", async () => {
     const tokens = 3_000;
     // The engine says nothing of usage: the answers are as long as they may be.
@@ -338,13 +339,13 @@ describe("A loop that would exceed its reservation", () => {
     const events = await collect(run(call, requests));
     const asked = caps();
     expect(asked).toHaveLength(2);
-    expect(asked[1]).toBeLessThanOrEqual(inputTokens + outputTokens - 1_800);
+    expect(asked[1]).toBeLessThanOrEqual(tokens - 1_800);
     expect(ends(events)).toMatchObject([
       { type: "error", error: { code: "token_limit_exceeded", status: 429 } },
     ]);
     expect(await usageRow()).toMatchObject({ outcome: "error", status: 200 });
     const used = await use();
-    expect(used.tokens).toBeLessThanOrEqual(inputTokens + outputTokens);
+    expect(used.tokens).toBeLessThanOrEqual(tokens);
     expect(used.reserved).toBe(0);
   });
 

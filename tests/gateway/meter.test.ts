@@ -4,7 +4,7 @@ import { ServiceError } from "../../src/core/service-error.ts";
 import { CallMeter } from "../../src/gateway/call-meter.ts";
 import type { TokenBudget } from "../../src/gateway/gateway.ts";
 import { meterCall, meterRound } from "../../src/gateway/meter.ts";
-import type { UsageRecord } from "../../src/usage/usage-record.ts";
+import type { UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
 import { noLimits } from "../support/stages/no-limits.ts";
 
 const delta = (text: string): ChatEvent => ({ type: "text-delta", block: 0, text });
@@ -16,6 +16,8 @@ const caller = {
   role: "user",
   assistantId: null,
   passthrough: false,
+  maxLevel: "read_only",
+  toolScope: { tools: [], sql_connections: [] },
   limits: null,
   isRestricted: true,
 } as const;
@@ -32,24 +34,30 @@ const START = {
 interface CallOptions {
   readonly close?: (record: UsageRecord) => Promise<void> | undefined;
   readonly budget?: TokenBudget;
+  readonly assistantId?: string;
 }
 
 /** A call whose first round has begun. */
-async function openCall({ close = () => undefined, budget }: CallOptions = {}) {
+async function openCall({ close = () => undefined, budget, assistantId }: CallOptions = {}) {
+  const starts: UsageStart[] = [];
   const records: UsageRecord[] = [];
   const progress: number[] = [];
   const settled: number[] = [];
   const time = { now: 1_000 };
   const controller = new AbortController();
+  const entry = {
+    progress: (tokens: number) => void progress.push(tokens),
+    close: (record: UsageRecord) => {
+      records.push(record);
+      return close(record);
+    },
+  };
   const gateway = {
     journal: {
-      open: () => ({
-        progress: (tokens: number) => void progress.push(tokens),
-        close: (record: UsageRecord) => {
-          records.push(record);
-          return close(record);
-        },
-      }),
+      open: (begun: UsageStart) => {
+        starts.push(begun);
+        return entry;
+      },
     },
     clock: { now: () => time.now },
     limits: noLimits,
@@ -57,13 +65,15 @@ async function openCall({ close = () => undefined, budget }: CallOptions = {}) {
   const admission = {
     outputTokens: undefined,
     status: {},
+    extend: (tokens: number) => tokens,
     settle: (tokens: number) => void settled.push(tokens),
   };
   const { signal } = controller;
   const client = { requestId: "req_1", caller, channel: "chat", startedAt: 1_000, signal } as const;
   const meter = new CallMeter(gateway, client, { admission, budget });
+  if (assistantId !== undefined) meter.setAssistant(assistantId);
   await meter.begin({ model: "m", inputTokens: 7, budget });
-  return { meter, records, progress, settled, time, controller };
+  return { meter, starts, records, progress, settled, time, controller };
 }
 
 /** The events of a call as its client gets them. */
@@ -108,6 +118,16 @@ describe("the meter", () => {
     ]);
     expect(await events.next()).toEqual({ done: true, value: undefined });
     expect(records).toHaveLength(1);
+  });
+
+  it("writes the assistant to the start and the end, and nothing for a plain model", async () => {
+    const ofAssistant = await openCall({ assistantId: "asst_1" });
+    await ofAssistant.meter.finish();
+    expect(ofAssistant.starts).toEqual([{ ...START, assistantId: "asst_1" }]);
+    expect(ofAssistant.records).toMatchObject([{ assistantId: "asst_1", model: "m" }]);
+    const plain = await openCall();
+    await plain.meter.finish();
+    expect(JSON.stringify([plain.starts, plain.records])).not.toContain("assistant");
   });
 
   it("estimates when the vendor never tells, and marks it", async () => {

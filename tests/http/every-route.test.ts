@@ -80,7 +80,7 @@ const lines: string[] = [];
 const secrets = new Set<string>();
 const held: Record<string, string> = {};
 /** What belongs to the administrator, and not to the user. */
-const foreign = { key: "", biKey: "", user: "" };
+const foreign = { key: "", biKey: "", user: "", assistant: "" };
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "every-route-"));
@@ -221,6 +221,7 @@ async function issueCredentials(): Promise<void> {
 
   foreign.key = (await issueKey(admin)).id;
   foreign.biKey = biKey.id;
+  foreign.assistant = (await ask<{ id: string }>("POST", "/v1/assistants", admin, {})).id;
   foreign.user = (await ask<{ id: string }>("GET", "/api/auth/me", admin)).id;
   held["wrong key"] = keep(`sk-${randomBase62(43)}`);
   held["key of quotes"] = keep("sk-'OR'1'='1';drop/**/table/**/users;--");
@@ -238,7 +239,8 @@ function servedRoutes(): readonly Route[] {
         .replace(/^(\/v1\/bi-keys\/)\{\w+\}/, `$1${foreign.biKey}`)
         .replace(/^(\/api\/admin\/users\/)\{\w+\}/, `$1${foreign.user}`)
         .replace(/^(\/v1\/api-keys\/)\{\w+\}/, `$1${foreign.key}`)
-        .replace(/\{\w+\}/, "id_of_nothing");
+        .replace(/^(\/v1\/assistants\/)\{\w+\}/, `$1${foreign.assistant}`)
+        .replaceAll(/\{\w+\}/g, "id_of_nothing");
       const level = LEVELS.find(([known]) => known.test(`${method} ${pattern}`))?.[1];
       if (level === undefined) throw new Error(`who may call ${method} ${pattern}?`);
       return { method, path, level };
@@ -409,14 +411,18 @@ describe("every route that is served", () => {
   });
 
   it("shows and changes nothing of another user's, and does not tell that it is there", async () => {
-    const theirs = routes.filter(({ path }) => path.includes(foreign.key));
-    expect(theirs.length).toBeGreaterThanOrEqual(5);
+    const isTheirs = ({ path }: Route) =>
+      path.includes(foreign.key) || path.includes(foreign.assistant);
+    const theirs = routes.filter(isTheirs);
+    expect(theirs.length).toBeGreaterThanOrEqual(8);
     for (const route of theirs) {
       for (const name of ["user session", "user key"]) {
         const { method, path } = route;
         const headers = bearer(held[name] ?? "");
         const response = await call(method, path, headers, bodyFor(method));
-        const unknown = path.replace(foreign.key, "key_0000000000000000000000");
+        const unknown = path
+          .replace(foreign.key, "key_0000000000000000000000")
+          .replace(foreign.assistant, "asst_0000000000000000000000");
         const other = await call(method, unknown, headers, bodyFor(method));
         expect(await other.clone().text()).toBe(await response.clone().text());
         await expectRefusal(route, response, NOT_FOUND);

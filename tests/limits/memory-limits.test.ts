@@ -510,3 +510,96 @@ function isAdmitted(stage: LimitsStage, requestsPerMinute: number): boolean {
     return false;
   }
 }
+
+describe("A call in progress that asks for further tokens", () => {
+  it("gets them, or what remains, and is not counted again", async () => {
+    const stage = await open();
+    const limits = { tokens: 1_000, requests: 1, requestsPerMinute: 1 };
+    const admission = stage.admit(limits, { inputTokens: 100, outputTokens: 200 });
+    expect(admission.extend(300, 300)).toBe(300);
+    expect(admission.extend(900, 0)).toBe(400);
+    expect(admission.extend(900, 0)).toBe(0);
+    expect(await stage.read(limits)).toMatchObject({
+      tokens: { used: 0, reserved: 1_000 },
+      requests: { used: 1 },
+    });
+    admission.settle(650);
+    expect(await stage.read(limits)).toMatchObject({ tokens: { used: 650, reserved: 0 } });
+  });
+
+  it("is refused by the limit that leaves too little, and holds what it held", async () => {
+    const stage = await open();
+    const limits = { monthlyTokens: 1_000 };
+    const admission = stage.admit(limits, { inputTokens: 600 });
+    expect(() => admission.extend(500, 401)).toThrow(
+      expect.objectContaining({ code: "monthly_limit_exceeded", shouldRetry: false }),
+    );
+    expect(stage.told).toEqual([["refusal", "key_1", 0, 1_000]]);
+    expect(await stage.read(limits)).toMatchObject({ monthlyTokens: { reserved: 600 } });
+  });
+
+  it("may ask again where other calls hold what it lacks", async () => {
+    const stage = await open();
+    const limits = { tokens: 1_000 };
+    const other = stage.admit(limits, { inputTokens: 500 });
+    const admission = stage.admit(limits, { inputTokens: 400 });
+    const refused = expect.objectContaining({
+      code: "token_limit_exceeded",
+      shouldRetry: undefined,
+    });
+    expect(() => admission.extend(200, 200)).toThrow(refused);
+    other.settle(0);
+    expect(admission.extend(200, 200)).toBe(200);
+  });
+
+  it("counts to the month in which it began", async () => {
+    const stage = await open(NOVEMBER - 1_000);
+    const limits = { monthlyTokens: 1_000 };
+    const admission = stage.admit(limits, { inputTokens: 600 });
+    stage.pass(2_000);
+    expect(stage.admit(limits, { inputTokens: 900 }).outputTokens).toBe(0);
+    expect(admission.extend(900, 0)).toBe(400);
+  });
+
+  it("gets nothing after its reservation was settled or has expired", async () => {
+    const stage = await open();
+    const settled = stage.admit({ tokens: 10 }, { inputTokens: 1 });
+    settled.settle(1);
+    expect(() => settled.extend(1, 0)).toThrow(
+      expect.objectContaining({ code: "storage_unavailable" }),
+    );
+    expect(await stage.read({ tokens: 10 })).toMatchObject({ tokens: { used: 1, reserved: 0 } });
+  });
+
+  it.each([1, 2, 3, 4, 5])(
+    "never gets more than a limit leaves, whatever others do meanwhile (seed %i)",
+    async (seed) => {
+      const stage = await open();
+      const random = createRandom(seed);
+      const limits = { tokens: 5_000, monthlyTokens: 4_000 };
+      const calls: { admission: Admission; held: number }[] = [];
+      const admit = () => {
+        const inputTokens = Math.floor(random() * 300);
+        try {
+          calls.push({ admission: stage.admit(limits, { inputTokens }), held: inputTokens });
+        } catch {
+          // The limit is used up.
+        }
+      };
+      for (let step = 0; step < 400; step += 1) {
+        const call = calls[Math.floor(random() * calls.length)];
+        const what = random();
+        if (call === undefined || what < 0.2) admit();
+        else if (what < 0.8) call.held += Number(call.admission.extend(random() * 500, 0));
+        else {
+          call.admission.settle(Math.floor(random() * call.held));
+          calls.splice(calls.indexOf(call), 1);
+        }
+        const { monthlyTokens } = await stage.read(limits);
+        const held = calls.reduce((sum, one) => sum + one.held, 0);
+        expect(monthlyTokens?.reserved).toBeCloseTo(held);
+        expect((monthlyTokens?.used ?? 0) + held).toBeLessThanOrEqual(4_000);
+      }
+    },
+  );
+});

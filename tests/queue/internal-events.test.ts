@@ -42,7 +42,10 @@ function create(scale = 0.0002): InternalEvents {
   return events;
 }
 
-function uploaded(path: string): InternalEvent {
+type FileEvent = Extract<InternalEvent, { readonly kind: "file.uploaded" | "file.deleted" }>;
+type DeliveredFile = DeliveredEvent<FileEvent["kind"]>;
+
+function uploaded(path: string): FileEvent {
   return {
     kind: "file.uploaded",
     body: {
@@ -58,8 +61,8 @@ function uploaded(path: string): InternalEvent {
 }
 
 function deleted(path: string): InternalEvent {
-  const { folder, name, size, modified_at, source } = uploaded(path).body;
-  return { kind: "file.deleted", body: { folder, path, name, size, modified_at, source } };
+  const { body } = uploaded(path);
+  return { kind: "file.deleted", body };
 }
 
 function fire(...events: InternalEvent[]): Promise<void> {
@@ -77,10 +80,29 @@ async function untilNonePending(): Promise<void> {
 }
 
 describe("an internal event", () => {
+  test("of an upload is filtered by its name", async () => {
+    const events = create();
+    const heard: DeliveredEvent[] = [];
+    const kinds = ["file.uploaded"] as const;
+    const handle = async (event: DeliveredEvent) => void heard.push(event);
+    events.subscribe({ name: "reports", kinds, path: "*.csv", handle });
+    events.start();
+    const facts = { file_id: "file-1", size: 1, sha256: "0".repeat(64), owner_id: null };
+    const body = (name: string) =>
+      ({ ...facts, path: name, name, source: "upload", change: "created" }) as const;
+    await fire(
+      { kind: "file.uploaded", body: body("a.csv") },
+      { kind: "file.uploaded", body: body("a.txt") },
+    );
+    events.wake();
+    await untilNonePending();
+    expect(heard.map((event) => event.body)).toEqual([body("a.csv")]);
+  });
+
   test("reaches every subscriber of its kind and path once, with its id and all it says", async () => {
     const events = create();
-    const heard: Record<string, DeliveredEvent[]> = { all: [], uploads: [], reports: [], glob: [] };
-    const hear = (name: string) => async (event: DeliveredEvent) => void heard[name]?.push(event);
+    const heard: Record<string, DeliveredFile[]> = { all: [], uploads: [], reports: [], glob: [] };
+    const hear = (name: string) => async (event: DeliveredFile) => void heard[name]?.push(event);
     const kinds = ["file.uploaded", "file.deleted"] as const;
     events.subscribe({ name: "all", kinds, handle: hear("all") });
     events.subscribe({ name: "uploads", kinds: ["file.uploaded"], handle: hear("uploads") });

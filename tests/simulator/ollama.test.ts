@@ -57,10 +57,11 @@ describe("the simulator as Ollama", () => {
         { name: "sim-thinker:latest" },
         { name: "sim-small:latest", details: { parameter_size: "1.2B" } },
         { name: "sim-embed:latest", capabilities: ["embedding"] },
+        { name: "sim-embed-large:latest", capabilities: ["embedding"] },
       ],
     });
     expect(await ask("/api/ps")).toMatchObject({
-      models: [{ context_length: 32_768 }, {}, {}, {}],
+      models: [{ context_length: 32_768 }, {}, {}, {}, {}],
     });
   });
 

@@ -27,7 +27,13 @@ async function post(path: string, body: unknown, url = simulator.url) {
 describe("the simulator as vLLM, read by the official SDK", () => {
   it("lists models with the length of their context", async () => {
     const { data } = await client.models.list();
-    expect(data.map(({ id }) => id)).toEqual(["sim-chat", "sim-thinker", "sim-small", "sim-embed"]);
+    expect(data.map(({ id }) => id)).toEqual([
+      "sim-chat",
+      "sim-thinker",
+      "sim-small",
+      "sim-embed",
+      "sim-embed-large",
+    ]);
     expect(data[0]).toMatchObject({ owned_by: "vllm", max_model_len: 32_768 });
   });
 

@@ -53,6 +53,9 @@ class EventOrder {
         return this.#endBlock(event.block);
       case "source":
         return undefined;
+      case "search":
+      case "tool-run":
+        return this.#isAnyOpen() ? "stands inside a block" : undefined;
       case "finish":
         return this.#end(this.#isAnyOpen() ? "leaves blocks open" : undefined);
     }

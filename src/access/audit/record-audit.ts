@@ -14,6 +14,9 @@ export const AUDIT_TARGET_KINDS = [
   "settings",
   "event",
   "usage",
+  "assistant",
+  "file",
+  "vector_store",
 ] as const;
 
 export interface AuditEntry {

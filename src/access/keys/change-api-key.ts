@@ -20,10 +20,11 @@ import {
 import { newApiKeyText } from "./create-api-key.ts";
 import { refuseMoreRights } from "./refuse-more-rights.ts";
 import { refuseRaise, withAdminSet } from "./refuse-raise.ts";
+import { refuseUnknownAssistant } from "./refuse-unknown-assistant.ts";
 
 /**
  * Sets the given fields. Rejects as `changeKey` does, for a calling key that grants more rights than it has, and for an
- * owner who raises an administrator's value. A value that an administrator sends binds the owner even if it is
+ * owner who raises an administrator's value, and with `not_found` for a new assistant that the actor may not use. A value that an administrator sends binds the owner even if it is
  * unchanged.
  */
 export function updateApiKey(
@@ -42,6 +43,7 @@ export function updateApiKey(
       if (Object.keys(changed).length === 0 && !isBound) return { result: before, details: null };
       refuseRaise(actor.caller, changed, before.adminSet);
       await refuseMoreRights(transaction, actor.caller, changed, before);
+      await refuseUnknownAssistant(transaction, actor.caller, changed.assistantId);
       const result = await store(transaction, id, { ...changed, adminSet, changeSeq });
       return { result, details: auditDetails(isBound ? fields : changed) };
     },

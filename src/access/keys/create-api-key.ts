@@ -7,6 +7,8 @@ import { auditDetails, recordAudit } from "../audit/record-audit.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import { API_KEY_COLUMNS, type ApiKeyPatch, type ApiKeyRecord } from "./api-key-record.ts";
 
+import { FULL_SCOPE } from "./refuse-more-rights.ts";
+
 export interface NewApiKey extends ApiKeyPatch {
   readonly name: string;
   readonly ownerId: string;
@@ -40,7 +42,7 @@ export function newApiKeyText(): string {
  */
 export async function createApiKey(
   transaction: Db,
-  { text, id = newApiKeyId(), changeSeq: given, ...fields }: NewApiKey,
+  { text, id = newApiKeyId(), changeSeq: given, toolScope = FULL_SCOPE, ...fields }: NewApiKey,
   hashApiKey: HashCredential,
 ): Promise<ApiKeyRecord | undefined> {
   const keyHash = hashApiKey(text);
@@ -52,7 +54,7 @@ export async function createApiKey(
   if (replaced !== undefined) return undefined;
   const [row] = await transaction
     .insert(apiKeys)
-    .values({ ...fields, id, keyHash, lastFour: text.slice(-4), changeSeq })
+    .values({ ...fields, toolScope, id, keyHash, lastFour: text.slice(-4), changeSeq })
     .onConflictDoNothing({ target: apiKeys.keyHash })
     .returning(API_KEY_COLUMNS);
   return row;

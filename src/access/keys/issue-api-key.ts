@@ -1,17 +1,24 @@
 import { and, count, eq, ne } from "drizzle-orm";
+import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
+import { apiKeys, type ToolScope } from "../../db/tables/api-keys.ts";
 import { users } from "../../db/tables/users.ts";
 import type { Access } from "../access.ts";
 import type { Actor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { change } from "../change.ts";
-import { type ApiKeyPatch, type IssuedApiKey, requireKeyChanges } from "./api-key-record.ts";
+import {
+  type ApiKeyPatch,
+  type IssuedApiKey,
+  readApiKey,
+  requireKeyChanges,
+} from "./api-key-record.ts";
 import { createApiKey, newApiKeyId, newApiKeyText } from "./create-api-key.ts";
-import { refuseMoreRights } from "./refuse-more-rights.ts";
+import { FULL_SCOPE, refuseMoreRights } from "./refuse-more-rights.ts";
 import { adminSetOfNewKey, refuseRaise } from "./refuse-raise.ts";
+import { refuseUnknownAssistant } from "./refuse-unknown-assistant.ts";
 
 /** Every replica holds all keys in memory. The limit does not apply to administrators. */
 const KEYS_MAX = 1_000;
@@ -26,7 +33,7 @@ export interface AskedApiKey {
 /**
  * Creates a key. Rejects with `insufficient_permission` for a restricted key, and for a key that grants more rights
  * than it has. It also does so for a user without the administrator role who asks for more than `read_only` or for
- * another user's key. Rejects with `not_found` for an owner who does not exist, and with `invalid_value` for an owner
+ * another user's key. Rejects with `not_found` for an owner or an assistant that does not exist, and with `invalid_value` for an owner
  * with the maximum number of keys.
  */
 export async function issueApiKey(
@@ -39,7 +46,6 @@ export async function issueApiKey(
   const text = newApiKeyText();
   refuseRaise(actor.caller, fields);
   const createdAt = new Date(access.clock.now());
-  const adminSet = adminSetOfNewKey(actor.caller, fields);
   const id = newApiKeyId();
   const frame = {
     action: "api_key.create",
@@ -48,7 +54,10 @@ export async function issueApiKey(
     counter: { name: "api_keys", catchUp: access.keys.catchUp },
   } as const;
   return change(access, actor, frame, async (transaction, changeSeq) => {
-    const asked = { ...fields, id, ownerId, text, createdAt, adminSet, changeSeq };
+    await refuseUnknownAssistant(transaction, actor.caller, fields.assistantId);
+    const toolScope = fields.toolScope ?? (await scopeOfMaker(transaction, actor.caller));
+    const adminSet = adminSetOfNewKey(actor.caller, { ...fields, toolScope });
+    const asked = { ...fields, toolScope, id, ownerId, text, createdAt, adminSet, changeSeq };
     const key = await createApiKey(transaction, asked, access.hashApiKey).catch(ownerUnknown);
     await refuseMoreRights(transaction, actor.caller, fields);
     await refuseTooManyKeys(transaction, ownerId);
@@ -56,6 +65,12 @@ export async function issueApiKey(
     const details = auditDetails({ ...fields, ownerId, lastFour: key.lastFour });
     return { result: { key, text }, details };
   });
+}
+
+/** A key that is made by a key gets its maker's scope, and any other the full one. */
+async function scopeOfMaker(transaction: Db, caller: Caller): Promise<ToolScope> {
+  if (caller.kind !== "key") return FULL_SCOPE;
+  return (await readApiKey(transaction, caller.keyId, undefined)).toolScope;
 }
 
 /**

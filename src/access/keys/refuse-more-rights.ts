@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/caller.ts";
+import { coversName, EVERY_NAME } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { type ApiKeyPatch, type ApiKeyRecord, readApiKey } from "./api-key-record.ts";
@@ -7,12 +8,23 @@ type Rights = Pick<ApiKeyRecord, "passthrough" | "maxLevel" | "toolScope">;
 
 const LEVELS: readonly ApiKeyRecord["maxLevel"][] = ["read_only", "write", "full_auto"];
 
-/** The rights of a new key unless it is given more. */
-export const LEAST_RIGHTS: Rights = {
+/** A scope that narrows nothing. */
+export const FULL_SCOPE: Rights["toolScope"] = {
+  tools: [EVERY_NAME],
+  sql_connections: [EVERY_NAME],
+};
+
+/**
+ * The rights of a new key unless it is given more or less. The scope is no grant: a key is bound by its assistant's
+ * tools, and by `maxLevel`.
+ */
+export const NEW_KEY_RIGHTS: Rights = {
   passthrough: false,
   maxLevel: "read_only",
-  toolScope: { tools: [], sql_connections: [] },
+  toolScope: FULL_SCOPE,
 };
+/** What any key may grant. */
+const LEAST_RIGHTS: Rights = { ...NEW_KEY_RIGHTS, toolScope: { tools: [], sql_connections: [] } };
 
 /**
  * Refuses a grant of rights that neither the key had before nor the calling key has. Otherwise a holder of the calling
@@ -40,8 +52,10 @@ export async function refuseMoreRights(
     throw moreThanOwn("max_level");
   }
   for (const kind of ["tools", "sql_connections"] as const) {
-    const names = new Set(most.flatMap((rights) => rights.toolScope[kind]));
-    if (toolScope?.[kind].some((name) => !names.has(name))) throw moreThanOwn("tool_scope");
+    const names = most.flatMap((rights) => rights.toolScope[kind]);
+    if (toolScope?.[kind].some((name) => !coversName(names, name))) {
+      throw moreThanOwn("tool_scope");
+    }
   }
 }
 

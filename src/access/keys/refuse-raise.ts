@@ -1,9 +1,10 @@
 import type { Caller } from "../../core/caller.ts";
+import { coversName } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { AdminSet } from "../../db/tables/api-keys.ts";
 import { IpRanges } from "../../lib/egress/ip-ranges.ts";
 import type { ApiKeyPatch } from "./api-key-record.ts";
-import { isAbove, LEAST_RIGHTS } from "./refuse-more-rights.ts";
+import { isAbove, NEW_KEY_RIGHTS } from "./refuse-more-rights.ts";
 
 interface Rule<Value> {
   /** The field's name for clients. */
@@ -36,7 +37,7 @@ const RULES: Rules = {
     param: "tool_scope",
     exceeds: (value, most) =>
       (["tools", "sql_connections"] as const).some((kind) =>
-        value?.[kind].some((name) => most?.[kind].includes(name) === false),
+        value?.[kind].some((name) => most !== null && !coversName(most[kind], name)),
       ),
   },
   ipAllow: {
@@ -66,7 +67,7 @@ const FIELDS = Object.keys(RULES) as (keyof AdminSet)[];
 export function refuseRaise(caller: Caller, given: ApiKeyPatch, adminSet: AdminSet = {}): void {
   if (caller.role === "admin") return;
   const bounds =
-    caller.kind === "session" ? { maxLevel: LEAST_RIGHTS.maxLevel, ...adminSet } : adminSet;
+    caller.kind === "session" ? { maxLevel: NEW_KEY_RIGHTS.maxLevel, ...adminSet } : adminSet;
   const values = boundedFields(given);
   for (const field of FIELDS) {
     if (isRaised(field, values, bounds)) throw raised(RULES[field].param);
@@ -80,7 +81,7 @@ export function withAdminSet(caller: Caller, given: ApiKeyPatch, before: AdminSe
 
 /** Returns the bounds of a new key. For an administrator, rights that are not given are bounds too. */
 export function adminSetOfNewKey(caller: Caller, given: ApiKeyPatch): AdminSet {
-  return withAdminSet(caller, given, caller.role === "admin" ? LEAST_RIGHTS : {});
+  return withAdminSet(caller, given, caller.role === "admin" ? NEW_KEY_RIGHTS : {});
 }
 
 function isRaised(field: keyof AdminSet, values: AdminSet, bounds: AdminSet): boolean {

@@ -101,15 +101,34 @@ const OTHER_FIELDS: readonly (readonly [name: string, field: Field])[] = [
 
 type Draft = { -readonly [Name in keyof GenerationParameters]: GenerationParameters[Name] };
 
-/** Applies the row `tools` to the request. A passthrough call keeps its tools whatever the table says. */
+/**
+ * Applies the row `tools` to the request. A passthrough call keeps its tools whatever the table says, and a model that
+ * takes tools gets the gateway's own.
+ */
 export function applyToolRule(
   request: ChatRequest,
   model: Model,
-  { table, passthrough }: { readonly table: ParameterTable; readonly passthrough: boolean },
+  {
+    table,
+    passthrough,
+    ownTools,
+  }: {
+    readonly table: ParameterTable;
+    readonly passthrough: boolean;
+    readonly ownTools?: ReadonlySet<string> | undefined;
+  },
 ): ChatRequest {
   if (passthrough || request.tools.length === 0) return request;
-  const isOffered = isKept(table.tools, { request, model, thinks: false });
-  return isOffered ? request : withoutTools(request);
+  if (isKept(table.tools, { request, model, thinks: false })) return request;
+  const own = model.tools ? request.tools.filter(({ name }) => ownTools?.has(name)) : [];
+  return own.length === 0 ? withoutTools(request) : withOnly(own, request);
+}
+
+/** Removes all tools but these, and a choice of a tool that is removed. */
+function withOnly(tools: ChatRequest["tools"], request: ChatRequest): ChatRequest {
+  const { toolChoice, ...rest } = request;
+  const isThere = toolChoice?.type !== "tool" || tools.some(({ name }) => name === toolChoice.name);
+  return { ...rest, tools, ...(isThere && { toolChoice }) };
 }
 
 /** Removes the tools from the request, and the parameters about them. */

@@ -17,8 +17,12 @@ export const ADVISORY_LOCK = {
   reconciliation: 482_311_610,
   /** One lock for the order keys of the queue that share a bucket; also a pair. */
   orderKey: 482_311_611,
+  /** One lock per content of an uploaded file; also a pair. */
+  original: 482_311_612,
   /** Lets one replica at a time create, drop and fold the days of usage. */
   usageUpkeep: 4_823_116_097,
+  /** Lets one replica at a time build and drop the indexes of large vector stores. */
+  vectorIndexes: 4_823_116_098,
 } as const;
 
 const ANSWER_TIMEOUT_MS = 5_000;

@@ -17,6 +17,8 @@ export const installation = pgTable(
     latestSeenAt: timestamp("latest_seen_at", { withTimezone: true, precision: 3 }),
     /** An HMAC over `latestSeenAt`, `installedAt` and the time proven, so that a manually edited row is detected. */
     latestSeenSeal: text("latest_seen_seal"),
+    /** The id of the folder that holds the uploaded files, which a file there repeats; null before the first one. */
+    filesFolderId: text("files_folder_id"),
     /**
      * Maps each setting's name to a keyed hash of its value at the last start. It shows which settings changed, but not
      * their values.

@@ -43,6 +43,8 @@ export const usageRecords = pgTable(
     firstTokenMs: count("first_token_ms"),
     /** Only for tool calls on `/mcp`. */
     toolName: text("tool_name"),
+    /** The assistant that answered. No reference, because the rows of a deleted assistant stay. */
+    assistantId: text("assistant_id"),
   },
   (table) => [
     primaryKey({ columns: [table.id, table.startedAt] }),

@@ -12,6 +12,8 @@ export interface EarlyCall extends Pick<EarlyJudgement, "countsInMinute"> {
   readonly caller: Caller;
   readonly channel: Channel;
   readonly open: OpenCall;
+  /** The path's own limit; undefined: GATEWAY_MAX_BODY_BYTES. */
+  readonly maxBytes?: number;
 }
 
 /**
@@ -24,10 +26,12 @@ export function readCallBody(
   early: EarlyCall,
 ): Promise<JsonBody> {
   const { settings } = deps;
+  const { maxBytes } = early;
   const { signal, holdBody: hold } = early.open;
   const read = () =>
     readJsonBody(context.req.raw, {
-      maxBytes: settings.GATEWAY_MAX_BODY_BYTES,
+      maxBytes: maxBytes ?? settings.GATEWAY_MAX_BODY_BYTES,
+      ...(maxBytes !== undefined && { isFixed: true }),
       maxDepth: settings.MAX_JSON_DEPTH,
       signal,
       hold,

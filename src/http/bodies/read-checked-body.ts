@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { parseRequest } from "../../codecs/shared/check-request.ts";
 import type { RequestContext } from "../request/route.ts";
-import { readJsonBody } from "./read-json-body.ts";
+import { type BodyLimits, readJsonBody } from "./read-json-body.ts";
 
 /** Far more than a user, a key or a login needs; much less than a conversation. */
 const LIMITS = { maxBytes: 64 * 1024, maxDepth: 16, isFixed: true } as const;
@@ -13,7 +13,13 @@ const LIMITS = { maxBytes: 64 * 1024, maxDepth: 16, isFixed: true } as const;
 export async function readCheckedBody<Schema extends z.ZodType>(
   { req }: RequestContext,
   schema: Schema,
+  limits: BodyLimits = LIMITS,
 ): Promise<z.output<Schema>> {
-  const { body } = await readJsonBody(req.raw, LIMITS);
+  const { body } = await readJsonBody(req.raw, limits);
   return parseRequest(schema, body);
+}
+
+/** Whether the request has a body, for routes where it is optional. */
+export function hasBody({ req }: RequestContext): boolean {
+  return (req.header("content-length") ?? "0") !== "0" || req.header("transfer-encoding") != null;
 }

@@ -1,6 +1,12 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { BrokenForm } from "../../lib/multipart/multipart-scanner.ts";
-import { type FormPart, readMultipart } from "../../lib/multipart/read-multipart.ts";
+import {
+  type FormPart,
+  type MultipartOptions,
+  readMultipart,
+} from "../../lib/multipart/read-multipart.ts";
+
+type FormSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 const FORM_TYPE = /^multipart\/form-data\s*(?:;|$)/i;
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i;
@@ -31,13 +37,28 @@ export function formBoundary(headers: Headers): string {
  *
  * @param param is the field that the error names.
  */
-export async function readForm(
-  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+export function readForm(
+  source: FormSource,
   boundary: string,
   param?: string,
 ): Promise<readonly FormPart[]> {
+  return orRefused(readMultipart(source, { boundary, limits: { fieldBytes: Infinity } }), param);
+}
+
+/** Reads a form whose files go where `onFile` says while they arrive. Rejects as `readForm`, and as `onFile` and its sinks. */
+export function readUploadForm(
+  source: FormSource,
+  options: MultipartOptions,
+): Promise<readonly FormPart[]> {
+  return orRefused(readMultipart(source, options));
+}
+
+async function orRefused(
+  reading: Promise<readonly FormPart[]>,
+  param?: string,
+): Promise<readonly FormPart[]> {
   try {
-    return await readMultipart(source, { boundary, limits: { fieldBytes: Infinity } });
+    return await reading;
   } catch (thrown) {
     throw thrown instanceof BrokenForm ? brokenForm(thrown, param) : thrown;
   }

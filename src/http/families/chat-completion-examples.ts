@@ -1,4 +1,4 @@
-/** Example requests of the API reference. They have no model, so that they work on any installation. */
+/** Example requests of the API reference. They work on any installation: an unknown model is answered by the default one. */
 export const CHAT_COMPLETION_EXAMPLES = {
   question: {
     summary: "A question",
@@ -35,6 +35,13 @@ export const CHAT_COMPLETION_EXAMPLES = {
           },
         },
       ],
+    },
+  },
+  assistant: {
+    summary: "An assistant; its name, its id or its slug is the model",
+    value: {
+      model: "Support",
+      messages: [{ role: "user", content: "How is the filter changed?" }],
     },
   },
 };

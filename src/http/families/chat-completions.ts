@@ -23,7 +23,8 @@ const createChatCompletion = {
   tags: ["Chat"],
   summary: "Answer a conversation in the chat-completion format",
   description:
-    "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. " +
+    "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. An " +
+    "assistant is called by its name, id or slug; then `model` is its name, and `ext` has the model and the sources. " +
     "With `stream` true the answer is a server-sent event stream that ends with `[DONE]`; an error after its start " +
     "is a chunk with `error`. Silence is filled with comment lines.",
   security: KEY_SECURITY,

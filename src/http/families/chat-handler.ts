@@ -100,7 +100,10 @@ async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
 /** Returns the context of an encoder, with the ignored parameters of the model that answers. */
 function contextOf<Form>({ context, reply, names }: Answer<Form>) {
   const ignored = nameIgnored(reply.ignored(), names);
-  return { ...context, model: reply.model(), ignored };
+  const model = reply.model();
+  const answering = reply.answeringModel();
+  const assistantModel = answering === model ? undefined : answering;
+  return { ...context, model, assistantModel, ignored };
 }
 
 async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<Response> {

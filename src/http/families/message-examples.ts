@@ -8,7 +8,7 @@ const WEATHER_TOOL = {
   },
 };
 
-/** Example requests of the API reference. They have no model, so that they work on any installation. */
+/** Example requests of the API reference. They work on any installation: an unknown model is answered by the default one. */
 export const MESSAGE_EXAMPLES = {
   question: {
     summary: "A question",
@@ -34,6 +34,14 @@ export const MESSAGE_EXAMPLES = {
       max_tokens: 1_024,
       messages: [{ role: "user", content: "What is the weather in Oslo and Paris?" }],
       tools: [WEATHER_TOOL],
+    },
+  },
+  assistant: {
+    summary: "An assistant; its name, its id or its slug is the model",
+    value: {
+      model: "Support",
+      max_tokens: 500,
+      messages: [{ role: "user", content: "How is the filter changed?" }],
     },
   },
 };

@@ -35,7 +35,8 @@ const createMessage = {
   tags: ["Chat"],
   summary: "Answer a conversation in the messages format",
   description:
-    "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. " +
+    "The answer's `model` is the id that truly answered: a missing or unknown name takes the default chat model. An " +
+    "assistant is called by its name, id or slug; then `model` is its name, and `ext` has the model and the sources. " +
     "With `stream` true the answer is a server-sent event stream that ends with `message_stop`; an error after its " +
     "start is an `error` event, and nothing follows it. Silence is filled with `ping` events. Any version and any beta " +
     "header is accepted; `thread` is refused with `details.error_code` `thread_unsupported_request`, upon which " +

@@ -26,6 +26,14 @@ export const modelSchema = z
     deprecated_at: z.null(),
     retires_at: z.null(),
     line: z.null(),
+    ext: z
+      .object({
+        assistant_id: z.string(),
+        slug: z.string(),
+        description: z.string().nullable(),
+      })
+      .optional()
+      .openapi({ description: "Only of an assistant, which is called by its name like a model." }),
   })
   .openapi("Model", {
     example: {
@@ -46,8 +54,10 @@ export const modelSchema = z
     },
   });
 
+export type ModelCard = JsonObject & { readonly id: string };
+
 /** Builds the card of a model: the fields of both families side by side. */
-export function modelCard(model: Model): JsonObject {
+export function modelCard(model: Model): ModelCard {
   const { id, created, ownedBy, contextLength, maxOutputTokens } = model;
   return {
     id,

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Model } from "../../backends/backend.ts";
 import { isNameOf } from "../../backends/models/list-names.ts";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
+import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { chatErrorForm, type ErrorForm } from "../answers/error-response.ts";
@@ -10,8 +11,9 @@ import { pageOf, pageSchema } from "../answers/page-of.ts";
 import { KEY_ERRORS, KEY_SECURITY, refusal } from "../openapi/documentation.ts";
 import type { RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
+import { assistantCards } from "./assistant-card.ts";
 import { messagesErrorForm } from "./messages-error-form.ts";
-import { modelCard, modelSchema } from "./model-card.ts";
+import { type ModelCard, modelCard, modelSchema } from "./model-card.ts";
 
 const modelList = z
   .object({
@@ -36,9 +38,10 @@ const listModels: RouteDefinition<"caller"> = {
   path: "/v1/models",
   operationId: "listModels",
   tags: ["Models"],
-  summary: "List the chat models",
+  summary: "List the chat models and the assistants",
   description:
-    "One body that the client libraries of both large vendors read, and page through. Embedding models are listed with " +
+    "Chat models by id, and then the assistants that the caller may use, by name. A key that is bound to an assistant " +
+    "sees only that. One body that the client libraries of both large vendors read, and page through. Embedding models are listed with " +
     "`type=embedding` alone. A client that sends `anthropic-version` gets errors in the messages form.",
   security: KEY_SECURITY,
   request: { query: pageSchema.extend({ type: modelType }) },
@@ -75,28 +78,43 @@ const getModel: RouteDefinition<"caller"> = {
  */
 export function modelsRoutes(deps: Deps): Router {
   const router = createRouter(deps);
-  router.add(listModels, async ({ req }) => {
+  router.add(listModels, async ({ req }, caller) => {
     const query = new URL(req.url).searchParams;
-    const { items, hasMore } = pageOf(await modelsFor(deps, query.get("type")), query);
+    const { items, hasMore } = pageOf(await cardsFor(deps, caller, query.get("type")), query);
     return jsonResponse({
       object: "list",
-      data: items.map(modelCard),
+      data: items,
       has_more: hasMore,
       first_id: items[0]?.id ?? null,
       last_id: items.at(-1)?.id ?? null,
     });
   });
-  router.add(getModel, async ({ req }) =>
-    jsonResponse(modelCard(findModel(await listedModels(deps), req.param("model") ?? ""))),
+  router.add(getModel, async ({ req }, caller) =>
+    jsonResponse(await findCard(deps, caller, req.param("model") ?? "")),
   );
   return router;
 }
 
 /** Throws `invalid_value` for a type that does not exist. */
-function modelsFor(deps: Deps, type: string | null): Promise<readonly Model[]> {
-  if (type === "embedding") return embeddingModels(deps);
-  if (type === null || type === "chat") return listedModels(deps);
-  throw invalidValue(["type"], 'one of "chat", "embedding"', type);
+async function cardsFor(
+  deps: Deps,
+  caller: Caller,
+  type: string | null,
+): Promise<readonly ModelCard[]> {
+  if (type === "embedding") {
+    return isBound(caller) ? [] : (await embeddingModels(deps)).map(modelCard);
+  }
+  if (type !== null && type !== "chat") {
+    throw invalidValue(["type"], 'one of "chat", "embedding"', type);
+  }
+  const models = isBound(caller) ? [] : await listedModels(deps);
+  const assistants = deps.knowledge.assistants.known.list(caller);
+  return [...models.map(modelCard), ...(await assistantCards(assistants, deps.gateway.models))];
+}
+
+/** A key that is bound to an assistant calls nothing else, so nothing else is listed for it. */
+function isBound(caller: Caller): boolean {
+  return caller.kind === "key" && caller.assistantId !== null;
 }
 
 /** Lists the embedding models. Their server reports only their names. */
@@ -126,9 +144,14 @@ async function listedModels({ gateway }: Deps): Promise<readonly Model[]> {
   return [...models.values()];
 }
 
-function findModel(models: readonly Model[], word: string): Model {
+/** Throws `model_not_found` for a word that names neither a model nor an assistant that exists for the caller. */
+async function findCard(deps: Deps, caller: Caller, word: string): Promise<ModelCard> {
+  const models = isBound(caller) ? [] : await listedModels(deps);
   const found = models.find(({ id }) => id === word) ?? models.find(({ id }) => isNameOf(id, word));
-  if (found !== undefined) return found;
+  if (found !== undefined) return modelCard(found);
+  const assistant = deps.knowledge.assistants.known.find(word, caller);
+  const [card] = await assistantCards(assistant ? [assistant] : [], deps.gateway.models);
+  if (card !== undefined) return card;
   throw new ServiceError("model_not_found", "No such model is listed; see GET /v1/models.", {
     param: "model",
   });

@@ -1,4 +1,4 @@
-/** Example requests of the API reference. They have no model, so that they work on any installation. */
+/** Example requests of the API reference. They work on any installation: an unknown model is answered by the default one. */
 export const RESPONSE_EXAMPLES = {
   question: {
     summary: "A question",
@@ -40,5 +40,9 @@ export const RESPONSE_EXAMPLES = {
         },
       ],
     },
+  },
+  assistant: {
+    summary: "An assistant; its name, its id or its slug is the model",
+    value: { model: "Support", input: "How is the filter changed?" },
   },
 };

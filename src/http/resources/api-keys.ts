@@ -11,7 +11,7 @@ import { invalidValue } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
-import { readCheckedBody } from "../bodies/read-checked-body.ts";
+import { hasBody, readCheckedBody } from "../bodies/read-checked-body.ts";
 import { searchText, time } from "../fields.ts";
 import {
   keyExpiry,
@@ -26,7 +26,6 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
-import type { RequestContext } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const MAX_SCOPE_NAMES = 256;
@@ -49,7 +48,8 @@ const changeable = {
     .nullable()
     .openapi({
       description:
-        "The one assistant that the key may call; nothing else answers such a key. Null binds it to none.",
+        "The one assistant that the key may call, and that answers it also without `model`; nothing else answers such a " +
+        "key. The caller must be allowed to use it. Null binds the key to none.",
     }),
   passthrough: z.boolean().openapi({
     description:
@@ -63,7 +63,8 @@ const changeable = {
     .readonly()
     .openapi({
       description:
-        "Tools and saved connections that the key's assistant may use; set as a whole, empty names none.",
+        "Tools and saved connections that calls with the key may use of those that their assistant has: names, or patterns " +
+        "with a trailing `*`. It is set as a whole. A new key has all, or what the key has that makes it; empty names none.",
     }),
   monthly_token_limit: limit("Input and output tokens in a calendar month of UTC."),
   request_limit: limit("Calls over the key's life."),
@@ -111,7 +112,7 @@ const EXAMPLE = {
   assistant_id: null,
   passthrough: false,
   max_level: "read_only",
-  tool_scope: { tools: [], sql_connections: [] },
+  tool_scope: { tools: ["*"], sql_connections: ["*"] },
   monthly_token_limit: 5_000_000,
   request_limit: null,
   rpm_limit: 60,
@@ -183,7 +184,7 @@ const CREATE = resourceRoute({
     "or `tool_scope` beyond its own; a restricted one reads only itself and changes no key.",
   body: newApiKey,
   answer: { status: 201, description: "The key, with its secret.", schema: issuedApiKey },
-  errors: { ...forbidden, 404: "`owner_id` names no user." },
+  errors: { ...forbidden, 404: "`owner_id` or `assistant_id` names none for the caller." },
 });
 const LIST = resourceRoute({
   ...COLLECTION,
@@ -282,10 +283,6 @@ export function apiKeysRoutes(deps: Deps): Router {
     return issuedResponse(await rotateApiKey(access, actorOf(context, caller), asked), 200);
   });
   return router;
-}
-
-function hasBody({ req }: RequestContext): boolean {
-  return (req.header("content-length") ?? "0") !== "0" || req.header("transfer-encoding") != null;
 }
 
 function issuedResponse({ key, text }: IssuedApiKey, status: number): Response {

@@ -51,6 +51,7 @@ const requestQuery = page(
     key_id: queryId.optional(),
     user_id: queryId.optional(),
     model: searchText(200).optional(),
+    assistant_id: queryId.optional(),
     channel: z.enum(CHANNELS).optional(),
     outcome: z.enum(OUTCOMES).optional(),
     status: z.int().min(100).max(599).optional(),
@@ -85,6 +86,10 @@ const meteredRequest = z
     latency_ms: count,
     first_token_ms: count.nullable(),
     tool_name: z.string().nullable(),
+    assistant_id: z
+      .string()
+      .nullable()
+      .openapi({ description: "The assistant that answered; null when a model did." }),
   })
   .openapi("MeteredRequest");
 const COLUMNS = Object.keys(meteredRequest.shape).filter((name) => name !== "object");

@@ -27,6 +27,8 @@ export interface MultipartOptions {
   };
   /** Where a file goes. Without it files are held in memory: then the source has to bound them. */
   readonly onFile?: (part: PartStart) => FileSink | Promise<FileSink>;
+  /** Called at the beginning of each text field. What it throws ends the form. */
+  readonly onField?: (part: PartStart) => void;
 }
 
 /** Shorter pieces are joined: a piece of one byte would cost the process a hundred. */
@@ -39,7 +41,7 @@ const JOINT_BYTES = 16 * 1024;
  */
 export async function readMultipart(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { boundary, limits, onFile }: MultipartOptions,
+  { boundary, limits, onFile, onField }: MultipartOptions,
 ): Promise<readonly FormPart[]> {
   const scanner = new MultipartScanner(boundary);
   const parts: FormPart[] = [];
@@ -48,7 +50,10 @@ export async function readMultipart(
     const content: Uint8Array[] = [];
     parts.push({ ...part, content });
     const held = hold(content, joint);
-    if (part.filename === undefined) return holdField(part, held, limits.fieldBytes);
+    if (part.filename === undefined) {
+      onField?.(part);
+      return holdField(part, held, limits.fieldBytes);
+    }
     return onFile?.(part) ?? held;
   };
   let sink: FileSink | undefined;

@@ -13,6 +13,7 @@ const SETTLE = redisScript("settle");
 const SYNC = redisScript("sync");
 const READ = redisScript("read");
 const BOOK = redisScript("book");
+const EXTEND = redisScript("extend");
 
 /** More than any call may use, and well within the range of exact integers. */
 const TOKENS_MAX = 2 ** 40;
@@ -85,6 +86,29 @@ export class RedisCounters {
       holdMs,
       limitOf(limits.requestsPerMinute),
       limitOf(limits.requests),
+      limitOf(limits.tokens),
+      limitOf(limits.monthlyTokens),
+    ]);
+    const [verdict] = reply;
+    if (verdict === -1) return undefined;
+    const outputTokens = reply[10] ?? 0;
+    return { ...this.#useOf(reply, startedAt), isAdmitted: verdict === 1, outputTokens };
+  }
+
+  /**
+   * Holds further tokens for an open call; the result's `outputTokens` are those added. Undefined when the key or the
+   * call is unknown.
+   */
+  async extend(
+    { id, keyId, limits, startedAt }: LimitedCall,
+    { tokens, least }: { readonly tokens: number; readonly least: number },
+  ): Promise<CountedAdmission | undefined> {
+    const reply = await this.#run(EXTEND, keyId, [
+      id,
+      monthName(startedAt),
+      tokenCount(tokens),
+      tokenCount(least),
+      limitOf(limits.requestsPerMinute),
       limitOf(limits.tokens),
       limitOf(limits.monthlyTokens),
     ]);

@@ -5,7 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { shortDigest } from "../../lib/id.ts";
 import type { Log } from "../../lib/log.ts";
 import type { GuardedLimits } from "../guard-limits.ts";
-import { findRefusal } from "../judge.ts";
+import { extendedCall, findRefusal, type Refusal } from "../judge.ts";
 import { limitRefusal } from "../limit-refusal.ts";
 import type {
   Admission,
@@ -15,6 +15,7 @@ import type {
   LostCall,
   MonthlyUseObserver,
 } from "../limits.ts";
+import { reservationOver } from "../open-reservations.ts";
 import { type KeyUse, reportOf, statusOf } from "../report.ts";
 import { type CountedAdmission, monthName, RedisCounters } from "./redis-counters.ts";
 import { type KnownKey, KnownKeys } from "./redis-known-keys.ts";
@@ -41,6 +42,8 @@ export interface RedisLimitsOptions {
   /** A text that is unique to this installation: several may share one Redis. */
   readonly installation: string;
   readonly observer: MonthlyUseObserver;
+  /** Throws while tokens must not be granted, because another process counts on its own. */
+  readonly requireSafe?: () => void;
 }
 
 /**
@@ -203,20 +206,54 @@ class RedisLimits implements GuardedLimits {
     return {
       outputTokens: isMetered ? outputTokens : undefined,
       status: statusOf(reportOf(limits, use)),
+      extend: (tokens, least) => this.#extend(key, call, { tokens, least }),
       settle: (tokens) => {
         if (key.underWay.delete(id)) this.#unsent.send({ keyId, id, tokens, onSettled });
       },
     };
   }
 
-  #refusal(call: LimitedCall, use: KeyUse): ServiceError {
-    const refusal = findRefusal(call, use);
-    if (refusal === undefined) throw new Error("a call was refused that no limit refuses");
-    const { keyId, limits } = call;
-    const isForMonth = refusal.limit === "monthlyTokens" && refusal.holds !== "while-reserved";
-    if (isForMonth && use.now < use.monthEndsAt && call.asksAgain !== true) {
-      this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
+  /** Holds further tokens for a call in progress, and returns how many. */
+  async #extend(
+    key: KnownKey,
+    call: LimitedCall,
+    asked: { readonly tokens: number; readonly least: number },
+  ): Promise<number> {
+    this.#options.requireSafe?.();
+    const { id } = call;
+    if (!key.underWay.has(id)) throw reservationOver();
+    const counted = await this.#known(key, () => this.#counters.extend(call, asked));
+    this.#keys.noteGeneration(key, counted.generation);
+    const held = key.underWay.get(id);
+    if (held === undefined) throw reservationOver();
+    const { use, outputTokens: granted } = counted;
+    if (!counted.isAdmitted) {
+      const extended = extendedCall(call, use, { held: held.tokens, least: asked.least });
+      const refusal = requireRefusal(extended.call, extended.use);
+      this.#tellRefused(refusal, extended.call, use);
+      throw limitRefusal(refusal, { ...extended.call, limits: call.limits }, extended.use);
     }
+    key.underWay.set(id, { ...held, tokens: held.tokens + granted });
+    return granted;
+  }
+
+  #refusal(call: LimitedCall, use: KeyUse): ServiceError {
+    const refusal = requireRefusal(call, use);
+    this.#tellRefused(refusal, call, use);
     return limitRefusal(refusal, call, use);
   }
+
+  #tellRefused({ limit, holds }: Refusal, call: LimitedCall, use: KeyUse): void {
+    const { keyId, limits } = call;
+    if (limit !== "monthlyTokens" || holds === "while-reserved") return;
+    if (use.now < use.monthEndsAt && call.asksAgain !== true) {
+      this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
+    }
+  }
+}
+
+function requireRefusal(call: LimitedCall, use: KeyUse): Refusal {
+  const refusal = findRefusal(call, use);
+  if (refusal === undefined) throw new Error("a call was refused that no limit refuses");
+  return refusal;
 }

@@ -14,11 +14,12 @@ export class BackupError extends Error {
  * - `journal/…`: usage that may not be in the database yet, as it is in JOURNAL_DIR;
  * - `files/…`: the secret, the placed license and the latest time seen;
  * - `tables/<table>/<part>.jsonl`: rows, each a JSON array with the text of every column, or null;
+ * - `originals/<SHA-256>`: the contents of uploaded files, each once (since version 2);
  * - `manifest.json`: the expected content of all entries.
  *
  * So common tools can read it, and a truncated one lacks its manifest.
  */
-export const BACKUP_FORMAT = { format: "inference-gateway-backup", version: 1 } as const;
+export const BACKUP_FORMAT = { format: "inference-gateway-backup", version: 2 } as const;
 
 export const ENTRY = {
   format: "format.json",
@@ -27,6 +28,7 @@ export const ENTRY = {
   license: "files/license.lic",
   seenTime: "files/seen-time",
   tables: "tables/",
+  originals: "originals/",
   manifest: "manifest.json",
 } as const;
 

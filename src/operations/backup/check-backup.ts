@@ -25,6 +25,11 @@ export async function checkBackup({
       rows.set(table, count);
     },
   });
+  const areWhole = manifest.entries.every(
+    ({ path, sha256 }) => (originalOf(path) ?? sha256) === sha256,
+  );
+  if (!areWhole)
+    throw new BackupError("The backup is damaged: a file is not what it was. Use another one.");
   const tables = new Map(manifest.tables.map((table) => [table.name, table.rows]));
   const areCounted = manifest.tables.every(
     ({ name, rows: told }) => (rows.get(name) ?? 0) === told,
@@ -38,11 +43,17 @@ export function tableOf(path: string): string | undefined {
   return /^tables\/([^/]+)\/\d+\.jsonl$/.exec(path)?.[1];
 }
 
+/** Returns the SHA-256 of the file's content that an entry holds; undefined for other entries. */
+export function originalOf(path: string): string | undefined {
+  return /^originals\/([0-9a-f]{64})$/.exec(path)?.[1];
+}
+
 /**
  * Refuses unknown entries: a path becomes a file's name when it is restored, so only names that a backup makes are
  * accepted.
  */
 function refuseUnknown(path: string): void {
+  if (originalOf(path) !== undefined) return;
   const inJournals = path.startsWith(ENTRY.journal) && path.slice(ENTRY.journal.length);
   if (FILES.includes(path) || (inJournals && isJournalPath(inJournals))) return;
   throw new BackupError(

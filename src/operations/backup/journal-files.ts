@@ -59,7 +59,7 @@ function withoutCutRecord(bytes: Buffer): Buffer {
 }
 
 /** Reads the bytes that the file had when it was opened; it may grow in the meantime. */
-async function* readUntil(
+export async function* readUntil(
   file: Awaited<ReturnType<typeof open>>,
   sizeBytes: number,
 ): AsyncGenerator<Buffer> {

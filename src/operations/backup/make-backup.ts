@@ -1,12 +1,14 @@
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { sql } from "drizzle-orm";
 import { openSecret } from "../../access/secret.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Database } from "../../db/database.ts";
+import { originalPath } from "../../knowledge/files/originals.ts";
+import { holdRemoval } from "../../knowledge/files/removal-hold.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import { type ArchiveWriter, type WrittenArchive, writeArchive } from "./archive/write-archive.ts";
 import { BACKUP_FORMAT, BackupError, ENTRY, type Manifest } from "./backup-format.ts";
-import { readJournalFiles } from "./journal-files.ts";
+import { readJournalFiles, readUntil } from "./journal-files.ts";
 import { type PlaceSettings, type Places, placesOf } from "./restore/places.ts";
 import type { TableDescription } from "./snapshot/describe-tables.ts";
 import { openSnapshot } from "./snapshot/open-snapshot.ts";
@@ -15,6 +17,8 @@ import type { Snapshot } from "./snapshot/snapshot.ts";
 
 /** Rows are joined until a part has this many bytes, which a restore inserts at once. */
 const PART_BYTES = 1024 * 1024;
+/** The table whose rows name the contents in FILES_DIR. */
+const FILES_TABLE = "files";
 
 export interface BackupSource {
   readonly settings: PlaceSettings & Pick<Settings, "APP_SECRET">;
@@ -26,8 +30,8 @@ export interface BackupSource {
 }
 
 /**
- * Returns the whole installation as the bytes of an archive. The journals are read first and the database after them.
- * Usage that a flush moves in the meantime is in one or in both, and rows are inserted once by their id. Memory does
+ * Returns the whole installation as the bytes of an archive. The journals are read first, the database after them, and
+ * then the contents of the files that it names. Usage that a flush moves in the meantime is in one or in both, and rows are inserted once by their id. Memory does
  * not grow with the database. Reading the bytes throws a BackupError.
  */
 export function makeBackup(source: BackupSource): WrittenArchive {
@@ -42,27 +46,88 @@ async function addAll(archive: ArchiveWriter, source: BackupSource): Promise<voi
     await archive.addStream(`${ENTRY.journal}${path}`, sizeBytes, content);
   }
   const secret = await addFiles(archive, places, settings.APP_SECRET);
+  // Without it, or without a folder yet, a file that is deleted now makes the backup fail, which can be repeated.
+  const hold = await holdRemoval(places.files).catch(() => undefined);
+  try {
+    const { originals, ...content } = await addTables(archive, database, secret);
+    for (const original of originals) await addOriginal(archive, places.files, original);
+    const manifest: Manifest = {
+      id: `bak_${randomBase62(22)}`,
+      productVersion,
+      createdAt: new Date(now).toISOString(),
+      secret,
+      ...content,
+      entries: [...archive.sums],
+    };
+    await archive.add(ENTRY.manifest, json(manifest));
+  } finally {
+    await hold?.end();
+  }
+}
+
+type StoredContent = Pick<Manifest, "database" | "tables" | "partitions" | "sequences"> & {
+  /** The SHA-256 and the size of the files' contents. */
+  readonly originals: ReadonlyMap<string, number>;
+};
+
+async function addTables(
+  archive: ArchiveWriter,
+  database: BackupSource["database"],
+  secret: Manifest["secret"],
+): Promise<StoredContent> {
   const snapshot = await openSnapshot(database);
   try {
     await refuseOtherSecret(database, secret);
     const { partitions, sequences, migration } = snapshot;
     const tables: Manifest["tables"] = [];
-    for (const table of snapshot.tables) tables.push(await addTable(archive, snapshot, table));
-    const manifest: Manifest = {
-      id: `bak_${randomBase62(22)}`,
-      productVersion,
-      createdAt: new Date(now).toISOString(),
+    const originals = new Map<string, number>();
+    for (const table of snapshot.tables) {
+      const onRow = table.name === FILES_TABLE ? originalReader(table, originals) : undefined;
+      tables.push(await addTable(archive, snapshot, table, onRow));
+    }
+    return {
       database: { kind: database.kind, migration },
-      secret,
       tables,
       partitions: [...partitions],
       sequences: [...sequences],
-      entries: [...archive.sums],
+      originals,
     };
-    await archive.add(ENTRY.manifest, json(manifest));
   } finally {
     await snapshot.close();
   }
+}
+
+/** Returns a function that notes the content of each file. */
+function originalReader({ columns }: TableDescription, originals: Map<string, number>) {
+  const at = (name: string) => columns.findIndex((column) => column.name === name);
+  const [sha256, bytes] = [at("sha256"), at("bytes")];
+  return (row: Row) => void originals.set(row[sha256] ?? "", Number(row[bytes]));
+}
+
+async function addOriginal(
+  archive: ArchiveWriter,
+  folder: string,
+  [sha256, bytes]: readonly [string, number],
+): Promise<void> {
+  const path = originalPath(folder, sha256);
+  const file = await open(path).catch((thrown: unknown) => {
+    throw lostOriginal(path, "missing", thrown);
+  });
+  try {
+    if ((await file.stat()).size !== bytes) throw lostOriginal(path, "not whole");
+    await archive.addStream(`${ENTRY.originals}${sha256}`, bytes, readUntil(file, bytes));
+  } finally {
+    await file.close();
+  }
+  if (archive.sums.at(-1)?.sha256 !== sha256) throw lostOriginal(path, "damaged");
+}
+
+function lostOriginal(path: string, state: string, cause?: unknown): BackupError {
+  return new BackupError(
+    `${path}, the content of an uploaded file, is ${state}. Give this command the FILES_DIR of the server, put the ` +
+      "content back from another backup, or delete the file by DELETE /v1/files/{id}.",
+    { cause },
+  );
 }
 
 /** Adds the files that exist, and describes the secret. */
@@ -107,10 +172,11 @@ async function addTable(
   archive: ArchiveWriter,
   snapshot: Snapshot,
   table: TableDescription,
+  onRow?: (row: Row) => void,
 ): Promise<Manifest["tables"][number]> {
   let rows = 0;
   let part = 0;
-  for await (const lines of joinRows(snapshot.rows(table))) {
+  for await (const lines of joinRows(snapshot.rows(table), onRow)) {
     rows += lines.rows;
     part += 1;
     const name = `${String(part).padStart(6, "0")}.jsonl`;
@@ -122,11 +188,13 @@ async function addTable(
 /** Joins rows as lines, many at a time. */
 async function* joinRows(
   batches: AsyncIterable<readonly Row[]>,
+  onRow: (row: Row) => void = () => undefined,
 ): AsyncGenerator<{ readonly rows: number; readonly bytes: Buffer }> {
   let text = "";
   let rows = 0;
   for await (const batch of batches) {
     for (const row of batch) {
+      onRow(row);
       text += `${JSON.stringify(row)}\n`;
       rows += 1;
       if (text.length < PART_BYTES) continue;

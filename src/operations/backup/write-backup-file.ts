@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { randomBase62 } from "../../lib/id.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
 import { isRunning, thisProcess } from "../../lib/process-lock/process-identity.ts";
+import { syncFolder } from "../../lib/sync-folder.ts";
 import type { Manifest } from "./backup-format.ts";
 import { BackupError } from "./backup-format.ts";
 import { checkBackup } from "./check-backup.ts";
-import { syncFolder } from "./restore/place-file.ts";
 
 /** The errors of file systems without hard links. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);

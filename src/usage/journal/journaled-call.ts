@@ -41,8 +41,9 @@ export async function canJournal({ writer, flusher, clock }: CallJournal): Promi
 }
 
 /** Renders a snapshot of the start in plain fields: serializing computed properties is slow. */
-function startJson({ id, keyId, channel, model, startedAt, inputTokens }: UsageStart): string {
-  return JSON.stringify({ id, keyId, channel, model, startedAt, inputTokens });
+function startJson(start: UsageStart): string {
+  const { id, keyId, channel, model, startedAt, inputTokens, assistantId } = start;
+  return JSON.stringify({ id, keyId, channel, model, startedAt, inputTokens, assistantId });
 }
 
 /** A class for performance: one object per call, no closures. */

@@ -24,6 +24,7 @@ export interface RequestPlace {
 export interface RequestQuery extends UsageOwner {
   readonly requestId?: string | undefined;
   readonly model?: string | undefined;
+  readonly assistantId?: string | undefined;
   readonly channel?: Channel | undefined;
   readonly outcome?: Outcome | undefined;
   readonly status?: number | undefined;
@@ -114,9 +115,10 @@ function nextPlace(
 }
 
 function conditionsOf(query: RequestQuery): readonly (SQL | undefined)[] {
-  const { model, channel, outcome, status } = query;
+  const { model, assistantId, channel, outcome, status } = query;
   return [
     model === undefined ? undefined : sql`model = ${model}`,
+    assistantId === undefined ? undefined : sql`assistant_id = ${assistantId}`,
     channel === undefined ? undefined : sql`channel = ${channel}`,
     outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     status === undefined ? undefined : sql`status = ${status}`,

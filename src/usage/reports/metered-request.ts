@@ -31,6 +31,8 @@ export interface MeteredRequest {
   readonly latencyMs: number;
   readonly firstTokenMs: number | null;
   readonly toolName: string | null;
+  /** The assistant that answered, which may be deleted since. */
+  readonly assistantId: string | null;
 }
 
 type Row = Record<string, unknown> & MeteredRequest;
@@ -51,7 +53,8 @@ export async function selectRequests(
       owner_id as "ownerId", username as "ownerName", channel, model, outcome, success, status,
       input_tokens::float8 as "inputTokens", output_tokens::float8 as "outputTokens",
       cached_tokens::float8 as "cachedTokens", reasoning_tokens::float8 as "reasoningTokens", estimated,
-      latency_ms::float8 as "latencyMs", first_token_ms::float8 as "firstTokenMs", tool_name as "toolName"
+      latency_ms::float8 as "latencyMs", first_token_ms::float8 as "firstTokenMs", tool_name as "toolName",
+      found.assistant_id as "assistantId"
     from found
     left join ${apiKeys} on api_keys.id = key_id
     left join ${users} on users.id = owner_id

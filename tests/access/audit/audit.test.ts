@@ -26,6 +26,8 @@ const byKey: Actor = {
     role: "admin",
     assistantId: null,
     passthrough: false,
+    maxLevel: "read_only",
+    toolScope: { tools: [], sql_connections: [] },
     limits: null,
     isRestricted: false,
   },

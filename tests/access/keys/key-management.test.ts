@@ -35,6 +35,9 @@ beforeAll(async () => {
   here = await openUserAccess();
   adaId = await addUser(here, "ada", PASSWORD);
   ada = await here.actorFor("ada", PASSWORD);
+  await here.database.db.execute(sql`
+    insert into assistants (id, name_key, slug, visibility, change_seq)
+    select id, id, 'slug of ' || id, 'everyone', 1 from unnest(array['asst_1', 'asst_2']) as id`);
 });
 
 afterAll(() => here.close());
@@ -243,7 +246,7 @@ describe("4.5 a key that gives rights to keys", () => {
       for (const owner of [ada, here.admin]) {
         const { ownerId } = owner.caller;
         const own = await issue(here.admin, low, ownerId);
-        const other = await issue(owner);
+        const other = await issue(owner, { toolScope: low.toolScope });
         const actor = await actingWith(own.text);
         await expect(change(actor, own, fields)).rejects.toEqual(refused);
         await expect(change(actor, other, fields)).rejects.toEqual(refused);

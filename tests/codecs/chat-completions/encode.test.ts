@@ -18,6 +18,15 @@ const HEAD = {
   model: 'a"b',
 };
 const LOGPROBS = { content: [{ token: "a" }], refusal: null };
+const SOURCE = {
+  index: 1,
+  vector_store_id: "vs_1",
+  file_id: "file-1",
+  filename: "a.md",
+  text: "A",
+  score: 0.5,
+  cited: true,
+};
 const USAGE = { inputTokens: 9, outputTokens: 3, cachedTokens: 4, reasoningTokens: 1 };
 const WIRE_USAGE = {
   prompt_tokens: 9,
@@ -38,7 +47,7 @@ const EVENTS: readonly ChatEvent[] = [
   { type: "text-delta", block: 1, text: "a", extra: { logprobs: LOGPROBS, token_ids: [1] } },
   { type: "text-delta", block: 1, text: "b", extra: { logprobs: LOGPROBS, token_ids: [2] } },
   { type: "block-end", block: 1 },
-  { type: "source", source: { title: "S" } },
+  { type: "source", source: SOURCE },
   { type: "tool-call-start", block: 2, callId: "c1", name: "f" },
   { type: "tool-call-start", block: 3, callId: "c2", name: "g" },
   { type: "tool-call-delta", block: 3, arguments: "{" },
@@ -100,7 +109,7 @@ describe("a stream", () => {
       choice({ tool_calls: [{ index: 1, function: { arguments: "}" } }] }),
       {
         ...choice({ annotations: [] }, { finish_reason: "tool_calls", stop_reason: 5 }),
-        ext: { sources: [{ title: "S" }] },
+        ext: { sources: [SOURCE] },
       },
     ]);
   });
@@ -151,7 +160,7 @@ describe("a stream", () => {
     const form = { includeUsage: true, isEmpty: true };
     const chunks = chunksOf(chatCompletionsServer.streamEncoder(CONTEXT, form).encode(EVENTS));
     expect(chunks.slice(1)).toMatchObject([
-      { choices: [{ delta: {}, finish_reason: "length" }], ext: { sources: [{ title: "S" }] } },
+      { choices: [{ delta: {}, finish_reason: "length" }], ext: { sources: [SOURCE] } },
       { choices: [], usage: WIRE_USAGE },
     ]);
     expect(JSON.stringify(chunks)).not.toMatch(/Hm|tool_calls|token_ids/);
@@ -237,7 +246,7 @@ describe("a whole answer", () => {
         },
       ],
       usage: WIRE_USAGE,
-      ext: { sources: [{ title: "S" }] },
+      ext: { sources: [SOURCE] },
     });
     expect(chatCompletionSchema.safeParse(body).error).toBeUndefined();
   });

@@ -9,7 +9,8 @@ import { CONTEXT, PLAIN_FORM } from "./stream-upstreams.ts";
 const USAGE = { inputTokens: 100, outputTokens: 20 };
 
 function answer(blocks: readonly AnswerBlock[], finish: Partial<ChatAnswer["finish"]> = {}) {
-  return { blocks, sources: [], finish: { reason: "stop" as const, usage: USAGE, ...finish } };
+  const ended = { reason: "stop" as const, usage: USAGE, ...finish };
+  return { blocks, sources: [], toolRuns: [], finish: ended };
 }
 
 function encode(whole: ChatAnswer, form = PLAIN_FORM) {

@@ -9,6 +9,15 @@ import { readPublishedSchemas } from "./published-schemas.ts";
 import { readResponseEvents } from "./read-response-events.ts";
 import { CONTEXT, QUESTION, type Question } from "./relay-stream.ts";
 
+const SOURCE = {
+  index: 1,
+  vector_store_id: "vs_1",
+  file_id: "file-1",
+  filename: "a.md",
+  text: "A",
+  score: 0.5,
+  cited: true,
+};
 const USAGE = {
   inputTokens: 9,
   outputTokens: 3,
@@ -35,7 +44,7 @@ const EVENTS: readonly ChatEvent[] = [
   { type: "block-start", block: 4, kind: "refusal" },
   { type: "refusal-delta", block: 4, text: "No." },
   { type: "block-end", block: 4 },
-  { type: "source", source: { title: "S" } },
+  { type: "source", source: SOURCE },
   { type: "tool-call-start", block: 5, callId: "c1", name: "f", signature: "gemini.x" },
   { type: "tool-call-delta", block: 5, arguments: "{}" },
   { type: "tool-call-start", block: 6, callId: "c2", name: "patch" },
@@ -112,7 +121,7 @@ const RESPONSE = {
     output_tokens_details: { reasoning_tokens: 1 },
     total_tokens: 12,
   },
-  ext: { sources: [{ title: "S" }] },
+  ext: { sources: [SOURCE] },
   ...responsesServer.parse(QUESTION, "").form.repeated,
 };
 

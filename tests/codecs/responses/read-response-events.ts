@@ -88,7 +88,8 @@ class EventOrder {
   #addItem({ output_index, item }: Extract<ResponseEvent, { type: "response.output_item.added" }>) {
     if (output_index !== this.#added++) throw new Error("an item is out of turn");
     if ("status" in item && item.status !== "in_progress") throw new Error("an item begins ended");
-    const parts = item.type.endsWith("_call") ? [{ text: "", isDone: false }] : [];
+    const isCall = item.type === "function_call" || item.type === "custom_tool_call";
+    const parts = isCall ? [{ text: "", isDone: false }] : [];
     this.#open.set(output_index, { id: item.id, type: item.type, parts });
     if (textOf(item) !== "") throw new Error("an item begins with content");
   }
@@ -108,6 +109,8 @@ class EventOrder {
     if (EVENTS_OF[type].every((prefix) => !event.type.startsWith(prefix))) {
       throw new Error(`${event.type} in an item of the type ${type}`);
     }
+    // A search has no content, and an annotation adds none.
+    if (type === "file_search_call" || "annotation" in event) return;
     const index = partIndexOf(event);
     if (event.type.endsWith("_part.added")) {
       if (index !== parts.length) throw new Error("a part is out of turn");
@@ -141,6 +144,7 @@ const EVENTS_OF: Readonly<Record<OutputItem["type"], readonly string[]>> = {
   reasoning: ["response.reasoning_summary"],
   function_call: ["response.function_call_arguments"],
   custom_tool_call: ["response.custom_tool_call_input"],
+  file_search_call: ["response.file_search_call"],
 };
 
 function partIndexOf(event: Extract<ResponseEvent, { item_id: string }>): number {
@@ -170,5 +174,7 @@ export function textOf(item: OutputItem): string {
       return item.arguments;
     case "custom_tool_call":
       return item.input;
+    case "file_search_call":
+      return "";
   }
 }

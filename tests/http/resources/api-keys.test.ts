@@ -25,7 +25,7 @@ const FIELDS = {
   assistant_id: null,
   passthrough: false,
   max_level: "read_only",
-  tool_scope: { tools: [], sql_connections: [] },
+  tool_scope: { tools: ["*"], sql_connections: ["*"] },
   monthly_token_limit: null,
   request_limit: null,
   rpm_limit: null,
@@ -122,10 +122,11 @@ describe("POST /v1/api-keys", () => {
   });
 
   it("takes every field that its owner decides", async () => {
+    const assistant = await told(ask("POST", "/v1/assistants", { body: {} }));
     const fields = {
       name: "Ключ 🔑 d'accès; drop table api_keys --",
       state: "inactive",
-      assistant_id: "asst_1",
+      assistant_id: assistant["id"],
       passthrough: true,
       max_level: "full_auto",
       tool_scope: { tools: ["search", "execute_shell"], sql_connections: ["sales"] },
@@ -142,6 +143,66 @@ describe("POST /v1/api-keys", () => {
     );
     expect(shown).toEqual({ ...FIELDS, ...fields, expires_at: "2099-12-31T21:59:59.123Z" });
     expectChatError(await chat(String(key)), 401, "invalid_api_key");
+  });
+
+  it("binds a key to an assistant that its maker may use, and to no other", async () => {
+    const make = async (token: string, body: Json = {}) =>
+      String((await told(ask("POST", "/v1/assistants", { token, body })))["id"]);
+    const [theirs, own] = [await make(adminToken), await make(userToken)];
+    const shared = await make(adminToken, { ext: { visibility: "everyone" } });
+    const bind = (id: string, token: string) =>
+      ask("POST", COLLECTION, { token, body: { name: "bound", assistant_id: id } });
+    for (const [token, id, status] of [
+      [userToken, own, 201],
+      [userToken, shared, 201],
+      [userToken, theirs, 404],
+      [userToken, "asst_0000000000000000000000", 404],
+      [adminToken, own, 201],
+      [adminToken, theirs, 201],
+      [adminToken, "asst_0000000000000000000000", 404],
+    ] as const) {
+      const answer = await bind(id, token);
+      expect([id, answer.status, answer.text]).toEqual([id, status, expect.any(String)]);
+      if (status === 404) {
+        expect(expectChatError(answer, 404, "not_found").param).toBe("assistant_id");
+      }
+    }
+    // A bound key is changed to another assistant by the same rule, and keeps one that is deleted.
+    const { id } = await told(bind(own, userToken), 201);
+    const change = (assistantId: string | null, token: string) =>
+      ask("PATCH", `${COLLECTION}/${id}`, { token, body: { assistant_id: assistantId } });
+    expect((await change(theirs, userToken)).status).toBe(404);
+    await told(ask("DELETE", `/v1/assistants/${own}`, { token: userToken }));
+    expect(await told(change(own, userToken))).toMatchObject({ assistant_id: own });
+    expect(await told(change(null, userToken))).toMatchObject({ assistant_id: null });
+    expect((await change(own, userToken)).status).toBe(404);
+  });
+
+  it("gives a key that a key makes its maker's scope, and an owner no way past an administrator's", async () => {
+    const scope = { tools: ["mcp_crm_*", "read_file"], sql_connections: [] };
+    const body = { name: "narrow", tool_scope: scope, owner_id: userId };
+    const maker = await told(ask("POST", COLLECTION, { token: adminToken, body }), 201);
+    const token = String(maker["key"]);
+    const child = (fields: Json) =>
+      ask("POST", COLLECTION, { token, body: { name: "c", ...fields } });
+    expect((await told(child({}), 201))["tool_scope"]).toEqual(scope);
+    const less = { tools: ["mcp_crm_find"], sql_connections: [] };
+    expect((await told(child({ tool_scope: less }), 201))["tool_scope"]).toEqual(less);
+    const none = { tools: [], sql_connections: [] };
+    expect((await told(child({ tool_scope: none }), 201))["tool_scope"]).toEqual(none);
+    const change = (tools: string[], by: string) =>
+      ask("PATCH", `${COLLECTION}/${maker["id"]}`, {
+        token: by,
+        body: { tool_scope: { tools, sql_connections: [] } },
+      });
+    for (const tools of [["*"], ["mcp_*"], ["write_file"]]) {
+      const given = await child({ tool_scope: { tools, sql_connections: [] } });
+      expect(expectChatError(given, 403, "insufficient_permission").param).toBe("tool_scope");
+      const raised = await change(tools, userToken);
+      expect(expectChatError(raised, 403, "insufficient_permission").param).toBe("tool_scope");
+    }
+    await told(change(["mcp_crm_find"], userToken));
+    await told(change(["mcp_crm_*"], userToken));
   });
 
   it.each<[string, Json]>([

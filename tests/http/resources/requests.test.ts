@@ -123,10 +123,24 @@ describe.each(stores)("GET /api/requests on %s", (_name, serverUrl) => {
       latency_ms: record?.latencyMs,
       first_token_ms: record?.firstTokenMs,
       tool_name: null,
+      assistant_id: record?.assistantId ?? null,
     });
     const deleted = body.data.find(({ key_id: id }) => id === keys.deleted);
     expect(deleted).toMatchObject({ key_name: null, owner_id: null, owner_name: null });
     expect((await read("")).data.length).toBeLessThanOrEqual(50);
+  });
+
+  it("is filtered by the assistant that answered, in JSON and in CSV", async () => {
+    const meant = newestFirst().filter(
+      (id) => ledger.find((record) => record.id === id)?.assistantId === "asst_1",
+    );
+    expect(meant.length).toBeGreaterThan(10);
+    expect(idsOf(await readAll("assistant_id=asst_1"))).toEqual(meant);
+    const table = await readTable("assistant_id=asst_1&format=csv");
+    expect(table.map(({ id, assistant_id: assistant }) => [id, assistant])).toEqual(
+      meant.map((id) => [id, "asst_1"]),
+    );
+    expect((await readAll("assistant_id=asst_2")).data).toEqual([]);
   });
 
   it("is gone through page by page, in JSON and in CSV", async () => {
@@ -230,6 +244,7 @@ describe.each(stores)("GET /api/requests on %s", (_name, serverUrl) => {
     ["key_id=a&key_id=b", "key_id"],
     ["user_id=%20", "user_id"],
     ["model=%00", "model"],
+    ["assistant_id=%00", "assistant_id"],
     ["channel=telephone", "channel"],
     ["outcome=success", "outcome"],
     ["status=99", "status"],

@@ -475,4 +475,40 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
     );
     expect(after.admissions).toHaveLength(6);
   });
+
+  it("add tokens to calls on all replicas, and never more than remain", async () => {
+    const [one, other] = await openReplicas(2);
+    const { keyId, limits, call } = newKey({ monthlyTokens: 10_000 });
+    const { admissions } = await admitAll(
+      [one as Limits, other as Limits],
+      Array.from({ length: 10 }, () => call({ inputTokens: 100 })),
+    );
+    expect(admissions).toHaveLength(10);
+    const granted = await Promise.all(
+      admissions.flatMap((admission) => [admission.extend(700, 0), admission.extend(700, 0)]),
+    );
+    expect(granted.reduce((sum: number, tokens) => sum + tokens, 0)).toBe(9_000);
+    await expect(admissions[0]?.extend(1, 1)).rejects.toMatchObject({
+      code: "monthly_limit_exceeded",
+    });
+    for (const admission of admissions) admission.settle(50);
+    await expect
+      .poll(async () => (await one?.read(keyId, limits, clock.now()))?.monthlyTokens)
+      .toMatchObject({ used: 500, reserved: 0 });
+  });
+
+  it("add tokens to a call that Redis has lost", async () => {
+    const [replica] = await openReplicas(1);
+    const { keyId, limits, call } = newKey({ tokens: 1_000 });
+    const admission = await replica?.admit(call({ inputTokens: 300 }));
+    await client.flushall();
+    expect(await admission?.extend(200, 200)).toBe(200);
+    expect((await replica?.read(keyId, limits, clock.now()))?.tokens).toMatchObject({
+      reserved: 500,
+    });
+    admission?.settle(0);
+    await expect
+      .poll(async () => (await replica?.read(keyId, limits, clock.now()))?.tokens)
+      .toMatchObject({ used: 0, reserved: 0 });
+  });
 });

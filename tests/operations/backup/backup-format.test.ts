@@ -149,9 +149,9 @@ describe("a restore refuses, and changes nothing, for", () => {
 
   test("a later format, a later schema, and tables or files that it does not know", async () => {
     const later = await rewritten((entries) =>
-      changeJson(entries, "format.json", (format: object) => ({ ...format, version: 2 })),
+      changeJson(entries, "format.json", (format: object) => ({ ...format, version: 3 })),
     );
-    expect(await refusal(later)).toMatch(/format 2.*up to 1.*newer one/);
+    expect(await refusal(later)).toMatch(/format 3.*up to 2.*newer one/);
     const schema = await rewritten((entries) =>
       changeJson(entries, "manifest.json", (manifest: Manifest) => ({
         ...manifest,

@@ -126,7 +126,7 @@ describe("every metric", () => {
   });
 
   it("takes no more than some hundred lines together", () => {
-    expect(readScrape(text).size).toBeLessThan(500);
+    expect(readScrape(text).size).toBeLessThan(700);
   });
 
   it.runIf(hasPromtool)(

@@ -21,7 +21,6 @@ const EMBEDDINGS = "vectors";
 
 const table = createCaseTable();
 table.leavesOut("K06", "mcp tools/call", "not yet");
-table.leavesOut("K11", "assistants by name and slug", "not yet");
 table.leavesOut("L04", "mcp, workflow starts", "not yet");
 
 /** Every metered route that takes JSON, and one that is not metered. */
@@ -119,6 +118,19 @@ async function expectWorks(token: string): Promise<void> {
   for (const [name, request] of Object.entries(CALLS)) {
     const { status, text } = await ask({ ...request, token });
     expect({ name, status, text }).toMatchObject({ name, status: 200 });
+  }
+}
+
+/** Checks that a bound key was answered as its assistant, or told why not before any engine was asked. */
+function expectBound(route: string, { status, text, body }: HttpAnswer, asked: number): void {
+  if (status === 200) {
+    expect(route === "count_tokens" || text.includes('"model":"My Ässistant"')).toBe(true);
+    return;
+  }
+  expect(asked).toBe(0);
+  if (route !== "messages" && route !== "count_tokens") {
+    const code = status === 404 ? "model_not_found" : "assistant_not_allowed";
+    expect([route, body.error.code]).toEqual([route, code]);
   }
 }
 
@@ -254,9 +266,15 @@ describe("keys and users", () => {
     expect((await ask({ path: "/v1/models", ...broken })).status).toBe(200);
   });
 
-  const bound = "refuses a bound key whatever it names, and no engine hears of it";
+  const bound = "answers a bound key as its assistant, and never as a model or another assistant";
   table.shows("K11", "every metered route: a bound key", bound, async () => {
-    const { key } = await issue(admin, { assistant_id: "asst_mine" });
+    const create = async (name: string) =>
+      (await askOk({ ...call("/v1/assistants", { name }), token: admin })) as {
+        readonly id: string;
+        readonly ext: { readonly slug: string };
+      };
+    const [mine, other] = [await create("My Ässistant"), await create("Änother one")];
+    const { key } = await issue(admin, { assistant_id: mine.id });
     const recording = [
       "--edge",
       'content-disposition: form-data; name="file"; filename="a.wav"',
@@ -278,32 +296,50 @@ describe("keys and users", () => {
         headers: { "content-type": "multipart/form-data; boundary=edge" },
       }),
     };
-    const names = [
+    const allowed = [
       undefined,
+      mine.id,
+      mine.ext.slug,
+      "My Ässistant",
+      "MY ÄSSISTANT ",
+      "Ｍy A\u0308ssistant",
+      "gpt-4",
+      `${CHAT} `,
+      CHAT.toUpperCase(),
+      "\u0430sst_another",
+    ];
+    const refused = [
       CHAT,
       EMBEDDINGS,
-      "asst_mine",
-      "asst_another",
-      "ASST_MINE",
-      "\u0430sst_mine",
-      "asst_mine ",
-      "my assistant",
-      "my-assistant",
+      other.id,
+      `${other.id} `,
+      other.ext.slug,
+      "Änother one",
+      "ÄNOTHER ONE",
+      "\tA\u0308nother one\u00a0",
+      "Ä\uff4eother one",
     ];
+    const missing = ["asst_1111111111111111111111", " ASST_ANOTHER"];
+    const expected = new Map<string | undefined, number>([
+      ...allowed.map((name) => [name, 200] as const),
+      ...refused.map((name) => [name, 403] as const),
+      ...missing.map((name) => [name, 404] as const),
+    ]);
     const asked = () => simulator.ledger().filter(({ method }) => method === "POST").length;
-    const before = asked();
     for (const [name, request] of Object.entries(metered)) {
-      for (const model of names) {
-        const { status, body } = await ask({ ...request(model), token: key });
-        expect([name, model, status]).toEqual([name, model, 403]);
-        expect(body.error).toMatchObject(
-          name === "messages" || name === "count_tokens"
-            ? { type: "permission_error", message: expect.stringContaining("assistant") }
-            : { type: "permission_error", code: "assistant_not_allowed" },
-        );
+      const isChat = name !== "embeddings" && name !== "transcription";
+      for (const [model, status] of expected) {
+        const before = asked();
+        const answer = await ask({ ...request(model), token: key });
+        expect([name, model, answer.status]).toEqual([name, model, isChat ? status : 403]);
+        expectBound(name, answer, asked() - before);
       }
     }
-    expect(asked()).toBe(before);
+    await askOk({ method: "DELETE", path: `/v1/assistants/${mine.id}`, token: admin });
+    for (const model of expected.keys()) {
+      const { status } = await ask({ ...metered["chat"]?.(model), token: key } as HttpCall);
+      expect([model, status]).toEqual([model, 404]);
+    }
   });
 
   const unknown = "answers no unknown assistant with another model";

@@ -18,7 +18,7 @@ export interface HttpCall {
   readonly body?: unknown;
 }
 
-const RESOURCE = /^\/(?:api|v1\/(?:api|bi)-keys)(?:\/|$|\?)/;
+const RESOURCE = /^\/(?:api|v1\/(?:(?:api|bi)-keys|files|assistants|vector_stores))(?:\/|$|\?)/;
 
 let addresses = 0;
 

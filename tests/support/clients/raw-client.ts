@@ -19,6 +19,8 @@ export interface RawResponse {
 
 export interface RawClient {
   readonly send: (bytes: string | Uint8Array) => void;
+  /** Resolves when the kernel has taken the bytes; rejects when the connection ends before. */
+  readonly sendWhole: (bytes: string | Uint8Array) => Promise<void>;
   /** Stops reading: what arrives stays in the kernel. */
   readonly pause: () => void;
   readonly resume: () => void;
@@ -53,6 +55,10 @@ export async function openRawClient(port: number): Promise<RawClient> {
   const wire = new Wire(socket);
   return {
     send: (bytes) => void socket.write(bytes),
+    sendWhole: (bytes) =>
+      new Promise((resolve, reject) => {
+        socket.write(bytes, (failure) => (failure ? reject(failure) : resolve()));
+      }),
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
     halfClose: () => void socket.end(),

@@ -16,6 +16,19 @@ function isDatabaseFile(descriptor: string): boolean {
   }
 }
 
+/** The paths of the files that a process has open; throws when it is gone. */
+export function openPaths(pid: number): readonly string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readlinkSync(join(folder, name))];
+    } catch {
+      // It was closed meanwhile.
+      return [];
+    }
+  });
+}
+
 /** What a process holds in memory; throws when it is gone. */
 export function memoryMb(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

@@ -23,10 +23,15 @@ export const openedKind: Database["kind"] = serverUrl === undefined ? "embedded"
 
 /** A fresh, migrated database of its own, gone when closed. */
 export async function openTestDatabase(): Promise<Database> {
-  if (serverUrl === undefined) return openInMemory(await migratedArchive());
+  if (serverUrl === undefined) return openEmbeddedInMemory();
   const database = await openOwn(await createMigratedDatabase(serverUrl));
   await migrate(database);
   return database;
+}
+
+/** The same on the embedded database, whichever the run is about. */
+export async function openEmbeddedInMemory(): Promise<Database> {
+  return openInMemory(await migratedArchive());
 }
 
 /** The same before any migration. */

@@ -25,10 +25,12 @@ export interface ServedDeps {
  * Serves everything on loopback, on a database of its own.
  *
  * @param databaseServerUrl a PostgreSQL; undefined takes the embedded database.
+ * @param change puts something else in the place of a part.
  */
 export async function serveDeps(
   databaseServerUrl: string | undefined,
   environment: Readonly<Record<string, string>> = {},
+  change: (deps: Deps) => Deps = (deps) => deps,
 ): Promise<ServedDeps> {
   const dataDir = await mkdtemp(join(tmpdir(), "served-"));
   const store =
@@ -44,7 +46,7 @@ export async function serveDeps(
     ...(store !== undefined && { DATABASE_URL: store.url }),
     ...environment,
   });
-  const deps = await buildDeps(settings, createLog("silent"));
+  const deps = change(await buildDeps(settings, createLog("silent")));
   const { fetch } = createApp(deps);
   const server = await serve({ host: "127.0.0.1", port: 0, quietSeconds: 30, fetch });
   return {

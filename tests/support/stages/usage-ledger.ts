@@ -30,7 +30,7 @@ export function randomUsage({ seed, count, keyIds, from, to }: LedgerOptions): U
   const nextId = createRequestIds();
   const below = (limit: number) => Math.floor(random() * limit);
   const oneOf = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
-  return Array.from({ length: count }, () => {
+  return Array.from({ length: count }, (_, index) => {
     const startedAt = from + below(to - from);
     const outcome = oneOf(OUTCOMES);
     return {
@@ -48,6 +48,7 @@ export function randomUsage({ seed, count, keyIds, from, to }: LedgerOptions): U
       estimated: random() < 0.1,
       latencyMs: below(10_000),
       firstTokenMs: outcome === "ok" ? below(1_000) : null,
+      assistantId: index % 5 === 0 ? "asst_1" : undefined,
     };
   });
 }

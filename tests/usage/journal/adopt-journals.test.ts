@@ -190,6 +190,21 @@ describe("the journal of a process that is gone", () => {
     expect(await ledger(database)).toEqual(["a ok 11"]);
   });
 
+  it("knows the assistant of a cut call, and of records from before assistants that there was none", async () => {
+    const call = { ...usageStart("cut"), assistantId: "asst_1" };
+    const old = [encode("end", usageRecord("old")), encode("start", usageStart("old cut"))];
+    leaveJournal("x", Buffer.concat([encode("start", call), ...old]));
+    await adopt();
+    const rows = await database.db.execute(
+      sql`select id, assistant_id from usage_records order by id`,
+    );
+    expect([...rows]).toEqual([
+      { id: "cut", assistant_id: "asst_1" },
+      { id: "old", assistant_id: null },
+      { id: "old cut", assistant_id: null },
+    ]);
+  });
+
   it("gives a cut call the tokens of its last progress and the time its process was last seen", async () => {
     const { startedAt } = usageStart("cut");
     leaveJournal(

@@ -51,7 +51,12 @@ const segments = () =>
 
 describe("the usage journal", () => {
   it("brings every field of a finished call to the database", async () => {
-    const change = { outcome: "aborted", latencyMs: 1_233.6, firstTokenMs: null } as const;
+    const change = {
+      outcome: "aborted",
+      latencyMs: 1_233.6,
+      firstTokenMs: null,
+      assistantId: "asst_1",
+    } as const;
     const record = usageRecord("a", change);
     await (await journal.open(usageStart("a"))).close(record);
     await journal.flush();
@@ -59,7 +64,7 @@ describe("the usage journal", () => {
       sql`select id, key_id, channel, model, outcome, success, status, estimated, first_token_ms,
         (extract(epoch from started_at) * 1000)::bigint::text as started_at,
         input_tokens + 100 * output_tokens + 10000 * cached_tokens + 1000000 * reasoning_tokens as tokens,
-        latency_ms, tool_name from usage_records`,
+        latency_ms, tool_name, assistant_id from usage_records`,
     );
     expect([...rows]).toEqual([
       {
@@ -76,6 +81,7 @@ describe("the usage journal", () => {
         tokens: "2031107",
         latency_ms: "1234",
         tool_name: null,
+        assistant_id: "asst_1",
       },
     ]);
   });

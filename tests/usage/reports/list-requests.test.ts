@@ -104,6 +104,7 @@ describe("the list of requests", () => {
     const { outcome } = record ?? {};
     expect(shown).toEqual({
       ...record,
+      assistantId: record?.assistantId ?? null,
       success: outcome === "ok",
       toolName: null,
       keyName: "a key",
@@ -140,6 +141,8 @@ describe("the list of requests", () => {
   it.each<[string, Partial<RequestQuery>, (record: UsageRecord) => boolean]>([
     ["key", { keyId: "key_2" }, ({ keyId }) => keyId === "key_2"],
     ["model", { model: "llama" }, ({ model }) => model === "llama"],
+    ["assistant", { assistantId: "asst_1" }, ({ assistantId }) => assistantId === "asst_1"],
+    ["assistant that never answered", { assistantId: "asst_2" }, () => false],
     ["channel", { channel: "embeddings" }, ({ channel }) => channel === "embeddings"],
     ["outcome", { outcome: "aborted" }, ({ outcome }) => outcome === "aborted"],
     ["good outcome", { outcome: "ok" }, ({ outcome }) => outcome === "ok"],

@@ -19,8 +19,6 @@ export interface ApiKey {
   readonly isActive: boolean;
   /** Unix milliseconds; null means that it never expires. */
   readonly expiresAt: number | null;
-  readonly maxLevel: ApiKeyRow["maxLevel"];
-  readonly toolScope: ToolScope;
   /** The addresses from which it may be used; null allows any. */
   readonly ipAllow: IpRanges | null;
   readonly changeSeq: number;
@@ -32,8 +30,11 @@ interface PreviousSecret {
   readonly expiresAt: number;
 }
 
-/** Shared by the many keys without a tool scope, because 100,000 keys are held. */
-const NO_TOOLS: ToolScope = { tools: [], sql_connections: [] };
+/** The usual scopes, shared by the many keys that have them, because 100,000 keys are held. */
+const USUAL_SCOPES: readonly ToolScope[] = [
+  { tools: [], sql_connections: [] },
+  { tools: ["*"], sql_connections: ["*"] },
+];
 
 export function toApiKey(row: ApiKeyRow): ApiKey {
   return {
@@ -42,8 +43,6 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
     previous: previousOf(row),
     isActive: row.state === "active" && !row.isOwnerDisabled,
     expiresAt: row.expiresAt === null ? null : row.expiresAt.getTime(),
-    maxLevel: row.maxLevel,
-    toolScope: hasTools(row.toolScope) ? row.toolScope : NO_TOOLS,
     ipAllow: row.ipAllow.length > 0 ? new IpRanges(row.ipAllow) : null,
     changeSeq: row.changeSeq,
   };
@@ -64,6 +63,8 @@ function callerOf(row: ApiKeyRow): KeyCaller {
     role: row.ownerRole,
     assistantId: row.assistantId,
     passthrough: row.passthrough,
+    maxLevel: row.maxLevel,
+    toolScope: sharedScope(row.toolScope),
     limits,
     isRestricted:
       limits !== null ||
@@ -73,6 +74,10 @@ function callerOf(row: ApiKeyRow): KeyCaller {
   };
 }
 
-function hasTools({ tools, sql_connections: connections }: ToolScope): boolean {
-  return tools.length > 0 || connections.length > 0;
+function sharedScope(scope: ToolScope): ToolScope {
+  const { tools, sql_connections: connections } = scope;
+  const [tool, connection] = [tools.join(), connections.join()];
+  const isSame = (usual: ToolScope) =>
+    usual.tools.join() === tool && usual.sql_connections.join() === connection;
+  return USUAL_SCOPES.find(isSame) ?? scope;
 }

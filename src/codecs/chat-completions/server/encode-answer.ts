@@ -18,7 +18,7 @@ export function encodeAnswer(
   context: AnswerContext,
   { isEmpty = false }: ChatForm,
 ): JsonObject {
-  const { finish, sources, extra } = answer;
+  const { finish, sources, toolRuns, extra } = answer;
   const blocks = isEmpty ? [] : answer.blocks;
   const { message: messageExtra, ...choiceExtra } =
     (isEmpty ? undefined : joinExtras([...tokenExtras(blocks), finish.extra])) ?? {};
@@ -42,7 +42,7 @@ export function encodeAnswer(
       },
     ],
     ...(finish.usage !== undefined && { usage: encodeUsage(finish.usage) }),
-    ...encodeExtension({ sources, ignored: context.ignored }),
+    ...encodeExtension({ sources, toolRuns, context }),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ChatEvent, FinishEvent } from "../../../core/chat-event.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
-import { encodeExtension } from "../../shared/answer-extension.ts";
+import { encodeExtension, encodeToolRun } from "../../shared/answer-extension.ts";
 import { encodeError } from "../../shared/openai-error-body.ts";
 import { withWholeLogprobs } from "../extras.ts";
 import { writeFinishReason } from "../finish-reasons.ts";
@@ -93,13 +93,15 @@ class ChunkEncoder {
       case "block-start":
       case "block-end":
       case "signature":
+      case "search":
         return "";
+      case "tool-run":
+        return this.#chunk({}, undefined, encodeToolRun(event.run));
     }
   }
 
   #start(extra: JsonObject | undefined): string {
-    const { ignored } = this.#context;
-    const extension = encodeExtension({ ignored });
+    const extension = encodeExtension({ context: this.#context });
     return this.#chunk({ role: "assistant", content: "" }, undefined, { ...extra, ...extension });
   }
 

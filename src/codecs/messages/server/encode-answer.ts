@@ -9,14 +9,14 @@ const NO_USAGE = { inputTokens: 0, outputTokens: 0 };
 
 /** Returns the body of a non-streaming answer, as text. */
 export function encodeAnswer(
-  { blocks, finish, sources }: ChatAnswer,
+  { blocks, finish, sources, toolRuns }: ChatAnswer,
   context: AnswerContext,
   form: MessagesForm,
 ): string {
   const refuses = blocks.some((block) => block.kind === "refusal" && block.text !== "");
   const end = encodeEnd(finish, refuses, form);
   const message = encodeMessage(context, end, finish.usage ?? NO_USAGE);
-  const rest = { ...message, ...encodeExtension({ sources, ignored: context.ignored }) };
+  const rest = { ...message, ...encodeExtension({ sources, toolRuns, context }) };
   const content = form.fillsCacheOnly
     ? []
     : blocks.flatMap((block) => encodeBlock(block, context, form));

@@ -2,7 +2,7 @@ import type { ChatEvent, FinishEvent } from "../../../core/chat-event.ts";
 import { toServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
-import { encodeExtension } from "../../shared/answer-extension.ts";
+import { encodeExtension, encodeToolRun } from "../../shared/answer-extension.ts";
 import { BlockFrames } from "./block-frames.ts";
 import { encodeError } from "./encode-error.ts";
 import { encodeEnd, encodeMessage, encodeUsage, ownSeal } from "./encode-message.ts";
@@ -47,6 +47,10 @@ class MessageEncoder {
       case "source":
         this.#sources.push(event.source);
         return "";
+      case "search":
+        return "";
+      case "tool-run":
+        return eventFrame({ type: "ping", ...encodeToolRun(event.run) });
       case "finish":
         return this.#finish(event);
       case "error":
@@ -92,7 +96,7 @@ class MessageEncoder {
     this.#inputTokens = inputTokens;
     const usage = { inputTokens, outputTokens: 0 };
     const head = encodeMessage(this.#context, encodeEnd(undefined, false, this.#form), usage);
-    const extension = encodeExtension({ ignored: this.#context.ignored });
+    const extension = encodeExtension({ context: this.#context });
     return eventFrame({ type: "message_start", message: { ...head, content: [], ...extension } });
   }
 
@@ -117,4 +121,7 @@ class MessageEncoder {
   }
 }
 
-type ContentEvent = Exclude<ChatEvent, { readonly type: "start" | "source" | "finish" | "error" }>;
+type ContentEvent = Exclude<
+  ChatEvent,
+  { readonly type: "start" | "source" | "search" | "tool-run" | "finish" | "error" }
+>;

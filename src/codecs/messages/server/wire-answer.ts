@@ -68,7 +68,7 @@ export const messagesErrorSchema = z.object({
 /** The data of one event of a stream; the event's name is its `type`. */
 export const messageEventSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("message_start"), message: messageSchema }),
-  z.looseObject({ type: z.literal("ping") }),
+  z.looseObject({ type: z.literal("ping"), ext: answerExtSchema }),
   z.looseObject({ type: z.literal("content_block_start"), index, content_block: block }),
   z.looseObject({
     type: z.literal("content_block_delta"),

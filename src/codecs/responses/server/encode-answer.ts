@@ -4,6 +4,7 @@ import type {
   AnswerToolCall,
   ChatAnswer,
 } from "../../../core/chat-answer.ts";
+import type { FoundPassage } from "../../../core/chat-event.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext } from "../../codec.ts";
 import { ResponseEncoder } from "./encode-response.ts";
@@ -20,6 +21,7 @@ import {
   itemId,
 } from "./items/encode-items.ts";
 import { encodeLogprobs } from "./items/encode-logprobs.ts";
+import { citationsIn, encodeFileSearch } from "./items/file-search-item.ts";
 import type { ResponsesForm } from "./responses-form.ts";
 
 type MessageBlock = AnswerTextBlock & { readonly kind: "text" | "refusal" };
@@ -28,19 +30,26 @@ type Group = AnswerBlock | readonly MessageBlock[];
 
 /** Returns the body of a non-streaming answer, as text. */
 export function encodeAnswer(
-  { blocks, finish, sources }: ChatAnswer,
+  { blocks, finish, sources, toolRuns, search }: ChatAnswer,
   context: AnswerContext,
   form: ResponsesForm,
 ): string {
   const outcome = outcomeOf(finish.reason);
   const groups = groupBlocks(withExtrasOf(finish, blocks));
-  const output = groups.map((group, index) => {
+  const { requestId } = context;
+  const searched = search === undefined ? [] : [search];
+  const searches = searched.map((event, outputIndex) =>
+    encodeFileSearch(event, { requestId, outputIndex }, form.wantsSearchResults),
+  );
+  const found = search?.found ?? [];
+  const items = groups.map((group, position) => {
     // Only the last item of a truncated answer is incomplete.
-    const status = index === groups.length - 1 ? outcome.status : "completed";
-    return encodeItem(group, status, { requestId: context.requestId, index, form });
+    const status = position === groups.length - 1 ? outcome.status : "completed";
+    return encodeItem(group, status, { requestId, index: searches.length + position, form, found });
   });
+  const output = [...searches, ...items];
   const encoder = new ResponseEncoder(context, form);
-  return encoder.encode({ output, outcome, usage: finish.usage, sources });
+  return encoder.encode({ output, outcome, usage: finish.usage, sources, toolRuns });
 }
 
 /** Some engines report the log probabilities of the whole answer outside its deltas; they belong to its text. */
@@ -82,20 +91,29 @@ interface Place {
   readonly requestId: string;
   readonly index: number;
   readonly form: ResponsesForm;
+  /** The passages that the text may cite. */
+  readonly found: readonly FoundPassage[];
 }
 
 function encodeItem(group: Group, status: ItemStatus, place: Place): JsonObject {
-  const { requestId, index, form } = place;
+  const { requestId, index, form, found } = place;
   if ("length" in group) {
-    return encodeMessage(itemId("message", requestId, index), status, group.map(encodePart));
+    return encodeMessage(
+      itemId("message", requestId, index),
+      status,
+      group.map((block) => encodePart(block, found)),
+    );
   }
   if (group.kind === "tool-call") return encodeCall(group, status, place);
   return encodeReasoning(itemId("reasoning", requestId, index), group, form);
 }
 
-function encodePart({ kind, text, extras }: MessageBlock): JsonObject {
+function encodePart(
+  { kind, text, extras }: MessageBlock,
+  found: readonly FoundPassage[],
+): JsonObject {
   return kind === "text"
-    ? encodeTextPart(text, extras.flatMap(encodeLogprobs))
+    ? encodeTextPart(text, extras.flatMap(encodeLogprobs), citationsIn(text, found))
     : encodeRefusalPart(text);
 }
 

@@ -1,4 +1,4 @@
-import type { Usage } from "../../../core/chat-event.ts";
+import type { ToolRun, Usage } from "../../../core/chat-event.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext } from "../../codec.ts";
@@ -14,6 +14,7 @@ export interface ResponseState {
   readonly outcome?: Outcome | { readonly status: "failed"; readonly error: ServiceError };
   readonly usage?: Usage | undefined;
   readonly sources?: readonly JsonObject[];
+  readonly toolRuns?: readonly ToolRun[];
 }
 
 /**
@@ -41,8 +42,8 @@ export class ResponseEncoder {
     return text.before + text.output + text.after;
   }
 
-  #encode({ output, outcome, usage, sources = [] }: ResponseState): ResponseText {
-    const { requestId, created, model, now, ignored } = this.#context;
+  #encode({ output, outcome, usage, sources, toolRuns }: ResponseState): ResponseText {
+    const { requestId, created, model, now } = this.#context;
     const head: JsonObject = {
       id: `resp_${requestId}`,
       object: "response",
@@ -55,7 +56,7 @@ export class ResponseEncoder {
     };
     const tail: JsonObject = {
       usage: usage === undefined ? null : encodeUsage(usage),
-      ...encodeExtension({ sources, ignored }),
+      ...encodeExtension({ sources, toolRuns, context: this.#context }),
     };
     return {
       before: `${JSON.stringify(head).slice(0, -1)},"output":`,

@@ -6,7 +6,11 @@ import type { ResponsesRequest } from "./wire.ts";
 
 const LOGPROBS = "message.output_text.logprobs";
 /** Values of `include` that the gateway supports. */
-const INCLUDED: ReadonlySet<string> = new Set(["reasoning.encrypted_content", LOGPROBS]);
+const INCLUDED: ReadonlySet<string> = new Set([
+  "file_search_call.results",
+  "reasoning.encrypted_content",
+  LOGPROBS,
+]);
 
 /** Fields that are accepted and ignored. */
 const UNREAD_FIELDS = [
@@ -25,9 +29,16 @@ const KNOWN_ITEMS: ReadonlySet<string> = new Set([
   "function_call_output",
   "custom_tool_call_output",
   "reasoning",
+  // Its passages reach the model with the question that they belong to.
+  "file_search_call",
   "item_reference",
 ]);
-const KNOWN_TOOLS: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
+const KNOWN_TOOLS: ReadonlySet<string> = new Set([
+  "function",
+  "custom",
+  "namespace",
+  "file_search",
+]);
 
 /** Returns how a client of the responses format names its parameters, and which of them have no effect. */
 export function namesOf(

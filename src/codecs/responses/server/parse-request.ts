@@ -7,6 +7,7 @@ import { checkItemCount } from "../../shared/check-item-count.ts";
 import { checkRequest, invalidValue } from "../../shared/check-request.ts";
 import { readEffort, readToolsScope } from "../../shared/metadata-extension.ts";
 import { namesOf } from "./names-of.ts";
+import { parseFileSearch } from "./parse-file-search.ts";
 import { parseInput } from "./parse-input.ts";
 import { parseParameters } from "./parse-parameters.ts";
 import { parseToolChoice } from "./parse-tool-choice.ts";
@@ -38,6 +39,7 @@ function toCall(
 ): ParsedCall<ResponsesForm> {
   const { model, metadata, parallel_tool_calls, stream, include, ext } = request;
   const { offered, names, repeated } = parseTools(request);
+  const search = parseFileSearch(request);
   const choice = parseToolChoice(request.tool_choice, offered);
   const effort = readEffort(metadata, request.reasoning?.effort, ["reasoning", "effort"]);
   const chatRequest: ChatRequest = {
@@ -51,17 +53,19 @@ function toCall(
     stream: stream ?? false,
     toolsScope: readToolsScope(metadata),
     fallbacks: ext?.fallbacks ?? undefined,
+    ...(search !== undefined && { fileSearch: search.fileSearch }),
   };
   const remember = request.store === false ? undefined : rememberIn(memory, request);
   const form: ResponsesForm = {
     repeated: repeatRequest(request, body, {
-      tools: repeated,
+      tools: search === undefined ? repeated : [search.repeated, ...repeated],
       toolChoice: choice.repeated,
       effort,
       isStored: remember !== undefined,
     }),
     remember,
     toolNames: names,
+    wantsSearchResults: include?.includes("file_search_call.results") ?? false,
     sealsThoughts: include?.includes("reasoning.encrypted_content") ?? false,
   };
   return { request: chatRequest, form, names: namesOf(request, body, chatRequest) };

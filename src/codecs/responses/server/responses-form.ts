@@ -9,6 +9,8 @@ export interface ResponsesForm {
   readonly toolNames: ToolNames;
   /** The client wants the `encrypted_content` of all reasoning, to send it back with its next request. */
   readonly sealsThoughts: boolean;
+  /** The client wants the passages that its `file_search` found. */
+  readonly wantsSearchResults: boolean;
   /** Stores a complete response, so that later requests can refer to it; undefined when it is not to be stored. */
   readonly remember?: ((requestId: string, response: ResponseText) => void) | undefined;
 }

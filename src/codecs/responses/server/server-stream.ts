@@ -1,12 +1,21 @@
-import type { ChatEvent, FinishEvent, ToolCallStartEvent } from "../../../core/chat-event.ts";
+import type {
+  ChatEvent,
+  FinishEvent,
+  FoundPassage,
+  SearchEvent,
+  ToolCallStartEvent,
+  ToolRun,
+} from "../../../core/chat-event.ts";
 import type { ServiceError } from "../../../core/service-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
+import { encodeToolRun } from "../../shared/answer-extension.ts";
 import { ResponseEncoder } from "./encode-response.ts";
 import { outcomeOf } from "./finish-outcome.ts";
 import { type CallItem, CustomCallItem, FunctionCallItem } from "./items/call-item.ts";
 import type { ItemStatus } from "./items/encode-items.ts";
 import { EventFrames } from "./items/event-frames.ts";
+import { encodeFileSearch, fileSearchFrames } from "./items/file-search-item.ts";
 import { MessageItem } from "./items/message-item.ts";
 import { ReasoningItem } from "./items/reasoning-item.ts";
 import type { ItemPlace, StreamItem } from "./items/stream-item.ts";
@@ -41,6 +50,8 @@ class AnswerEncoder {
   #reasoning: ReasoningItem | undefined;
   /** Ended items that wait for the next event. */
   #waiting: StreamItem[] = [];
+  /** The passages of the client's own search. */
+  #found: readonly FoundPassage[] = [];
   #nextIndex = 0;
   #begun = false;
   #over = false;
@@ -76,6 +87,10 @@ class AnswerEncoder {
       case "source":
         this.#sources.push(event.source);
         return "";
+      case "search":
+        return this.#search(event);
+      case "tool-run":
+        return this.#report(event.run);
       case "finish":
         return this.#finish(event);
       case "error":
@@ -93,10 +108,29 @@ class AnswerEncoder {
     );
   }
 
+  #report(run: ToolRun): string {
+    // A client's library continues from this response, so it has all items so far.
+    const output = [...this.#output];
+    const message = this.#message === undefined ? [] : [this.#message];
+    for (const item of [...this.#waiting, ...message]) {
+      output[item.outputIndex] = item.encode("completed");
+    }
+    const response = this.#responses.encode({ output });
+    return this.#frames.response("response.in_progress", response, encodeToolRun(run));
+  }
+
+  #search(event: SearchEvent): string {
+    this.#found = event.found;
+    const place = this.#nextPlace();
+    const item = encodeFileSearch(event, place, this.#form.wantsSearchResults);
+    this.#output[place.outputIndex] = item;
+    return fileSearchFrames(item, place);
+  }
+
   #startPart(kind: "text" | "refusal"): string {
     if (this.#message !== undefined) return this.#message.beginPart(kind);
     const released = this.#release("completed");
-    this.#message = new MessageItem(this.#nextPlace());
+    this.#message = new MessageItem(this.#nextPlace(), this.#found);
     return released + this.#message.begin() + this.#message.beginPart(kind);
   }
 

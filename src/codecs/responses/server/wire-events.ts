@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { answerExtSchema } from "../../shared/answer-extension.ts";
 import {
   outputItem,
   refusalContent,
@@ -28,7 +29,7 @@ const { logprobs } = textContent.shape;
 /** One event of a stream. The name in its `event:` line is its type. */
 export const responseEventSchema = z.discriminatedUnion("type", [
   event("response.created", response),
-  event("response.in_progress", response),
+  event("response.in_progress", { ...response, ext: answerExtSchema }),
   event("response.output_item.added", item),
   event("response.content_part.added", { ...inContent, part }),
   event("response.output_text.delta", { ...inContent, delta: z.string(), logprobs }),
@@ -36,6 +37,14 @@ export const responseEventSchema = z.discriminatedUnion("type", [
   event("response.refusal.delta", { ...inContent, delta: z.string() }),
   event("response.refusal.done", { ...inContent, refusal: z.string() }),
   event("response.content_part.done", { ...inContent, part }),
+  event("response.output_text.annotation.added", {
+    ...inContent,
+    annotation_index: index,
+    annotation: z.looseObject({ type: z.string() }),
+  }),
+  event("response.file_search_call.in_progress", inItem),
+  event("response.file_search_call.searching", inItem),
+  event("response.file_search_call.completed", inItem),
   event("response.reasoning_summary_part.added", { ...inSummary, part: summaryContent }),
   event("response.reasoning_summary_text.delta", { ...inSummary, delta: z.string() }),
   event("response.reasoning_summary_text.done", { ...inSummary, text: z.string() }),

@@ -48,6 +48,24 @@ export const outputItem = z.discriminatedUnion("type", [
   }),
   z.object({
     id: z.string(),
+    type: z.literal("file_search_call"),
+    status: z.enum(["in_progress", "completed"]),
+    queries: z.array(z.string()),
+    results: z
+      .array(
+        z.object({
+          file_id: z.string(),
+          filename: z.string(),
+          attributes: z.looseObject({}),
+          text: z.string(),
+          score: z.number(),
+        }),
+      )
+      .nullable()
+      .describe("The passages, when `include` names `file_search_call.results`."),
+  }),
+  z.object({
+    id: z.string(),
     type: z.literal("function_call"),
     status: itemStatus,
     call_id: callId,

@@ -6,6 +6,7 @@ import {
   extSchema,
   metadataSchema,
 } from "../../shared/metadata-extension.ts";
+import { documentedFileSearchTool } from "./wire-file-search.ts";
 
 // The request as clients send it. Unknown fields are kept, and null means absent. The schemas only check and describe;
 // the code reads the client's own body, so that a key such as `__proto__` stays plain data. Each item and each tool is
@@ -280,10 +281,11 @@ export const documentedRequestSchema = responsesRequestSchema.extend({
       "The question, or the whole conversation in order. Items of other types are ignored.",
     ),
   tools: z
-    .array(z.union([functionTool, customTool, namespaceTool]))
+    .array(z.union([functionTool, customTool, namespaceTool, documentedFileSearchTool]))
     .nullish()
     .describe(
-      "What the model may call; only for models that can. Tools of other types are ignored.",
+      "What the model may call; only for models that can. `file_search` is answered by the gateway, for every model. " +
+        "Tools of other types are ignored.",
     ),
 });
 

@@ -1,6 +1,7 @@
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolder } from "../../../lib/make-folder.ts";
+import { syncFolder } from "../../../lib/sync-folder.ts";
 
 /** Writes a file atomically and syncs it, readable only for this user. A file from an earlier restore is replaced. */
 export async function placeFile(path: string, content: AsyncIterable<Buffer>): Promise<void> {
@@ -15,10 +16,4 @@ export async function placeFile(path: string, content: AsyncIterable<Buffer>): P
   }
   await rename(draft, path);
   await syncFolder(dirname(path));
-}
-
-/** Syncs the names in a folder to the disk. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  await handle.sync().finally(() => handle.close());
 }

@@ -1,8 +1,11 @@
 import { join, resolve } from "node:path";
-import { journalsFolder } from "../../../config/folders.ts";
+import { filesFolder, journalsFolder } from "../../../config/folders.ts";
 import type { Settings } from "../../../config/settings.ts";
 
-export type PlaceSettings = Pick<Settings, "DATA_DIR" | "JOURNAL_DIR" | "LICENSE_FILE">;
+export type PlaceSettings = Pick<
+  Settings,
+  "DATA_DIR" | "JOURNAL_DIR" | "FILES_DIR" | "LICENSE_FILE"
+>;
 
 /** The folders in which an installation keeps data outside its database. */
 export interface Places {
@@ -11,9 +14,16 @@ export interface Places {
   readonly seenTime: string;
   readonly license: string;
   readonly journals: string;
+  /** The folder of uploaded files. */
+  readonly files: string;
 }
 
-export function placesOf({ DATA_DIR, JOURNAL_DIR, LICENSE_FILE }: PlaceSettings): Places {
+export function placesOf({
+  DATA_DIR,
+  JOURNAL_DIR,
+  FILES_DIR,
+  LICENSE_FILE,
+}: PlaceSettings): Places {
   const dataFolder = resolve(DATA_DIR);
   return {
     dataFolder,
@@ -21,5 +31,6 @@ export function placesOf({ DATA_DIR, JOURNAL_DIR, LICENSE_FILE }: PlaceSettings)
     seenTime: join(dataFolder, "seen-time"),
     license: resolve(LICENSE_FILE ?? join(dataFolder, "license.lic")),
     journals: journalsFolder({ DATA_DIR, JOURNAL_DIR }),
+    files: filesFolder({ DATA_DIR, FILES_DIR }),
   };
 }

@@ -10,16 +10,22 @@ const NAMES_SHOWN = 8;
 
 /** Throws a BackupError unless the folders are empty except for the backup itself. */
 export async function refuseOccupiedFolders(places: Places, backup: string): Promise<void> {
-  for (const folder of [places.dataFolder, places.journals]) {
+  const { dataFolder, journals, files } = places;
+  const settings = new Map([
+    [files, "FILES_DIR"],
+    [journals, "JOURNAL_DIR"],
+    [dataFolder, "DATA_DIR"],
+  ]);
+  for (const [folder, setting] of settings) {
     const names = (await namesIn(folder)).filter((name) => {
       const path = join(folder, name);
-      if (path === places.journals || path === places.license) return false;
+      if ([journals, files, places.license].includes(path)) return false;
       return !NOTHING.test(name) && name !== BACKUPS_FOLDER && path !== backup;
     });
     if (names.length === 0) continue;
     throw new BackupError(
       `${folder} is not empty (${shown(names)}), and a restore overwrites nothing. Move that away, or name another folder ` +
-        `by ${folder === places.dataFolder ? "DATA_DIR" : "JOURNAL_DIR"}.`,
+        `by ${setting}.`,
     );
   }
 }

@@ -7,12 +7,14 @@ import type { Database } from "../../../db/database.ts";
 import { openReplicaLock } from "../../../db/locks/advisory-locks.ts";
 import { knownMigrations, migrate } from "../../../db/migrate.ts";
 import { openDatabase } from "../../../db/open-db.ts";
+import { markRestoredFolder } from "../../../knowledge/files/files-folder.ts";
+import { originalPath } from "../../../knowledge/files/originals.ts";
 import type { Log } from "../../../lib/log.ts";
 import { awaitProcessLock } from "../../../lib/process-lock/process-lock.ts";
 import { within } from "../../../lib/within.ts";
 import type { ArchiveEntry } from "../archive/read-archive.ts";
 import { BackupError, ENTRY, type Manifest } from "../backup-format.ts";
-import { checkBackup, tableOf } from "../check-backup.ts";
+import { checkBackup, originalOf, tableOf } from "../check-backup.ts";
 import { readBackup, readWhole } from "../read-backup.ts";
 import { listRelations } from "../snapshot/describe-tables.ts";
 import { beginTableLoad, LOAD_STATEMENT_TIMEOUT_MS } from "./load-tables.ts";
@@ -141,14 +143,26 @@ async function load(
     if (entry.path === ENTRY.license && (await isThere(path))) return;
     await placeFile(path, entry.content);
   };
-  const loaded = await readBackup({ file, visit, onRead: (bytes) => onRead?.("loading", bytes) });
+  const loaded = await readBackup({
+    file,
+    visit,
+    onRead(bytes) {
+      // An uploaded file is long.
+      onStep();
+      onRead?.("loading", bytes);
+    },
+  });
   if (loaded.id !== manifest.id) throw new BackupError("The file was replaced meanwhile.");
   onStep();
   await tables.finish();
+  const hasOriginals = manifest.entries.some(({ path }) => originalOf(path) !== undefined);
+  if (hasOriginals) await markRestoredFolder(transaction, places.files);
   await transaction.execute(sql.raw(`comment on table installation is '${noteOf(manifest)}'`));
 }
 
-function placeOf(entry: string, { secret, license, seenTime, journals }: Places): string {
+function placeOf(entry: string, { secret, license, seenTime, journals, files }: Places): string {
+  const original = originalOf(entry);
+  if (original !== undefined) return originalPath(files, original);
   switch (entry) {
     case ENTRY.secret:
       return secret;

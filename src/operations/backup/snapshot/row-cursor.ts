@@ -8,6 +8,8 @@ import { quoteName } from "./describe-tables.ts";
 export type Row = readonly (string | null)[];
 
 const FETCH_ROWS = 2_000;
+/** Of a table with lists of numbers: a row may have 50 kB. */
+const FETCH_LONG_ROWS = 200;
 
 export interface CursorOptions {
   /** The name of the table, or of a partition. */
@@ -36,10 +38,12 @@ export async function* fetchRows(
   cursor: string,
   columns: TableDescription["columns"],
 ): AsyncGenerator<readonly Row[]> {
+  const isLong = columns.some(({ type }) => type === "real[]");
+  const count = isLong ? FETCH_LONG_ROWS : FETCH_ROWS;
   try {
     for (;;) {
       const rows = await db.execute<Record<string, string | null>>(
-        sql.raw(`fetch ${FETCH_ROWS} from ${cursor}`),
+        sql.raw(`fetch ${count} from ${cursor}`),
       );
       if (rows.length === 0) return;
       yield rows.map((row) => columns.map(({ name }) => row[name] ?? null));

@@ -137,6 +137,8 @@ describe("the keys in memory", () => {
         role: "admin",
         assistantId: "asst_1",
         passthrough: true,
+        maxLevel: "write",
+        toolScope: { tools: ["search"], sql_connections: ["sales"] },
         limits: {
           monthlyTokens: 9_007_199_254_740_991,
           requests: 0,
@@ -149,8 +151,6 @@ describe("the keys in memory", () => {
       previous: null,
       isActive: true,
       expiresAt: Date.UTC(2027, 0, 1),
-      maxLevel: "write",
-      toolScope: { tools: ["search"], sql_connections: ["sales"] },
       ipAllow: expect.anything(),
       changeSeq: 2,
     });
@@ -262,7 +262,7 @@ describe("the keys in memory", () => {
     const keys = await replica();
     const [one, two] = [await keys.find(text, NOW), await keys.find(other.text, NOW)];
     expect(one?.caller.keyId).toBe(row.id);
-    expect(one?.toolScope).toBe(two?.toolScope);
+    expect(one?.caller.toolScope).toBe(two?.caller.toolScope);
     await change("key_11999", { keyHash: "of another secret" });
     await remove(row.id);
     await keys.catchUp();

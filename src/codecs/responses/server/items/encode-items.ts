@@ -16,6 +16,7 @@ const PREFIXES = {
   reasoning: "rs",
   function_call: "fc",
   custom_tool_call: "ctc",
+  file_search_call: "fs",
 } as const;
 
 /** Returns the id of an output item: deterministic, and unique across all answers. */
@@ -31,8 +32,12 @@ export function encodeMessage(
   return { id, type: "message", status, role: "assistant", content };
 }
 
-export function encodeTextPart(text: string, logprobs: readonly JsonObject[]): JsonObject {
-  return { type: "output_text", text, annotations: [], logprobs };
+export function encodeTextPart(
+  text: string,
+  logprobs: readonly JsonObject[],
+  annotations: readonly JsonObject[] = [],
+): JsonObject {
+  return { type: "output_text", text, annotations, logprobs };
 }
 
 export function encodeRefusalPart(refusal: string): JsonObject {

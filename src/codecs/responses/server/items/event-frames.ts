@@ -13,9 +13,10 @@ export class EventFrames {
     return this.#frame(type, JSON.stringify(members));
   }
 
-  /** Returns an event with the whole response, which is already JSON text. */
-  response(type: string, response: string): string {
-    return this.#frame(type, `{"response":${response}}`);
+  /** Returns an event with the whole response, which is already JSON text, and further members. */
+  response(type: string, response: string, members: JsonObject = {}): string {
+    const rest = JSON.stringify(members).slice(1, -1);
+    return this.#frame(type, `{"response":${response}${rest === "" ? "" : `,${rest}`}}`);
   }
 
   #frame(type: string, members: string): string {

@@ -1,7 +1,9 @@
+import type { FoundPassage } from "../../../../core/chat-event.ts";
 import type { JsonObject } from "../../../../lib/json.ts";
 import { encodeMessage, encodeRefusalPart, encodeTextPart, itemId } from "./encode-items.ts";
 import { encodeLogprobs } from "./encode-logprobs.ts";
 import { DeltaFrames } from "./event-frames.ts";
+import { citationsIn } from "./file-search-item.ts";
 import { type ItemPlace, itemAdded, type StreamItem } from "./stream-item.ts";
 
 type PartKind = "text" | "refusal";
@@ -22,8 +24,12 @@ export class MessageItem implements StreamItem {
   readonly #content: JsonObject[] = [];
   #part: OpenPart | undefined;
 
-  constructor(place: ItemPlace) {
+  readonly #found: readonly FoundPassage[];
+
+  /** @param found the passages that the text may cite. */
+  constructor(place: ItemPlace, found: readonly FoundPassage[]) {
     this.#place = place;
+    this.#found = found;
     this.outputIndex = place.outputIndex;
     this.#id = itemId("message", place.requestId, place.outputIndex);
   }
@@ -68,15 +74,26 @@ export class MessageItem implements StreamItem {
     const part = this.#part;
     if (part === undefined) return "";
     const { frames } = this.#place;
-    const encoded = encodePart(part);
+    const citations = part.kind === "text" ? citationsIn(part.text, this.#found) : [];
+    const encoded = encodePart(part, citations);
     this.#content.push(encoded);
     this.#part = undefined;
     const { kind, place, text, logprobs } = part;
     const done =
       kind === "text"
-        ? frames.event("response.output_text.done", { ...place, text, logprobs })
+        ? this.#annotate(place, citations) +
+          frames.event("response.output_text.done", { ...place, text, logprobs })
         : frames.event("response.refusal.done", { ...place, refusal: text });
     return done + frames.event("response.content_part.done", { ...place, part: encoded });
+  }
+
+  #annotate(place: JsonObject, citations: readonly JsonObject[]): string {
+    const { frames } = this.#place;
+    const events = citations.map((annotation, index) => {
+      const members = { ...place, annotation_index: index, annotation };
+      return frames.event("response.output_text.annotation.added", members);
+    });
+    return events.join("");
   }
 
   encode(status: Parameters<StreamItem["encode"]>[0]): JsonObject {
@@ -84,6 +101,9 @@ export class MessageItem implements StreamItem {
   }
 }
 
-function encodePart({ kind, text, logprobs }: OpenPart): JsonObject {
-  return kind === "text" ? encodeTextPart(text, logprobs) : encodeRefusalPart(text);
+function encodePart(
+  { kind, text, logprobs }: OpenPart,
+  citations: readonly JsonObject[] = [],
+): JsonObject {
+  return kind === "text" ? encodeTextPart(text, logprobs, citations) : encodeRefusalPart(text);
 }

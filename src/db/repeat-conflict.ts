@@ -1,0 +1,20 @@
+import { isFromDatabase, toDatabaseError } from "./database-error.ts";
+
+/** SQLSTATE of a deadlock, and of a transaction that has met another one's change. */
+const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001"]);
+const TRIES = 3;
+
+/** Runs a transaction again that was undone because of another one beside it, three times at most. */
+export async function repeatConflict<Result>(run: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run();
+    } catch (thrown) {
+      if (tries === TRIES || !isConflict(thrown)) throw thrown;
+    }
+  }
+}
+
+function isConflict(thrown: unknown): boolean {
+  return isFromDatabase(thrown) && CONFLICTS.has(toDatabaseError(thrown).code);
+}

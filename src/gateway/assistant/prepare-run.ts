@@ -1,0 +1,167 @@
+import type { Model } from "../../backends/backend.ts";
+import type { Caller } from "../../core/caller.ts";
+import type {
+  ChatRequest,
+  GenerationParameters,
+  ResponseFormat,
+  SystemMessage,
+  ToolDefinition,
+} from "../../core/chat-request.ts";
+import { coversName } from "../../core/name-patterns.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Assistant, Grounding } from "../../knowledge/assistants/assistant.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { visibleTools } from "../../tools/visible-tools.ts";
+import type { ChatTarget } from "../resolve-target.ts";
+import type { AssistantServices } from "./assistant-services.ts";
+import { CITE, groundingText } from "./grounding.ts";
+
+/** A call that the gateway adds something to: an assistant's, or one whose client wants a search first. */
+export interface AssistedRun {
+  /** Undefined for a plain model. */
+  readonly assistant: Assistant | undefined;
+  /** How far the answer keeps to the passages; `off` where nothing is searched for the assistant. */
+  readonly grounding: Grounding;
+  /** The gateway's own tools that the model is offered, by name. */
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** The client's request with the assistant's instructions, parameters and tools; without passages. */
+  readonly request: ChatRequest;
+  /** Parameters of the request that the client has not sent, by their chat-completions names. */
+  readonly notAsked: ReadonlySet<string>;
+}
+
+/** Combines a client's request with what the assistant adds. Throws `invalid_value` for a tool that it cannot see. */
+export function prepareRun(
+  services: AssistantServices,
+  caller: Caller,
+  { assistant, model }: ChatTarget,
+  request: ChatRequest,
+): AssistedRun {
+  if (request.fileSearch !== undefined) refuseOwnSearch(caller);
+  if (assistant === undefined) {
+    const messages = [systemText(CITE), ...request.messages];
+    const found = { ...request, messages };
+    return { assistant, grounding: "off", tools: new Map(), request: found, notAsked: new Set() };
+  }
+  const tools = offeredTools(services, { assistant, caller, model }, request);
+  const hasKnowledge = assistant.vectorStoreIds.length > 0;
+  const grounding = hasKnowledge
+    ? (assistant.grounding ?? services.settings.RAG_GROUNDING_MODE)
+    : "off";
+  const system = systemMessage(assistant, grounding);
+  const parameters = withDefaults(request.parameters, assistant);
+  return {
+    assistant,
+    grounding,
+    tools,
+    notAsked: new Set(namesNotAsked(request)),
+    request: {
+      ...request,
+      messages: system === undefined ? request.messages : [system, ...request.messages],
+      tools: [...request.tools, ...Array.from(tools.values(), toDefinition)],
+      effort: request.effort ?? assistant.reasoningEffort ?? undefined,
+      parameters,
+    },
+  };
+}
+
+/** The client's own search would reach all stores of the key's owner; the binding grants those of its assistant. */
+function refuseOwnSearch(caller: Caller): void {
+  if (caller.kind !== "key" || caller.assistantId === null) return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "This API key is bound to an assistant and searches its knowledge only. Leave the tool `file_search` out.",
+    { param: "tools" },
+  );
+}
+
+interface Offer {
+  readonly assistant: Assistant;
+  readonly caller: Caller;
+  readonly model: Model;
+}
+
+/** A client's tool wins over one of ours with the same name, which is then not offered. */
+function offeredTools(
+  { tools: registry }: AssistantServices,
+  { assistant, caller, model }: Offer,
+  { toolsScope, toolChoice, tools: clientTools }: ChatRequest,
+): ReadonlyMap<string, Tool> {
+  const visible = visibleTools(registry, assistant, caller);
+  checkScope(toolsScope, visible);
+  if (!model.tools || toolChoice?.type === "none") return new Map();
+  const taken = new Set(clientTools.map(({ name }) => name));
+  return new Map(
+    visible
+      .filter(({ name }) => !taken.has(name))
+      .filter(({ name }) => toolsScope === undefined || coversName(toolsScope, name))
+      .map((tool) => [tool.name, tool]),
+  );
+}
+
+function checkScope(scope: readonly string[] | undefined, visible: readonly Tool[]): void {
+  const unknown = scope?.find(
+    (wanted) => !wanted.endsWith("*") && !visible.some(({ name }) => name === wanted),
+  );
+  if (unknown === undefined) return;
+  throw new ServiceError(
+    "invalid_value",
+    `'metadata.ext.tools_scope' names '${unknown.slice(0, 64)}', which is no tool of this assistant that this caller may use; see GET /v1/tools.`,
+    { param: "metadata.ext.tools_scope" },
+  );
+}
+
+function toDefinition({ name, description, parameters }: Tool): ToolDefinition {
+  return { name, description, parameters };
+}
+
+function systemMessage(assistant: Assistant, grounding: Grounding): SystemMessage | undefined {
+  const texts = [assistant.instructions ?? "", groundingText(grounding, assistant)];
+  const text = texts.filter((part) => part.trim() !== "").join("\n\n");
+  return text === "" ? undefined : systemText(text);
+}
+
+function systemText(text: string): SystemMessage {
+  return { role: "system", content: [{ type: "text", text }] };
+}
+
+/** The client's parameters win. */
+function withDefaults(
+  parameters: GenerationParameters,
+  { temperature, topP, responseFormat }: Assistant,
+): GenerationParameters {
+  const hasOwnFormat = parameters.extra?.["response_format"] !== undefined;
+  return {
+    ...parameters,
+    temperature: parameters.temperature ?? temperature ?? undefined,
+    topP: parameters.topP ?? topP ?? undefined,
+    responseFormat:
+      parameters.responseFormat ?? (hasOwnFormat ? undefined : toResponseFormat(responseFormat)),
+  };
+}
+
+/** Reads the stored format, which was checked when the assistant was saved. */
+function toResponseFormat(format: JsonObject | null): ResponseFormat | undefined {
+  if (format?.["type"] === "json_object") return { type: "json_object" };
+  const schema = format?.["json_schema"];
+  if (format?.["type"] !== "json_schema" || !isJsonObject(schema)) return undefined;
+  const { name, schema: inner, strict, description } = schema;
+  return {
+    type: "json_schema",
+    name: typeof name === "string" ? name : "answer",
+    schema: isJsonObject(inner) ? inner : undefined,
+    ...(typeof strict === "boolean" && { strict }),
+    ...(typeof description === "string" && { description }),
+  };
+}
+
+/** A client is not told that a parameter was ignored that it has not sent. */
+function* namesNotAsked({ parameters, effort, tools, toolChoice }: ChatRequest) {
+  if (parameters.temperature === undefined) yield "temperature";
+  if (parameters.topP === undefined) yield "top_p";
+  if (parameters.responseFormat === undefined) yield "response_format";
+  if (effort === undefined) yield "reasoning_effort";
+  if (tools.length === 0) yield "tools";
+  if (toolChoice === undefined) yield "tool_choice";
+}

@@ -1,0 +1,104 @@
+import { eq, inArray } from "drizzle-orm";
+import { isAbove } from "../../access/keys/refuse-more-rights.ts";
+import type { Caller } from "../../core/caller.ts";
+import { coversName, EVERY_NAME } from "../../core/name-patterns.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Db } from "../../db/context.ts";
+import { vectorStores } from "../../db/tables/knowledge.ts";
+import { users } from "../../db/tables/users.ts";
+import { mayUse, type Owned, refuseSharing } from "../rights.ts";
+import type { AssistantFields, AssistantPatch } from "./assistant-record.ts";
+
+/** The one tool that owners give their assistants by themselves: it reaches nothing but the assistant's knowledge. */
+const OWN_TOOLS: readonly string[] = ["search_knowledge"];
+
+/**
+ * Refuses what only an administrator may give: visibility, tools, connections and a level. What an assistant had before
+ * may stay, and may be narrowed. Throws `insufficient_permission` that names the field.
+ *
+ * @param before has the fields as they are; for a new assistant the defaults.
+ */
+export function refuseGrants(caller: Caller, given: AssistantPatch, before: AssistantFields): void {
+  if (caller.role === "admin") return;
+  if (given.visibility !== before.visibility) refuseSharing(given.visibility, caller);
+  const lists = [
+    ["ext.tools", given.tools, [...before.tools, ...OWN_TOOLS]],
+    ["ext.sql_connections", given.sqlConnections, before.sqlConnections],
+    ["ext.file_connections", given.fileConnections, before.fileConnections],
+  ] as const;
+  for (const [param, names = [], most] of lists) {
+    if (names.some((name) => !coversName(most, name))) throw onlyAdministrators(param);
+  }
+  if (given.maxLevel !== undefined && isAbove(given.maxLevel, before.maxLevel)) {
+    throw onlyAdministrators("ext.max_level");
+  }
+}
+
+/** Throws `invalid_value` for the name of a tool that does not exist. Patterns may wait for tools to come. */
+export function refuseUnknownTools(
+  given: readonly string[] | undefined,
+  before: readonly string[],
+  isTool: (name: string) => boolean,
+): void {
+  const isFine = (name: string) =>
+    name.endsWith(EVERY_NAME) || before.includes(name) || isTool(name);
+  const unknown = given?.find((name) => !isFine(name));
+  if (unknown === undefined) return;
+  throw new ServiceError(
+    "invalid_value",
+    `There is no tool '${unknown}' here; see GET /v1/tools. Tools of a client are sent with its call.`,
+    { param: "ext.tools" },
+  );
+}
+
+interface Reader {
+  readonly caller: Caller;
+  /** The owner of the assistant, in whose name its stores are read. */
+  readonly ownerId: string | null;
+}
+
+/**
+ * Rejects with `not_found` for a vector store that does not exist for the caller, and with `invalid_value` for one that
+ * the assistant's owner may not use: the assistant could not search it.
+ */
+export async function refuseForeignStores(
+  transaction: Db,
+  { caller, ownerId: readerId }: Reader,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const { id, ownerId, visibility } = vectorStores;
+  const stores = await transaction
+    .select({ id, ownerId, visibility })
+    .from(vectorStores)
+    .where(inArray(id, [...ids]));
+  const usable = new Set(stores.filter((store) => mayUse(store, caller)).map((store) => store.id));
+  const named = { param: "tool_resources.file_search.vector_store_ids" };
+  if (!ids.every((each) => usable.has(each))) {
+    const text = "There is no vector store of this id; see GET /v1/vector_stores.";
+    throw new ServiceError("not_found", text, named);
+  }
+  if (readerId === caller.ownerId || stores.every((store) => isReadBy(store, readerId))) return;
+  const [reader] = await transaction
+    .select({ role: users.role })
+    .from(users)
+    .where(eq(users.id, readerId ?? ""));
+  if (reader?.role === "admin") return;
+  throw new ServiceError(
+    "invalid_value",
+    "The owner of the assistant may not use this vector store. Share it with everyone, or create an assistant of your own.",
+    named,
+  );
+}
+
+function isReadBy({ ownerId, visibility }: Owned, readerId: string | null): boolean {
+  return visibility === "everyone" || ownerId === readerId;
+}
+
+function onlyAdministrators(param: string): ServiceError {
+  return new ServiceError(
+    "insufficient_permission",
+    `Only an administrator may raise '${param}' of an assistant. Leave it out, or ask an administrator.`,
+    { param },
+  );
+}

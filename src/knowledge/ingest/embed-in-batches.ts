@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
+import { limitSignal } from "../../lib/http/limit-signal.ts";
+import type { Embedder } from "../embed-texts.ts";
+
+/** Passages in one request to the embedding engine, at first and at most. */
+const BATCH_TEXTS = 64;
+/** After so many accepted requests a batch that was made smaller is doubled again. */
+const REQUESTS_BEFORE_GROWTH = 16;
+/** A text that the model refuses as too long is halved until this length, in characters. */
+const SHORTEST_TEXT = 100;
+const REQUEST_TIMEOUT_MS = 120_000;
+/**
+ * Pauses while the engine is unavailable, two minutes in total. A try of a file waits here, so that an outage does not
+ * use up the tries of every file that waits its turn.
+ */
+const AWAY_PAUSES_MS = [1_000, 2_000, 5_000, 10_000, 20_000, 20_000, 30_000, 30_000] as const;
+/** While chat calls are in progress: the pause before each request, and between two looks whether it is its turn. */
+const BUSY_PAUSE_MS = 100;
+const TURN_LOOK_MS = 20;
+/** Refusals that smaller requests may avoid. */
+const TOO_MUCH: ReadonlySet<ErrorCode> = new Set([
+  "context_length_exceeded",
+  "invalid_value",
+  "request_too_large",
+]);
+
+export interface BatchEmbedderOptions {
+  readonly embedder: Pick<Embedder, "embedPassages">;
+  /** Whether chat calls are in progress: then one request at a time is sent, and not at once. */
+  readonly isBusy: () => boolean;
+  /** OUTBOX_BACKOFF_SCALE: of the pauses while the engine is unavailable. */
+  readonly scale: number;
+}
+
+/**
+ * Embeds the first texts of a list, as many as the engine takes in one request, and returns their vectors: at least one.
+ * Waits for an engine that is unavailable. Rejects with a `ServiceError` when that lasts for minutes, or when the engine
+ * refuses the first text in any length, and with the signal's reason.
+ */
+export type EmbedFirst = (
+  model: string,
+  texts: readonly string[],
+  signal: AbortSignal,
+) => Promise<readonly Float32Array[]>;
+
+/** Creates the one way of a process to the embedding engine for all files that it ingests. */
+export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOptions): EmbedFirst {
+  const inTurn = takeTurnsWithChat(isBusy);
+  const size = createBatchSize();
+  const embed = (model: string, texts: readonly string[], signal: AbortSignal) =>
+    inTurn(signal, () =>
+      embedder.embedPassages(model, texts, limitSignal(signal, REQUEST_TIMEOUT_MS)),
+    );
+  return async (model, texts, signal) => {
+    let batch = texts.slice(0, size.now());
+    for (let failures = 0; ; ) {
+      try {
+        const vectors = await embed(model, batch, signal);
+        size.accepted();
+        return vectors;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (isTooMuch(thrown)) {
+          size.refused(batch.length);
+          batch = batch.length > 1 ? texts.slice(0, size.now()) : [shortened(batch[0], thrown)];
+        } else {
+          await sleep(awayPauseMs(failures, thrown) * scale, undefined, { signal });
+          failures += 1;
+        }
+      }
+    }
+  };
+}
+
+/** Returns the pause after a number of failures. Throws the failure when there is none left. */
+function awayPauseMs(failures: number, thrown: unknown): number {
+  const pauseMs = AWAY_PAUSES_MS[failures];
+  if (pauseMs === undefined) throw thrown;
+  return pauseMs;
+}
+
+/** How many texts the engine takes: halved by each refusal, and doubled after some requests without one. */
+function createBatchSize() {
+  let size = BATCH_TEXTS;
+  let accepted = 0;
+  return {
+    now: () => size,
+    refused(texts: number) {
+      size = Math.max(1, Math.floor(texts / 2));
+      accepted = 0;
+    },
+    accepted() {
+      accepted += 1;
+      if (accepted < REQUESTS_BEFORE_GROWTH) return;
+      size = Math.min(BATCH_TEXTS, size * 2);
+      accepted = 0;
+    },
+  };
+}
+
+function isTooMuch(thrown: unknown): boolean {
+  return thrown instanceof ServiceError && TOO_MUCH.has(thrown.code);
+}
+
+/** Returns the first half of the text: the vector of a beginning is better than none. Throws when that is too short. */
+function shortened(text: string | undefined, refusal: unknown): string {
+  if (text === undefined || text.length < 2 * SHORTEST_TEXT) throw refusal;
+  return text.slice(0, Math.floor(text.length / 2)).replace(/[\uD800-\uDBFF]$/, "");
+}
+
+/** Lets work run side by side while no chat call is in progress, and else one after another, with pauses. */
+function takeTurnsWithChat(isBusy: () => boolean) {
+  let running = 0;
+  return async <Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
+    if (isBusy()) await sleep(BUSY_PAUSE_MS, undefined, { signal });
+    while (running > 0 && isBusy()) await sleep(TURN_LOOK_MS, undefined, { signal });
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+    }
+  };
+}

@@ -1,0 +1,199 @@
+import { lstat } from "node:fs/promises";
+import { and, desc, eq, inArray, notExists, sql } from "drizzle-orm";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { files, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { WorkContext } from "../../queue/topic.ts";
+import type { SeenFile } from "../../queue/watched-folders/folder-reader.ts";
+import type { FileConnections } from "../file-connections.ts";
+import { cleanFilename } from "../files/filename.ts";
+import { enqueueIngestion } from "./ingestion-jobs.ts";
+import { removeFilesFromStore } from "./remove-chunks.ts";
+
+/** Files that are copied and added in one transaction. */
+const FILES_A_TRANSACTION = 20;
+/** The name of a file whose own one has no character that can be shown. */
+const UNNAMED = "unnamed";
+
+/** Makes a file of the gateway of one in a folder, and resolves with its id. */
+export type TakeFile = (
+  path: string,
+  fields: Pick<typeof files.$inferSelect, "filename" | "ownerId" | "visibility">,
+) => Promise<string>;
+
+export interface FolderParts {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly connections: FileConnections;
+  readonly takeFile: TakeFile;
+  /** FILE_MAX_BYTES. */
+  readonly maxBytes: number;
+  /** WATCH_ANSWER_TIMEOUT_MS. */
+  readonly answerTimeoutMs: number;
+  /** Wakes the workers of the ingestion after a commit. */
+  readonly wake: () => void;
+}
+
+/** The files of a file connection in a store. */
+export interface FolderOfStore {
+  readonly vectorStoreId: string;
+  /** Its name. */
+  readonly connection: string;
+}
+
+function isOf({ vectorStoreId, connection }: FolderOfStore) {
+  return and(
+    eq(vectorStoreFiles.vectorStoreId, vectorStoreId),
+    eq(vectorStoreFiles.sourceConnection, connection),
+  );
+}
+
+/** Returns those of these files that the store does not have, or has in another version. */
+export async function findChanged(
+  db: Db,
+  folder: FolderOfStore,
+  seen: readonly SeenFile[],
+): Promise<readonly SeenFile[]> {
+  if (seen.length === 0) return [];
+  const paths = seen.map(({ path }) => path);
+  const { sourcePath, sourceSize, sourceModifiedMs, createdAt } = vectorStoreFiles;
+  const rows = await db
+    .selectDistinctOn([sourcePath], { sourcePath, sourceSize, sourceModifiedMs })
+    .from(vectorStoreFiles)
+    .where(and(isOf(folder), inArray(sourcePath, paths)))
+    .orderBy(sourcePath, desc(createdAt));
+  const known = new Map(rows.map((row) => [row.sourcePath, row]));
+  return seen.filter(({ path, size, modifiedMs }) => {
+    const row = known.get(path);
+    return row?.sourceSize !== size || row.sourceModifiedMs !== modifiedMs;
+  });
+}
+
+/**
+ * Adds files of a folder to a store, in transactions of a few. A file that cannot be read now, or has become too large,
+ * is skipped. An earlier version stays found until the new one is. Resolves with false when the store is gone.
+ */
+export async function addFolderFiles(
+  parts: FolderParts,
+  folder: FolderOfStore & { readonly batchId: string | null },
+  { seen, context }: { readonly seen: readonly SeenFile[]; readonly context: WorkContext },
+): Promise<boolean> {
+  for (let first = 0; first < seen.length; first += FILES_A_TRANSACTION) {
+    const taken: TakenFile[] = [];
+    const owner = await readOwner(parts.db, folder.vectorStoreId);
+    if (owner === undefined) return false;
+    for (const { path } of seen.slice(first, first + FILES_A_TRANSACTION)) {
+      context.signal.throwIfAborted();
+      const file = await takeFile(parts, { ...folder, path, ...owner });
+      if (file !== undefined) taken.push(file);
+    }
+    const isAdded = await insertTaken(parts, folder, { taken, context }).catch(async (thrown) => {
+      await forgetFiles(
+        parts.db,
+        taken.map(({ fileId }) => fileId),
+      );
+      throw thrown;
+    });
+    if (!isAdded) return false;
+    parts.wake();
+  }
+  return true;
+}
+
+/** Resolves with undefined when the store is gone. */
+async function readOwner(
+  db: Db,
+  id: string,
+): Promise<Pick<typeof vectorStores.$inferSelect, "ownerId"> | undefined> {
+  const { ownerId } = vectorStores;
+  const [store] = await db.select({ ownerId }).from(vectorStores).where(eq(vectorStores.id, id));
+  return store;
+}
+
+interface TakenFile {
+  readonly fileId: string;
+  readonly sourcePath: string;
+  readonly sourceSize: number;
+  readonly sourceModifiedMs: number;
+}
+
+/** The size and time are read before the content: a file that changes meanwhile differs from them, and is taken again. */
+async function takeFile(
+  { connections, takeFile, maxBytes, log }: FolderParts,
+  {
+    connection,
+    path,
+    ownerId,
+  }: FolderOfStore & { readonly path: string; readonly ownerId: string | null },
+): Promise<TakenFile | undefined> {
+  try {
+    const resolved = await connections.resolve(connection, path);
+    const stat = await lstat(resolved);
+    if (!stat.isFile() || stat.size > maxBytes) return undefined;
+    const filename = cleanFilename(path) ?? UNNAMED;
+    // Readers of the store find it there; as a file of its own it belongs to the store's owner, whoever reads the store.
+    const fileId = await takeFile(resolved, { filename, ownerId, visibility: "private" });
+    const sourceModifiedMs = Math.max(0, Math.floor(stat.mtimeMs));
+    return { fileId, sourcePath: path, sourceSize: stat.size, sourceModifiedMs };
+  } catch (thrown) {
+    log.warn(
+      { err: thrown, connection, path },
+      "a file of a folder could not be read and is skipped",
+    );
+    return undefined;
+  }
+}
+
+async function insertTaken(
+  { db, clock }: FolderParts,
+  { vectorStoreId, connection, batchId }: FolderOfStore & { readonly batchId: string | null },
+  { taken, context }: { readonly taken: readonly TakenFile[]; readonly context: WorkContext },
+): Promise<boolean> {
+  return withTransaction(db, async (transaction) => {
+    const [store] = await transaction
+      .select({ generation: vectorStores.generation })
+      .from(vectorStores)
+      .where(eq(vectorStores.id, vectorStoreId))
+      .for("key share");
+    if (store === undefined) return false;
+    const now = clock.now();
+    const origin = { vectorStoreId, batchId, sourceConnection: connection };
+    const rows = taken.map((file) => ({ ...file, ...origin, createdAt: new Date(now) }));
+    if (rows.length > 0) await transaction.insert(vectorStoreFiles).values(rows);
+    const { generation } = store;
+    const jobs = taken.map(({ fileId }) => ({ vectorStoreId, fileId, generation }));
+    await enqueueIngestion(transaction, jobs, now);
+    await context.checkpoint(transaction);
+    return true;
+  });
+}
+
+/** Takes the files of these paths out of a store, in every version. */
+export async function removeFolderFiles(
+  { db, clock }: Pick<FolderParts, "db" | "clock">,
+  folder: FolderOfStore,
+  paths: readonly string[],
+): Promise<void> {
+  const rows = await db
+    .select({ fileId: vectorStoreFiles.fileId })
+    .from(vectorStoreFiles)
+    .where(and(isOf(folder), inArray(vectorStoreFiles.sourcePath, [...paths])));
+  const fileIds = rows.map(({ fileId }) => fileId);
+  const { vectorStoreId } = folder;
+  await withTransaction(db, (transaction) =>
+    removeFilesFromStore(transaction, { vectorStoreId, fileIds }, clock.now()),
+  );
+  await forgetFiles(db, fileIds);
+}
+
+/** Deletes files that were taken from a folder, unless a store has them. */
+export async function forgetFiles(db: Db, fileIds: readonly string[]): Promise<void> {
+  if (fileIds.length === 0) return;
+  const inStore = db
+    .select({ one: sql`1` })
+    .from(vectorStoreFiles)
+    .where(eq(vectorStoreFiles.fileId, files.id));
+  await db.delete(files).where(and(inArray(files.id, [...fileIds]), notExists(inStore)));
+}

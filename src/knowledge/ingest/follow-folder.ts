@@ -1,0 +1,127 @@
+import { and, asc, eq, gt, inArray, isNotNull } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
+import { watchedFiles } from "../../db/tables/watched-files.ts";
+import { pathGlob } from "../../queue/path-glob.ts";
+import type { WorkContext } from "../../queue/topic.ts";
+import { readKnownFilesAfter, readKnownInode } from "../../queue/watched-folders/watched-rows.ts";
+import type { FileConnections } from "../file-connections.ts";
+import {
+  addFolderFiles,
+  type FolderOfStore,
+  type FolderParts,
+  findChanged,
+  removeFolderFiles,
+} from "./folder-files.ts";
+
+/** Files that are compared at a time. */
+const FILES_A_PAGE = 500;
+
+/**
+ * Brings a store to the state of the folder that it follows: adds new and changed files, removes those that are gone. It
+ * compares the store with the records of the folder's watcher, which has met complete files only and does not take a
+ * folder that is away for an empty one. So it does not matter which events have led here, or in which order.
+ */
+export async function followFolder(
+  parts: FolderParts,
+  vectorStoreId: string,
+  context: WorkContext,
+): Promise<void> {
+  const { db, connections, maxBytes } = parts;
+  const store = await readFollowing(db, vectorStoreId);
+  const connection = store && connections.find(store.connection);
+  if (store === undefined || connection === undefined) return;
+  if ((await readKnownInode(db, connection.folder)) === undefined) return;
+  const isMeant = pathGlob(store.glob);
+  const folder = { vectorStoreId, connection: store.connection };
+  for await (const page of knownFiles(db, connection.folder)) {
+    const meant = page.filter(({ path, size }) => isMeant(path) && size <= maxBytes);
+    const seen = await findChanged(db, folder, meant);
+    const isThere = await addFolderFiles(parts, { ...folder, batchId: null }, { seen, context });
+    if (!isThere) return;
+  }
+  for await (const page of pathsOf(db, folder)) {
+    context.signal.throwIfAborted();
+    const present = await readPresent(db, connection.folder, page);
+    const gone = page.filter((path) => isMeant(path) && !present.has(path));
+    if (gone.length > 0) await removeFolderFiles(parts, folder, gone);
+  }
+  parts.wake();
+}
+
+async function readFollowing(db: Db, id: string) {
+  const { folderConnection, folderGlob } = vectorStores;
+  const [store] = await db
+    .select({ connection: folderConnection, glob: folderGlob })
+    .from(vectorStores)
+    .where(eq(vectorStores.id, id));
+  const { connection = null, glob = null } = store ?? {};
+  return connection === null ? undefined : { connection, glob: glob ?? "" };
+}
+
+async function* knownFiles(db: Db, folder: string) {
+  for (let after = ""; ; ) {
+    const page = await readKnownFilesAfter(db, folder, { after, limit: FILES_A_PAGE });
+    yield page;
+    if (page.length < FILES_A_PAGE) return;
+    after = page.at(-1)?.path ?? "";
+  }
+}
+
+/** Yields the paths of a store's files of a connection, each once. */
+async function* pathsOf(db: Db, { vectorStoreId, connection }: FolderOfStore) {
+  const { sourcePath, sourceConnection } = vectorStoreFiles;
+  for (let after = ""; ; ) {
+    const rows = await db
+      .selectDistinct({ path: sourcePath })
+      .from(vectorStoreFiles)
+      .where(
+        and(
+          eq(vectorStoreFiles.vectorStoreId, vectorStoreId),
+          eq(sourceConnection, connection),
+          isNotNull(sourcePath),
+          gt(sourcePath, after),
+        ),
+      )
+      .orderBy(asc(sourcePath))
+      .limit(FILES_A_PAGE);
+    const page = rows.flatMap(({ path }) => path ?? []);
+    yield page;
+    if (page.length < FILES_A_PAGE) return;
+    after = page.at(-1) ?? "";
+  }
+}
+
+async function readPresent(
+  db: Db,
+  folder: string,
+  paths: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (paths.length === 0) return new Set();
+  const rows = await db
+    .select({ path: watchedFiles.path })
+    .from(watchedFiles)
+    .where(and(eq(watchedFiles.folder, folder), inArray(watchedFiles.path, [...paths])));
+  return new Set(rows.map(({ path }) => path));
+}
+
+/** Returns the stores that follow a folder, in ascending order; those of all folders when none is given. */
+export async function findFollowers(
+  db: Db,
+  connections: FileConnections,
+  folder?: string,
+): Promise<readonly string[]> {
+  const names = connections
+    .list()
+    .filter(
+      (connection) => connection.isWatched && (folder ?? connection.folder) === connection.folder,
+    )
+    .map(({ name }) => name);
+  if (names.length === 0) return [];
+  const rows = await db
+    .select({ id: vectorStores.id })
+    .from(vectorStores)
+    .where(inArray(vectorStores.folderConnection, names))
+    .orderBy(asc(vectorStores.id));
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,58 @@
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import type { WorkerMessage } from "./worker-process.ts";
+
+/**
+ * The main loop of a worker process: does one job after another, each a line of JSON on its input, and writes each
+ * result as a line. It takes the next result only after the last one was written, so a slow reader slows the work. A
+ * thrown error's `message`, and its `code` if that is a string, are reported to the server.
+ */
+export function serveJobs(work: (job: unknown) => AsyncIterable<unknown>): void {
+  silenceConsole();
+  // A signal to the whole group is for the server; this process ends with its input or its parent.
+  process.on("SIGINT", () => undefined);
+  process.on("SIGTERM", () => undefined);
+  process.stdout.on("error", () => process.exit(1));
+  endWithParent();
+  let last: Promise<void> = Promise.resolve();
+  createInterface({ input: process.stdin })
+    .on("line", (line) => {
+      last = last.then(() => runJob(() => work(JSON.parse(line))));
+    })
+    .on("close", () => process.exit(0));
+}
+
+async function runJob(work: () => AsyncIterable<unknown>): Promise<void> {
+  try {
+    for await (const result of work()) await write({ result });
+    await write({ isDone: true });
+  } catch (thrown) {
+    await write({ failure: failureOf(thrown) });
+  }
+}
+
+function failureOf(thrown: unknown): { code: string | null; message: string } {
+  if (!(thrown instanceof Error)) return { code: null, message: String(thrown) };
+  const code = "code" in thrown && typeof thrown.code === "string" ? thrown.code : null;
+  return { code, message: thrown.message };
+}
+
+function write(message: WorkerMessage): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write(`${JSON.stringify(message)}\n`, () => resolve());
+  });
+}
+
+function endWithParent(): void {
+  const program = fileURLToPath(new URL("./end-with-parent.mjs", import.meta.url));
+  // The thread is plain JavaScript and must not load what the process was started with.
+  new Worker(program, { workerData: process.ppid, execArgv: [] }).unref();
+}
+
+/** Libraries report warnings there, and the standard output carries the results. */
+function silenceConsole(): void {
+  const silent = () => undefined;
+  const silenced = { log: silent, info: silent, debug: silent, warn: silent, error: silent };
+  Object.assign(globalThis.console, silenced);
+}

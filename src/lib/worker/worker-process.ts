@@ -1,0 +1,155 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Readable, Writable } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { LineReader } from "../line-reader.ts";
+import { residentBytes, watchMemory } from "./watch-memory.ts";
+import { WorkFailure, type WorkFailureReason } from "./work-failure.ts";
+
+/** A longer line counts as excess output: the server holds one line in memory. */
+const LINE_MAX_BYTES = 4 * 1024 * 1024;
+/** The part of the memory limit that the runtime may use for its heap: it collects garbage before the limit. */
+const HEAP_SHARE = 0.75;
+/** A process that kept more than this part of the limit after a job is not used again. */
+const REUSE_SHARE = 0.5;
+const MIB = 1024 * 1024;
+
+/** One line of a worker process. */
+export type WorkerMessage =
+  | { readonly result: unknown }
+  | { readonly isDone: true }
+  | { readonly failure: { readonly code: string | null; readonly message: string } };
+
+export interface JobLimits {
+  /** Aborting kills the process; the job then throws the signal's reason. */
+  readonly signal: AbortSignal;
+  /** Milliseconds of waiting for the process. What the consumer does between two results does not count. */
+  readonly timeMs: number;
+  /** Bytes of all results as JSON. */
+  readonly outputBytes: number;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, null>;
+
+/** A process that does one job at a time. Once it was killed or has ended it is not usable any more. */
+export class WorkerProcess {
+  readonly #child: Child;
+  readonly #memoryBytes: number;
+  readonly #reads: AsyncIterator<Uint8Array>;
+  readonly #ended: Promise<string>;
+  #lines = new LineReader(LINE_MAX_BYTES);
+  #killedFor: WorkFailureReason | undefined;
+  #isUsable = true;
+
+  /** @param program a module that calls `serveJobs`, beside its source. */
+  constructor(program: string, memoryBytes: number) {
+    this.#memoryBytes = memoryBytes;
+    this.#child = start(program, memoryBytes);
+    this.#reads = this.#child.stdout[Symbol.asyncIterator]();
+    this.#ended = new Promise((resolve) => {
+      this.#child.once("error", (error) => resolve(error.message));
+      this.#child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    });
+    void this.#ended.then(() => {
+      this.#isUsable = false;
+    });
+    this.#child.stdin.on("error", () => undefined);
+    if (this.#child.pid !== undefined) killFirst(this.#child.pid);
+  }
+
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
+  /** Yields the results of a job. A consumer that stops early kills the process. Throws a `WorkFailure`. */
+  async *run(job: unknown, { signal, timeMs, outputBytes }: JobLimits): AsyncGenerator<unknown> {
+    signal.throwIfAborted();
+    const abort = () => this.#kill("closed");
+    signal.addEventListener("abort", abort, { once: true });
+    const { pid = 0 } = this.#child;
+    const endWatch = watchMemory(pid, this.#memoryBytes, () => this.#kill("memory"));
+    let hasEnded = false;
+    try {
+      this.#child.stdin.write(`${JSON.stringify(job)}\n`);
+      for await (const message of this.#messages(timeMs, outputBytes)) {
+        signal.throwIfAborted();
+        hasEnded = !("result" in message);
+        if ("failure" in message) {
+          const { code, message: text } = message.failure;
+          throw new WorkFailure("failed", text, code);
+        }
+        if ("isDone" in message) return;
+        yield message.result;
+      }
+      signal.throwIfAborted();
+      throw await this.#failure();
+    } finally {
+      signal.removeEventListener("abort", abort);
+      endWatch();
+      if (!hasEnded || residentBytes(pid) > this.#memoryBytes * REUSE_SHARE) this.close();
+    }
+  }
+
+  close(): void {
+    this.#kill("closed");
+  }
+
+  /** Ends when the process has ended. */
+  async *#messages(timeMs: number, outputBytes: number): AsyncGenerator<WorkerMessage, void> {
+    let leftMs = timeMs;
+    let leftBytes = outputBytes;
+    for (;;) {
+      const startedMs = performance.now();
+      const timer = setTimeout(() => this.#kill("time"), leftMs);
+      const read = await this.#reads.next().catch(() => undefined);
+      clearTimeout(timer);
+      leftMs = Math.max(0, leftMs - (performance.now() - startedMs));
+      if (read === undefined || read.done === true) return;
+      leftBytes -= read.value.length;
+      const lines = this.#lines.read(read.value);
+      if (leftBytes < 0 || this.#lines.tooLong) return this.#kill("output");
+      for (const line of lines) yield JSON.parse(line) as WorkerMessage;
+    }
+  }
+
+  async #failure(): Promise<WorkFailure> {
+    const end = await this.#ended;
+    // V8 aborts the process when its heap is full.
+    const reason = this.#killedFor ?? (end === "SIGABRT" ? "memory" : "crashed");
+    return new WorkFailure(reason, `The worker process ended: ${this.#killedFor ?? end}.`);
+  }
+
+  #kill(reason: WorkFailureReason): void {
+    if (!this.#isUsable) return;
+    this.#isUsable = false;
+    this.#killedFor = reason;
+    this.#child.kill("SIGKILL");
+  }
+}
+
+function start(program: string, memoryBytes: number): Child {
+  const heapMb = Math.floor((memoryBytes * HEAP_SHARE) / MIB);
+  const flags =
+    process.versions["bun"] === undefined
+      ? [`--max-old-space-size=${heapMb}`, "--import", typescriptLoader()]
+      : ["--no-env-file"];
+  return spawn(process.execPath, [...flags, program], {
+    // The process must not see the server's secrets.
+    env: { BUN_JSC_forceRAMSize: String(heapMb * MIB) },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+}
+
+function typescriptLoader(): string {
+  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+}
+
+/** When the machine runs out of memory, the system ends this process instead of the server. */
+function killFirst(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
+  } catch {
+    // The system has no such file, or the process has ended.
+  }
+}

@@ -1,0 +1,39 @@
+import type { Assistant } from "../knowledge/assistants/assistant.ts";
+import { createSearchKnowledge, type SearchParts } from "./builtin/search-knowledge.ts";
+import type { Tool } from "./tool.ts";
+
+/** Tools that come and go while the gateway runs, such as those of tool servers. */
+export interface ToolSource {
+  /** Does not wait. A name that a built-in tool has is left out. */
+  readonly list: () => readonly Tool[];
+}
+
+/** All tools. No other file knows all of them. */
+export interface ToolRegistry {
+  /** The tools that can be offered to an assistant here, whoever asks. Does not wait. */
+  readonly list: (assistant: Assistant) => readonly Tool[];
+  /** The tool of this name, available or not. */
+  readonly find: (name: string) => Tool | undefined;
+  /** The names of the built-in tools. They never change. */
+  readonly builtIn: readonly string[];
+}
+
+export function createToolRegistry(
+  parts: SearchParts,
+  sources: readonly ToolSource[] = [],
+): ToolRegistry {
+  const builtIn = new Map([createSearchKnowledge(parts)].map((tool) => [tool.name, tool]));
+  const all = () => {
+    if (sources.length === 0) return builtIn;
+    const tools = new Map<string, Tool>();
+    for (const source of sources) for (const tool of source.list()) tools.set(tool.name, tool);
+    for (const [name, tool] of builtIn) tools.set(name, tool);
+    return tools;
+  };
+  return {
+    list: (assistant) =>
+      [...all().values()].filter(({ isAvailable }) => isAvailable?.(assistant) ?? true),
+    find: (name) => all().get(name),
+    builtIn: [...builtIn.keys()],
+  };
+}

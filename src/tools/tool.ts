@@ -1,0 +1,37 @@
+import type { Caller } from "../core/caller.ts";
+import type { Assistant, ToolLevel } from "../knowledge/assistants/assistant.ts";
+import type { Passage } from "../knowledge/retrieve/passage.ts";
+import type { JsonObject } from "../lib/json.ts";
+
+/** Something that a model can do, defined once for chats, `/v1/tools` and `/mcp`. */
+export interface Tool {
+  /** `[A-Za-z0-9_-]{1,64}`. */
+  readonly name: string;
+  /** For the model. */
+  readonly description: string;
+  readonly level: ToolLevel;
+  /** Where it comes from; undefined: it is built in. */
+  readonly source?: "builtin" | "mcp";
+  /** The JSON Schema of its arguments, an object. */
+  readonly parameters: JsonObject;
+  /** Whether it can be offered here at all; a tool without it always can. */
+  readonly isAvailable?: (assistant: Assistant) => boolean;
+  /**
+   * Runs it. The arguments have passed the schema. A failure that the model should know of is a result with `isError`
+   * or a `ServiceError`; any other exception is hidden from the model. It must end soon after its signal aborts.
+   */
+  readonly run: (args: JsonObject, context: ToolContext) => Promise<ToolResult>;
+}
+
+export interface ToolContext {
+  readonly caller: Caller;
+  readonly assistant: Assistant;
+  readonly signal: AbortSignal;
+}
+
+export interface ToolResult {
+  readonly text: string;
+  readonly isError?: boolean;
+  /** What a search found, for the sources of the answer; `text` has them too. */
+  readonly passages?: readonly Passage[];
+}

@@ -1,0 +1,257 @@
+import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { asc, eq, sql } from "drizzle-orm";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { withTransaction } from "../../../src/db/context.ts";
+import { chunks, fileBatches, files, vectorStoreFiles } from "../../../src/db/tables/knowledge.ts";
+import { createFolderBatch } from "../../../src/knowledge/ingest/ingestion-jobs.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import {
+  openWatchedFolders,
+  type WatchedFolders,
+} from "../../../src/queue/watched-folders/open-watched-folders.ts";
+import {
+  type IngestReplica,
+  type IngestStage,
+  longText,
+  openIngestStage,
+} from "../../support/stages/ingest-stage.ts";
+import { forgetWatched, passLook } from "../../support/stages/watched-stage.ts";
+
+const WAIT = { timeout: 90_000, interval: 20 };
+let stage: IngestStage;
+let folder: string;
+let replica: IngestReplica;
+let watch: WatchedFolders | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "followed-"));
+  stage = await openIngestStage({ WATCH_DIRS: folder });
+});
+beforeEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder);
+  await forgetWatched(stage.database);
+  replica = await stage.startReplica();
+});
+afterEach(async () => {
+  await watch?.close();
+  watch = undefined;
+  await replica.close();
+});
+afterAll(async () => {
+  await stage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const name = () => folder.slice(folder.lastIndexOf("/") + 1);
+const put = async (path: string, text: string) => {
+  await mkdir(join(folder, path, ".."), { recursive: true });
+  await writeFile(join(folder, path), text);
+};
+
+/** Watches the folder as the server does; a file is complete as soon as it is seen. */
+function startWatch(): void {
+  watch = openWatchedFolders({
+    settings: { ...stage.settings, WATCH_INTERVAL_MS: 20, WATCH_SETTLE_MS: 1 },
+    db: stage.database.db,
+    clock: { now: () => Date.now() },
+    log: createLog("silent"),
+    onFired: () => replica.wakeEvents(),
+  });
+}
+
+/** The first scan fires no event: what the folder has by then is found by comparing. */
+async function startFollowing(): Promise<void> {
+  startWatch();
+  await passLook(() => watch?.list() ?? []);
+  await replica.runJobs();
+}
+
+const followingStore = () => stage.createStore({ folderConnection: name(), folderGlob: "docs/**" });
+
+/** Paths and texts that are found, in the order of the paths. */
+async function found(store: string): Promise<Record<string, string>> {
+  const rows = await stage.database.db
+    .select({ path: vectorStoreFiles.sourcePath, text: chunks.text })
+    .from(chunks)
+    .innerJoin(vectorStoreFiles, eq(vectorStoreFiles.fileId, chunks.fileId))
+    .where(
+      sql`${vectorStoreFiles.vectorStoreId} = ${store} and ${vectorStoreFiles.status} = 'completed'`,
+    )
+    .orderBy(asc(vectorStoreFiles.sourcePath), asc(chunks.position));
+  return Object.fromEntries(rows.map(({ path, text }) => [path ?? "", text]));
+}
+
+const untilFound = (store: string, texts: Record<string, string>) =>
+  vi.waitFor(async () => expect(await found(store)).toEqual(texts), WAIT);
+
+describe("a store that follows a folder", () => {
+  test("has its files added, changed, renamed and deleted as they are in the folder", async () => {
+    await put("docs/a.txt", "The first text.");
+    await put("other/x.txt", "Not followed.");
+    const store = await followingStore();
+    await startFollowing();
+    await untilFound(store, { "docs/a.txt": "The first text." });
+    await put("docs/deep/b.txt", "The second text.");
+    await untilFound(store, {
+      "docs/a.txt": "The first text.",
+      "docs/deep/b.txt": "The second text.",
+    });
+    await put("docs/a.txt", "The first text, changed.");
+    await untilFound(store, {
+      "docs/a.txt": "The first text, changed.",
+      "docs/deep/b.txt": "The second text.",
+    });
+    expect(await stage.filesOf(store)).toHaveLength(2);
+    await rename(join(folder, "docs/deep/b.txt"), join(folder, "docs/c.txt"));
+    await untilFound(store, {
+      "docs/a.txt": "The first text, changed.",
+      "docs/c.txt": "The second text.",
+    });
+    await rm(join(folder, "docs/a.txt"));
+    await untilFound(store, { "docs/c.txt": "The second text." });
+  });
+
+  test("shows the earlier version until the new one is whole, and never both or none", async () => {
+    await put("docs/a.txt", "Version one.");
+    const store = await followingStore();
+    await startFollowing();
+    await untilFound(store, { "docs/a.txt": "Version one." });
+    const seen = new Set<string>();
+    let isOver = false;
+    const searching = (async () => {
+      while (!isOver) {
+        seen.add(JSON.stringify(Object.values(await found(store)).length));
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    })();
+    await put("docs/a.txt", "Version two is here.");
+    await untilFound(store, { "docs/a.txt": "Version two is here." });
+    isOver = true;
+    await searching;
+    expect([...seen]).toEqual(["1"]);
+    await vi.waitFor(async () => {
+      const rows = await stage.database.db.execute(sql`
+        select 1 from files where filename = 'a.txt'
+          and not exists (select 1 from vector_store_files as used where used.file_id = files.id)`);
+      expect(rows).toHaveLength(0);
+    }, WAIT);
+  });
+
+  test("takes what changed while the server was down", async () => {
+    await put("docs/kept.txt", "Kept.");
+    await put("docs/gone.txt", "Gone soon.");
+    const store = await followingStore();
+    await startFollowing();
+    await untilFound(store, { "docs/gone.txt": "Gone soon.", "docs/kept.txt": "Kept." });
+    await watch?.close();
+    await replica.close();
+    await rm(join(folder, "docs/gone.txt"));
+    await put("docs/new.txt", "New.");
+    replica = await stage.startReplica();
+    startWatch();
+    await untilFound(store, { "docs/kept.txt": "Kept.", "docs/new.txt": "New." });
+  });
+
+  test("loses nothing while the folder is away", async () => {
+    await put("docs/kept.txt", "Kept.");
+    const store = await followingStore();
+    await startFollowing();
+    await untilFound(store, { "docs/kept.txt": "Kept." });
+    await rename(folder, `${folder}-away`);
+    await vi.waitFor(() => expect(watch?.list()[0]?.state).toBe("away"), WAIT);
+    await replica.runJobs();
+    expect(await found(store)).toEqual({ "docs/kept.txt": "Kept." });
+    await rename(`${folder}-away`, folder);
+  });
+});
+
+describe("a batch of a folder", () => {
+  const createBatch = (vectorStoreId: string, glob: string) =>
+    withTransaction(stage.database.db, (transaction) =>
+      createFolderBatch(transaction, { vectorStoreId, fileConnection: name(), glob }, Date.now()),
+    );
+  const untilReported = async (id: string) =>
+    vi.waitFor(async () => {
+      const [batch] = await stage.database.db
+        .select()
+        .from(fileBatches)
+        .where(eq(fileBatches.id, id));
+      expect(batch?.reportedAt).not.toBeNull();
+      return batch;
+    }, WAIT);
+
+  test("adds new and changed files of the pattern, and only those", async () => {
+    await put("docs/a.txt", longText(2, "a"));
+    await put("docs/b.md", "# B\n\nText of b.");
+    await put("docs/c.txt", "Text of c.");
+    const secret = join(stage.dataDir, "secret.txt");
+    await writeFile(secret, "outside");
+    await symlink(secret, join(folder, "docs/link.txt"));
+    const store = await stage.createStore();
+    const first = await createBatch(store, "docs/*.txt");
+    replica.ingestion.wake();
+    expect(await untilReported(first)).toMatchObject({ remaining: 0 });
+    expect(Object.keys(await found(store))).toEqual(["docs/a.txt", "docs/c.txt"]);
+    await put("docs/c.txt", "Text of c, changed.");
+    await utimes(join(folder, "docs/c.txt"), 1_800_000_000, 1_800_000_000);
+    const second = await createBatch(store, "docs/");
+    replica.ingestion.wake();
+    await untilReported(second);
+    expect(await found(store)).toMatchObject({
+      "docs/b.md": "Text of b.",
+      "docs/c.txt": "Text of c, changed.",
+    });
+    expect(await stage.filesOf(store)).toHaveLength(3);
+    const reports = await stage.reports(store);
+    expect(reports).toMatchObject([
+      { batch_id: first, completed: 2 },
+      { batch_id: second, completed: 2 },
+    ]);
+  });
+
+  test("makes files that only the store's owner and administrators use, whoever reads the store", async () => {
+    await put("docs/a.txt", "The first text.");
+    const store = await stage.createStore({ visibility: "everyone" });
+    const batch = await createBatch(store, "docs/");
+    replica.ingestion.wake();
+    await untilReported(batch);
+    const [entry] = await stage.filesOf(store);
+    const made = await stage.database.db
+      .select()
+      .from(files)
+      .where(eq(files.id, entry?.fileId ?? ""));
+    expect(made).toMatchObject([{ visibility: "private", ownerId: null, filename: "a.txt" }]);
+  });
+
+  test("takes the first 500 by path, and says how many are left for further batches", async () => {
+    const names = Array.from(
+      { length: 503 },
+      (_, index) => `many/${String(index).padStart(4, "0")}.txt`,
+    );
+    await mkdir(join(folder, "many"));
+    await Promise.all(names.map((path) => put(path, `Text of ${path}.`)));
+    const store = await stage.createStore();
+    const batch = await createBatch(store, "many/");
+    replica.ingestion.wake();
+    expect(await untilReported(batch)).toMatchObject({ remaining: 3 });
+    const paths = (await stage.filesOf(store)).map(({ sourcePath }) => sourcePath);
+    expect(paths.sort()).toEqual(names.slice(0, 500));
+    const rest = await createBatch(store, "many/");
+    replica.ingestion.wake();
+    expect(await untilReported(rest)).toMatchObject({ remaining: 0 });
+    expect(await stage.filesOf(store)).toHaveLength(503);
+  });
+
+  test("of a pattern without files is reported as empty", async () => {
+    const store = await stage.createStore();
+    const batch = await createBatch(store, "nothing/*");
+    replica.ingestion.wake();
+    await untilReported(batch);
+    expect(await stage.reports(store)).toMatchObject([
+      { batch_id: batch, completed: 0, failed: 0 },
+    ]);
+  });
+});

@@ -1,0 +1,241 @@
+import { utils, write } from "@e965/xlsx";
+import iconv from "iconv-lite";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Block } from "../../../src/knowledge/readers/reader.ts";
+import { docx, odt, pdf, pptx, run } from "../../support/documents/build-documents.ts";
+import { openReaderStage, textOf } from "../../support/documents/read-blocks.ts";
+
+const stage = openReaderStage();
+afterAll(stage.close);
+
+const brief = (blocks: readonly Block[]) =>
+  blocks.map((block) => {
+    if (block.kind === "row")
+      return block.cells.map(([name, value]) => `${name}=${value}`).join(" ");
+    return block.kind === "heading" ? `${"#".repeat(block.level)} ${block.text}` : block.text;
+  });
+const read = async (name: string, content: string | Uint8Array) =>
+  brief(await stage.read(name, content));
+
+describe("encodings", () => {
+  const GERMAN =
+    "Die Größe der Öffnung beträgt fünf Meter, für Türen genügen zwei. Straße und Übung.\n";
+  const JAPANESE =
+    "これは日本語の文章です。ポンプは夜に動きます。カタカナと漢字も含まれています。\n";
+  const RUSSIAN = "Насос работает ночью и останавливается утром. Это русский текст для проверки.\n";
+
+  test.each([
+    ["utf-8", GERMAN],
+    ["utf-16le", GERMAN],
+    ["utf-16be", GERMAN],
+    ["windows-1252", GERMAN],
+    ["windows-1251", RUSSIAN],
+    ["shift_jis", JAPANESE],
+    ["euc-jp", JAPANESE],
+    ["utf-16le", JAPANESE],
+  ])("%s is detected: %s", async (encoding, text) => {
+    const content = iconv.encode(text.repeat(5), encoding);
+    expect(textOf(await stage.read("a.txt", content))).toBe(text.repeat(5).trim());
+  });
+
+  test.each(["utf-8", "utf-16le", "utf-16be"])(
+    "%s with a mark is read without it",
+    async (encoding) => {
+      const content = iconv.encode("Größe 日本語", encoding, { addBOM: true });
+      expect(await read("a.txt", content)).toEqual(["Größe 日本語"]);
+      expect(
+        await read("a.csv", iconv.encode("Maß;Ort\n5;Köln", encoding, { addBOM: true })),
+      ).toEqual(["=Maß =Ort", "Maß=5 Ort=Köln"]);
+    },
+  );
+
+  test("a short text that is not UTF-8 is Western European", async () => {
+    expect(await read("a.txt", iconv.encode("Größe: fünf", "windows-1252"))).toEqual([
+      "Größe: fünf",
+    ]);
+  });
+
+  test("UTF-8 is recognised although its first 100,000 bytes are ASCII", async () => {
+    expect(textOf(await stage.read("a.txt", `${"word ".repeat(20_000)}Größe`))).toMatch(/Größe$/);
+  });
+
+  test("what a page or document declares is used", async () => {
+    const page = '<html><head><meta charset="windows-1251"></head><p>Да</p></html>';
+    expect(await read("a.html", iconv.encode(page, "windows-1251"))).toEqual(["Да"]);
+    const xml = '<?xml version="1.0" encoding="ISO-8859-2"?><a>Łódź</a>';
+    expect(await read("a.xml", iconv.encode(xml, "iso-8859-2"))).toEqual(["Łódź"]);
+    const wide = iconv.encode('<?xml version="1.0"?><a>Łódź</a>', "utf-16le", { addBOM: true });
+    expect(await read("a", wide)).toEqual(["Łódź"]);
+  });
+});
+
+describe("texts", () => {
+  test("paragraphs are separated by empty lines and keep their lines", async () => {
+    expect(
+      await read("a.py", "def a():\r\n    return 1\r\n\r\n\r\n# comment\r\nx = 2\r\n"),
+    ).toEqual(["def a():\n    return 1", "# comment\nx = 2"]);
+  });
+
+  test("Markdown has headings and tables, but not in code", async () => {
+    const text =
+      "# One #\nText.\n\nTwo\n---\n```sh\n# comment\n```\n\n| Name | Price |\n|---|--:|\n| Bolt | 5 |\n| a \\| b | 6 |\n\nEnd.\n";
+    expect(await read("a.md", text)).toEqual([
+      "# One",
+      "Text.",
+      "## Two",
+      "```sh\n# comment\n```",
+      "=Name =Price",
+      "Name=Bolt Price=5",
+      "Name=a | b Price=6",
+      "End.",
+    ]);
+  });
+
+  test("HTML has headings, paragraphs and tables without scripts and navigation", async () => {
+    const text =
+      "<!doctype html><title>T</title><style>p{}</style><script>x()</script><nav>Menu</nav><h2>Head</h2><p>One <b>two</b>\n three<br>four<ul><li>a<li>b</ul><pre>x\n  y</pre><table><tr><th>Name<th>Price<tr><td>Bolt<td><p>5</p><p>6</p></table>";
+    expect(await read("a.html", text)).toEqual([
+      "# T",
+      "## Head",
+      "One two three\nfour",
+      "a",
+      "b",
+      "x\n  y",
+      "=Name =Price",
+      "Name=Bolt Price=5 6",
+    ]);
+  });
+
+  test.each([",", ";", "\t", "|"])(
+    "CSV with the delimiter %j carries its header",
+    async (delimiter) => {
+      const text = 'Name,Note\nBolt,"long, with ""quotes""\nand lines"\n\nNut,,extra\n'.replaceAll(
+        ",",
+        delimiter,
+      );
+      expect(await read("a.csv", text)).toEqual([
+        "=Name =Note",
+        `Name=Bolt Note=long${delimiter} with "quotes"\nand lines`,
+        `Name=Nut =extra`,
+      ]);
+    },
+  );
+
+  test("a table of figures has no header", async () => {
+    expect(await read("a.csv", "1,2\n3,4\n")).toEqual(["=1 =2", "=3 =4"]);
+  });
+
+  test("a quotation mark that is never closed is an error with its place", async () => {
+    const { code, message } = await stage.refusal("a.csv", `a,b\n"${"x,\n".repeat(10)}`);
+    expect(code).toBe("invalid_file");
+    expect(message).toMatch(/quotation mark near line \d+ that is not closed/);
+  });
+
+  test("JSON has a row for each object, with the paths of its values", async () => {
+    const value = {
+      name: "Bolt",
+      size: { mm: 5, in: null },
+      tags: ["a", "b"],
+      parts: [{ id: 1 }, { id: 2, note: "x" }],
+    };
+    expect(await read("a.json", JSON.stringify(value))).toEqual([
+      "name=Bolt size.mm=5 tags=a, b",
+      "parts.id=1",
+      "parts.id=2 parts.note=x",
+    ]);
+    expect(await read("a.jsonl", '{"a":1}\nno json\n{"a":2}\n')).toEqual(["a=1", "no json", "a=2"]);
+  });
+
+  test("JSON that is nested without end is text", async () => {
+    expect(
+      textOf(await stage.read("a.json", "[".repeat(50_000))).replaceAll("\n", ""),
+    ).toHaveLength(50_000);
+  });
+
+  test("XML has rows for records and paragraphs for texts, and expands no entities", async () => {
+    const text =
+      '<?xml version="1.0"?><r><i id="1"><n>Bolt</n><p unit="EUR">5</p></i><t><b>Hello</b> big <i>world</i></t></r>';
+    expect(await read("a.xml", text)).toEqual(["id=1 n=Bolt p=5 p unit=EUR", "Hello big world"]);
+    const laughs =
+      '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><r>&b;</r>';
+    expect(await stage.refusal("a.xml", laughs)).toMatchObject({
+      code: "invalid_file",
+      message: /line 1/,
+    });
+  });
+});
+
+describe("documents", () => {
+  test("DOCX has headings by style and level, tables, and no deleted text", async () => {
+    const styles =
+      '<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style><w:style w:styleId="Own"><w:basedOn w:val="berschrift1"/></w:style>';
+    const styled = (style: string, text: string) =>
+      `<w:p><w:pPr><w:pStyle w:val="${style}"/></w:pPr>${run(text)}</w:p>`;
+    const cell = (text: string) => `<w:tc><w:p>${run(text)}</w:p></w:tc>`;
+    const body = [
+      styled("Own", "One"),
+      `<w:p><w:pPr><w:outlineLvl w:val="1"/></w:pPr>${run("Two")}</w:p>`,
+      `<w:p>${run("a")}<w:r><w:tab/></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:ins>${run("b")}</w:ins></w:p>`,
+      `<w:tbl><w:tr>${cell("Name")}${cell("Price")}</w:tr><w:tr>${cell("Bolt")}${cell("5")}</w:tr></w:tbl>`,
+      `<w:p>${run("End")}</w:p>`,
+    ].join("");
+    expect(await read("a.docx", docx(body, styles))).toEqual([
+      "# One",
+      "## Two",
+      "a\tb",
+      "=Name =Price",
+      "Name=Bolt Price=5",
+      "End",
+    ]);
+  });
+
+  test("ODT has headings, tables and spaces", async () => {
+    const cell = (text: string) => `<table:table-cell><text:p>${text}</text:p></table:table-cell>`;
+    const body = `<text:h text:outline-level="2">Head</text:h><text:p>a<text:s text:c="3"/>b<text:line-break/>c</text:p><table:table><table:table-row>${cell("Name")}${cell("Price")}</table:table-row><table:table-row>${cell("Bolt")}${cell("5")}</table:table-row></table:table>`;
+    expect(await read("a.odt", odt(body))).toEqual([
+      "## Head",
+      "a   b\nc",
+      "=Name =Price",
+      "Name=Bolt Price=5",
+    ]);
+  });
+
+  test("PPTX has its slides as pages, in their order", async () => {
+    const blocks = await stage.read("a.pptx", pptx(["first", "second"]));
+    expect(blocks).toEqual([
+      { kind: "heading", level: 1, page: 1, text: "Title" },
+      { kind: "paragraph", page: 1, text: "first" },
+      { kind: "heading", level: 1, page: 2, text: "Title" },
+      { kind: "paragraph", page: 2, text: "second" },
+    ]);
+  });
+
+  test("PDF has its pages, and its ligatures as letters", async () => {
+    expect(await stage.read("a.pdf", pdf(["ﬁrst page", "second page"]))).toEqual([
+      { kind: "paragraph", page: 1, text: "first page" },
+      { kind: "paragraph", page: 2, text: "second page" },
+    ]);
+  });
+
+  test.each(["xlsx", "ods", "biff8", "xlsb"] as const)(
+    "a workbook in %s has its sheets, headers and shown values",
+    async (bookType) => {
+      const book = utils.book_new();
+      const sheet = utils.aoa_to_sheet([
+        ["Report"],
+        [],
+        ["Name", "Since", "Price"],
+        ["Bolt", new Date(Date.UTC(2024, 4, 17)), 5.5],
+      ]);
+      utils.book_append_sheet(book, sheet, "Stöck");
+      utils.book_append_sheet(book, utils.aoa_to_sheet([["only"]]), "Second");
+      const blocks = await stage.read("a.bin", write(book, { type: "buffer", bookType }) as Buffer);
+      expect(blocks.map((block) => [block.sheet, ...brief([block])])).toEqual([
+        ["Stöck", "=Report"],
+        ["Stöck", "=Name =Since =Price"],
+        ["Stöck", expect.stringMatching(/^Name=Bolt Since=\S*(2024|24)\S* Price=5\.5$/)],
+        ["Second", "=only"],
+      ]);
+    },
+  );
+});
