@@ -11,6 +11,7 @@ import { openGateway } from "./gateway/open-gateway.ts";
 import { openKnowledge } from "./knowledge/open-knowledge.ts";
 import { createRequestIds } from "./lib/id.ts";
 import type { Log } from "./lib/log.ts";
+import { createSecretBox } from "./lib/secret-box.ts";
 import { inFolderOf } from "./lib/start-refusal.ts";
 import { openLicense } from "./license/license.ts";
 import { openLimits } from "./limits/open-limits.ts";
@@ -71,8 +72,11 @@ export function buildDeps(
     guard.onHeldAgain(() => journal.flush().then(limits.recount));
     const add: OpenParts["add"] = (part) => parts.add(part);
     const knowledge = await openKnowledge(base, { backends, events, add });
-    const { tools, countToolCall } = parts.add(openTools({ search: knowledge.search, settings }));
-    const { search, checkStores, assistants: answering } = knowledge;
+    const { search, checkStores, fileConnections, assistants: answering } = knowledge;
+    const secretBox = createSecretBox(secret.derive("sealed-secrets"));
+    const { tools, countToolCall } = parts.add(
+      await openTools(base, { search, fileConnections, secretBox, add }),
+    );
     const { known } = answering;
     const assistants = { known, search, checkStores, tools, countToolCall, settings, log };
     const { gateway, openCalls, callGate } = parts.add(

@@ -7,7 +7,7 @@ import { makeFolder } from "../lib/make-folder.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** Each use of the secret has a derived key of its own, so that one reveals nothing about another. */
-type SecretPurpose = CredentialKind | "fingerprint" | "settings" | "seen-time";
+type SecretPurpose = CredentialKind | "fingerprint" | "settings" | "seen-time" | "sealed-secrets";
 /** The kinds of credentials that are stored only as a hash. */
 export type CredentialKind = "api-keys" | "bi-keys" | "sessions";
 

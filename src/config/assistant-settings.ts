@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fraction, milliseconds, name, number, positive } from "./setting-types.ts";
+import { flag, fraction, milliseconds, name, number, positive } from "./setting-types.ts";
 
 const MIB = 1024 * 1024;
 
@@ -79,4 +79,13 @@ export const assistantSettings = {
   WORKSPACE_DIR: name
     .optional()
     .describe("Folder that tools may read; defaults to DATA_DIR/workspace."),
+  TOOL_QUERY_SQL_MAX_ROWS: positive
+    .max(10_000)
+    .default(200)
+    .describe("Rows that query_sql returns at most."),
+  TOOL_SHELL_ENABLED: flag
+    .default(false)
+    .describe(
+      "Offers execute_shell, which runs commands of a model in WORKSPACE_DIR, in a sandbox without network; needs bubblewrap.",
+    ),
 };

@@ -3,7 +3,7 @@ import type { Db } from "./context.ts";
 import { changeCounters } from "./tables/change-counters.ts";
 
 /** The kinds of data that replicas cache and poll for changes. */
-export type ChangeCounter = "api_keys" | "assistants" | "license";
+export type ChangeCounter = "api_keys" | "assistants" | "connections" | "license" | "mcp_servers";
 
 /**
  * Returns the number to stamp changed rows with, in the same transaction. Other changes of that kind wait until it

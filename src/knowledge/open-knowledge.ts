@@ -8,7 +8,7 @@ import type { Assistants } from "./assistants/assistants.ts";
 import { followAssistants } from "./assistants/known-assistants.ts";
 import { checkStores } from "./check-stores.ts";
 import { createEmbedder } from "./embed-texts.ts";
-import { openFileConnections } from "./file-connections.ts";
+import { type FileConnections, openFileConnections } from "./file-connections.ts";
 import { createFileFromPath } from "./files/create-file.ts";
 import type { FileStore } from "./files/files.ts";
 import { openFiles } from "./files/open-files.ts";
@@ -34,6 +34,7 @@ export interface Knowledge {
   readonly files: FileStore;
   readonly stores: Stores;
   readonly search: Search;
+  readonly fileConnections: FileConnections;
   readonly assistants: Omit<Assistants, "isTool">;
   /** Rejects with `not_found` for the first vector store that does not exist for the caller. */
   readonly checkStores: (caller: Caller, vectorStoreIds: readonly string[]) => Promise<void>;
@@ -96,6 +97,7 @@ export async function openKnowledge(
       fileConnections: () => connections.list(),
     },
     search,
+    fileConnections: connections,
     assistants: { database, clock, models: backends.models, known, catchUp },
     checkStores: (caller, ids) => checkStores({ database, clock }, caller, ids),
     yieldTo(given) {

@@ -1,5 +1,9 @@
 import type { Part } from "../core/part.ts";
-import type { SearchParts } from "./builtin/search-knowledge.ts";
+import type { Base } from "../db/base.ts";
+import type { Db } from "../db/context.ts";
+import type { FileConnections } from "../knowledge/file-connections.ts";
+import type { Search } from "../knowledge/retrieve/passage.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
 import { createToolFigures, type ToolFigures } from "./tool-figures.ts";
 
@@ -9,9 +13,18 @@ export interface Tools extends Part {
   readonly countToolCall: ToolFigures["countCall"];
 }
 
+export interface ToolParts {
+  readonly search: Search;
+  readonly fileConnections: FileConnections;
+  /** Seals the passwords of saved connections and the headers of tool servers. */
+  readonly secretBox: SecretBox;
+  /** Registers each part as soon as it is open, so that a failing start closes it. */
+  readonly add: <Opened extends Part<Db>>(part: Opened) => Opened;
+}
+
 /** What models can do beside answering. */
-export function openTools(parts: SearchParts): Tools {
-  const tools = createToolRegistry(parts);
+export async function openTools({ settings }: Base, { search }: ToolParts): Promise<Tools> {
+  const tools = createToolRegistry({ search, settings });
   const { countCall, metrics } = createToolFigures(tools.builtIn);
   return { tools, countToolCall: countCall, metrics };
 }

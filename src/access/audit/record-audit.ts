@@ -17,6 +17,9 @@ export const AUDIT_TARGET_KINDS = [
   "assistant",
   "file",
   "vector_store",
+  "connection",
+  "mcp_server",
+  "tool",
 ] as const;
 
 export interface AuditEntry {
