@@ -175,9 +175,21 @@ export async function createFolderBatch(
   await transaction
     .insert(fileBatches)
     .values({ id, vectorStoreId, createdAt, fileConnection, glob });
-  const orderKey = folderKey(vectorStoreId);
-  await enqueueInOrder(transaction, { ...job("folder", { batchId: id }), orderKey }, now);
+  await enqueueListing(transaction, { vectorStoreId, batchId: id }, now);
   return id;
+}
+
+/**
+ * Has the files of a folder listed for its batch.
+ * @param now Unix milliseconds.
+ */
+export async function enqueueListing(
+  transaction: Db,
+  { vectorStoreId, batchId }: { readonly vectorStoreId: string; readonly batchId: string },
+  now: number,
+): Promise<void> {
+  const orderKey = folderKey(vectorStoreId);
+  await enqueueInOrder(transaction, { ...job("folder", { batchId }), orderKey }, now);
 }
 
 export function newBatchId(): string {

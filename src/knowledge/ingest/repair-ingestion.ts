@@ -1,9 +1,10 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { fileBatches, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
 import { outboxEvents } from "../../db/tables/outbox.ts";
 import {
   enqueueIngestion,
+  enqueueListing,
   enqueueReindex,
   INGEST_STEPS_TOPIC,
   INGEST_TOPIC,
@@ -18,13 +19,15 @@ const LOST =
 
 /**
  * Repairs what a job should have ended. A file in progress without a pending job gets a new one, as after a restored
- * backup, or fails, if its job was given up because the worker was lost in each try. The same holds for a reindex.
- * Batches are reported whose last file was removed.
+ * backup, or fails, if its job was given up because the worker was lost in each try. The same holds for a reindex, and
+ * for the listing of a folder, whose batch ends with the files that it has. Batches are reported whose last file was
+ * removed.
  * @param now Unix milliseconds.
  */
 export async function repairIngestion(db: Db, now: number): Promise<void> {
   await repairFiles(db, now);
   await repairReindexes(db, now);
+  await repairListings(db, now);
   await reportIdleBatches(db, now);
 }
 
@@ -96,6 +99,38 @@ async function repairReindexes(db: Db, now: number): Promise<void> {
     await withTransaction(db, (transaction) =>
       isDead ? failReindex(transaction, next, LOST) : enqueueReindex(transaction, next, now),
     );
+  }
+}
+
+async function repairListings(db: Db, now: number): Promise<void> {
+  const { id, vectorStoreId, fileConnection, listedAt } = fileBatches;
+  const jobs = sql`from ${outboxEvents} as job
+    where job.sink = ${INGEST_STEPS_TOPIC} and job.kind = 'folder' and job.body ->> 'batchId' = ${id}
+      and job.delivered_at is null`;
+  const stuck = await db
+    .select({
+      batchId: id,
+      vectorStoreId,
+      isDead: sql<boolean>`exists (select 1 ${jobs} and job.dead_at is not null)`,
+    })
+    .from(fileBatches)
+    .where(
+      and(
+        isNotNull(fileConnection),
+        isNull(listedAt),
+        sql`not exists (select 1 ${jobs} and job.dead_at is null)`,
+      ),
+    )
+    .limit(ROWS_A_RUN);
+  for (const { isDead, ...batch } of stuck) {
+    await withTransaction(db, async (transaction) => {
+      if (!isDead) return enqueueListing(transaction, batch, now);
+      await transaction
+        .update(fileBatches)
+        .set({ listedAt: new Date(now) })
+        .where(and(eq(id, batch.batchId), isNull(listedAt)));
+      await reportBatch(transaction, batch.batchId, now);
+    });
   }
 }
 
