@@ -55,15 +55,16 @@ export function createToolServerClient({ egress, info }: ToolServerClientParts):
     list: (server, signal) =>
       withinTime(server.timeoutMs, signal, async (limited) => {
         const tools = new Map<string, ListedTool>();
-        const cursors = new Set<string | undefined>();
+        const cursors = new Set<string>();
         let cursor: string | undefined;
-        do {
-          cursors.add(cursor);
-          const page = await listPage(server, cursor, limited);
-          addTools(tools, page.tools);
-          cursor = page.nextCursor;
+        for (let page = 0; page < MAX_PAGES && tools.size < MAX_TOOLS; page += 1) {
+          const { tools: listed, nextCursor } = await listPage(server, cursor, limited);
+          addTools(tools, listed);
           // A server that repeats a cursor would never come to its end.
-        } while (cursor !== undefined && !cursors.has(cursor) && cursors.size < MAX_PAGES);
+          if (nextCursor === undefined || cursors.has(nextCursor)) break;
+          cursors.add(nextCursor);
+          cursor = nextCursor;
+        }
         return [...tools.values()];
       }),
 
