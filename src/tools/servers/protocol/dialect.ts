@@ -4,7 +4,7 @@ import type { Message } from "./json-rpc.ts";
 import { encodeHeaderValue } from "./parameter-headers.ts";
 
 /** The version without handshake and sessions: each request describes itself. */
-export const MODERN_VERSION = "2026-07-28";
+const MODERN_VERSION = "2026-07-28";
 /** The versions with a handshake, the preferred one first. */
 export const LEGACY_VERSIONS = [
   "2025-11-25",
