@@ -57,6 +57,7 @@ const PURE = [
   "operations/metrics/render-metrics",
   "scripts/fault-options",
   "simulator/compare-ledger",
+  "tools/servers/clean/*",
 ].map((path) => `tests/${path}.test.ts`);
 
 const onBun = process.versions["bun"] !== undefined;

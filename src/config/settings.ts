@@ -135,7 +135,7 @@ export const settingsSchema = z.object({
   EGRESS_ALLOW: egressEntries
     .prefault("")
     .describe(
-      "Comma list of private hosts, addresses or CIDR ranges that addresses given by clients may point to.",
+      "Comma list of private hosts, addresses or CIDR ranges that clients' images and saved tool servers may be at.",
     ),
   GATEWAY_REQUEST_TIMEOUT: positive
     .max(86_400)

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEgress, type EgressLimits } from "../../../src/lib/egress/egress.ts";
 import { EgressError } from "../../../src/lib/egress/egress-error.ts";
 import { StartRefusal } from "../../../src/lib/start-refusal.ts";
+import { PRIVATE_HOSTS } from "./private-hosts.ts";
 
 /** A listener of the private network: whoever connects has got through. */
 interface Sentinel {
@@ -55,48 +56,6 @@ async function refusal(promise: Promise<unknown>): Promise<EgressError> {
   if (outcome instanceof EgressError) return outcome;
   throw new Error(`expected an EgressError, but: ${String(outcome)}`);
 }
-
-/** Hosts that lead to the sentinel on loopback, however they are written. */
-const PRIVATE_HOSTS = [
-  "127.0.0.1",
-  "127.1",
-  "127.0.0.1.",
-  "2130706433",
-  "0x7f000001",
-  "0x7f.0.0.1",
-  "0177.0.0.1",
-  "017700000001",
-  "①②⑦.0.0.1",
-  "0.0.0.0",
-  "0",
-  "[::1]",
-  "[::]",
-  "[::ffff:127.0.0.1]",
-  "[::127.0.0.1]",
-  "[64:ff9b::127.0.0.1]",
-  "[64:ff9b:1::127.0.0.1]",
-  "[::ffff:0:127.0.0.1]",
-  "[2002:7f00:1::]",
-  "[2001:0:7f00:1::]",
-  "[fe80::1]",
-  "[fd00::1]",
-  "[fec0::1]",
-  "[ff02::1]",
-  "10.1.2.3",
-  "172.16.0.1",
-  "192.168.1.1",
-  "169.254.169.254",
-  "100.64.0.1",
-  "192.0.0.1",
-  "192.0.2.1",
-  "198.18.0.1",
-  "224.0.0.1",
-  "240.0.0.1",
-  "255.255.255.255",
-  "localhost",
-  "localhost.",
-  "LOCALHOST",
-];
 
 describe("an address of the private network", () => {
   const egress = createEgress({ allow: [] });

@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject, JsonValue } from "../../../../src/lib/json.ts";
+import { checkArguments } from "../../../../src/tools/check-arguments.ts";
+import { cleanInputSchema } from "../../../../src/tools/servers/clean/clean-schema.ts";
+import type { Tool } from "../../../../src/tools/tool.ts";
+
+const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: "object",
+  properties,
+  ...more,
+});
+
+/** The cleaned schema of a property of this schema. */
+function cleanProperty(property: JsonValue, more: JsonObject = {}): JsonValue | undefined {
+  const properties = cleanInputSchema(object({ property }, more))?.["properties"];
+  return (properties as JsonObject)["property"];
+}
+
+/** What is wrong with arguments, if anything. */
+function faultOf(schema: JsonObject, args: JsonObject): string | undefined {
+  const parameters = cleanInputSchema(schema) ?? {};
+  const tool: Tool = {
+    name: "tool",
+    description: "",
+    level: "read_only",
+    parameters,
+    run: async () => ({ text: "" }),
+  };
+  return checkArguments(tool, args).fault;
+}
+
+const nested = (depth: number, innermost: JsonValue = { type: "string" }): JsonObject => {
+  let schema: JsonValue = innermost;
+  for (let left = depth; left > 0; left -= 1) schema = object({ a: schema });
+  return schema as JsonObject;
+};
+
+describe("The schema of a tool's arguments", () => {
+  it("stays as it is where it is an ordinary one", () => {
+    const schema = object(
+      {
+        city: { type: "string", description: "Where.", minLength: 1, examples: ["Bern"] },
+        days: { type: ["integer", "null"], minimum: 1, maximum: 14, default: 3 },
+        unit: { enum: ["C", "F"], title: "Unit" },
+        tags: { type: "array", items: { type: "string", format: "uri" }, maxItems: 5 },
+        either: { anyOf: [{ type: "string" }, { type: "object", additionalProperties: false }] },
+        pair: { type: "array", prefixItems: [{ type: "number" }, true], items: false },
+        kind: { const: "weather", deprecated: true },
+      },
+      { required: ["city"], additionalProperties: false, minProperties: 1 },
+    );
+    expect(cleanInputSchema(schema)).toEqual(schema);
+  });
+
+  it("is an object schema, or none", () => {
+    expect(cleanInputSchema(undefined)).toEqual({ type: "object" });
+    expect(cleanInputSchema(null)).toEqual({ type: "object" });
+    expect(cleanInputSchema({})).toEqual({ type: "object" });
+    expect(cleanInputSchema({ properties: { a: true } })).toEqual(object({ a: true }));
+    for (const other of [{ type: "array" }, { type: ["object"] }, [], "object", 7, true]) {
+      expect(cleanInputSchema(other)).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ["$id", "http://169.254.169.254/x"],
+    ["$schema", "http://example.com/own"],
+    ["$anchor", "a"],
+    ["$dynamicRef", "#a"],
+    ["$ref", "http://169.254.169.254/x"],
+    ["$ref", "other.json#/a"],
+    ["$ref", "#/$defs/none"],
+    ["pattern", 7],
+    ["patternProperties", { "(x+)+": {} }],
+    ["uniqueItems", true],
+    ["minimum", "1"],
+    ["multipleOf", 0],
+    ["minLength", -1],
+    ["required", "a"],
+    ["required", [1]],
+    ["properties", [1]],
+    ["anyOf", []],
+    ["anyOf", {}],
+    ["items", 7],
+    ["type", "date"],
+    ["type", []],
+    ["enum", []],
+    ["enum", Array.from({ length: 501 }, (_, index) => index)],
+    ["exclusiveMinimum", true],
+    ["description", 7],
+    ["x-own", { deep: true }],
+    ["__proto__", { polluted: true }],
+  ])("loses the keyword %s where it is unsafe, unknown or wrong: %j", (keyword, value) => {
+    const property = JSON.parse(
+      `{"title":"kept",${JSON.stringify(keyword)}:${JSON.stringify(value)}}`,
+    );
+    expect(cleanProperty(property)).toEqual({ title: "kept" });
+    expect(faultOf(object({ property }), { property: 5 })).toBeUndefined();
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  it("names a pattern in the description instead of checking it", () => {
+    const description = "A word.";
+    expect(cleanProperty({ type: "string", pattern: "^(a+)+$", description })).toEqual({
+      type: "string",
+      description: "A word. Pattern: ^(a+)+$",
+    });
+    expect(cleanProperty({ pattern: "^a$" })).toEqual({ description: "Pattern: ^a$" });
+    const fault = faultOf(object({ property: { pattern: "^(a+)+$" } }), {
+      property: `${"a".repeat(50)}!`,
+    });
+    expect(fault).toBeUndefined();
+  });
+
+  it("takes properties for no keywords, whatever their names are", () => {
+    const properties = { $ref: { type: "string" }, pattern: { type: "number" }, $id: true };
+    expect(cleanInputSchema(object(properties))).toEqual(object(properties));
+    const own = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}');
+    expect(JSON.stringify(cleanInputSchema(own))).toBe(JSON.stringify(own));
+  });
+
+  it("is read in older drafts and dialects, too", () => {
+    expect(cleanProperty({ type: "string", nullable: true })).toEqual({ type: ["string", "null"] });
+    expect(cleanProperty({ items: [{ type: "string" }], additionalItems: false })).toEqual({
+      prefixItems: [{ type: "string" }],
+      items: false,
+      additionalItems: false,
+    });
+    const draft = "http://json-schema.org/draft-07/schema#";
+    const schema = object(
+      { pair: { type: "array", items: [{ type: "string" }] } },
+      { $schema: draft },
+    );
+    expect(faultOf(schema, { pair: [1] })).toContain("must be string");
+  });
+
+  it("has what references refer to in their place", () => {
+    const $defs = {
+      size: { type: "integer" },
+      "a/b": { enum: ["x"] },
+      of: { $ref: "#/$defs/size" },
+    };
+    expect(cleanProperty({ $ref: "#/$defs/size" }, { $defs })).toEqual({ type: "integer" });
+    expect(cleanProperty({ $ref: "#/$defs/of" }, { $defs })).toEqual({ type: "integer" });
+    expect(cleanProperty({ $ref: "#/$defs/a~1b" }, { $defs })).toEqual({ enum: ["x"] });
+    expect(cleanProperty({ $ref: "#/%24defs/size" }, { $defs })).toEqual({ type: "integer" });
+    expect(cleanProperty({ $ref: "#/$defs/size", title: "Size" }, { $defs })).toEqual({
+      title: "Size",
+      allOf: [{ type: "integer" }],
+    });
+  });
+
+  it("has an end where its references turn in circles", () => {
+    const tree = object({ left: { $ref: "#/$defs/tree" } });
+    expect(cleanProperty({ $ref: "#/$defs/tree" }, { $defs: { tree } })).toEqual(
+      object({ left: true }),
+    );
+    expect(cleanProperty({ $ref: "#" })).toEqual(object({ property: true }));
+    const $defs = { loop: { $ref: "#/$defs/loop" } };
+    expect(cleanProperty({ $ref: "#/$defs/loop" }, { $defs })).toBe(true);
+    const schema = object({ property: { $ref: "#/$defs/tree" } }, { $defs: { tree } });
+    expect(faultOf(schema, { property: { left: { left: 7 } } })).toBeUndefined();
+    expect(faultOf(schema, { property: 7 })).toContain("must be object");
+  });
+
+  it("accepts any object where references would multiply it without end", () => {
+    const $defs: Record<string, JsonValue> = { level0: { type: "string" } };
+    for (let level = 1; level < 40; level += 1) {
+      const below = { $ref: `#/$defs/level${level - 1}` };
+      $defs[`level${level}`] = { anyOf: [below, below] };
+    }
+    const schema = object({ all: { $ref: "#/$defs/level39" } }, { $defs });
+    expect(cleanInputSchema(schema)).toEqual({ type: "object" });
+  });
+
+  it("accepts anything in what is too deep, and any object where it is too large", () => {
+    expect(cleanInputSchema(nested(31))).toEqual(nested(31));
+    const cut = JSON.stringify(cleanInputSchema(nested(1_000)));
+    expect(cut).toBe(JSON.stringify(nested(32, true)));
+    expect(cleanProperty({ default: nested(100) })).toEqual({
+      default: expect.objectContaining({ type: "object" }),
+    });
+    const long = object({ a: { description: "x".repeat(65_536) } });
+    expect(cleanInputSchema(long)).toEqual({ type: "object" });
+    const wide = Object.fromEntries(Array.from({ length: 5_001 }, (_, index) => [index, true]));
+    expect(JSON.stringify(cleanInputSchema(object(wide)))).toHaveLength(
+      JSON.stringify(object(wide)).length,
+    );
+  });
+
+  it("is clean in its texts and names, which a database can store", () => {
+    const dirty = "a\u0000\u001b[31m\ud800b\u202e";
+    const schema = object({ [dirty]: { description: dirty, enum: [dirty], default: [dirty] } });
+    expect(cleanInputSchema({ ...schema, required: [dirty] })).toEqual({
+      ...object({ ab: { description: "ab", enum: ["ab"], default: ["ab"] } }),
+      required: ["ab"],
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import type { JsonObject } from "../../../../src/lib/json.ts";
+import { readResult } from "../../../../src/tools/servers/clean/read-result.ts";
+
+const data = Buffer.alloc(12_345).toString("base64");
+
+it.each<[what: string, result: JsonObject, text: string]>([
+  ["texts", { content: [text("a"), text("b")] }, "a\nb"],
+  ["no part", { content: [] }, ""],
+  [
+    "an image",
+    { content: [text("see"), { type: "image", mimeType: "image/png", data }] },
+    "see\n[image image/png, 12 kB: not shown]",
+  ],
+  [
+    "a sound",
+    { content: [{ type: "audio", mimeType: "audio/\u001b[1mwav\n", data: "AAAA" }] },
+    "[audio audio/wav, 3 bytes: not shown]",
+  ],
+  [
+    "an image of nothing",
+    { content: [{ type: "image" }] },
+    "[image of unknown type, 0 bytes: not shown]",
+  ],
+  [
+    "a resource with text",
+    { content: [{ type: "resource", resource: { uri: "file:///a", text: "b\r\nc" } }] },
+    "[resource file:///a]\nb\nc",
+  ],
+  [
+    "a resource of bytes",
+    { content: [{ type: "resource", resource: { uri: "u:a", mimeType: "a/b", blob: data } }] },
+    "[resource u:a a/b, 12 kB: not shown]",
+  ],
+  [
+    "a link",
+    { content: [{ type: "resource_link", name: "Report", uri: "u:r", description: "All" }] },
+    "[link Report: u:r, All]",
+  ],
+  [
+    "unknown parts",
+    { content: [{ type: "hologram" }, 7, null] },
+    "[hologram: not shown]\n[unknown content: not shown]\n[unknown content: not shown]",
+  ],
+  ["values without text", { content: [], structuredContent: { a: [1] } }, '{"a":[1]}'],
+  ["values alone", { structuredContent: [1] }, "[1]"],
+  ["values beside a text", { content: [text("one")], structuredContent: { a: 1 } }, "one"],
+  ["a deceiving text", { content: [text("\u001b[2Ja\u202eb\u0007\tc")] }, "ab\tc"],
+])("A result of %s is a text", (_what, result, expected) => {
+  expect(readResult(result)).toEqual({ text: expected });
+});
+
+it("A result keeps that it is an error, and only the word of the protocol is one", () => {
+  expect(readResult({ content: [text("no")], isError: true })).toEqual({
+    text: "no",
+    isError: true,
+  });
+  expect(readResult({ content: [], isError: "yes" })).toEqual({ text: "" });
+});
+
+it("A tool that asks for further input has failed, with a text for the model", () => {
+  const result = readResult({ resultType: "input_required", requestState: "a" });
+  expect(result.isError).toBe(true);
+  expect(result.text).toContain("Give all it needs in its arguments.");
+});
+
+it.each([{}, { content: "text" }, { content: {} }, { content: [], resultType: "task" }])(
+  "What is no result is a failure of the tool server: %j",
+  (result) => {
+    expect(() => readResult(result)).toThrow("has no content");
+  },
+);
+
+function text(text: string): JsonObject {
+  return { type: "text", text };
+}
