@@ -1,7 +1,9 @@
-/** The reason why a user-supplied address was not fetched. */
+/** The reason why a user-supplied address was not fetched or called. */
 export type EgressReason =
   | "invalid_url"
   | "credentials"
+  | "invalid_header"
+  | "certificate"
   | "unknown_host"
   | "forbidden"
   | "redirects"

@@ -1,8 +1,11 @@
 import { takeTurns } from "../concurrency.ts";
+import { limitSignal } from "../http/limit-signal.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { parseAllowList } from "./egress-allow-list.ts";
 import { EgressError } from "./egress-error.ts";
 import { type EgressTarget, findTarget, type ResolveHost, resolveHost } from "./egress-target.ts";
-import { type PinnedResponse, sendPinned } from "./pinned-request.ts";
+import type { PinnedResponse } from "./pinned-request.ts";
+import { sendToTarget, toEgressError } from "./send-to-target.ts";
 
 export interface EgressOptions {
   /** Private hosts, addresses and CIDR ranges that are allowed. */
@@ -25,16 +28,48 @@ export interface Fetched {
   readonly mediaType: string | undefined;
 }
 
-/** Fetches user-supplied addresses. */
+export interface EgressRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Sent beside those that the connection needs, which they cannot replace. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Closes the connection at once: while it is made, while headers are awaited, in the middle of the body. */
+  readonly signal: AbortSignal;
+  /** For name resolution and the connection with its TLS handshake. */
+  readonly connectTimeoutMs: number;
+  /** Of the response's body. */
+  readonly maxBytes: number;
+  /** Of the response's head. Default: 16 KiB. */
+  readonly maxHeaderBytes?: number;
+}
+
+/** A response whose body is still unread. Read it or cancel it: the connection stays open until then. */
+export interface EgressResponse {
+  readonly status: number;
+  /** Takes a name in lower case. */
+  readonly header: (name: string) => string | undefined;
+  /**
+   * Arrives as the server sends it. Rejects with an `EgressError` if it is too large or its connection breaks, or with
+   * the reason of the signal.
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly cancel: () => void;
+}
+
+/** Reaches user-supplied addresses. */
 export interface Egress {
-  /** Rejects with an `EgressError`, or with the reason of the signal. */
+  /** Follows redirects, each of which is checked. Rejects with an `EgressError`, or with the reason of the signal. */
   readonly fetch: (url: string, limits: EgressLimits) => Promise<Fetched>;
+  /**
+   * Sends one request and follows no redirect. Each request has a connection of its own. The caller limits its time.
+   * Rejects with an `EgressError`, or with the reason of the signal.
+   */
+  readonly send: (url: string, request: EgressRequest) => Promise<EgressResponse>;
 }
 
 const MOST_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** The number of addresses of one host that are tried. */
-const MOST_ADDRESSES = 4;
+const MAX_HEADER_BYTES = 16_384;
 
 /**
  * Builds the guard. It resolves names itself, checks every address, and connects to exactly the checked address. A name
@@ -50,21 +85,31 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
       signal.throwIfAborted();
       return resolve(hostname);
     });
+  // A name lookup cannot be cancelled, so nobody waits for it after an abort.
+  const find = (url: URL, signal: AbortSignal): Promise<EgressTarget> =>
+    untilAborted(
+      findTarget(url, allowed, (hostname) => resolveInTurn(hostname, signal)),
+      signal,
+    );
 
   const follow = async (
     start: string,
-    limits: EgressLimits,
+    { accept }: EgressLimits,
     signal: AbortSignal,
   ): Promise<PinnedResponse> => {
     let url = parseUrl(start, undefined);
     for (let redirectsLeft = MOST_REDIRECTS; ; redirectsLeft--) {
-      const finding = findTarget(url, allowed, (hostname) => resolveInTurn(hostname, signal));
-      const target = await unlessAborted(finding, signal);
-      const response = await sendToTarget(target, limits.accept, signal);
+      const target = await find(url, signal);
+      const response = await sendToTarget(target, {
+        method: "GET",
+        headers: { accept },
+        signal,
+        maxHeaderBytes: MAX_HEADER_BYTES,
+      });
       if (!REDIRECTS.has(response.status)) return response;
       response.cancel();
       if (redirectsLeft === 0) throw new EgressError("redirects", "it redirects too often");
-      url = parseUrl(response.location, url);
+      url = parseUrl(response.header("location"), url);
     }
   };
 
@@ -80,6 +125,26 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
         throw time.aborted ? timedOut(limits.timeoutMs, thrown) : toEgressError(thrown);
       }
     },
+
+    async send(url, { connectTimeoutMs, maxHeaderBytes = MAX_HEADER_BYTES, ...request }) {
+      const { signal } = request;
+      const beganAt = performance.now();
+      const finding = limitSignal(signal, connectTimeoutMs);
+      try {
+        const target = await find(parseUrl(url, undefined), finding);
+        const timeLeft = connectTimeoutMs - (performance.now() - beganAt);
+        const limits = { maxHeaderBytes, connectTimeoutMs: Math.max(1, timeLeft) };
+        const { status, header, body, cancel } = await sendToTarget(target, {
+          ...request,
+          ...limits,
+        });
+        return { status, header, body: readBody(body, request), cancel };
+      } catch (thrown) {
+        if (signal.aborted) throw signal.reason;
+        if (thrown instanceof EgressError) throw thrown;
+        throw timedOut(connectTimeoutMs, thrown);
+      }
+    },
   };
 }
 
@@ -93,64 +158,49 @@ function parseUrl(url: string | undefined, base: URL | undefined): URL {
   );
 }
 
-/** Tries the addresses one after the other until one answers. */
-async function sendToTarget(
-  { url, addresses }: EgressTarget,
-  accept: string,
-  signal: AbortSignal,
-): Promise<PinnedResponse> {
-  let failure: unknown;
-  for (const address of addresses.slice(0, MOST_ADDRESSES)) {
-    try {
-      return await sendPinned({ url, address, accept, signal });
-    } catch (thrown) {
-      signal.throwIfAborted();
-      failure = thrown;
+async function* readBody(
+  body: AsyncIterable<Uint8Array>,
+  { signal, maxBytes }: Pick<EgressRequest, "signal" | "maxBytes">,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  try {
+    for await (const piece of body) {
+      length += piece.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      yield piece;
     }
+  } catch (thrown) {
+    throw signal.aborted ? signal.reason : toEgressError(thrown);
   }
-  throw failure;
 }
 
 async function readResponse(response: PinnedResponse, maxBytes: number): Promise<Fetched> {
-  const { status, contentLength = 0, mediaType } = response;
+  const { status, header, body, cancel } = response;
   if (status < 200 || status > 299) {
-    response.cancel();
+    cancel();
     throw new EgressError("status", `its server answered with status ${status}`);
+  }
+  if (Number(header("content-length") ?? 0) > maxBytes) {
+    cancel();
+    throw tooLarge(maxBytes);
   }
   const pieces: Uint8Array[] = [];
   let length = 0;
-  if (contentLength > maxBytes) response.cancel();
-  else {
-    for await (const piece of response.body) {
-      length += piece.length;
-      if (length > maxBytes) break;
-      pieces.push(piece);
-    }
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    pieces.push(piece);
   }
-  if (Math.max(length, contentLength) <= maxBytes)
-    return { bytes: Buffer.concat(pieces), mediaType };
-  throw new EgressError("too_large", `it is larger than ${Math.floor(maxBytes / 2 ** 20)} MiB`);
+  const mediaType = header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  return { bytes: Buffer.concat(pieces), mediaType };
 }
 
-/** Rejects on abort without waiting for the work: a name lookup cannot be cancelled. */
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener("abort", leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
+function tooLarge(maxBytes: number): EgressError {
+  return new EgressError("too_large", `it is larger than ${Math.floor(maxBytes / 2 ** 20)} MiB`);
 }
 
 function timedOut(timeoutMs: number, cause: unknown): EgressError {
   return new EgressError("timeout", `it did not answer within ${timeoutMs / 1000} seconds`, {
     cause,
-  });
-}
-
-function toEgressError(thrown: unknown): EgressError {
-  if (thrown instanceof EgressError) return thrown;
-  return new EgressError("failed", "its server is unreachable or closed the connection", {
-    cause: thrown,
   });
 }
