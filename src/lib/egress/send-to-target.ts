@@ -63,7 +63,8 @@ export function toEgressError(thrown: unknown): EgressError {
     return new EgressError("invalid_header", "one of its headers cannot be sent", options);
   }
   if (typeof code === "string" && CERTIFICATE_CODES.test(code)) {
-    const text = "its certificate is invalid, is for another host or comes from an unknown authority";
+    const text =
+      "its certificate is invalid, is for another host or comes from an unknown authority";
     return new EgressError("certificate", text, options);
   }
   return new EgressError("failed", "its server is unreachable or closed the connection", options);

@@ -26,6 +26,14 @@ export interface ListedTool {
   };
 }
 
+export interface ToolServerCall {
+  /** The server's own name of the tool. */
+  readonly name: string;
+  readonly args: JsonObject;
+  /** The tool's schema as listed, in which servers may mark arguments that they want as headers, too. */
+  readonly inputSchema?: JsonObject;
+}
+
 /** The client of tool servers: servers of the Model Context Protocol over Streamable HTTP. */
 export interface ToolServerClient {
   /** Returns the tools of all pages. Rejects with a `ToolServerFailure`, or with the reason of the signal. */
@@ -36,7 +44,7 @@ export interface ToolServerClient {
    */
   readonly call: (
     server: ToolServerLink,
-    call: { readonly name: string; readonly args: JsonObject },
+    call: ToolServerCall,
     signal: AbortSignal,
   ) => Promise<ToolResult>;
 }
