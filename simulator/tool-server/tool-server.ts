@@ -68,7 +68,7 @@ export interface ToolServer {
 
 /** The path at which the protocol is spoken. */
 const PATH = "/mcp";
-const MAX_REQUESTS_KEPT = 1_000;
+const MAX_REQUESTS_KEPT = 10_000;
 
 export async function startToolServer(options: ToolServerOptions): Promise<ToolServer> {
   const state = { version: 1, writes: 0, waiting: new Set<() => void>() };

@@ -66,7 +66,7 @@ export function createKnownDialects(negotiate: Negotiate): KnownDialects {
       if (dialect !== undefined) {
         remember(key, dialect);
         const asked = await ask(dialect);
-        if (!isStale(asked)) return asked;
+        if (!isStale(asked, dialect)) return asked;
         if (known.get(key) === dialect) known.delete(key);
       }
       return ask(known.get(key) ?? (await negotiateOnce(key, server, signal)));
@@ -78,8 +78,10 @@ export function createKnownDialects(negotiate: Negotiate): KnownDialects {
  * Whether the server may have forgotten the session, or may speak another version since an update. It has refused the
  * request before running it, so the request may be repeated.
  */
-function isStale({ status, reply }: Asked): boolean {
-  return (status === 400 || status === 404) && reply?.error?.code !== INVALID_PARAMS;
+function isStale({ status, reply }: Asked, { era }: Dialect): boolean {
+  // In the modern era wrong arguments have such a status, too.
+  const isCall = era === "modern" && reply?.error?.code === INVALID_PARAMS;
+  return (status === 400 || status === 404) && !isCall;
 }
 
 /** Servers at one URL are different ones where the credentials are. */

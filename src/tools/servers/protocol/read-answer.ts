@@ -1,4 +1,5 @@
 import type { EgressResponse } from "../../../lib/egress/egress.ts";
+import { EgressError } from "../../../lib/egress/egress-error.ts";
 import { SseReader } from "../../../lib/http/sse-reader.ts";
 import type { JsonValue } from "../../../lib/json.ts";
 import { cleanLine } from "../clean/clean-text.ts";
@@ -24,6 +25,10 @@ export async function readAnswer(
   try {
     return await readByType(response, id, onRequest);
   } catch (thrown) {
+    if (thrown instanceof EgressError && thrown.reason === "failed") {
+      const text = "The tool server closed the connection before its answer was complete.";
+      throw broken(text, { cause: thrown });
+    }
     throw toToolServerFailure(thrown);
   } finally {
     response.cancel();
