@@ -1,5 +1,6 @@
 import { byLabel, type Metric } from "../../core/metric.ts";
 import type { Part } from "../../core/part.ts";
+import { ServiceError } from "../../core/service-error.ts";
 import type { Base } from "../../db/base.ts";
 import type { SecretBox } from "../../lib/secret-box.ts";
 import type { ToolSource } from "../registry.ts";
@@ -63,10 +64,17 @@ export async function openToolServers(
     alerts: [serverErrorAlert({ known, healths, checks })],
     async close(limitMs) {
       followed.close();
-      closing.abort();
+      closing.abort(serverStops());
       await checks.close(limitMs);
     },
   };
+}
+
+/** For a request whose tool server is being checked. */
+function serverStops(): ServiceError {
+  return new ServiceError("overloaded", "The server is stopping; send the request again.", {
+    retryAfterSeconds: 1,
+  });
 }
 
 function metricsOf(

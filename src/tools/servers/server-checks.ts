@@ -61,7 +61,6 @@ export function createServerChecks(options: CheckOptions): ServerChecks {
     const run = server.run().finally(() => {
       server.inProgress -= 1;
       running.delete(run);
-      if (server.inProgress === 0 && known.find(id) === undefined) checked.delete(id);
     });
     running.add(run);
     await run;
@@ -72,6 +71,9 @@ export function createServerChecks(options: CheckOptions): ServerChecks {
   return {
     check,
     checkAll() {
+      for (const [id, { inProgress }] of checked) {
+        if (inProgress === 0 && known.find(id) === undefined) checked.delete(id);
+      }
       for (const { row } of known.list()) if (row.enabled) begin(row.id);
     },
     checkNew() {

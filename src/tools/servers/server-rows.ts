@@ -74,6 +74,6 @@ export async function writeList(
 }
 
 /** Whether a row is one of these tools of the server. */
-export function isOneOf(serverId: string, names: readonly string[]) {
+function isOneOf(serverId: string, names: readonly string[]) {
   return and(eq(mcpServerTools.serverId, serverId), inArray(mcpServerTools.name, [...names]));
 }

@@ -53,12 +53,12 @@ const states = (saved: { readonly tools: readonly { name: string; state: string 
   Object.fromEntries(saved.tools.map(({ name, state }) => [name, state]));
 
 beforeAll(async () => {
-  server = await startChangingToolServer([READ, ODD]);
+  server = await startChangingToolServer(READ, ODD);
   served = await serveDeps(databaseServerUrl, { EGRESS_ALLOW: "127.0.0.1" });
   admin = await logIn(served.url, "admin", ADMIN_PASSWORD);
 });
 afterEach(() => {
-  server.tools = [READ, ODD];
+  server.offer(READ, ODD);
 });
 afterAll(async () => {
   await served?.close();
@@ -110,7 +110,7 @@ describe("4.6 /api/mcp-servers", () => {
         parameters: { type: "object" },
       },
     ]);
-    expect(server.heard.at(-1)?.headers["authorization"]).toBe(`Bearer ${SECRET}`);
+    expect(server.heard().at(-1)?.headers["authorization"]).toBe(`Bearer ${SECRET}`);
     expect((await call({ path: `${PATH}/${body.id}` })).body).toEqual(body);
     const list = await call({ path: `${PATH}?search=TICK` });
     expect(list.body).toEqual({ object: "list", data: [shown], total: 1 });
@@ -143,7 +143,7 @@ describe("4.6 /api/mcp-servers", () => {
 
   it("approves what was seen, and answers 409 when the list has changed since", async () => {
     const { path } = await created();
-    server.tools = [{ ...READ, description: "Changed." }, { name: "a" }, { name: "b" }];
+    server.offer({ ...READ, description: "Changed." }, { name: "a" }, { name: "b" });
     const seen = (await post(`${path}/check`)).body;
     expect(states(seen)).toEqual({
       ...{ read: "changed", a: "waiting", b: "waiting", "odd/name": "gone" },
@@ -157,7 +157,7 @@ describe("4.6 /api/mcp-servers", () => {
     const some = (await post(`${path}/approve`, { tools: ["a"], revision })).body;
     expect(states(some)).toMatchObject({ read: "changed", a: "approved", b: "waiting" });
     expect(some.revision).toBe(revision);
-    server.tools = [{ ...READ, description: "Changed again." }, { name: "a" }, { name: "b" }];
+    server.offer({ ...READ, description: "Changed again." }, { name: "a" }, { name: "b" });
     await post(`${path}/check`);
     expect(refused(await post(`${path}/approve`, { revision }))).toEqual([
       ...[409, "changed_meanwhile", "revision"],
@@ -189,13 +189,13 @@ describe("4.6 /api/mcp-servers", () => {
   });
 
   it("keeps the secrets of one server from another, and approves nothing of a new address by itself", async () => {
-    const other = await startChangingToolServer([READ, { name: "more" }]);
+    const other = await startChangingToolServer(READ, { name: "more" });
     const headers = { authorization: SECRET };
     const { path, name } = await created({ headers });
     await patch(`${path}/tools/mcp_${name}_read`, { level: "full_auto" });
     const { url } = other;
     expect(refused(await patch(path, { url }))).toEqual([400, "invalid_value", "headers"]);
-    expect(other.heard).toEqual([]);
+    expect(other.heard()).toEqual([]);
     const moved = (await patch(path, { url, headers: {} })).body;
     expect(moved).toMatchObject({ url, header_names: [], status: "connected" });
     expect(states(moved)).toEqual({ read: "waiting", more: "waiting" });
@@ -210,7 +210,7 @@ describe("4.6 /api/mcp-servers", () => {
     // The same origin keeps them.
     const elsewhere = (await patch(path, { url: `${server.url}?team=1` })).body;
     expect(elsewhere).toMatchObject({ header_names: ["authorization"], status: "connected" });
-    expect(server.heard.at(-1)?.headers["authorization"]).toBe(SECRET);
+    expect(server.heard().at(-1)?.headers["authorization"]).toBe(SECRET);
     expect(refused(await patch(path, { approve_tools: true }))).toEqual([
       ...[400, "invalid_value", "approve_tools"],
     ]);
@@ -218,7 +218,7 @@ describe("4.6 /api/mcp-servers", () => {
   });
 
   it("keeps a tool server that cannot be used, and says why", async () => {
-    const away = await startChangingToolServer([]);
+    const away = await startChangingToolServer();
     await away.stop();
     const { status, status_reason: reason, path } = await created({ url: away.url });
     expect([status, reason]).toEqual(["error", expect.stringMatching(/\.$/)]);
@@ -259,9 +259,9 @@ describe("4.6 /api/mcp-servers", () => {
     ["timeout_ms", { timeout_ms: 999 }],
     ["timeout_ms", { timeout_ms: 600_001 }],
   ])("refuses a %s that is none: %j", async (param, fields) => {
-    const heard = server.heard.length;
+    const heard = server.heard().length;
     expect(refused(await create(fields))).toEqual([400, "invalid_value", param]);
-    expect(server.heard).toHaveLength(heard);
+    expect(server.heard()).toHaveLength(heard);
   });
 
   it("takes each name once, and keeps it", async () => {
@@ -308,7 +308,7 @@ describe("4.6 /api/mcp-servers", () => {
     await patch(path, { headers: { "x-other": SECRET }, timeout_ms: 2_000 });
     await patch(path, { timeout_ms: 2_000 });
     await patch(`${path}/tools/mcp_${name}_read`, { level: "write" });
-    server.tools = [READ, ODD, { name: "new" }];
+    server.offer(READ, ODD, { name: "new" });
     await post(`${path}/check`);
     await post(`${path}/approve`);
     await post(`${path}/approve`);
