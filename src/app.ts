@@ -20,6 +20,7 @@ import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
+import { mcpServersRoutes } from "./http/resources/mcp-servers.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
@@ -66,6 +67,7 @@ export function createApp(deps: Deps): App {
     vectorStoreBatchesRoutes(deps),
     vectorStoreSearchRoutes(deps),
     toolsRoutes(deps),
+    mcpServersRoutes(deps),
     auditRoutes(deps),
     licenseRoutes(deps),
     usageReportsRoutes(deps),

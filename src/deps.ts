@@ -74,8 +74,8 @@ export function buildDeps(
     const knowledge = await openKnowledge(base, { backends, events, add });
     const { search, checkStores, fileConnections, assistants: answering } = knowledge;
     const secretBox = createSecretBox(secret.derive("sealed-secrets"));
-    const { tools, countToolCall } = parts.add(
-      await openTools(base, { search, fileConnections, secretBox, add }),
+    const { tools, toolServers, countToolCall } = parts.add(
+      await openTools(base, { search, fileConnections, secretBox, version, add }),
     );
     const { known } = answering;
     const assistants = { known, search, checkStores, tools, countToolCall, settings, log };
@@ -98,6 +98,7 @@ export function buildDeps(
       gateway,
       knowledge,
       tools,
+      toolServers,
       openCalls,
       callGate,
       authenticate,

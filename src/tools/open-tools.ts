@@ -3,12 +3,20 @@ import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";
 import type { FileConnections } from "../knowledge/file-connections.ts";
 import type { Search } from "../knowledge/retrieve/passage.ts";
+import { createEgress } from "../lib/egress/egress.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
+import { createToolServerClient } from "./servers/create-tool-server-client.ts";
+import { openToolServers } from "./servers/open-tool-servers.ts";
+import type { ToolServers } from "./servers/tool-servers.ts";
 import { createToolFigures, type ToolFigures } from "./tool-figures.ts";
+
+/** How the gateway introduces itself to tool servers. */
+const CLIENT_NAME = "inference-gateway";
 
 export interface Tools extends Part {
   readonly tools: ToolRegistry;
+  readonly toolServers: ToolServers;
   /** Counts a call that has ended. */
   readonly countToolCall: ToolFigures["countCall"];
 }
@@ -18,13 +26,22 @@ export interface ToolParts {
   readonly fileConnections: FileConnections;
   /** Seals the passwords of saved connections and the headers of tool servers. */
   readonly secretBox: SecretBox;
+  /** Of the product, for the servers that it calls. */
+  readonly version: string;
   /** Registers each part as soon as it is open, so that a failing start closes it. */
   readonly add: <Opened extends Part<Db>>(part: Opened) => Opened;
 }
 
 /** What models can do beside answering. */
-export async function openTools({ settings }: Base, { search }: ToolParts): Promise<Tools> {
-  const tools = createToolRegistry({ search, settings });
+export async function openTools(
+  base: Base,
+  { search, secretBox, version, add }: ToolParts,
+): Promise<Tools> {
+  const { settings } = base;
+  const egress = createEgress({ allow: settings.EGRESS_ALLOW });
+  const client = createToolServerClient({ egress, info: { name: CLIENT_NAME, version } });
+  const servers = add(await openToolServers(base, { secretBox, client }));
+  const tools = createToolRegistry({ search, settings }, [servers.source]);
   const { countCall, metrics } = createToolFigures(tools.builtIn);
-  return { tools, countToolCall: countCall, metrics };
+  return { tools, toolServers: servers.toolServers, countToolCall: countCall, metrics };
 }

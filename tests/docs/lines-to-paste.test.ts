@@ -21,7 +21,10 @@ const BEFORE: Readonly<Record<string, () => Promise<void>>> = {
   "docs/operations.md": () => stage.leaveDeadEvent(),
 };
 /** What a line must print, where to end without an error is not enough. */
-const PRINTS: readonly (readonly [RegExp, RegExp])[] = [[/When is the pump/, /"cited": ?true/]];
+const PRINTS: readonly (readonly [RegExp, RegExp])[] = [
+  [/When is the pump/, /"cited": ?true/],
+  [/for ticket 7/, /"name": ?"mcp_tickets_find_ticket", ?"status": ?"ok"/],
+];
 const prepared = new Set<string>();
 
 describe("each line to paste of README and docs does what it says", () => {
@@ -36,7 +39,9 @@ describe("each line to paste of README and docs does what it says", () => {
 
   it("is found in every document that has some", () => {
     const files = new Set(lines.map(({ file }) => file));
-    expect([...files]).toEqual(["README.md", "docs/administration.md", "docs/operations.md"]);
+    expect([...files]).toEqual([
+      ...["README.md", "docs/administration.md", "docs/operations.md", "docs/tools.md"],
+    ]);
     expect(lines.some(({ by }) => by === "cron")).toBe(true);
   });
 });

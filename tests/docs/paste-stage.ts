@@ -5,6 +5,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { callGateway } from "../support/clients/call-gateway.ts";
 import { callHttp, logIn } from "../support/clients/http-session.ts";
+import {
+  type ChangingToolServer,
+  startChangingToolServer,
+} from "../support/servers/changing-tool-server.ts";
 import { placeMigratedDatabase } from "../support/servers/prepared-database.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
@@ -21,6 +25,13 @@ const FIRST_PASSWORD = "the password of the first start";
 const NEW_PASSWORD = "the password that was chosen";
 const EVENTUALLY_MS = 60_000;
 
+const FIND_TICKET = {
+  name: "find_ticket",
+  description: "Finds a ticket by its number.",
+  inputSchema: { type: "object", properties: { id: { type: "integer" } } },
+  annotations: { readOnlyHint: true },
+};
+
 interface PasteEnd {
   readonly code: number | null;
   readonly output: string;
@@ -31,6 +42,7 @@ export class PasteStage {
   readonly #folder: string;
   readonly #simulator: TestSimulator;
   readonly #receiver: WebhookReceiver;
+  readonly #toolServer: ChangingToolServer;
   #gateway: TestGateway;
   #licenseKey = "";
   #block: string | undefined;
@@ -41,17 +53,19 @@ export class PasteStage {
 
   private constructor(
     folder: string,
-    parts: { simulator: TestSimulator; receiver: WebhookReceiver; gateway: TestGateway },
+    parts: Omit<Parts, "folder"> & { gateway: TestGateway; toolServer: ChangingToolServer },
   ) {
     this.#folder = folder;
     this.#simulator = parts.simulator;
     this.#receiver = parts.receiver;
+    this.#toolServer = parts.toolServer;
     this.#gateway = parts.gateway;
   }
 
   static async open(): Promise<PasteStage> {
     const folder = await mkdtemp(join(tmpdir(), "paste-"));
     const [simulator, receiver] = await Promise.all([startSimulator(), startWebhookReceiver()]);
+    const toolServer = await startChangingToolServer(FIND_TICKET);
     receiver.use(answer(410));
     for (const name of ["gateway", "dev", "start", "container"]) {
       mkdirSync(join(folder, name), { mode: 0o700 });
@@ -60,12 +74,12 @@ export class PasteStage {
     mkdirSync(join(folder, "backup"));
     writeStandIns(join(folder, "bin"));
     const gateway = await startGateway(settingsOf({ folder, simulator, receiver }));
-    return new PasteStage(folder, { simulator, receiver, gateway });
+    return new PasteStage(folder, { simulator, receiver, gateway, toolServer });
   }
 
   async close(): Promise<void> {
     await this.#gateway.stop();
-    await Promise.all([this.#simulator.stop(), this.#receiver.stop()]);
+    await Promise.all([this.#simulator, this.#receiver, this.#toolServer].map((one) => one.stop()));
     await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -107,6 +121,7 @@ export class PasteStage {
     const filled = text
       .replace(/http:\/\/(?:127\.0\.0\.1|gateway):8080/g, this.#gateway.url)
       .replace(/http:\/\/gpu-box:\d+/g, this.#simulator.url)
+      .replace(/http:\/\/tools-box:\d+\/mcp/g, this.#toolServer.url)
       .replaceAll("qwen3-32b", "sim-chat")
       .replaceAll("/opt/inference-gateway", process.cwd())
       .replace(/(?<=\s)\/backup\//g, `${this.#folder}/backup/`)
@@ -209,6 +224,7 @@ function settingsOf({ folder, simulator, receiver }: Parts): Record<string, stri
     DATA_DIR: join(folder, "gateway"),
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: simulator.url,
+    EGRESS_ALLOW: "127.0.0.1",
     ADMIN_PASSWORD: FIRST_PASSWORD,
     ALERT_WEBHOOK_URL: `${receiver.url}/alerts`,
   };

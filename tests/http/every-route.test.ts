@@ -27,6 +27,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
   [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
   [/^\w+ \/api\/admin\//, "administrator"],
+  [/^\w+ \/api\/mcp-servers/, "administrator"],
   [/^\w+ \/v1\//, "caller"],
 ];
 /** Of the paths that take a key those where a user who is no administrator is refused. */

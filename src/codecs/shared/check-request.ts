@@ -6,8 +6,8 @@ type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 const MAX_SHOWN_LENGTH = 40;
-/** Fields whose values are never repeated in an error, not even their beginning. */
-const SECRET_FIELD = /password|secret/i;
+/** Fields whose values, and what is in them, are never repeated in an error, not even their beginning. */
+const SECRET_FIELD = /password|secret|^headers$/i;
 
 /**
  * Checks a value of the request. Throws `invalid_value` that names the first invalid field, what was expected and what
@@ -156,7 +156,7 @@ function describe(path: Path, value: unknown): string {
   if (Number.isNaN(value)) return "a text that is no number";
   if (value === undefined) return "nothing";
   if (value === null) return "null";
-  if (SECRET_FIELD.test(String(path.at(-1) ?? ""))) return withArticle(typeof value);
+  if (path.some((field) => SECRET_FIELD.test(String(field)))) return withArticle(typeof value);
   if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
   switch (typeof value) {
     case "string":

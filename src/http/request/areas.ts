@@ -6,6 +6,8 @@ interface AreaProperties extends RouteProperties {
   readonly errorForm: ErrorForm;
   /** The hint in the 404 of a path that is not served. */
   readonly hint?: string;
+  /** The prefix that has replaced this one: its paths are redirected there, with all that follows. */
+  readonly movedTo?: string;
 }
 
 /** The properties of every path below a prefix, including paths that no route serves. */
@@ -31,6 +33,7 @@ const AREAS: readonly Area[] = [
   { prefix: "/api", kind: "api" },
   // A POST there starts a workflow. Reading a run needs no license.
   { prefix: "/api/pipeline", method: "POST", licensed: true },
+  { prefix: "/api/tool-servers", movedTo: "/api/mcp-servers" },
   { prefix: "/mcp", kind: "mcp", licensed: true, traced: true },
   { prefix: "/v1", kind: "v1", licensed: true, traced: true },
   { prefix: "/v1/docs", licensed: false, traced: false },

@@ -9,17 +9,19 @@ const REFERENCE = "/v1/docs";
 
 /**
  * Answers a request that no route serves. The answer is 405 with the methods when the path is served by others, and
- * otherwise 404. A browser that begins at `/` is redirected to the reference.
+ * otherwise 404. A path of a resource that has moved is redirected, for every method. A browser that begins at `/` is redirected to the reference.
  */
 export function refuseUnknownPath(table: RouteTable, context: RequestContext): Response {
   const { method } = context.req;
   const { errorForm, path, requestId } = context.env;
+  const { movedTo, hint: ownHint } = areaAt(method, path);
+  if (movedTo !== undefined) return context.redirect(moved(context.req.url, movedTo), 308);
   const allowed = table.methodsAt(path);
   if (allowed.length === 0) {
     const hasReference = table.methodsAt(REFERENCE).length > 0;
     if (hasReference && path === "/" && isBrowser(context)) return context.redirect(REFERENCE);
     const hint = hasReference ? `; GET ${REFERENCE} lists what is` : "";
-    const message = areaAt(method, path).hint ?? `Nothing is served at this path${hint}.`;
+    const message = ownHint ?? `Nothing is served at this path${hint}.`;
     return errorResponse(new ServiceError("not_found", message), requestId, errorForm);
   }
   const error = new ServiceError(
@@ -29,6 +31,13 @@ export function refuseUnknownPath(table: RouteTable, context: RequestContext): R
   const response = errorResponse(error, requestId, errorForm);
   response.headers.set("allow", allowed.join(", "));
   return response;
+}
+
+/** Returns the new place of a path whose prefix has as many parts as the old one. What follows stays as it was sent. */
+function moved(url: string, movedTo: string): string {
+  const { pathname, search } = new URL(url);
+  const rest = pathname.split("/").slice(movedTo.split("/").length);
+  return [movedTo, ...rest].join("/") + search;
 }
 
 function isBrowser({ req }: RequestContext): boolean {
