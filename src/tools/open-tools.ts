@@ -4,6 +4,7 @@ import type { Db } from "../db/context.ts";
 import type { FileConnections } from "../knowledge/file-connections.ts";
 import type { Search } from "../knowledge/retrieve/passage.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { type AuditCall, createCallAudit } from "./audit-calls.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
 import { createToolFigures, type ToolFigures } from "./tool-figures.ts";
 
@@ -11,6 +12,8 @@ export interface Tools extends Part {
   readonly tools: ToolRegistry;
   /** Counts a call that has ended. */
   readonly countToolCall: ToolFigures["countCall"];
+  /** Records a call above `read_only` before it runs. */
+  readonly auditToolCall: AuditCall;
 }
 
 export interface ToolParts {
@@ -23,8 +26,12 @@ export interface ToolParts {
 }
 
 /** What models can do beside answering. */
-export async function openTools({ settings }: Base, { search }: ToolParts): Promise<Tools> {
+export async function openTools(
+  { settings, database, log }: Base,
+  { search }: ToolParts,
+): Promise<Tools> {
   const tools = createToolRegistry({ search, settings });
   const { countCall, metrics } = createToolFigures(tools.builtIn);
-  return { tools, countToolCall: countCall, metrics };
+  const { audit, settle } = createCallAudit(database, log);
+  return { tools, countToolCall: countCall, auditToolCall: audit, metrics, close: settle };
 }
