@@ -21,7 +21,11 @@ const BEFORE: Readonly<Record<string, () => Promise<void>>> = {
   "docs/operations.md": () => stage.leaveDeadEvent(),
 };
 /** What a line must print, where to end without an error is not enough. */
-const PRINTS: readonly (readonly [RegExp, RegExp])[] = [[/When is the pump/, /"cited": ?true/]];
+const PRINTS: readonly (readonly [RegExp, RegExp])[] = [
+  [/When is the pump/, /"cited": ?true/],
+  [/tools\/list/, /"name":"search_knowledge"/],
+  [/claude mcp add/, /tools: search_knowledge/],
+];
 const prepared = new Set<string>();
 
 describe("each line to paste of README and docs does what it says", () => {
