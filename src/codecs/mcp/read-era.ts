@@ -27,6 +27,8 @@ export function readEra(request: McpRequest, headers: Headers): Era {
   }
   const version = meta[VERSION_KEY];
   if (typeof version !== "string") throw envelopeError(`'${VERSION_KEY}' must be a string.`);
+  // Before all else: a proxy has decided by the header.
+  if (named !== null) checkHeader(VERSION_HEADER, named, version);
   if (LEGACY_VERSIONS.includes(version)) return "legacy";
   if (!MODERN_VERSIONS.includes(version)) throw unsupported(version);
   checkEnvelope(meta);

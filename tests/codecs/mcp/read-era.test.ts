@@ -30,7 +30,9 @@ describe("The era of a request of the protocol", () => {
     expect(eraOf("tools/list", { _meta: { progressToken: 0 } })).toBe("legacy");
     for (const version of ["2025-03-26", "2025-06-18", "2025-11-25"]) {
       expect(eraOf("tools/list", {}, { "MCP-Protocol-Version": version })).toBe("legacy");
-      expect(call({ ...META, [VERSION]: version })).toBe("legacy");
+      expect(call({ ...META, [VERSION]: version }, { "MCP-Protocol-Version": version })).toBe(
+        "legacy",
+      );
     }
     expect(eraOf("initialize", {}, { "MCP-Protocol-Version": "2026-07-28" })).toBe("legacy");
   });
@@ -73,7 +75,10 @@ describe("The era of a request of the protocol", () => {
   });
 
   it("is refused with -32022 and the served versions for any other version", () => {
-    expect(call({ ...META, [VERSION]: "2027-01-01" })).toEqual([-32022, 400]);
+    expect(call({ ...META, [VERSION]: "2027-01-01" }, {})).toEqual([-32022, 400]);
+    const same = { ...CALL, "MCP-Protocol-Version": "2027-01-01" };
+    expect(call({ ...META, [VERSION]: "2027-01-01" }, same)).toEqual([-32022, 400]);
+    expect(call({ ...META, [VERSION]: "2027-01-01" })).toEqual([-32020, 400]);
     expect(eraOf("tools/list", {}, { "MCP-Protocol-Version": "1999-01-01" })).toEqual([
       -32022, 400,
     ]);

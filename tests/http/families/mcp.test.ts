@@ -231,7 +231,11 @@ describe("POST /mcp", () => {
         { id: "m1", error: { code: -32020 } },
       ]);
       const version = { "io.modelcontextprotocol/protocolVersion": "2030-01-01" };
-      const { status, body } = await ask("tools/list", {}, version);
+      const unknown = modern("tools/list", {}, version);
+      const refused = await stage.post(bound.key, unknown.message, {
+        headers: { ...unknown.headers, "MCP-Protocol-Version": "2030-01-01" },
+      });
+      const { status, body } = { status: refused.status, body: await refused.json() };
       expect([status, body]).toMatchObject([
         400,
         { id: "m1", error: { code: -32022, data: { requested: "2030-01-01" } } },
