@@ -1,6 +1,7 @@
 import type { Deps } from "./deps.ts";
 import { chatCompletionsRoutes } from "./http/families/chat-completions.ts";
 import { embeddingsRoutes } from "./http/families/embeddings.ts";
+import { mcpRoutes } from "./http/families/mcp.ts";
 import { messagesRoutes } from "./http/families/messages.ts";
 import { modelsRoutes } from "./http/families/models.ts";
 import { responsesRoutes } from "./http/families/responses.ts";
@@ -68,6 +69,7 @@ export function createApp(deps: Deps): App {
     vectorStoreSearchRoutes(deps),
     toolsRoutes(deps),
     mcpServersRoutes(deps),
+    mcpRoutes(deps),
     auditRoutes(deps),
     licenseRoutes(deps),
     usageReportsRoutes(deps),

@@ -74,11 +74,12 @@ export function buildDeps(
     const knowledge = await openKnowledge(base, { backends, events, add });
     const { search, checkStores, fileConnections, assistants: answering } = knowledge;
     const secretBox = createSecretBox(secret.derive("sealed-secrets"));
-    const { tools, toolServers, countToolCall } = parts.add(
+    const { tools, toolServers, countToolCall, auditToolCall } = parts.add(
       await openTools(base, { search, fileConnections, secretBox, version, add }),
     );
     const { known } = answering;
-    const assistants = { known, search, checkStores, tools, countToolCall, settings, log };
+    const running = { tools, countToolCall, auditToolCall };
+    const assistants = { known, search, checkStores, ...running, settings, log };
     const { gateway, openCalls, callGate } = parts.add(
       openGateway(base, { backends, limits, journal, refusals, assistants }),
     );

@@ -134,7 +134,7 @@ function letIn(
   if (level !== "caller") {
     throw new ServiceError(
       "insufficient_permission",
-      "An API key is valid under /v1 only. This path needs the session of a logged-in user.",
+      "An API key is valid under /v1 and at /mcp only. This path needs the session of a logged-in user.",
     );
   }
   keys.noteUse(key.caller.keyId, now);

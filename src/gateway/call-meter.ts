@@ -41,6 +41,7 @@ export class CallMeter {
   #entry: UsageEntry | undefined;
   #model = "";
   #assistantId: string | undefined;
+  #toolName: string | undefined;
   /** The prompt of the first round, which the row keeps when the process dies. */
   #startInputTokens = 0;
   #round: RoundUsage | undefined;
@@ -101,6 +102,11 @@ export class CallMeter {
     this.#assistantId = id;
   }
 
+  /** Sets the tool that is called, before the first round. */
+  setTool(name: string): void {
+    this.#toolName = name;
+  }
+
   /**
    * Begins a round. The first round opens the usage row, which is written before the upstream call. Rejects with
    * `storage_unavailable`; then nothing was used.
@@ -121,6 +127,7 @@ export class CallMeter {
               startedAt,
               inputTokens: this.#startInputTokens,
               assistantId: this.#assistantId,
+              toolName: this.#toolName,
             })
           : UNMETERED;
     } catch (thrown) {
@@ -162,9 +169,13 @@ export class CallMeter {
     this.#round = undefined;
   }
 
-  /** Closes the row of a call that was answered completely. Rejects with `storage_unavailable`. */
-  finish(charge = this.charge): Promise<void> {
-    return this.#close("ok", 200, charge);
+  /**
+   * Closes the row of a call that was answered completely. Rejects with `storage_unavailable`.
+   *
+   * @param outcome is `error` for an answer that reports a failure.
+   */
+  finish(charge = this.charge, outcome: "ok" | "error" = "ok"): Promise<void> {
+    return this.#close(outcome, 200, charge);
   }
 
   /** Closes the row of a call whose client disconnected. Rejects with `storage_unavailable`. */
@@ -223,6 +234,7 @@ export class CallMeter {
       latencyMs: clock.now() - startedAt,
       firstTokenMs: this.#firstAt === undefined ? null : this.#firstAt - startedAt,
       assistantId: this.#assistantId,
+      toolName: this.#toolName,
     };
     try {
       await this.#entry.close(record);

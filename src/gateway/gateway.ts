@@ -1,3 +1,4 @@
+import type { Origin } from "../access/actor.ts";
 import type { ModelCatalog } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import type { Channel } from "../core/channel.ts";
@@ -48,6 +49,13 @@ export interface ClientCall {
   /** The trace for the call's requests to engines, if requests are traced. */
   readonly trace?: CallTrace | undefined;
   readonly observer?: CallObserver | undefined;
+  /** Returns the client's address for the audit log; absent when it is not known. */
+  readonly address?: (() => string | null) | undefined;
+}
+
+/** Returns where a call comes from, for the audit log. */
+export function originOf({ address, requestId }: ClientCall): Origin {
+  return { address: address?.() ?? null, requestId };
 }
 
 /** The reservation of one call, for all of its rounds. */

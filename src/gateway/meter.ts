@@ -43,35 +43,44 @@ export function meterRound(meter: CallMeter, events: ChatEvents): ChatEvents {
   return new MeteredEvents(events, meter, "round");
 }
 
+interface AnswerUsage {
+  readonly usage: Usage;
+  /** The tokens that limits are charged, if they are more than those of the row. */
+  readonly charge?: number;
+  /** `error` for an answer that reports a failure. */
+  readonly outcome?: "ok" | "error";
+}
+
 /**
  * Writes the usage row of a call with a non-streamed answer, and resolves with the answer once the row is stored. A
  * failed call has a row too. Rejects with a `ServiceError`.
  *
- * @param usageOf also returns the tokens that limits are charged, if they are more than those of the row.
+ * @param isAnswered returns true once the client has received a status of 200, ahead of the answer.
  */
 export async function meterWhole<Answer>(
   meter: CallMeter,
   answering: Promise<Answer>,
-  usageOf: (answer: Answer) => { readonly usage: Usage; readonly charge?: number },
+  usageOf: (answer: Answer) => AnswerUsage,
+  isAnswered: () => boolean = () => false,
 ): Promise<Answer> {
   let answer: Answer;
   try {
     answer = await answering;
   } catch (thrown) {
-    return failMetered(meter, thrown);
+    return failMetered(meter, thrown, isAnswered());
   }
-  const { usage, charge } = usageOf(answer);
+  const { usage, charge, outcome } = usageOf(answer);
   meter.observe([{ type: "start" }, { type: "finish", reason: "stop", usage }]);
-  await meter.finish(charge);
+  await meter.finish(charge, outcome);
   return answer;
 }
 
 /** Writes the row of a call that failed before its answer, and throws the error for the client. */
-async function failMetered(meter: CallMeter, thrown: unknown): Promise<never> {
+async function failMetered(meter: CallMeter, thrown: unknown, isAnswered = false): Promise<never> {
   const { reason } = meter.signal;
   // When the gateway itself aborted the call, its reason is the error; the engine's failure only follows from it.
   const error = reason instanceof ServiceError ? reason : toServiceError(thrown);
-  await meter.fail(error);
+  await meter.fail(error, isAnswered);
   throw error;
 }
 

@@ -9,6 +9,7 @@ import type { UsageJournal } from "../usage/usage-record.ts";
 import { type AnswerGateway, openAnswerMemory } from "./answer-memory.ts";
 import type { AssistantServices } from "./assistant/assistant-services.ts";
 import { type ChannelFigures, createCallFigures } from "./call-figures.ts";
+import type { ToolGateway } from "./call-tool.ts";
 import type { EmbeddingGateway } from "./embed.ts";
 import { createFailureLog } from "./failure-log.ts";
 import type { Gateway } from "./gateway.ts";
@@ -25,7 +26,7 @@ export interface GatewayParts {
 }
 
 export interface OpenGateway extends GatedCalls, Part {
-  readonly gateway: Gateway & EmbeddingGateway & TranscriptionGateway & AnswerGateway;
+  readonly gateway: Gateway & EmbeddingGateway & TranscriptionGateway & AnswerGateway & ToolGateway;
 }
 
 /** Assembles the pipeline, with the calls in progress and the gate before them. */

@@ -2,7 +2,7 @@ import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatMessage, ToolChoice } from "../core/chat-request.ts";
 import { SEARCH_KNOWLEDGE } from "../tools/builtin/search-knowledge.ts";
 import { askModel } from "./ask-model.ts";
-import type { AssistantServices } from "./assistant/assistant-services.ts";
+import { type AssistantServices, toolLimitsOf } from "./assistant/assistant-services.ts";
 import { fitTurn, type TurnParts } from "./assistant/fit-turn.ts";
 import { GivenPassages, toFound } from "./assistant/given-passages.ts";
 import { noAnswerText } from "./assistant/grounding.ts";
@@ -11,6 +11,7 @@ import { type Retrieved, retrievePassages } from "./assistant/retrieve-passages.
 import { type CallRunner, runCalls } from "./assistant/run-calls.ts";
 import { TurnReader } from "./assistant/turn-reader.ts";
 import type { Answering, ChatCall, Round } from "./chat-call.ts";
+import { originOf } from "./gateway.ts";
 import { meterRound } from "./meter.ts";
 
 const UNMEASURED = { isUnmeasured: true } as const;
@@ -158,24 +159,14 @@ function createRunner(
   { services, run }: Assisted,
   passages: GivenPassages,
 ): CallRunner | undefined {
-  const { settings, log } = services;
   const { caller, signal, requestId } = call.client;
   const { assistant, tools } = run;
   if (assistant === undefined) return undefined;
   let runs = 0;
   return {
     tools,
-    context: { caller, assistant, signal },
-    limits: {
-      timeoutMs: settings.TOOL_TIMEOUT_MS,
-      maxResultBytes: settings.TOOL_RESULT_MAX_BYTES,
-      onFailure: (tool, error) =>
-        log.error(
-          { error, tool, requestId },
-          "a tool failed; the model gets an error result without the cause",
-        ),
-      onEnd: services.countToolCall,
-    },
+    context: { caller, assistant, signal, origin: originOf(call.client) },
+    limits: toolLimitsOf(services, requestId),
     clock: call.gateway.clock,
     passages,
     nextId() {

@@ -5,6 +5,7 @@ import type { FileConnections } from "../knowledge/file-connections.ts";
 import type { Search } from "../knowledge/retrieve/passage.ts";
 import { createEgress } from "../lib/egress/egress.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { type AuditCall, createCallAudit } from "./audit-calls.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
 import { createToolServerClient } from "./servers/create-tool-server-client.ts";
 import { openToolServers } from "./servers/open-tool-servers.ts";
@@ -19,6 +20,8 @@ export interface Tools extends Part {
   readonly toolServers: ToolServers;
   /** Counts a call that has ended. */
   readonly countToolCall: ToolFigures["countCall"];
+  /** Records a call above `read_only` before it runs. */
+  readonly auditToolCall: AuditCall;
 }
 
 export interface ToolParts {
@@ -37,11 +40,19 @@ export async function openTools(
   base: Base,
   { search, secretBox, version, add }: ToolParts,
 ): Promise<Tools> {
-  const { settings } = base;
+  const { settings, database, log } = base;
   const egress = createEgress({ allow: settings.EGRESS_ALLOW });
   const client = createToolServerClient({ egress, info: { name: CLIENT_NAME, version } });
   const servers = add(await openToolServers(base, { secretBox, client }));
   const tools = createToolRegistry({ search, settings }, [servers.source]);
   const { countCall, metrics } = createToolFigures(tools.builtIn);
-  return { tools, toolServers: servers.toolServers, countToolCall: countCall, metrics };
+  const { audit, settle } = createCallAudit(database, log);
+  return {
+    tools,
+    toolServers: servers.toolServers,
+    countToolCall: countCall,
+    auditToolCall: audit,
+    metrics,
+    close: settle,
+  };
 }

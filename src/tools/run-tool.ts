@@ -1,5 +1,6 @@
 import { ServiceError } from "../core/service-error.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { AuditCall, EndAudit } from "./audit-calls.ts";
 import { checkArguments, readArguments } from "./check-arguments.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";
 import type { ToolOutcome } from "./tool-figures.ts";
@@ -13,6 +14,13 @@ export interface ToolLimits {
   readonly onFailure?: ((tool: string, thrown: unknown) => void) | undefined;
   /** Receives the end of each call. */
   readonly onEnd?: ((tool: Tool, outcome: ToolOutcome) => void) | undefined;
+  /** Records calls above `read_only`. A call that it rejects does not run. */
+  readonly audit?: AuditCall | undefined;
+}
+
+interface AuditedLimits extends ToolLimits {
+  /** Receives what the end of a call that is in the audit log must be told to. */
+  readonly noteAudited: (end: EndAudit) => void;
 }
 
 /**
@@ -27,15 +35,20 @@ export async function runTool(
 ): Promise<ToolResult> {
   const checked = typeof args === "string" ? readArguments(tool, args) : checkArguments(tool, args);
   let outcome: ToolOutcome = "aborted";
+  let endAudit: EndAudit | undefined;
+  const noteAudited = (end: EndAudit) => {
+    endAudit = end;
+  };
   try {
     const result =
       checked.fault === undefined
-        ? await runChecked(tool, checked.args, context, limits)
+        ? await runChecked(tool, checked.args, context, { ...limits, noteAudited })
         : failed(checked.fault);
     outcome = result.isError === true ? "error" : "ok";
     return result;
   } finally {
     limits.onEnd?.(tool, outcome);
+    endAudit?.(outcome);
   }
 }
 
@@ -43,8 +56,9 @@ async function runChecked(
   tool: Tool,
   args: JsonObject,
   context: ToolContext,
-  { timeoutMs, maxResultBytes, onFailure }: ToolLimits,
+  limits: AuditedLimits,
 ): Promise<ToolResult> {
+  const { timeoutMs, maxResultBytes, onFailure } = limits;
   const { signal } = context;
   signal.throwIfAborted();
   const ending = new AbortController();
@@ -60,8 +74,7 @@ async function runChecked(
   const timer = setTimeout(() => end(tookTooLong(tool, timeoutMs)), timeoutMs);
   signal.addEventListener("abort", leave, { once: true });
   try {
-    // A tool that throws at once rejects too.
-    const running = (async () => tool.run(args, { ...context, signal: ending.signal }))();
+    const running = runAudited(tool, args, { ...context, signal: ending.signal }, limits);
     const result = await Promise.race([running, ended]);
     return { ...result, text: cutResult(result.text, maxResultBytes) };
   } catch (thrown) {
@@ -75,6 +88,23 @@ async function runChecked(
     clearTimeout(timer);
     signal.removeEventListener("abort", leave);
   }
+}
+
+/** Nothing above `read_only` runs before the audit log has it. A tool that throws at once rejects too. */
+async function runAudited(
+  tool: Tool,
+  args: JsonObject,
+  context: ToolContext,
+  { audit, noteAudited }: AuditedLimits,
+): Promise<ToolResult> {
+  if (tool.level !== "read_only" && audit !== undefined) {
+    const end = await audit(tool, context);
+    if (context.signal.aborted) end("aborted");
+    // The caller may have left meanwhile.
+    context.signal.throwIfAborted();
+    noteAudited(end);
+  }
+  return tool.run(args, context);
 }
 
 export function failed(text: string): ToolResult {

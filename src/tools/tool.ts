@@ -1,3 +1,4 @@
+import type { Origin } from "../access/actor.ts";
 import type { Caller } from "../core/caller.ts";
 import type { Assistant, ToolLevel } from "../knowledge/assistants/assistant.ts";
 import type { Passage } from "../knowledge/retrieve/passage.ts";
@@ -27,6 +28,8 @@ export interface ToolContext {
   readonly caller: Caller;
   readonly assistant: Assistant;
   readonly signal: AbortSignal;
+  /** The request that causes the call, for the audit log. */
+  readonly origin?: Origin | undefined;
 }
 
 export interface ToolResult {

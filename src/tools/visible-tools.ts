@@ -1,6 +1,6 @@
 import type { Caller } from "../core/caller.ts";
 import { coversName } from "../core/name-patterns.ts";
-import type { Assistant, ToolLevel } from "../knowledge/assistants/assistant.ts";
+import type { Assistant, KnownAssistants, ToolLevel } from "../knowledge/assistants/assistant.ts";
 import type { ToolRegistry } from "./registry.ts";
 import type { Tool } from "./tool.ts";
 
@@ -28,6 +28,24 @@ export function visibleTools(
     .list(assistant)
     .filter(isAllowed)
     .sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** The tools of a caller outside a chat, and the assistant that they are used through. */
+export interface BoundTools {
+  /** Undefined for a key that is bound to none, and for a session. */
+  readonly assistant: Assistant | undefined;
+  readonly tools: readonly Tool[];
+}
+
+/** Returns the tools of the assistant that a key is bound to: those of `GET /v1/tools` and of `/mcp`. */
+export function boundTools(
+  { registry, known }: { readonly registry: ToolRegistry; readonly known: KnownAssistants },
+  caller: Caller,
+): BoundTools {
+  const isBound = caller.kind === "key" && caller.assistantId !== null;
+  const assistant = isBound ? known.find(caller.assistantId, caller) : undefined;
+  const tools = assistant === undefined ? [] : visibleTools(registry, assistant, caller);
+  return { assistant, tools };
 }
 
 function levelOf(caller: Caller): ToolLevel {

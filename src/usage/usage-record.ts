@@ -10,7 +10,7 @@ export interface UsageStart {
   readonly id: string;
   readonly keyId: string;
   readonly channel: Channel;
-  /** The model that answers. */
+  /** The model that answers; empty for a call of a tool. */
   readonly model: string;
   /** Unix milliseconds. */
   readonly startedAt: number;
@@ -18,6 +18,8 @@ export interface UsageStart {
   readonly inputTokens: number;
   /** The assistant that answers; absent when a model does. */
   readonly assistantId?: string | undefined;
+  /** The tool that is called; absent when a model is. */
+  readonly toolName?: string | undefined;
 }
 
 /** One row per metered call. Bodies are never part of it. */

@@ -24,6 +24,8 @@ const BEFORE: Readonly<Record<string, () => Promise<void>>> = {
 const PRINTS: readonly (readonly [RegExp, RegExp])[] = [
   [/When is the pump/, /"cited": ?true/],
   [/for ticket 7/, /"name": ?"mcp_tickets_find_ticket", ?"status": ?"ok"/],
+  [/tools\/list/, /"name":"search_knowledge"/],
+  [/claude mcp add/, /tools: search_knowledge/],
 ];
 const prepared = new Set<string>();
 

@@ -122,8 +122,35 @@ function readOptions(args) {
   return { options, words };
 }
 
+/** `claude mcp add --transport http NAME URL --header TEXT`, or the agent itself. */
+async function runClaude(args) {
+  return args[0] === "mcp" ? addServer(args) : askFirst();
+}
+
+/** Connects as the agent does when it starts, and prints the tools. */
+async function addServer([, verb, ...rest]) {
+  const { options, words } = readOptions(rest);
+  const [[transport] = [], [header = ""] = []] = [options["--transport"], options["--header"]];
+  if (verb !== "add" || transport !== "http") return refuse("only `mcp add --transport http`");
+  const [, url] = words;
+  const [, name, value] = /^([\w-]+): (.+)$/.exec(header) ?? [];
+  const ask = async (method, params) => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { [name]: value, "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    return response.ok ? (await response.json()).result : undefined;
+  };
+  const begun = await ask("initialize", { protocolVersion: "2025-11-25", capabilities: {} });
+  const listed = begun && (await ask("tools/list", {}));
+  if (listed === undefined) return refuse(`${url} did not answer`);
+  process.stdout.write(`tools: ${listed.tools.map((tool) => tool.name).join(", ")}\n`);
+  return 0;
+}
+
 /** Asks what the agent would ask first, by what it is told in the environment. */
-async function runClaude() {
+async function askFirst() {
   const { ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } =
     environment;
   const messages = [{ role: "user", content: "Hello" }];

@@ -29,6 +29,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/api\/admin\//, "administrator"],
   [/^\w+ \/api\/mcp-servers/, "administrator"],
   [/^\w+ \/v1\//, "caller"],
+  [/^POST \/mcp$/, "caller"],
 ];
 /** Of the paths that take a key those where a user who is no administrator is refused. */
 const ADMINISTRATORS_ONLY = /^\/v1\/bi-keys/;
@@ -350,7 +351,8 @@ describe("every route that is served", () => {
     ]);
     for (const { audience, path } of app.routes) {
       if (audience !== "unlisted") {
-        expect([path, audience]).toEqual([path, path.startsWith("/v1/") ? "public" : "console"]);
+        const isPublic = path.startsWith("/v1/") || path === "/mcp";
+        expect([path, audience]).toEqual([path, isPublic ? "public" : "console"]);
       }
     }
   });
@@ -374,14 +376,14 @@ describe("every route that is served", () => {
     }
   });
 
-  it("takes an API key under /v1 alone, and says so", async () => {
+  it("takes an API key under /v1 and at /mcp alone, and says so", async () => {
     for (const route of routes.filter(({ level }) => level !== "open" && level !== "caller")) {
       const response = await call(route.method, route.path, bearer(held["user key"] ?? ""));
       await expectRefusal(route, response, NOT_PERMITTED);
     }
   });
 
-  it("takes a cookie outside /v1 alone", async () => {
+  it("takes a cookie outside /v1 and /mcp alone", async () => {
     const cookie = { cookie: `gateway_session=${held["user session"]}` };
     for (const route of routes.filter(({ level }) => level === "caller")) {
       await expectRefusal(route, await call(route.method, route.path, cookie), INVALID_KEY);

@@ -10,8 +10,12 @@ import { RefusalPace } from "./refusal-pace.ts";
 
 /** Refuses model calls that the process cannot carry in addition to its running ones. */
 export interface CallGate {
-  /** Returns the error for a call that arrives now; undefined when it may continue. */
-  readonly refusal: () => ServiceError | undefined;
+  /**
+   * Returns the error for a call that arrives now; undefined when it may continue.
+   *
+   * @param isOpen is true when the call is among the open ones already.
+   */
+  readonly refusal: (isOpen?: boolean) => ServiceError | undefined;
   /** Returns a promise for the time when a refusal may be sent; undefined when it may be sent now. */
   readonly turn: () => Promise<void> | undefined;
   readonly close: () => void;
@@ -117,8 +121,8 @@ export function openCallGate({
   });
 
   return {
-    refusal() {
-      const calls = openCalls.count();
+    refusal(isOpen = false) {
+      const calls = openCalls.count() - (isOpen ? 1 : 0);
       // One call continues however full the memory is, because only work makes the runtime collect garbage.
       const isShort = calls > 0 && isShortOfMemory();
       if (calls < limit.calls && !isShort) return undefined;

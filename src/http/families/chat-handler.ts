@@ -41,6 +41,7 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
   const { codec, channel } = family;
   return async (context: RequestContext, caller: Caller): Promise<Response> => {
     const { errorForm, requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
+    const { address } = context.env;
     // The call is opened before the body is read: the body may arrive slowly, and a stopping server must not wait for
     // it forever.
     const open = openQuietCall(deps, context);
@@ -48,7 +49,8 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
     try {
       const reading = readCallBody(deps, context, { caller, channel, open });
       const { request, form, names } = await parseCall(family, caller, reading);
-      const call = { requestId, caller, channel, startedAt, signal, observer, trace };
+      const client = { requestId, caller, channel, address, startedAt, signal };
+      const call = { ...client, observer, trace };
       const reply = await answerChat(deps.gateway, call, request);
       // A stream outlives its request: once the engine has the body, it need not be held until the end of the stream.
       reply.events.then(releaseBody, releaseBody);

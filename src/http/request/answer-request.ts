@@ -8,6 +8,7 @@ import type { RequestsUnderWay } from "../server/requests-under-way.ts";
 import type { Connection, ServeOptions } from "../server/server.ts";
 import { clientAddress } from "./client-address.ts";
 import { createCors } from "./cors.ts";
+import { foreignOrigin } from "./foreign-origin.ts";
 import { isForwardedHttps } from "./is-forwarded-https.ts";
 import { RequestLine } from "./request-line.ts";
 import type { RequestEnvironment, RouteProperties } from "./route.ts";
@@ -41,13 +42,28 @@ export function createAnswerRequest(
     guardEdge(connection.host, connection.path, route, settings.ALLOWED_HOSTS) ??
     guardCoding(connection.transferEncoding) ??
     (stopping.aborted && !route.probe ? serverStops() : undefined);
-  const refuseUnlicensed = (
-    { licensed }: RouteProperties,
-    { errorForm, requestId }: Environment,
-  ) =>
-    licensed && license.isInvalid()
-      ? errorResponse(licenseExpired(), requestId, errorForm)
-      : undefined;
+  const refuseForeign = (
+    { ownOrigin }: RouteProperties,
+    { headers }: Request,
+    host: string | null,
+  ) => (ownOrigin ? foreignOrigin(headers.get("origin"), host, settings.CORS_ORIGINS) : undefined);
+  const refuseUnlicensed = ({ licensed }: RouteProperties) =>
+    licensed && license.isInvalid() ? licenseExpired() : undefined;
+  const answerRouted = (
+    request: Request,
+    { host }: Connection,
+    route: RouteProperties,
+    environment: Environment,
+  ) => {
+    const preflight = cors?.preflight(request);
+    if (preflight !== undefined) return preflight;
+    const refusal = refuseForeign(route, request, host) ?? refuseUnlicensed(route);
+    const { errorForm, line, requestId } = environment;
+    line.error = refusal;
+    return refusal === undefined
+      ? table.hono.fetch(request, environment)
+      : errorResponse(refusal, requestId, errorForm);
+  };
   return async (request, connection) => {
     const path = routedPath(connection.path);
     const route = table.find(request.method, path);
@@ -63,9 +79,7 @@ export function createAnswerRequest(
     line.error = refusal;
     const response =
       refusal === undefined
-        ? (cors?.preflight(request) ??
-          refuseUnlicensed(route, environment) ??
-          (await table.hono.fetch(request, environment)))
+        ? await answerRouted(request, connection, route, environment)
         : errorResponse(refusal, requestId, errorForm);
     finish(response, license, environment);
     cors?.allow(request, response);

@@ -22,6 +22,7 @@ const ANYWHERE: AreaProperties = {
   traced: false,
   probe: false,
   anyAddress: false,
+  ownOrigin: false,
   modelCall: false,
   encodedSlashes: false,
   errorForm: chatErrorForm,
@@ -34,7 +35,7 @@ const AREAS: readonly Area[] = [
   // A POST there starts a workflow. Reading a run needs no license.
   { prefix: "/api/pipeline", method: "POST", licensed: true },
   { prefix: "/api/tool-servers", movedTo: "/api/mcp-servers" },
-  { prefix: "/mcp", kind: "mcp", licensed: true, traced: true },
+  { prefix: "/mcp", kind: "mcp", licensed: true, traced: true, ownOrigin: true },
   { prefix: "/v1", kind: "v1", licensed: true, traced: true },
   { prefix: "/v1/docs", licensed: false, traced: false },
   { prefix: "/v1/openapi.json", licensed: false, traced: false },

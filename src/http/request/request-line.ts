@@ -144,9 +144,13 @@ function whoCalls(caller: Caller) {
 function factsOf(record: UsageRecord) {
   return {
     channel: record.channel,
-    model: record.model.slice(0, MODEL_MAX_LENGTH),
-    input_tokens: record.inputTokens,
-    output_tokens: record.outputTokens,
+    ...(record.toolName === undefined
+      ? {
+          model: record.model.slice(0, MODEL_MAX_LENGTH),
+          input_tokens: record.inputTokens,
+          output_tokens: record.outputTokens,
+        }
+      : { tool: record.toolName }),
     outcome: record.outcome,
     ttft_ms: record.firstTokenMs,
   };

@@ -62,6 +62,7 @@ function propertiesOf(definition: RouteDefinition, method: string): RoutePropert
     traced: definition.traced ?? area.traced,
     probe: definition.probe ?? area.probe,
     anyAddress: definition.anyAddress ?? area.anyAddress,
+    ownOrigin: definition.ownOrigin ?? area.ownOrigin,
     modelCall: definition.modelCall ?? area.modelCall,
     encodedSlashes: definition.encodedSlashes ?? area.encodedSlashes,
     errorForm: definition.errorForm ?? area.errorForm,

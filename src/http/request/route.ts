@@ -20,6 +20,8 @@ export interface RouteProperties {
    * knows no name. They expose no secrets.
    */
   readonly anyAddress: boolean;
+  /** True for routes that pages of other sites may call only if CORS_ORIGINS lists them. */
+  readonly ownOrigin: boolean;
   /** True for routes that call a model: under overload they are refused before their key is looked up. */
   readonly modelCall: boolean;
   /** True when the end of the path may contain slashes, encoded or not. Elsewhere an encoded slash is refused. */

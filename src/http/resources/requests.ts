@@ -74,7 +74,7 @@ const meteredRequest = z
     owner_id: z.string().nullable(),
     owner_name: z.string().nullable(),
     channel: z.enum(CHANNELS),
-    model: z.string(),
+    model: z.string().openapi({ description: "Empty for a call of a tool by `/mcp`." }),
     outcome: z.enum(OUTCOMES),
     success: z.boolean(),
     status: z.int(),
@@ -85,7 +85,10 @@ const meteredRequest = z
     estimated: z.boolean().openapi({ description: "The vendor did not count." }),
     latency_ms: count,
     first_token_ms: count.nullable(),
-    tool_name: z.string().nullable(),
+    tool_name: z
+      .string()
+      .nullable()
+      .openapi({ description: "The tool that was called by `/mcp`; null for calls of models." }),
     assistant_id: z
       .string()
       .nullable()

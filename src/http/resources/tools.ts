@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import type { Caller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { visibleTools } from "../../tools/visible-tools.ts";
+import { boundTools } from "../../tools/visible-tools.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { createRouter, type Router } from "../request/router.ts";
@@ -53,16 +52,11 @@ const LIST = resourceRoute({
 /** `GET /v1/tools`. */
 export function toolsRoutes(deps: Deps): Router {
   const router = createRouter(deps);
+  const parts = { registry: deps.tools, known: deps.knowledge.assistants.known };
   router.add(LIST, async (_context, caller) =>
-    jsonResponse({ object: "list", data: toolsOf(deps, caller).map(toolJson) }),
+    jsonResponse({ object: "list", data: boundTools(parts, caller).tools.map(toolJson) }),
   );
   return router;
-}
-
-function toolsOf({ tools, knowledge }: Deps, caller: Caller): readonly Tool[] {
-  if (caller.kind !== "key" || caller.assistantId === null) return [];
-  const assistant = knowledge.assistants.known.find(caller.assistantId, caller);
-  return assistant === undefined ? [] : visibleTools(tools, assistant, caller);
 }
 
 function toolJson({ name, description, parameters, level, source = "builtin" }: Tool) {

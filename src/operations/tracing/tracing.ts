@@ -53,4 +53,5 @@ export type TracedUsage = Pick<
   | "outputTokens"
   | "cachedTokens"
   | "reasoningTokens"
+  | "toolName"
 >;

@@ -42,8 +42,9 @@ export async function canJournal({ writer, flusher, clock }: CallJournal): Promi
 
 /** Renders a snapshot of the start in plain fields: serializing computed properties is slow. */
 function startJson(start: UsageStart): string {
-  const { id, keyId, channel, model, startedAt, inputTokens, assistantId } = start;
-  return JSON.stringify({ id, keyId, channel, model, startedAt, inputTokens, assistantId });
+  const { id, keyId, channel, model, startedAt, inputTokens, assistantId, toolName } = start;
+  const of = { assistantId, toolName };
+  return JSON.stringify({ id, keyId, channel, model, startedAt, inputTokens, ...of });
 }
 
 /** A class for performance: one object per call, no closures. */

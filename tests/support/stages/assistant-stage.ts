@@ -156,7 +156,7 @@ export class AssistantStage {
       async read(id) {
         await journal.flush();
         return database.db.execute<Record<string, string | number>>(
-          sql`select model, outcome, status, input_tokens::int, output_tokens::int, estimated, assistant_id
+          sql`select model, outcome, status, input_tokens::int, output_tokens::int, estimated, assistant_id, tool_name
               from usage_records where id = ${id}`,
         );
       },

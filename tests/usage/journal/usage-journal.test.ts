@@ -56,6 +56,7 @@ describe("the usage journal", () => {
       latencyMs: 1_233.6,
       firstTokenMs: null,
       assistantId: "asst_1",
+      toolName: "find_files",
     } as const;
     const record = usageRecord("a", change);
     await (await journal.open(usageStart("a"))).close(record);
@@ -80,7 +81,7 @@ describe("the usage journal", () => {
         started_at: "1790000000000",
         tokens: "2031107",
         latency_ms: "1234",
-        tool_name: null,
+        tool_name: "find_files",
         assistant_id: "asst_1",
       },
     ]);
