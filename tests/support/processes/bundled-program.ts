@@ -85,7 +85,11 @@ async function removeOld(): Promise<void> {
   const before = Date.now() - OLD_MS;
   for (const name of await readdir(CACHE)) {
     const path = join(CACHE, name);
-    const { mtimeMs } = await stat(path);
-    if (mtimeMs < before) await rm(path, { force: true });
+    // Another worker may have renamed its draft or removed the file meanwhile.
+    const changedMs = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => undefined,
+    );
+    if (changedMs !== undefined && changedMs < before) await rm(path, { force: true });
   }
 }
