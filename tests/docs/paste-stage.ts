@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { callGateway } from "../support/clients/call-gateway.ts";
 import { callHttp, logIn } from "../support/clients/http-session.ts";
+import { commandOf } from "../support/processes/bundled-program.ts";
 import { placeMigratedDatabase } from "../support/servers/prepared-database.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../support/servers/start-simulator.ts";
@@ -16,6 +17,10 @@ import {
 import type { PastedLine } from "./shell-lines.ts";
 
 const STAND_IN = resolve(import.meta.dirname, "stand-in.mjs");
+/** What most lines start. */
+const PROGRAMS = ["src", "scripts/backup", "scripts/restore", "scripts/license"].map(
+  (folder) => `${folder}/main.ts`,
+);
 const STOOD_IN = ["npm", "bun", "docker", "claude"];
 const FIRST_PASSWORD = "the password of the first start";
 const NEW_PASSWORD = "the password that was chosen";
@@ -26,9 +31,13 @@ interface PasteEnd {
   readonly output: string;
 }
 
+/** What starts each of these programs. */
+type Commands = Readonly<Record<string, readonly string[]>>;
+
 /** A server of its own, a shell that keeps its variables from line to line, and what documents name by a stand-in. */
 export class PasteStage {
   readonly #folder: string;
+  readonly #commands: string;
   readonly #simulator: TestSimulator;
   readonly #receiver: WebhookReceiver;
   #gateway: TestGateway;
@@ -41,9 +50,15 @@ export class PasteStage {
 
   private constructor(
     folder: string,
-    parts: { simulator: TestSimulator; receiver: WebhookReceiver; gateway: TestGateway },
+    parts: {
+      simulator: TestSimulator;
+      receiver: WebhookReceiver;
+      gateway: TestGateway;
+      commands: Commands;
+    },
   ) {
     this.#folder = folder;
+    this.#commands = JSON.stringify(parts.commands);
     this.#simulator = parts.simulator;
     this.#receiver = parts.receiver;
     this.#gateway = parts.gateway;
@@ -60,7 +75,10 @@ export class PasteStage {
     mkdirSync(join(folder, "backup"));
     writeStandIns(join(folder, "bin"));
     const gateway = await startGateway(settingsOf({ folder, simulator, receiver }));
-    return new PasteStage(folder, { simulator, receiver, gateway });
+    const commands = Object.fromEntries(
+      await Promise.all(PROGRAMS.map(async (name) => [name, await commandOf(name)] as const)),
+    );
+    return new PasteStage(folder, { simulator, receiver, gateway, commands });
   }
 
   async close(): Promise<void> {
@@ -175,7 +193,12 @@ export class PasteStage {
   #spawn([command = "", ...args]: readonly string[], environment: object): Promise<PasteEnd> {
     const child = spawn(command, args, {
       cwd: this.#folder,
-      env: { HOME: this.#folder, STAND_IN_FOLDER: this.#folder, ...environment },
+      env: {
+        HOME: this.#folder,
+        STAND_IN_FOLDER: this.#folder,
+        STAND_IN_PROGRAMS: this.#commands,
+        ...environment,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
