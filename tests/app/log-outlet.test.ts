@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callGateway } from "../support/clients/call-gateway.ts";
+import { commandOf, SHORT_LIVED } from "../support/processes/bundled-program.ts";
 import { freePort } from "../support/processes/free-port.ts";
+import { type KeptPlace, makeKeptPlace } from "../support/servers/kept-place.ts";
 
 const START_MS = 120_000;
 const STOP_MS = 60_000;
@@ -15,10 +17,16 @@ const CALLS = 4_000;
 const AT_A_TIME = 50;
 
 let root: string;
+/** The servers come one after another. */
+let place: KeptPlace;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "log-outlet-"));
+  place = await makeKeptPlace();
 });
-afterAll(() => rm(root, { recursive: true, force: true }));
+afterAll(async () => {
+  await place.remove();
+  await rm(root, { recursive: true, force: true });
+});
 
 interface Server {
   readonly port: number;
@@ -28,19 +36,18 @@ interface Server {
 
 /** The real server with its standard output as given, once it answers. */
 async function startServer(
-  name: string,
   stdout: "pipe" | number,
   onStart: (child: ChildProcess) => void = () => undefined,
 ): Promise<Server> {
   const port = await freePort();
-  const onBun = process.versions["bun"] !== undefined;
-  const args = onBun ? ["src/main.ts"] : ["--import", "tsx", "src/main.ts"];
-  const child = spawn(process.execPath, args, {
+  const [command = "", ...args] = await commandOf("src/main.ts");
+  const child = spawn(command, args, {
     env: {
       PATH: "/usr/bin:/bin",
       HOST: "127.0.0.1",
       PORT: String(port),
-      DATA_DIR: join(root, name),
+      ...SHORT_LIVED,
+      ...place.settings,
       LLM_BACKEND: "vllm",
       LLM_BASE_URL: `http://127.0.0.1:${await freePort()}`,
       LOG_LEVEL: "debug",
@@ -98,7 +105,7 @@ describe("a server whose output", () => {
   it("is a file writes every line into it, to the last one", async () => {
     const path = join(root, "log");
     const file = openSync(path, "a");
-    const server = await startServer("file", file);
+    const server = await startServer(file);
     closeSync(file);
     for (let call = 0; call < 10; call += 1)
       await callGateway(server.port, { method: "GET", path: "/nothing" });
@@ -111,13 +118,13 @@ describe("a server whose output", () => {
   }, 240_000);
 
   it("nobody reads answers all the same, and leaves when it should", async () => {
-    const server = await startServer("unread", "pipe", ({ stdout }) => stdout?.pause());
+    const server = await startServer("pipe", ({ stdout }) => stdout?.pause());
     await callOften(server.port);
     await expectUnhurt(server);
   }, 300_000);
 
   it("is closed goes on", async () => {
-    const server = await startServer("closed", "pipe", ({ stdout }) => stdout?.destroy());
+    const server = await startServer("pipe", ({ stdout }) => stdout?.destroy());
     await callOften(server.port);
     await expectUnhurt(server);
   }, 300_000);

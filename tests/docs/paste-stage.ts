@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { callGateway } from "../support/clients/call-gateway.ts";
 import { callHttp, logIn } from "../support/clients/http-session.ts";
+import { commandOf } from "../support/processes/bundled-program.ts";
 import {
   type ChangingToolServer,
   startChangingToolServer,
@@ -20,6 +21,10 @@ import {
 import type { PastedLine } from "./shell-lines.ts";
 
 const STAND_IN = resolve(import.meta.dirname, "stand-in.mjs");
+/** What most lines start. */
+const PROGRAMS = ["src", "scripts/backup", "scripts/restore", "scripts/license"].map(
+  (folder) => `${folder}/main.ts`,
+);
 const STOOD_IN = ["npm", "bun", "docker", "claude"];
 const FIRST_PASSWORD = "the password of the first start";
 const NEW_PASSWORD = "the password that was chosen";
@@ -37,9 +42,13 @@ interface PasteEnd {
   readonly output: string;
 }
 
+/** What starts each of these programs. */
+type Commands = Readonly<Record<string, readonly string[]>>;
+
 /** A server of its own, a shell that keeps its variables from line to line, and what documents name by a stand-in. */
 export class PasteStage {
   readonly #folder: string;
+  readonly #commands: string;
   readonly #simulator: TestSimulator;
   readonly #receiver: WebhookReceiver;
   readonly #toolServer: ChangingToolServer;
@@ -53,9 +62,14 @@ export class PasteStage {
 
   private constructor(
     folder: string,
-    parts: Omit<Parts, "folder"> & { gateway: TestGateway; toolServer: ChangingToolServer },
+    parts: Omit<Parts, "folder"> & {
+      gateway: TestGateway;
+      toolServer: ChangingToolServer;
+      commands: Commands;
+    },
   ) {
     this.#folder = folder;
+    this.#commands = JSON.stringify(parts.commands);
     this.#simulator = parts.simulator;
     this.#receiver = parts.receiver;
     this.#toolServer = parts.toolServer;
@@ -74,7 +88,10 @@ export class PasteStage {
     mkdirSync(join(folder, "backup"));
     writeStandIns(join(folder, "bin"));
     const gateway = await startGateway(settingsOf({ folder, simulator, receiver }));
-    return new PasteStage(folder, { simulator, receiver, gateway, toolServer });
+    const commands = Object.fromEntries(
+      await Promise.all(PROGRAMS.map(async (name) => [name, await commandOf(name)] as const)),
+    );
+    return new PasteStage(folder, { simulator, receiver, gateway, toolServer, commands });
   }
 
   async close(): Promise<void> {
@@ -190,7 +207,12 @@ export class PasteStage {
   #spawn([command = "", ...args]: readonly string[], environment: object): Promise<PasteEnd> {
     const child = spawn(command, args, {
       cwd: this.#folder,
-      env: { HOME: this.#folder, STAND_IN_FOLDER: this.#folder, ...environment },
+      env: {
+        HOME: this.#folder,
+        STAND_IN_FOLDER: this.#folder,
+        STAND_IN_PROGRAMS: this.#commands,
+        ...environment,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";

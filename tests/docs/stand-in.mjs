@@ -32,12 +32,16 @@ async function runTask([verb, ...rest]) {
     if (code === 0) writeFileSync(done, "");
     return code;
   }
-  return run(program(join(root, "scripts", task, "main.ts")), given);
+  return run(program(`scripts/${task}/main.ts`), given);
 }
 
-function program(file) {
+/** Most are told by the test, which starts them from one file: loading all modules would take the most of its time. */
+function program(name) {
+  const told = JSON.parse(environment.STAND_IN_PROGRAMS)[name];
+  if (told !== undefined) return told;
   const loader = join(root, "node_modules/tsx/dist/loader.mjs");
-  return [process.execPath, ...(onBun ? ["--no-env-file"] : ["--import", loader]), file];
+  const flags = onBun ? ["--no-env-file"] : ["--import", loader];
+  return [process.execPath, ...flags, join(root, name)];
 }
 
 function run([command, ...before], after, { env = {}, cwd } = {}) {
@@ -52,7 +56,7 @@ function serveOnce(task, settings = {}) {
   const dev =
     'import("./scripts/task/run-dev.mjs").then(({ runDev }) => runDev()).then(process.exit)';
   const [command, ...rest] =
-    task === "dev" ? [process.execPath, "--eval", dev] : program(join(root, "src/main.ts"));
+    task === "dev" ? [process.execPath, "--eval", dev] : program("src/main.ts");
   const env = { HOST: "127.0.0.1", PORT: "0", DATA_DIR: join(folder, task), ...settings };
   const server = spawn(command, rest, {
     cwd: root,
@@ -92,7 +96,7 @@ function runDocker([verb, ...rest]) {
       const [tag, , file, ...given] = rest;
       if (!existsSync(container(tag))) return refuse(`there is no container ${tag}`);
       const env = { DATA_DIR: join(folder, "container") };
-      return run(program(join(root, file)), given, { env, cwd: root });
+      return run(program(file), given, { env, cwd: root });
     }
     case "cp": {
       const [from, to] = rest;

@@ -88,25 +88,17 @@ export function sendPinned(pinned: PinnedRequest): Promise<PinnedResponse> {
       isConnected = true;
       clearTimeout(timer);
     });
-<<<<<<< HEAD
     request.on("response", (message) => {
       const response = toPinnedResponse(message, request);
       // A switch to another protocol, which was not asked for. The `close` that follows reports it.
       if (response.status < 200) response.cancel();
       else resolve(response);
     });
-=======
-    request.on("response", (message) => resolve(toPinnedResponse(message, request)));
->>>>>>> servers
     request.on("error", (thrown) => fail(thrown));
     request.on("close", () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", leave);
-<<<<<<< HEAD
       // A protocol switch emits none of the events above.
-=======
-      // A response such as a protocol switch emits none of the events above.
->>>>>>> servers
       fail(new Error("the connection was closed"));
     });
     request.end(body);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { callGateway, chatBody } from "../../support/clients/call-gateway.ts";
+import { type KeptPlace, makeKeptPlace } from "../../support/servers/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import {
@@ -28,12 +29,14 @@ const BOTH = ["key_budget_exceeded", "key_budget_warning"];
 let simulator: TestSimulator;
 let receiver: WebhookReceiver;
 let folder: string;
+let place: KeptPlace;
 let gateway: TestGateway;
 
 beforeAll(async () => {
   simulator = await startSimulator();
   receiver = await startWebhookReceiver();
   folder = await mkdtemp(join(tmpdir(), "budget-alerts-"));
+  place = await makeKeptPlace();
 });
 
 afterEach(() => gateway.stop());
@@ -41,6 +44,7 @@ afterEach(() => gateway.stop());
 afterAll(async () => {
   await simulator.stop();
   await receiver.stop();
+  await place.remove();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -57,7 +61,7 @@ async function start(): Promise<TestGateway> {
   const licenseFile = join(folder, "test.lic");
   await writeFile(licenseFile, licenseText({ kind: "perpetual", expires_at: null }));
   return startGateway({
-    DATA_DIR: join(folder, "data"),
+    ...place.settings,
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: simulator.url,
     ALERT_WEBHOOK_URL: receiver.url,

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Db } from "../../../src/db/context.ts";
 import { thisProcess } from "../../../src/lib/process-lock/process-identity.ts";
 import {
@@ -13,6 +13,7 @@ import {
   makeInstallation,
   readTables,
   restore,
+  type StoreKind,
   storeKinds,
   withDatabase,
 } from "../../support/stages/backup-stage.ts";
@@ -73,23 +74,56 @@ function journalOf({ DATA_DIR = "" }: Environment): readonly string[] {
   return readdirSync(join(DATA_DIR, "journal"), { recursive: true, encoding: "utf8" }).sort();
 }
 
-describe.each(storeKinds)("a backup of the %s database", (from) => {
-  test.each(storeKinds)("brings everything back into the %s one", async (to) => {
-    const source = await stage.newPlace(from);
-    await makeInstallation(source, 5_000);
-    await withDatabase(source, fill);
-    leaveJournal(source);
-    leaveJournal(source, LONG_JOURNAL);
-    const folder = source["DATA_DIR"] ?? "";
-    writeFileSync(join(folder, "license.lic"), "a license");
-    writeFileSync(join(folder, "seen-time"), "a time");
-    const file = await backUp(source, stage.newFile());
+/** An installation that is backed up and not changed afterwards. */
+interface Source {
+  readonly place: Environment;
+  readonly file: string;
+}
 
+let plain: Promise<Source> | undefined;
+
+/** One in the embedded database, as a first start makes it. */
+function plainSource(): Promise<Source> {
+  plain ??= (async () => {
+    const place = await stage.newPlace("embedded");
+    await makeInstallation(place);
+    return { place, file: await backUp(place, stage.newFile()) };
+  })();
+  return plain;
+}
+
+/** One with everything. */
+async function makeFullSource(from: StoreKind): Promise<Source> {
+  const place = await stage.newPlace(from);
+  await makeInstallation(place, 5_000);
+  await withDatabase(place, fill);
+  leaveJournal(place);
+  leaveJournal(place, LONG_JOURNAL);
+  const folder = place["DATA_DIR"] ?? "";
+  writeFileSync(join(folder, "license.lic"), "a license");
+  writeFileSync(join(folder, "seen-time"), "a time");
+  return { place, file: await backUp(place, stage.newFile()) };
+}
+
+describe.each(storeKinds)("a backup of the %s database", (from) => {
+  let source: Environment;
+  let file: string;
+  let tables: Awaited<ReturnType<typeof readTables>>;
+  let partitions: Awaited<ReturnType<typeof partitionSizes>>;
+
+  beforeAll(async () => {
+    ({ place: source, file } = await makeFullSource(from));
+    tables = await readTables(source);
+    partitions = await withDatabase(source, partitionSizes);
+  });
+
+  test.each(storeKinds)("brings everything back into the %s one", async (to) => {
+    const folder = source["DATA_DIR"] ?? "";
     const target = await stage.newPlace(to);
     await restore(target, file);
-    expect(await readTables(target)).toEqual(await readTables(source));
+    expect(await readTables(target)).toEqual(tables);
     const sizes = await withDatabase(target, partitionSizes);
-    expect(sizes).toEqual(await withDatabase(source, partitionSizes));
+    expect(sizes).toEqual(partitions);
     expect(sizes).toContainEqual({ partition: "usage_records_20261102", rows: 1_440 });
 
     const restored = target["DATA_DIR"] ?? "";
@@ -106,11 +140,8 @@ describe.each(storeKinds)("a backup of the %s database", (from) => {
   });
 
   test("leaves references, sequences and the audit log's guard as strict as they were", async () => {
-    const source = await stage.newPlace(from);
-    await makeInstallation(source);
-    await withDatabase(source, fill);
     const target = await stage.newPlace(from);
-    await restore(target, await backUp(source, stage.newFile()));
+    await restore(target, file);
     await withDatabase(target, async (db) => {
       const added = await db.execute<{ id: string }>(
         sql`insert into audit_log (via, action, target_kind) values ('service', 'a', 'b') returning id`,
@@ -148,9 +179,7 @@ test("APP_SECRET is told of and never part of a backup, and a restore wants the 
 });
 
 test("a restore overwrites neither a folder nor a database that holds anything", async () => {
-  const source = await stage.newPlace("embedded");
-  await makeInstallation(source);
-  const file = await backUp(source, stage.newFile());
+  const { place: source, file } = await plainSource();
   await expect(restore(source, file)).rejects.toThrow(/is not empty \(database/);
 
   const withJournal = await stage.newPlace("embedded", { JOURNAL_DIR: stage.newFile() });
@@ -167,8 +196,7 @@ test("a restore overwrites neither a folder nor a database that holds anything",
 });
 
 test("the folder of backups and a license that was placed are no obstacle", async () => {
-  const source = await stage.newPlace("embedded");
-  await makeInstallation(source);
+  const { place: source } = await plainSource();
   const target = await stage.newPlace("embedded");
   const folder = target["DATA_DIR"] ?? "";
   mkdirSync(folder);
@@ -185,8 +213,7 @@ test("a database on which no gateway has started is not backed up", async () => 
 });
 
 test("what killed backups left in a folder is removed by the next one, and no other file", async () => {
-  const source = await stage.newPlace("embedded");
-  await makeInstallation(source);
+  const { place: source } = await plainSource();
   const file = stage.newFile();
   const { place, startedAt, pid } = thisProcess();
   const { pid: gone } = spawnSync(process.execPath, ["--version"]);
@@ -207,9 +234,7 @@ test("a file that is there already is refused before anything is asked for", asy
 });
 
 test("a folder that was never used stays so when it is to be backed up, and a restore takes it", async () => {
-  const source = await stage.newPlace("embedded");
-  await makeInstallation(source);
-  const file = await backUp(source, stage.newFile());
+  const { file } = await plainSource();
   const unused = await stage.newPlace("embedded");
   await expect(backUp(unused, stage.newFile())).rejects.toThrow(
     /nothing to back up: no database is in .*Give this command the DATA_DIR/,

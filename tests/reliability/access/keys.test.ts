@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { createCaseTable } from "../../support/case-table.ts";
 import {
@@ -10,6 +7,7 @@ import {
   logIn,
 } from "../../support/clients/http-session.ts";
 import { uploadText } from "../../support/clients/license-upload.ts";
+import { makeKeptPlace } from "../../support/servers/kept-place.ts";
 import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { licenseText, makeLicenseKeys, vendor } from "../../support/stages/test-license.ts";
@@ -158,8 +156,8 @@ describe("keys and users", () => {
 
   const dead = "leaves a bootstrap key dead whose secret is left in the settings, and warns";
   table.shows("K01", "restart: BOOTSTRAP_API_KEY deleted", dead, async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), "keys-"));
-    const settings = { DATA_DIR: dataDir, LLM_BASE_URL: simulator.url, ADMIN_PASSWORD };
+    const place = await makeKeptPlace();
+    const settings = { ...place.settings, LLM_BASE_URL: simulator.url, ADMIN_PASSWORD };
     const statusOf = async ({ url }: TestGateway) =>
       (await callHttp(url, { path: "/v1/models", token: TEST_KEY })).status;
     const first = await startGateway(settings);
@@ -180,7 +178,7 @@ describe("keys and users", () => {
         .toContain("BOOTSTRAP_API_KEY is ignored");
     } finally {
       await second.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      await place.remove();
     }
   });
 

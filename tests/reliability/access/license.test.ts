@@ -15,6 +15,7 @@ import { formOf, postLicense, uploadText } from "../../support/clients/license-u
 import type { RawResponse } from "../../support/clients/raw-client.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
+import { type KeptPlace, makeKeptPlace } from "../../support/servers/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startReplicas } from "../../support/servers/start-replicas.ts";
 import { type Stage, startStage } from "../../support/stages/engine-stage.ts";
@@ -298,7 +299,7 @@ describe("L04 the license's boundaries, on a server", () => {
 
 describe("L03 a clock that is set back, or was wrong", () => {
   let clock: MovedClock;
-  let folder: string;
+  let place: KeptPlace;
 
   beforeAll(async () => {
     clock = await createMovedClock();
@@ -312,7 +313,7 @@ describe("L03 a clock that is set back, or was wrong", () => {
     end: "SIGTERM" | "SIGKILL" = "SIGTERM",
   ): Promise<void> {
     await clock.moveTo(aheadMs, []);
-    const gateway = await startGateway({ ...LICENSED, ...clock.environment, DATA_DIR: folder });
+    const gateway = await startGateway({ ...LICENSED, ...clock.environment, ...place.settings });
     try {
       await look(gateway);
     } finally {
@@ -328,32 +329,32 @@ describe("L03 a clock that is set back, or was wrong", () => {
     expectChatError(await ask(gateway), 403, "license_expired");
   };
 
-  async function inFolder(work: () => Promise<void>): Promise<void> {
-    folder = await mkdtemp(join(tmpdir(), "license-clock-"));
+  async function inPlace(work: () => Promise<void>): Promise<void> {
+    place = await makeKeptPlace();
     try {
       await work();
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await place.remove();
     }
   }
-  const place = (expiry: number) =>
+  const putLicense = (expiry: number) =>
     writeFile(
-      join(folder, "license.lic"),
+      join(place.settings.DATA_DIR, "license.lic"),
       licenseText({ expires_at: timeOf(expiry), issued_at: "2026-01-01" }),
     );
 
   it(
     "set back by 30 days after expiry and grace, when the server is killed, ends, or ends and its file is deleted, changes nothing",
     () =>
-      inFolder(async () => {
-        await place(Date.now() - 14 * DAY - HOUR);
+      inPlace(async () => {
+        await putLicense(Date.now() - 14 * DAY - HOUR);
         const expectSetBack = async (gateway: TestGateway) => {
           await expectInvalid(gateway);
           expect((await licenseOf(gateway)).warning).toContain("clock is behind");
         };
         await live(0, expectInvalid, "SIGKILL");
         await live(-30 * DAY, expectSetBack);
-        await rm(join(folder, "seen-time"));
+        await rm(join(place.settings.DATA_DIR, "seen-time"));
         await live(-30 * DAY, async (gateway) => {
           await expectSetBack(gateway);
           // Nothing else breaks.
@@ -369,8 +370,8 @@ describe("L03 a clock that is set back, or was wrong", () => {
   it(
     "ten years ahead for a while, while running and over a start, leaves no trace when it is right again",
     () =>
-      inFolder(async () => {
-        await place(Date.now() + 20 * DAY);
+      inPlace(async () => {
+        await putLicense(Date.now() + 20 * DAY);
         await live(0, async (gateway) => {
           await expectValid(gateway);
           await clock.moveTo(3_650 * DAY, [gateway]);
@@ -391,7 +392,7 @@ describe("L03 a clock that is set back, or was wrong", () => {
   ])(
     "that begins in %s leaves a whole evaluation when it is right, and set back after its grace all stays refused",
     (_, aheadMs) =>
-      inFolder(async () => {
+      inPlace(async () => {
         await live(aheadMs, async (gateway) => {
           expect(await licenseOf(gateway)).toMatchObject({ valid: true, in_grace: false });
           await clock.moveTo(0, [gateway]);
@@ -416,8 +417,8 @@ describe("L05 a server that is killed during an upload", () => {
     "has the license before or the one uploaded afterwards, never none",
     async () => {
       const random = faultRandom("kills, license upload");
-      const folder = await mkdtemp(join(tmpdir(), "license-kill-"));
-      const start = () => startGateway({ ...LICENSED, DATA_DIR: folder });
+      const place = await makeKeptPlace();
+      const start = () => startGateway({ ...LICENSED, ...place.settings });
       let gateway = await start();
       try {
         let token = await logIn(gateway.url, "admin", PASSWORD);
@@ -444,7 +445,7 @@ describe("L05 a server that is killed during an upload", () => {
         }
       } finally {
         await gateway.stop();
-        await rm(folder, { recursive: true, force: true });
+        await place.remove();
       }
     },
     LIMIT_MS,

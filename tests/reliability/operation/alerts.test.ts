@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, vi } from "vitest";
 import { createCaseTable } from "../../support/case-table.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { startTcpFault, type TcpFault } from "../../support/faults/tcp-fault.ts";
+import { type KeptPlace, makeKeptPlace } from "../../support/servers/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { answer, startWebhookReceiver } from "../../support/servers/webhook-receiver.ts";
@@ -37,13 +35,13 @@ describe("alerts of a server", () => {
   let simulator: TestSimulator;
   let engine: TcpFault;
   let clock: MovedClock;
-  let folder: string;
+  let place: KeptPlace;
   let gateway: TestGateway;
 
   beforeAll(async () => {
     simulator = await startSimulator();
     engine = await startTcpFault({ port: simulator.port });
-    folder = await mkdtemp(join(tmpdir(), "alerts-"));
+    place = await makeKeptPlace();
     clock = await createMovedClock();
     gateway = await start();
   });
@@ -54,13 +52,13 @@ describe("alerts of a server", () => {
     await engine.stop();
     await simulator.stop();
     await clock.remove();
-    await rm(folder, { recursive: true, force: true });
+    await place.remove();
   });
 
   const start = (webhook = receiver.url) =>
     startGateway({
       ...clock.environment,
-      DATA_DIR: folder,
+      ...place.settings,
       ADMIN_PASSWORD: "password of this test",
       LLM_BACKEND: "vllm",
       LLM_BASE_URL: engine.url,

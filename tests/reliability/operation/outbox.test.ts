@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, vi } from "vitest";
 import { WEBHOOK_PAUSES_MS } from "../../../src/queue/backoff.ts";
@@ -10,6 +7,7 @@ import { issueKey } from "../../support/clients/issue-key.ts";
 import { startTcpFault, type TcpFault } from "../../support/faults/tcp-fault.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { freePort } from "../../support/processes/free-port.ts";
+import { makeKeptPlace } from "../../support/servers/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { callWithKey } from "../../support/servers/start-replicas.ts";
 import {
@@ -261,11 +259,11 @@ describe("an alert whose receiver is at fault", () => {
 
 describe("an alert whose gateway is killed", () => {
   table.shows("W08", "kill -9 between post and record", "posted again, the same", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "outbox-"));
+    const place = await makeKeptPlace();
     const receiver = await startWebhookReceiver();
     const start = async (): Promise<TestGateway> =>
       startGateway({
-        DATA_DIR: folder,
+        ...place.settings,
         LLM_BACKEND: "vllm",
         // Nobody listens, and nobody is asked.
         LLM_BASE_URL: `http://127.0.0.1:${await freePort()}`,
@@ -300,7 +298,7 @@ describe("an alert whose gateway is killed", () => {
     await gateway.stop();
     expectCleanOutput(gateway);
     await receiver.stop();
-    await rm(folder, { recursive: true, force: true });
+    await place.remove();
   });
 });
 

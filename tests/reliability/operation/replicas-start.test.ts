@@ -17,6 +17,7 @@ import {
 } from "../../support/servers/start-gateway.ts";
 import { callWithKey } from "../../support/servers/start-replicas.ts";
 import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
+import { createDatabase } from "../../support/servers/test-database.ts";
 import { expectCleanOutput, expectUnhurt } from "../../support/stages/engine-stage.ts";
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 240_000 });
@@ -88,8 +89,11 @@ describe.runIf(redis !== undefined)("replicas on one database", () => {
     expect(second).toMatch(/a replica without REDIS_URL/i);
   });
 
-  it("three with REDIS_URL start at once on an empty database", async () => {
-    const three = await Promise.all(["one", "two", "three"].map((name) => start(name, shared)));
+  it("three with REDIS_URL start at once on an empty database", async ({ onTestFinished }) => {
+    const { url, drop } = await createDatabase(databaseServerUrl ?? "");
+    onTestFinished(drop);
+    const settings = { ...shared, DATABASE_URL: url };
+    const three = await Promise.all(["one", "two", "three"].map((name) => start(name, settings)));
     for (const gateway of three) {
       const ready = await callGateway(gateway.port, { method: "GET", path: "/api/ready" });
       expect([ready.status, ready.json()]).toEqual([

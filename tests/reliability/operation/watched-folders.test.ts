@@ -7,6 +7,7 @@ import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { folderReaders } from "../../support/faults/folder-readers.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
+import { makeKeptPlace } from "../../support/servers/kept-place.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
 import { type Replicas, startReplicas } from "../../support/servers/start-replicas.ts";
 
@@ -89,9 +90,10 @@ describe("a server that is killed", () => {
     const random = faultRandom("kills, watched folders");
     const folder = await makeFolder("inbox");
     const at = (name: string) => join(folder, name);
+    const place = await makeKeptPlace();
     const environment = {
       ...ENVIRONMENT,
-      DATA_DIR: join(root, "data"),
+      ...place.settings,
       LLM_BACKEND: "vllm",
       LLM_BASE_URL: "http://127.0.0.1:9",
       WATCH_DIRS: folder,
@@ -132,6 +134,7 @@ describe("a server that is killed", () => {
       await expectUploads(await watchThrough(gateway), folder, names);
     } finally {
       await gateway.stop();
+      await place.remove();
     }
     await expectNoReader();
   });

@@ -10,6 +10,27 @@ interface Answered {
   readonly body: unknown;
 }
 
+/** A document as it is read again and again: what is compiled of its schemas belongs to its objects. */
+interface ReadDocument {
+  readonly api: Json;
+  /** A path without parameters stands before one with them. */
+  readonly paths: readonly (readonly [pattern: RegExp, item: Json])[];
+}
+
+const readDocuments = new Map<string, ReadDocument>();
+
+function parseDocument(text: string): ReadDocument {
+  const known = readDocuments.get(text);
+  if (known !== undefined) return known;
+  const api = JSON.parse(text) as Json;
+  const paths = Object.entries(api["paths"] as Readonly<Record<string, Json>>)
+    .sort(([one], [other]) => one.split("{").length - other.split("{").length)
+    .map(([template, item]) => [patternOf(template), item] as const);
+  const read = { api, paths };
+  readDocuments.set(text, read);
+  return read;
+}
+
 /**
  * The first difference between a JSON answer and what its document says of it; undefined when there is none. A member
  * that the document does not name is one.
@@ -18,13 +39,10 @@ export function findUndocumented(document: string, answered: Answered): string |
   const { method, status, body } = answered;
   // The path is served, by another method.
   if (status === 405) return undefined;
-  const api = JSON.parse(document) as Json;
+  const { api, paths } = parseDocument(document);
   const path = answered.path.split("?")[0] ?? "";
-  const paths = Object.entries(api["paths"] as Readonly<Record<string, Json>>);
-  // A path without parameters is meant before one with them.
   const [operation] = paths
-    .filter(([template]) => patternOf(template).test(path))
-    .sort(([one], [other]) => one.split("{").length - other.split("{").length)
+    .filter(([pattern]) => pattern.test(path))
     .map(([, item]) => item[method.toLowerCase()] as Json | undefined)
     .filter((found) => found !== undefined);
   if (operation === undefined) {

@@ -26,7 +26,9 @@ export async function commandOf(program: string): Promise<readonly string[]> {
   if (process.versions["bun"] !== undefined) return [process.execPath, "--no-env-file", program];
   let bundle = bundles.get(program);
   if (bundle === undefined) {
-    bundle = makeBundle(program);
+    // One after another: the end of a build stops the bundler for all.
+    bundle = last.then(() => makeBundle(program));
+    last = bundle.catch(() => undefined);
     bundles.set(program, bundle);
   }
   const quiet = "--disable-warning=ExperimentalWarning";
@@ -34,6 +36,7 @@ export async function commandOf(program: string): Promise<readonly string[]> {
 }
 
 const bundles = new Map<string, Promise<string>>();
+let last: Promise<unknown> = Promise.resolve();
 
 /** @returns the path of its one file. */
 async function makeBundle(program: string): Promise<string> {
@@ -85,7 +88,11 @@ async function removeOld(): Promise<void> {
   const before = Date.now() - OLD_MS;
   for (const name of await readdir(CACHE)) {
     const path = join(CACHE, name);
-    const { mtimeMs } = await stat(path);
-    if (mtimeMs < before) await rm(path, { force: true });
+    // Another worker may have renamed its draft or removed the file meanwhile.
+    const changedMs = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => undefined,
+    );
+    if (changedMs !== undefined && changedMs < before) await rm(path, { force: true });
   }
 }

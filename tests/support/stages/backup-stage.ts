@@ -17,6 +17,7 @@ import { createBackup } from "../../../src/operations/backup/create-backup.ts";
 import { restoreBackup } from "../../../src/operations/backup/restore/restore-backup.ts";
 import { encodeRecord } from "../../../src/usage/journal/record-format.ts";
 import { databaseServerUrl } from "../servers/database-server.ts";
+import { placeMigratedDatabase } from "../servers/prepared-database.ts";
 import { createDatabase } from "../servers/test-database.ts";
 
 export type StoreKind = Database["kind"];
@@ -78,6 +79,10 @@ export async function withDatabase<Result>(
 /** What a first start makes, without a server, and `usageRows` rows of usage. */
 export async function makeInstallation(environment: Environment, usageRows = 0): Promise<void> {
   const settings = settingsOf(environment);
+  if (settings.DATABASE_URL === undefined) {
+    mkdirSync(settings.DATA_DIR, { recursive: true, mode: 0o700 });
+    await placeMigratedDatabase(settings.DATA_DIR);
+  }
   const database = await openDatabase(settings, log);
   try {
     await migrate(database);
