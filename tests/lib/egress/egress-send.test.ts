@@ -276,7 +276,8 @@ describe("An answer", () => {
       go(`${CHUNKED}5\r\nfirst\r\n`);
     });
     const before = outside.closed();
-    const { body } = await send();
+    const { signal } = new AbortController();
+    const { body } = await send({ signal });
     const pieces = body[Symbol.asyncIterator]();
     expect(String((await pieces.next()).value)).toBe("first");
     go("6\r\nsecond\r\n");
@@ -284,16 +285,22 @@ describe("An answer", () => {
     go("0\r\n\r\n");
     expect((await pieces.next()).done).toBe(true);
     await expect.poll(outside.closed).toBe(before + 1);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
   it("that comes before the whole request counts, and the rest of the request is not sent", async () => {
+    const before = outside.closed();
+    let paused: Socket | undefined;
     outside.use((socket) => {
-      socket.pause();
+      paused = socket.pause();
       socket.write("HTTP/1.1 413 Too Large\r\ncontent-length: 7\r\n\r\ntoo big");
     });
     const response = await send({ body: "x".repeat(30_000_000) });
     expect(response.status).toBe(413);
     expect(await textOf(response)).toBe("too big");
+    paused?.resume();
+    await expect.poll(outside.closed).toBe(before + 1);
+    expect(outside.received().at(-1)?.length).toBeLessThan(30_000_000);
     outside.use((socket) => socket.end(ok("hello")));
     expect(await textOf(await send())).toBe("hello");
   });

@@ -76,6 +76,7 @@ describe.each(MODES)("A tool server in the mode %s", (mode) => {
   it("runs a tool with one request", async () => {
     const start = server.requests().length;
     expect(await call("add", { a: 2, b: 40 })).toEqual({ text: "42" });
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
     expect(since(start)).toEqual(["tools/call add"]);
   });
 

@@ -167,7 +167,7 @@ describe("The schema of a tool's arguments", () => {
     const $defs: Record<string, JsonValue> = { level0: { type: "string" } };
     for (let level = 1; level < 40; level += 1) {
       const below = { $ref: `#/$defs/level${level - 1}` };
-      $defs[`level${level}`] = { anyOf: [below, below] };
+      $defs[`level${level}`] = { anyOf: Array.from({ length: 20 }, () => below) };
     }
     const schema = object({ all: { $ref: "#/$defs/level39" } }, { $defs });
     expect(cleanInputSchema(schema)).toEqual({ type: "object" });
