@@ -21,7 +21,10 @@ interface AskOptions {
 }
 
 export const HEADERS_UNREADABLE =
-  "Its headers cannot be opened, because APP_SECRET is another one than when they were saved. Save them again.";
+  "The headers of the tool server cannot be opened, because APP_SECRET is another one than when they were saved. Save them again.";
+
+const UNEXPECTED =
+  "The check of the tool server failed unexpectedly. The operator finds the cause in the log.";
 
 /** Creates the function that checks a server once, by listing its tools. It rejects only when checks are ended. */
 export function createAskServer({ client, log, closing }: AskOptions): AskServer {
@@ -35,7 +38,7 @@ export function createAskServer({ client, log, closing }: AskOptions): AskServer
       closing.throwIfAborted();
       if (thrown instanceof ToolServerFailure) return { reason: thrown.message };
       log.error({ cause: causeOf(thrown) }, "the check of a tool server failed unexpectedly");
-      return { reason: "Its check failed unexpectedly. The operator finds the cause in the log." };
+      return { reason: UNEXPECTED };
     }
   };
 }

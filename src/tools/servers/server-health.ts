@@ -19,7 +19,7 @@ export interface ServerHealth {
 
 const UNCHECKED: ServerHealth = {
   status: "error",
-  reason: "It is being checked for the first time since this replica started.",
+  reason: "The tool server is being checked for the first time since this replica knows of it.",
   checkedAt: null,
 };
 

@@ -81,7 +81,7 @@ function toTool(server: ToolServer, { name, row, approved }: Offered, parts: Sou
       const { healths } = parts;
       if (now.link === undefined || healths.isInError(now.row)) {
         const reason = now.link === undefined ? HEADERS_UNREADABLE : healths.of(now.row).reason;
-        return failed(`Tool '${name}' cannot be used now. Its tool server: ${reason}`);
+        return failed(`Tool '${name}' cannot be used now. ${reason}`);
       }
       return callTool(
         { ...parts, server: now, call: { name: row.name, args, inputSchema } },

@@ -88,6 +88,7 @@ export async function makeInstallation(environment: Environment, usageRows = 0):
     await migrate(database);
     await openInstallation(database, await openSecret(settings), systemClock);
     if (usageRows > 0) await addUsage(database.db, usageRows);
+    if (usageRows > 0) await addToolServer(database.db);
   } finally {
     await database.close();
   }
@@ -105,6 +106,17 @@ async function addUsage(db: Db, rows: number): Promise<void> {
       'key_of_the_tests', 'chat', 'sim-chat', 'ok', true, 200, i % 1000, i % 300, 0, 0, false, i % 5000, i % 200, null
     from generate_series(1, ${rows}) i`),
   );
+}
+
+/** With headers under APP_SECRET, an approved tool, and one that waits. */
+async function addToolServer(db: Db): Promise<void> {
+  await db.execute(sql`
+    insert into mcp_servers (id, name, url, sealed_headers, header_names, change_seq)
+    values ('mcps_1', 'tickets', 'https://tools.example.com/mcp', 'v1.sealed', '{x-key}', 1)`);
+  await db.execute(sql`
+    insert into mcp_server_tools (server_id, name, approved, listed, level) values
+      ('mcps_1', 'find', '{"name": "find"}', '{"name": "find"}', 'read_only'),
+      ('mcps_1', 'new', null, '{"name": "new", "description": "ein \\"Ünïcode\\" 🚀"}', null)`);
 }
 
 /** Makes a backup in this process and returns its path. */

@@ -184,7 +184,7 @@ describe("a tool server", () => {
     await server.start();
     const heard = server.heard().length;
     const second = await gateway.run("mcp_tickets_write");
-    expect(second.text).toMatch(/^Tool 'mcp_tickets_write' cannot be used now\. Its tool server: /);
+    expect(second.text).toMatch(/^Tool 'mcp_tickets_write' cannot be used now\. The tool server /);
     expect([second.isError, server.heard().length]).toEqual([true, heard]);
     await gateway.checkAll();
     await gateway.checkAll();
