@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { SHORT_LIVED, SHORT_LIVED_ON_NODE } from "./tests/support/processes/bundled-program.ts";
+import SlowFirst from "./tests/support/slow-first.ts";
 
 /**
  * Files whose result cannot depend on the runtime: they touch no socket, file, process or store. One runtime runs them in CI.
@@ -79,6 +80,7 @@ export default defineConfig({
   test: {
     // Half of a test's time is waiting; more at once would make servers wait for each other.
     maxWorkers: 4,
+    sequence: { sequencer: SlowFirst },
     reporters: ["default", "./tests/support/slowest-files.ts"],
     projects: [
       {
