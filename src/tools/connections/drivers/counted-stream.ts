@@ -75,9 +75,10 @@ export class CountedStream extends Duplex {
 export function endOf(stream: CountedStream): Promise<never> {
   const ended = new Promise<never>((_, reject) => {
     stream.once("error", reject);
-    stream.once("close", () =>
-      reject(new DriverFault("protocol", "The server closed the connection.")),
-    );
+    stream.once("close", () => {
+      // A driver that closed it for a reason reports this first.
+      setImmediate(() => reject(new DriverFault("protocol", "The server closed the connection.")));
+    });
   });
   ended.catch(() => undefined);
   return ended;

@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { checkServerIdentity, type TLSSocket } from "node:tls";
 import { type Connection, createConnection } from "mysql2";
 import { normalHost } from "../../../lib/egress/pinned-socket.ts";
@@ -29,7 +28,7 @@ export function createOpenMysql(options: ServerDriverOptions): OpenSession {
     const socket = await options.connect({ host: host ?? "", port: port ?? 0 }, signal);
     const stream = new CountedStream(socket);
     stream.allow(OWN_BYTES);
-    const driver = openDriver(options, target, stream);
+    const { driver, tlsFailure } = openDriver(options, target, stream);
     const ended = failureOf(driver, stream);
     try {
       const version = await untilAborted(
@@ -49,17 +48,24 @@ export function createOpenMysql(options: ServerDriverOptions): OpenSession {
       });
     } catch (thrown) {
       stream.destroy();
-      throw thrown;
+      // TLS reports its failure after the end of the connection below it.
+      await new Promise((resolve) => setImmediate(resolve));
+      throw signal.aborted ? signal.reason : (tlsFailure() ?? thrown);
     }
   };
   return open;
+}
+
+interface OpenedDriver {
+  readonly driver: Driver;
+  readonly tlsFailure: () => Error | undefined;
 }
 
 function openDriver(
   { authorities }: ServerDriverOptions,
   { connection, password }: Target,
   stream: CountedStream,
-): Driver {
+): OpenedDriver {
   const { port, database, user, tls } = connection;
   const host = normalHost(connection.host ?? "").replace(/^\[(.*)\]$/, "$1");
   const isVerified = tls === "verify";
@@ -83,21 +89,28 @@ function openDriver(
     disableEval: true,
     connectTimeout: 0,
   }) as unknown as Driver;
-  if (isVerified) checkIdentity(driver, host);
-  return driver;
+  return { driver, tlsFailure: watchTls(driver, host, isVerified) };
 }
 
-/** The driver compares names only, and compares an address with `localhost`. */
-function checkIdentity(driver: Driver, host: string): void {
+/**
+ * Checks the host in the certificate before the login, if `isVerified`: the driver compares names only, and compares an
+ * address with `localhost`. Returns how to find out what TLS failed with: the driver reports the end of the connection.
+ */
+function watchTls(driver: Driver, host: string, isVerified: boolean): () => Error | undefined {
   const start = driver.startTLS.bind(driver);
+  let failure: Error | undefined;
   driver.startTLS = (onSecure) => {
     start((error) => {
-      if (error !== undefined) onSecure(error);
-      else onSecure(checkServerIdentity(host, (driver.stream as TLSSocket).getPeerCertificate()));
+      const secure = driver.stream as TLSSocket;
+      const isToCheck = isVerified && error === undefined;
+      failure = isToCheck ? checkServerIdentity(host, secure.getPeerCertificate()) : error;
+      onSecure(failure);
     });
-    // A host that is an address has no server name, as the driver knows.
-    if (isIP(host) !== 0) driver.stream.on("error", () => undefined);
+    driver.stream.on("error", (error) => {
+      failure ??= error;
+    });
   };
+  return () => failure;
 }
 
 /** Rejects also when the driver fails outside of a statement. */

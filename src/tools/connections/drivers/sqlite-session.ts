@@ -49,18 +49,24 @@ export function openSqliteDriver(options: SqliteDriverOptions): SqliteDriver {
 }
 
 /** Resolves `workspace/reports/a.db`: the name of a file connection, and the path in it. */
-async function findFile({ files, dataDir }: SqliteDriverOptions, file: string): Promise<string> {
+async function findFile(options: SqliteDriverOptions, file: string): Promise<string> {
   const slash = file.indexOf("/");
-  const name = file.slice(0, slash);
-  const path = await files.resolve(name, file.slice(slash + 1));
-  const isWorkspace = name === WORKSPACE;
-  if (!isWorkspace && isWithin(await realpath(dataDir), path)) {
+  const path = await options.files.resolve(file.slice(0, slash), file.slice(slash + 1));
+  if (await isOwnFile(options, path)) {
     throw new DriverFault("file", "The gateway's own files cannot be read.");
   }
   if (Buffer.byteLength(path) > PATH_MAX_BYTES) {
     throw new DriverFault("file", "The path of the file is too long.");
   }
   return path;
+}
+
+/** Whether it is in DATA_DIR, but not in a workspace below it. */
+async function isOwnFile({ files, dataDir }: SqliteDriverOptions, path: string): Promise<boolean> {
+  const own = await realpath(dataDir);
+  if (!isWithin(own, path)) return false;
+  const workspace = await realpath(files.find(WORKSPACE)?.folder ?? own).catch(() => own);
+  return workspace === own || !isWithin(own, workspace) || !isWithin(workspace, path);
 }
 
 function isWithin(folder: string, path: string): boolean {
