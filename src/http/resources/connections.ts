@@ -31,7 +31,7 @@ const MAX_PORT = 65_535;
 const line = (maxLength: number) =>
   storableText(maxLength)
     .min(1)
-    .regex(/^[^\p{Cc}]*$/u, "a text without control characters");
+    .refine((text) => !/\p{Cc}/u.test(text), "a text without control characters");
 
 const kind = z.enum(CONNECTION_KINDS).openapi({
   description: "`mysql` is MariaDB, too. It cannot be changed.",
