@@ -158,10 +158,8 @@ describe("/api/connections", () => {
   });
 
   it("records what was changed, and that the password was set", async () => {
-    const { body } = await call({ path: "/api/admin/audit?limit=1000" });
-    const entries = body.data.filter(
-      (entry: { target_kind: string }) => entry.target_kind === "connection",
-    );
+    const path = "/api/admin/audit?target_kind=connection&limit=1000";
+    const entries = (await call({ path })).body.data;
     const actions = new Set(entries.map(({ action }: { action: string }) => action));
     expect(actions).toEqual(
       new Set(["connection.create", "connection.update", "connection.delete"]),
