@@ -74,7 +74,7 @@ export function buildDeps(
     const knowledge = await openKnowledge(base, { backends, events, add });
     const { search, checkStores, fileConnections, assistants: answering } = knowledge;
     const secretBox = createSecretBox(secret.derive("sealed-secrets"));
-    const { tools, toolServers, countToolCall, auditToolCall } = parts.add(
+    const { tools, connections, toolServers, countToolCall, auditToolCall } = parts.add(
       await openTools(base, { search, fileConnections, secretBox, version, add }),
     );
     const { known } = answering;
@@ -99,6 +99,7 @@ export function buildDeps(
       gateway,
       knowledge,
       tools,
+      connections,
       toolServers,
       openCalls,
       callGate,

@@ -6,6 +6,7 @@ import type { Search } from "../knowledge/retrieve/passage.ts";
 import { createEgress } from "../lib/egress/egress.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { type AuditCall, createCallAudit } from "./audit-calls.ts";
+import { type Connections, openConnections } from "./connections/open-connections.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
 import { createToolServerClient } from "./servers/create-tool-server-client.ts";
 import { openToolServers } from "./servers/open-tool-servers.ts";
@@ -17,6 +18,7 @@ const CLIENT_NAME = "inference-gateway";
 
 export interface Tools extends Part {
   readonly tools: ToolRegistry;
+  readonly connections: Connections;
   readonly toolServers: ToolServers;
   /** Counts a call that has ended. */
   readonly countToolCall: ToolFigures["countCall"];
@@ -38,17 +40,20 @@ export interface ToolParts {
 /** What models can do beside answering. */
 export async function openTools(
   base: Base,
-  { search, secretBox, version, add }: ToolParts,
+  { search, fileConnections, secretBox, version, add }: ToolParts,
 ): Promise<Tools> {
   const { settings, database, log } = base;
+  const connections = add(await openConnections(base, { secretBox, fileConnections }));
   const egress = createEgress({ allow: settings.EGRESS_ALLOW });
   const client = createToolServerClient({ egress, info: { name: CLIENT_NAME, version } });
   const servers = add(await openToolServers(base, { secretBox, client }));
-  const tools = createToolRegistry({ search, settings }, [servers.source]);
+  const saved = connections.saved;
+  const tools = createToolRegistry({ search, settings, saved }, [servers.source]);
   const { countCall, metrics } = createToolFigures(tools.builtIn);
   const { audit, settle } = createCallAudit(database, log);
   return {
     tools,
+    connections,
     toolServers: servers.toolServers,
     countToolCall: countCall,
     auditToolCall: audit,

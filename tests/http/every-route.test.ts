@@ -26,8 +26,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/license\/(device|details)$/, "administrator"],
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
   [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
-  [/^\w+ \/api\/admin\//, "administrator"],
-  [/^\w+ \/api\/mcp-servers/, "administrator"],
+  [/^\w+ \/api\/(admin|connections|mcp-servers)(\/|$)/, "administrator"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],
 ];

@@ -1,18 +1,10 @@
 import { byLabel, type Metric, single } from "../../core/metric.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 
-const connections = zeroCounts(["postgres", "mysql", "mssql", "sqlite"]);
 const runs = zeroCounts(["queued", "running", "completed", "failed", "stopped"]);
 
 /** Metrics of areas that do not exist yet. They are 0; each moves to its area when that is built. */
 export const PLANNED_METRICS: readonly Metric[] = [
-  {
-    name: "svc_connections",
-    type: "gauge",
-    help: "Saved database connections by kind.",
-    labels: ["kind"],
-    read: () => byLabel("kind", connections),
-  },
   {
     name: "svc_pipeline_runs_24h",
     type: "gauge",

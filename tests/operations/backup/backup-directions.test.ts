@@ -47,6 +47,9 @@ async function fill(db: Db): Promise<void> {
   await db.execute(
     sql`insert into bootstrap_keys (key_hash) values ('hash'), ('of a key that is gone')`,
   );
+  await db.execute(sql`
+    insert into connections (id, name, name_key, kind, host, port, user_name, tls, sealed_password, change_seq)
+    values ('conn_1', ${ODD_TEXT}, 'odd', 'mysql', 'db.test', 3306, 'u', 'verify', 'v1.sealed', 3)`);
   await db.execute(sql`insert into change_counters values ('api_keys', 12)`);
   await db.execute(sql`
     insert into audit_log (via, action, target_kind, details)

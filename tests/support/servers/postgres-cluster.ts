@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+} from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -24,6 +32,8 @@ export interface PostgresCluster {
 export interface PostgresClusterOptions {
   /** Gives the server alone an empty disk of this size, beside its own files; gone when it stops. Needs root. */
   readonly smallDiskMb?: number;
+  /** It then speaks TLS as well. */
+  readonly tls?: { readonly keyFile: string; readonly certificateFile: string };
 }
 
 /** Folder of the server's programs, the newest installed; undefined where there is none. */
@@ -37,6 +47,7 @@ function findPostgresPrograms(): string | undefined {
 /** Makes and starts a cluster; undefined, with a line that says so, where PostgreSQL is not installed. */
 export async function startPostgresCluster({
   smallDiskMb,
+  tls,
 }: PostgresClusterOptions = {}): Promise<PostgresCluster | undefined> {
   const programs = findPostgresPrograms();
   if (programs === undefined) {
@@ -48,6 +59,7 @@ export async function startPostgresCluster({
   const port = await freePort();
   const data = join(folder, "data");
   const disk = join(folder, "disk");
+  const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
   const program = (name: string, ...given: string[]) =>
     runUnprivileged([join(programs, name), ...given], folder);
   const cluster: PostgresCluster = {
@@ -55,7 +67,11 @@ export async function startPostgresCluster({
     async start() {
       // What is written survives a kill of the server all the same; only a power cut would lose it.
       const cheap = "-c fsync=off -c max_connections=300";
-      const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} ${cheap}`;
+      const secured =
+        tls === undefined
+          ? ""
+          : ` -c ssl=on -c ssl_key_file=${key} -c ssl_cert_file=${certificate}`;
+      const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} ${cheap}${secured}`;
       const ownDisk = smallDiskMb === undefined ? [] : withDisk(disk, smallDiskMb);
       const start = ["-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start"];
       await runUnprivileged([join(programs, "pg_ctl"), ...start], folder, ownDisk);
@@ -72,7 +88,13 @@ export async function startPostgresCluster({
       return { path: disk, seenFromOutside: `/proc/${pid}/root${disk}` };
     },
   };
-  if (isRoot()) await run("chown", ["postgres", folder]);
+  if (tls !== undefined) {
+    copyFileSync(tls.keyFile, key);
+    copyFileSync(tls.certificateFile, certificate);
+    // The server refuses a key that others can read.
+    chmodSync(key, 0o600);
+  }
+  if (isRoot()) await run("chown", ["-R", "postgres", folder]);
   chmodSync(folder, 0o700);
   if (smallDiskMb !== undefined) mkdirSync(disk);
   await program("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync");
