@@ -17,6 +17,7 @@ import { assistantsRoutes } from "./http/resources/assistants.ts";
 import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
+import { connectionsRoutes } from "./http/resources/connections.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
@@ -66,6 +67,7 @@ export function createApp(deps: Deps): App {
     vectorStoreBatchesRoutes(deps),
     vectorStoreSearchRoutes(deps),
     toolsRoutes(deps),
+    connectionsRoutes(deps),
     auditRoutes(deps),
     licenseRoutes(deps),
     usageReportsRoutes(deps),

@@ -74,7 +74,7 @@ export function buildDeps(
     const knowledge = await openKnowledge(base, { backends, events, add });
     const { search, checkStores, fileConnections, assistants: answering } = knowledge;
     const secretBox = createSecretBox(secret.derive("sealed-secrets"));
-    const { tools, countToolCall } = parts.add(
+    const { tools, connections, countToolCall } = parts.add(
       await openTools(base, { search, fileConnections, secretBox, add }),
     );
     const { known } = answering;
@@ -98,6 +98,7 @@ export function buildDeps(
       gateway,
       knowledge,
       tools,
+      connections,
       openCalls,
       callGate,
       authenticate,

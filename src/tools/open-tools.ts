@@ -4,11 +4,13 @@ import type { Db } from "../db/context.ts";
 import type { FileConnections } from "../knowledge/file-connections.ts";
 import type { Search } from "../knowledge/retrieve/passage.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
+import { type Connections, openConnections } from "./connections/open-connections.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
 import { createToolFigures, type ToolFigures } from "./tool-figures.ts";
 
 export interface Tools extends Part {
   readonly tools: ToolRegistry;
+  readonly connections: Connections;
   /** Counts a call that has ended. */
   readonly countToolCall: ToolFigures["countCall"];
 }
@@ -23,8 +25,13 @@ export interface ToolParts {
 }
 
 /** What models can do beside answering. */
-export async function openTools({ settings }: Base, { search }: ToolParts): Promise<Tools> {
-  const tools = createToolRegistry({ search, settings });
+export async function openTools(
+  base: Base,
+  { search, fileConnections, secretBox, add }: ToolParts,
+): Promise<Tools> {
+  const { settings } = base;
+  const connections = add(await openConnections(base, { secretBox, fileConnections }));
+  const tools = createToolRegistry({ search, settings, saved: connections.saved });
   const { countCall, metrics } = createToolFigures(tools.builtIn);
-  return { tools, countToolCall: countCall, metrics };
+  return { tools, connections, countToolCall: countCall, metrics };
 }

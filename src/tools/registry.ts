@@ -1,5 +1,7 @@
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
+import { createListMyConnections } from "./builtin/list-my-connections.ts";
 import { createSearchKnowledge, type SearchParts } from "./builtin/search-knowledge.ts";
+import type { SavedConnections } from "./connections/connection.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools that come and go while the gateway runs, such as those of tool servers. */
@@ -18,11 +20,16 @@ export interface ToolRegistry {
   readonly builtIn: readonly string[];
 }
 
+/** What built-in tools work with. Those whose part is undefined do not exist. */
+export interface BuiltInParts extends SearchParts {
+  readonly saved?: SavedConnections | undefined;
+}
+
 export function createToolRegistry(
-  parts: SearchParts,
+  parts: BuiltInParts,
   sources: readonly ToolSource[] = [],
 ): ToolRegistry {
-  const builtIn = new Map([createSearchKnowledge(parts)].map((tool) => [tool.name, tool]));
+  const builtIn = new Map(createBuiltIn(parts).map((tool) => [tool.name, tool]));
   const all = () => {
     if (sources.length === 0) return builtIn;
     const tools = new Map<string, Tool>();
@@ -36,4 +43,12 @@ export function createToolRegistry(
     find: (name) => all().get(name),
     builtIn: [...builtIn.keys()],
   };
+}
+
+function createBuiltIn(parts: BuiltInParts): readonly Tool[] {
+  const { saved } = parts;
+  return [
+    createSearchKnowledge(parts),
+    ...(saved === undefined ? [] : [createListMyConnections(saved)]),
+  ];
 }

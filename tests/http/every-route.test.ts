@@ -26,7 +26,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/license\/(device|details)$/, "administrator"],
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
   [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
-  [/^\w+ \/api\/admin\//, "administrator"],
+  [/^\w+ \/api\/(admin|connections)(\/|$)/, "administrator"],
   [/^\w+ \/v1\//, "caller"],
 ];
 /** Of the paths that take a key those where a user who is no administrator is refused. */

@@ -21,8 +21,7 @@ export async function resolveHost(hostname: string): Promise<readonly string[]> 
 }
 
 /**
- * Finds and checks the destination of a URL. Every address of its host must be public or allowed: a host with one
- * public and one private address is refused. Rejects with an `EgressError`.
+ * Finds and checks the destination of a URL, as `findAddresses` does. Rejects with an `EgressError`.
  */
 export async function findTarget(
   url: URL,
@@ -35,16 +34,28 @@ export async function findTarget(
   if (url.username !== "" || url.password !== "") {
     throw new EgressError("credentials", "it holds a user name or a password");
   }
-  const [first, ...further] = await addressesOf(url.hostname, resolve);
+  return { url, addresses: await findAddresses(url.hostname, allowed, resolve) };
+}
+
+/**
+ * Finds and checks the addresses of a host, named as a URL names it. Every one must be public or allowed: a host with
+ * one public and one private address is refused. Rejects with an `EgressError`.
+ */
+export async function findAddresses(
+  hostname: string,
+  allowed: AllowList,
+  resolve: ResolveHost,
+): Promise<EgressTarget["addresses"]> {
+  const [first, ...further] = await addressesOf(hostname, resolve);
   if (first === undefined) throw new EgressError("unknown_host", "its host cannot be found");
   const addresses = [first, ...further].sort(byFamily);
-  if (!allowed.hasHost(url.hostname) && !addresses.every((address) => isOpen(address, allowed))) {
+  if (!allowed.hasHost(hostname) && !addresses.every((address) => isOpen(address, allowed))) {
     throw new EgressError(
       "forbidden",
       "it points into a private or reserved network, which the gateway does not access unless EGRESS_ALLOW lists it",
     );
   }
-  return { url, addresses: addresses as [string, ...string[]] };
+  return addresses as [string, ...string[]];
 }
 
 /**

@@ -1,19 +1,11 @@
 import { byLabel, type Metric, single } from "../../core/metric.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 
-const connections = zeroCounts(["postgres", "mysql", "mssql", "sqlite"]);
 const toolServers = zeroCounts(["connected", "disabled", "error"]);
 const runs = zeroCounts(["queued", "running", "completed", "failed", "stopped"]);
 
 /** Metrics of areas that do not exist yet. They are 0; each moves to its area when that is built. */
 export const PLANNED_METRICS: readonly Metric[] = [
-  {
-    name: "svc_connections",
-    type: "gauge",
-    help: "Saved database connections by kind.",
-    labels: ["kind"],
-    read: () => byLabel("kind", connections),
-  },
   {
     name: "svc_mcp_servers",
     type: "gauge",

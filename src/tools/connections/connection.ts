@@ -50,12 +50,27 @@ export interface TableShape {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
+/** What a try of a connection has shown. */
+export interface ConnectionTrial {
+  readonly ok: boolean;
+  /** Milliseconds for connecting, logging in and the first statement; null where that failed. */
+  readonly latencyMs: number | null;
+  readonly serverVersion: string | null;
+  /** Tables and views that the user may read. */
+  readonly tables: number | null;
+  /** What is wrong, and what to do; null when it is ok. */
+  readonly error: string | null;
+}
+
 /** The saved connections, held in memory. */
 export interface SavedConnections {
   readonly list: () => readonly SavedConnection[];
   /** By name, whatever its case; undefined for an unknown one. Who may use it is not asked here. */
   readonly find: (name: string) => SavedConnection | undefined;
-  /** Runs one reading statement, read-only at the server too. Rejects with a `ServiceError` that the model may read. */
+  /**
+   * Runs one reading statement, read-only at the server too. Rejects with a `ServiceError` that the model may read, or
+   * with the reason of the signal. The query is then ended at the server.
+   */
   readonly read: (connection: SavedConnection, query: ReadQuery) => Promise<QueryRows>;
   /** Its tables and views with their columns, a bounded number of them, by name. Rejects as `read` does. */
   readonly describe: (

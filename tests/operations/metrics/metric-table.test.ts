@@ -17,7 +17,7 @@ const SPECIFIED: Readonly<Record<string, readonly [string, readonly string[]] | 
   svc_gateway_latency_ms_24h: ["quantile", ["0.5", "0.95", "0.99"]],
   svc_llm_backend_up: null,
   svc_api_keys: ["state", ["active", "inactive"]],
-  svc_connections: ["kind", ["postgres", "mysql", "mssql", "sqlite"]],
+  svc_connections: ["kind", ["postgres", "mysql", "sqlite"]],
   svc_mcp_servers: ["status", ["connected", "disabled", "error"]],
   svc_pipeline_runs_24h: ["status", ["queued", "running", "completed", "failed", "stopped"]],
   svc_pipeline_queue_oldest_age_seconds: null,

@@ -1,0 +1,210 @@
+import { isIP } from "node:net";
+import { checkServerIdentity, type TLSSocket } from "node:tls";
+import { type Connection, createConnection } from "mysql2";
+import { normalHost } from "../../../lib/egress/pinned-socket.ts";
+import type { JsonValue } from "../../../lib/json.ts";
+import { untilAborted } from "../../../lib/until-aborted.ts";
+import type { QueryRows } from "../connection.ts";
+import { CountedStream, endOf } from "./counted-stream.ts";
+import { decodeMysql, type MysqlColumn } from "./mysql-values.ts";
+import type { ServerDriverOptions } from "./postgres-session.ts";
+import type { OpenSession, Session, Target } from "./session.ts";
+
+/** The bytes of a login, and of the answers to our own statements. */
+const OWN_BYTES = 1024 * 1024;
+const LOCK_TIMEOUT_SECONDS = 5;
+
+/** What the driver has and its types lack. */
+interface Internals {
+  stream: CountedStream | TLSSocket;
+  startTLS(onSecure: (error?: Error) => void): void;
+  reset(done: (error: Error | null) => void): void;
+}
+type Driver = Connection & Internals;
+
+/** Creates the driver of MySQL and MariaDB. */
+export function createOpenMysql(options: ServerDriverOptions): OpenSession {
+  const open: OpenSession = async (target, signal) => {
+    const { host, port } = target.connection;
+    const socket = await options.connect({ host: host ?? "", port: port ?? 0 }, signal);
+    const stream = new CountedStream(socket);
+    stream.allow(OWN_BYTES);
+    const driver = openDriver(options, target, stream);
+    const ended = failureOf(driver, stream);
+    try {
+      const version = await untilAborted(
+        Promise.race([run(driver, "select version()"), ended]),
+        signal,
+      );
+      const isMariadb = /mariadb/i.test(JSON.stringify(version));
+      return sessionOf(driver, stream, {
+        isMariadb,
+        ended,
+        cancel: async (cancelSignal) => {
+          const other = await open(target, cancelSignal);
+          const kill = `kill query ${Number(driver.threadId)}`;
+          const query = { sql: kill, maxRows: 1, maxBytes: OWN_BYTES, timeoutMs: 5_000 };
+          await untilAborted(other.read(query), cancelSignal).finally(() => other.close());
+        },
+      });
+    } catch (thrown) {
+      stream.destroy();
+      throw thrown;
+    }
+  };
+  return open;
+}
+
+function openDriver(
+  { authorities }: ServerDriverOptions,
+  { connection, password }: Target,
+  stream: CountedStream,
+): Driver {
+  const { port, database, user, tls } = connection;
+  const host = normalHost(connection.host ?? "").replace(/^\[(.*)\]$/, "$1");
+  const isVerified = tls === "verify";
+  const driver = createConnection({
+    host,
+    port: port ?? 0,
+    user: user ?? "",
+    password: password ?? "",
+    ...(database !== null && { database }),
+    stream,
+    ...(tls !== "off" && {
+      ssl: {
+        rejectUnauthorized: isVerified,
+        ...(authorities !== undefined && { ca: authorities }),
+      },
+    }),
+    // The server must not ask for files of this machine, and takes one statement at a time.
+    flags: ["-LOCAL_FILES"],
+    multipleStatements: false,
+    // Otherwise it would compile code from the names of columns.
+    disableEval: true,
+    connectTimeout: 0,
+  }) as unknown as Driver;
+  if (isVerified) checkIdentity(driver, host);
+  return driver;
+}
+
+/** The driver compares names only, and compares an address with `localhost`. */
+function checkIdentity(driver: Driver, host: string): void {
+  const start = driver.startTLS.bind(driver);
+  driver.startTLS = (onSecure) => {
+    start((error) => {
+      if (error !== undefined) onSecure(error);
+      else onSecure(checkServerIdentity(host, (driver.stream as TLSSocket).getPeerCertificate()));
+    });
+    // A host that is an address has no server name, as the driver knows.
+    if (isIP(host) !== 0) driver.stream.on("error", () => undefined);
+  };
+}
+
+/** Rejects also when the driver fails outside of a statement. */
+function failureOf(driver: Driver, stream: CountedStream): Promise<never> {
+  const failed = new Promise<never>((_, reject) => {
+    driver.on("error", reject);
+  });
+  const ended = Promise.race([failed, endOf(stream)]);
+  ended.catch(() => undefined);
+  return ended;
+}
+
+interface SessionParts extends Pick<Session, "cancel"> {
+  readonly isMariadb: boolean;
+  readonly ended: Promise<never>;
+}
+
+function sessionOf(
+  driver: Driver,
+  stream: CountedStream,
+  { isMariadb, ended, cancel }: SessionParts,
+): Session {
+  const ask = (sql: string) => Promise.race([run(driver, sql), ended]);
+  return {
+    async read({ sql, maxRows, maxBytes, timeoutMs }) {
+      stream.allow(OWN_BYTES);
+      for (const statement of beginning({ maxRows, timeoutMs, isMariadb })) await ask(statement);
+      stream.allow(maxBytes);
+      return Promise.race([readRows(driver, stream, { sql, maxRows }), ended]);
+    },
+    cancel,
+    async reset() {
+      stream.allow(OWN_BYTES);
+      await ask("rollback");
+      const done = new Promise<void>((resolve, reject) => {
+        driver.reset((error) =>
+          error === null || error === undefined ? resolve() : reject(error),
+        );
+      });
+      await Promise.race([done, ended]);
+    },
+    isUsable: () => !stream.destroyed,
+    close: () => {
+      driver.destroy();
+      stream.destroy();
+    },
+  };
+}
+
+interface Bounds {
+  readonly maxRows: number;
+  readonly timeoutMs: number;
+  readonly isMariadb: boolean;
+}
+
+function beginning({ maxRows, timeoutMs, isMariadb }: Bounds): readonly string[] {
+  const milliseconds = Math.max(1, Math.ceil(timeoutMs));
+  const time = isMariadb
+    ? `max_statement_time = ${milliseconds / 1_000}`
+    : `max_execution_time = ${milliseconds}`;
+  return [
+    "set names utf8mb4",
+    // What checks statements reads them as these modes do: double quotes enclose texts, backslashes escape.
+    `set session sql_mode = 'NO_ENGINE_SUBSTITUTION', sql_select_limit = ${maxRows + 1}, ` +
+      `lock_wait_timeout = ${LOCK_TIMEOUT_SECONDS}, ${time}`,
+    "start transaction read only",
+  ];
+}
+
+function run(driver: Driver, sql: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    driver.query(sql, (error: Error | null, rows: unknown) =>
+      error === null ? resolve(rows) : reject(error),
+    );
+  });
+}
+
+interface Statement {
+  readonly sql: string;
+  readonly maxRows: number;
+}
+
+function readRows(
+  driver: Driver,
+  stream: CountedStream,
+  { sql, maxRows }: Statement,
+): Promise<QueryRows> {
+  return new Promise((resolve, reject) => {
+    let columns: readonly MysqlColumn[] = [];
+    const rows: JsonValue[][] = [];
+    let isCut = false;
+    const end = () => resolve({ columns: columns.map(({ name }) => name), rows, isCut });
+    const query = driver.query({ sql, rowsAsArray: true, typeCast: false });
+    query.on("fields", (fields: unknown) => {
+      if (Array.isArray(fields)) columns = fields as MysqlColumn[];
+    });
+    query.on("result", (row: unknown) => {
+      if (!Array.isArray(row)) return;
+      if (rows.length < maxRows) {
+        rows.push(row.map((value, index) => decodeMysql(value, columns[index])));
+      } else if (isCut) {
+        // The statement has a limit of its own, which is larger. What follows is not read.
+        end();
+        stream.destroy();
+      } else isCut = true;
+    });
+    query.on("error", reject);
+    query.on("end", end);
+  });
+}

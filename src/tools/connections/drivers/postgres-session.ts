@@ -1,0 +1,179 @@
+import type { Socket } from "node:net";
+import postgres from "postgres";
+import { type ConnectPinned, secureSocket } from "../../../lib/egress/pinned-socket.ts";
+import { untilAborted } from "../../../lib/until-aborted.ts";
+import type { QueryRows } from "../connection.ts";
+import { CountedStream, endOf } from "./counted-stream.ts";
+import { decodePostgres } from "./postgres-values.ts";
+import { PostgresWatch } from "./postgres-watch.ts";
+import { DriverFault, type OpenSession, type Session, type Target } from "./session.ts";
+
+export interface ServerDriverOptions {
+  readonly connect: ConnectPinned;
+  /** Certificates of authorities in the place of the runtime's; for tests. */
+  readonly authorities?: string | undefined;
+}
+
+const APPLICATION = "inference-gateway";
+/** The bytes of a login, and of the answers to our own statements. */
+const OWN_BYTES = 1024 * 1024;
+const LOCK_TIMEOUT_MS = 5_000;
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+const CANCEL_REQUEST = Buffer.from([0, 0, 0, 16, 4, 210, 22, 46]);
+const YES = "S".charCodeAt(0);
+
+type Sql = ReturnType<typeof postgres>;
+
+/** Creates the driver of PostgreSQL. */
+export function createOpenPostgres(options: ServerDriverOptions): OpenSession {
+  return async (target, signal) => {
+    const watch = new PostgresWatch();
+    const socket = await connectTo(options, target, signal);
+    const stream = new CountedStream(socket, (chunk) => watch.check(chunk));
+    stream.allow(OWN_BYTES);
+    const sql = openDriver(target, stream);
+    const ended = endOf(stream);
+    const session = sessionOf({ sql, stream, ended }, async (cancelSignal) => {
+      const { key } = watch;
+      if (key === undefined) return;
+      const other = await connectTo(options, target, cancelSignal);
+      // The server closes this connection when it has passed the request on.
+      const closed = new Promise<void>((resolve) => other.once("close", () => resolve()));
+      other.resume().end(Buffer.concat([CANCEL_REQUEST, key]));
+      await untilAborted(closed, cancelSignal).finally(() => other.destroy());
+    });
+    try {
+      await untilAborted(Promise.race([sql.unsafe("select 1"), ended]), signal);
+      return session;
+    } catch (thrown) {
+      session.close();
+      throw thrown;
+    }
+  };
+}
+
+/** One connection over the given stream. The driver would connect again by itself, and read the environment. */
+function openDriver({ connection, password }: Target, stream: CountedStream): Sql {
+  let isTaken = false;
+  const { host, port, database, user } = connection;
+  return postgres({
+    host: host ?? "",
+    port: port ?? 0,
+    database: database ?? "",
+    user: user ?? "",
+    // Empty, it would be the gateway's own from the environment.
+    password: () => password ?? "",
+    socket: () => {
+      if (isTaken) throw new Error("the connection has ended");
+      isTaken = true;
+      return stream;
+    },
+    connection: { application_name: APPLICATION },
+    max: 1,
+    ssl: false,
+    prepare: false,
+    fetch_types: false,
+    idle_timeout: 0,
+    max_lifetime: null,
+    connect_timeout: 0,
+    keep_alive: null,
+    target_session_attrs: undefined,
+    debug: false,
+    onnotice: () => undefined,
+    // biome-ignore lint/suspicious/noExplicitAny: the types of the driver lack `socket` and functions of it
+  } as any);
+}
+
+interface SessionParts {
+  readonly sql: Sql;
+  readonly stream: CountedStream;
+  readonly ended: Promise<never>;
+}
+
+function sessionOf({ sql, stream, ended }: SessionParts, cancel: Session["cancel"]): Session {
+  return {
+    async read({ sql: statement, maxRows, maxBytes, timeoutMs }) {
+      stream.allow(OWN_BYTES);
+      await Promise.race([sql.unsafe(beginning(timeoutMs)), ended]);
+      stream.allow(maxBytes);
+      return Promise.race([readRows(sql, statement, maxRows), ended]);
+    },
+    cancel,
+    async reset() {
+      stream.allow(OWN_BYTES);
+      await Promise.race([sql.unsafe("rollback"), ended]);
+      await Promise.race([sql.unsafe("discard all"), ended]);
+    },
+    isUsable: () => !stream.destroyed,
+    close() {
+      void sql.end({ timeout: 0 }).catch(() => undefined);
+      stream.destroy();
+    },
+  };
+}
+
+/** All of it lasts until the end of the transaction, because poolers give the server's session to others then. */
+function beginning(timeoutMs: number): string {
+  return [
+    "begin transaction read only",
+    "set local default_transaction_read_only = on",
+    `set local statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`,
+    `set local lock_timeout = ${LOCK_TIMEOUT_MS}`,
+    // What checks statements reads them by the standard.
+    "set local standard_conforming_strings = on",
+    "set local client_min_messages = error",
+    "set local datestyle = 'ISO'",
+    "set local intervalstyle = 'postgres'",
+    "set local bytea_output = 'hex'",
+    "set local extra_float_digits = 1",
+  ].join("; ");
+}
+
+/** The extended protocol takes one statement only, and its portal sends no more rows than are asked for. */
+async function readRows(sql: Sql, statement: string, maxRows: number): Promise<QueryRows> {
+  const query = sql.unsafe(statement, [], { prepare: false, simple: false } as object).raw();
+  const bounded = query as unknown as {
+    cursor(rows: number, take: () => unknown): Promise<postgres.RowList<Buffer[][]>>;
+  };
+  const result = await bounded.cursor(maxRows + 1, () => sql.CLOSE);
+  const rows: readonly (readonly (Buffer | null)[])[] = result;
+  const { columns = [] } = result;
+  return {
+    columns: columns.map(({ name }) => name),
+    rows: rows
+      .slice(0, maxRows)
+      .map((row) => row.map((value, index) => decodePostgres(value, columns[index]?.type ?? 0))),
+    isCut: rows.length > maxRows,
+  };
+}
+
+async function connectTo(
+  { connect, authorities }: ServerDriverOptions,
+  { connection: { host, port, tls } }: Target,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const server = { host: host ?? "", port: port ?? 0 };
+  const socket = await connect(server, signal);
+  if (tls === "off") return socket;
+  await askForTls(socket, signal);
+  const isVerified = tls === "verify";
+  return secureSocket(socket, { host: server.host, isVerified, authorities, signal });
+}
+
+/** The driver cannot check the certificate on both runtimes, so TLS begins before it sees the connection. */
+async function askForTls(socket: Socket, signal: AbortSignal): Promise<void> {
+  const answer = new Promise<Buffer>((resolve, reject) => {
+    socket.once("data", resolve);
+    socket.once("close", () => reject(new DriverFault("protocol", "The server hung up.")));
+    socket.write(SSL_REQUEST);
+  });
+  try {
+    const bytes = await untilAborted(answer, signal);
+    // Whatever follows in plain text may come from somebody between.
+    if (bytes.length === 1 && bytes[0] === YES) return;
+    throw new DriverFault("no_tls", "The server offers no TLS; 'tls' would have to be 'off'.");
+  } catch (thrown) {
+    socket.destroy();
+    throw thrown;
+  }
+}
