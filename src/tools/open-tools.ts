@@ -29,9 +29,11 @@ export async function openTools(
   base: Base,
   { search, fileConnections, secretBox, add }: ToolParts,
 ): Promise<Tools> {
-  const { settings } = base;
+  const { settings, clock } = base;
   const connections = add(await openConnections(base, { secretBox, fileConnections }));
-  const tools = createToolRegistry({ search, settings, saved: connections.saved });
+  const { saved } = connections;
+  const querySql = { saved, settings, clock };
+  const tools = createToolRegistry({ search, settings, saved, querySql });
   const { countCall, metrics } = createToolFigures(tools.builtIn);
   return { tools, connections, countToolCall: countCall, metrics };
 }

@@ -25,7 +25,15 @@ const LISTS = [
   "unsafe_type",
 ] as const;
 
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const literals = (texts: readonly string[]) =>
+  texts.map((text) => `'${text.replaceAll("'", "''")}'`).join(", ");
+
+const isPattern = (name: string) => name.endsWith("*");
+const exactNames = literals(EXCLUDED_FUNCTIONS.filter((name) => !isPattern(name)));
+/** For LIKE, in which `_` stands for any character. */
+const namePatterns = literals(
+  EXCLUDED_FUNCTIONS.filter(isPattern).map((name) => name.replaceAll("_", "\\_").replace("*", "%")),
+);
 
 /**
  * Reads what `readFunctionCatalog` takes: a row for each list and schema, `list`, `schema` and `names` (a JSON array).
@@ -37,15 +45,18 @@ with rated as materialized (
   select p.oid, p.proname as name, n.nspname as schema,
     p.pronargs - p.pronargdefaults <= 1 and (p.pronargs > 0 or p.provariadic <> 0)
       and not 'pg_catalog.internal'::pg_catalog.regtype = any (p.proargtypes) as is_field,
-    p.proname ~ ${literal(EXCLUDED_FUNCTIONS)} or p.prokind = 'p' or (p.provolatile = 'v'
-      and not (n.nspname = 'pg_catalog' and p.proname in (${ALLOWED_VOLATILE.map(literal).join(", ")}))) as is_unsafe
+    p.prokind = 'p' or p.proname in (${exactNames}) or p.proname like any (array[${namePatterns}])
+      or (p.provolatile = 'v' and not (n.nspname = 'pg_catalog' and p.proname in (${literals(ALLOWED_VOLATILE)})))
+      as is_unsafe
   from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+), unsafe_aggregates as materialized (
+  select a.aggfnoid from pg_catalog.pg_aggregate a,
+    lateral pg_catalog.unnest(array[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn,
+      a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn]::oid[]) part (oid)
+  where part.oid in (select oid from rated where is_unsafe)
 ), functions as materialized (
-  select r.oid, r.name, r.schema, r.is_field, r.is_unsafe or exists (
-    select from pg_catalog.pg_aggregate a join rated part on part.oid in (a.aggtransfn, a.aggfinalfn, a.aggcombinefn,
-      a.aggserialfn, a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn)
-    where a.aggfnoid = r.oid and part.is_unsafe
-  ) as is_unsafe
+  select r.oid, r.name, r.schema, r.is_field,
+    r.is_unsafe or r.oid in (select aggfnoid from unsafe_aggregates) as is_unsafe
   from rated r
 ), function_names as (
   select schema, name, pg_catalog.bool_or(is_unsafe) as is_unsafe, pg_catalog.bool_or(is_unsafe and is_field) as is_field
@@ -56,13 +67,14 @@ with rated as materialized (
   join functions f on f.oid = o.oprcode
   group by n.nspname, o.oprname
 ), type_names as (
-  select t.typname as name from pg_catalog.pg_type t
-  join functions f on f.oid in (t.typinput, t.typoutput, t.typmodin) where f.is_unsafe
+  select t.typname as name from pg_catalog.pg_type t,
+    lateral pg_catalog.unnest(array[t.typinput, t.typoutput, t.typmodin]::oid[]) part (oid)
+  where part.oid in (select oid from functions where is_unsafe)
   union
-  select t.typname from pg_catalog.pg_cast c join functions f on f.oid = c.castfunc
+  select t.typname from pg_catalog.pg_cast c
   join pg_catalog.pg_type source on source.oid = c.castsource join pg_catalog.pg_type target on target.oid = c.casttarget
   join pg_catalog.pg_type t on t.oid in (source.oid, target.oid)
-  where f.is_unsafe and (t.typnamespace <> 'pg_catalog'::pg_catalog.regnamespace
+  where c.castfunc in (select oid from functions where is_unsafe) and (t.typnamespace <> 'pg_catalog'::pg_catalog.regnamespace
     or (t.oid = target.oid and source.typnamespace = target.typnamespace))
 )
 select list, schema, pg_catalog.json_agg(name)::text as names
