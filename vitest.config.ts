@@ -48,6 +48,7 @@ const PURE = [
   "lib/line-reader",
   "lib/log",
   "lib/multipart/read-multipart",
+  "lib/sql-gate/tokens/check-tokens",
   "queue/path-glob",
   "lib/raw-json",
   "lib/share-runs",

@@ -42,13 +42,14 @@ export async function openTools(
   base: Base,
   { search, fileConnections, secretBox, version, add }: ToolParts,
 ): Promise<Tools> {
-  const { settings, database, log } = base;
+  const { settings, database, clock, log } = base;
   const connections = add(await openConnections(base, { secretBox, fileConnections }));
   const egress = createEgress({ allow: settings.EGRESS_ALLOW });
   const client = createToolServerClient({ egress, info: { name: CLIENT_NAME, version } });
   const servers = add(await openToolServers(base, { secretBox, client }));
-  const saved = connections.saved;
-  const tools = createToolRegistry({ search, settings, saved }, [servers.source]);
+  const { saved } = connections;
+  const querySql = { saved, settings, clock };
+  const tools = createToolRegistry({ search, settings, saved, querySql }, [servers.source]);
   const { countCall, metrics } = createToolFigures(tools.builtIn);
   const { audit, settle } = createCallAudit(database, log);
   return {

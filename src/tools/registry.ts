@@ -1,5 +1,6 @@
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
 import { createListMyConnections } from "./builtin/list-my-connections.ts";
+import { createQuerySql, type QuerySqlParts } from "./builtin/query-sql.ts";
 import { createSearchKnowledge, type SearchParts } from "./builtin/search-knowledge.ts";
 import type { SavedConnections } from "./connections/connection.ts";
 import type { Tool } from "./tool.ts";
@@ -23,6 +24,7 @@ export interface ToolRegistry {
 /** What built-in tools work with. Those whose part is undefined do not exist. */
 export interface BuiltInParts extends SearchParts {
   readonly saved?: SavedConnections | undefined;
+  readonly querySql?: QuerySqlParts | undefined;
 }
 
 export function createToolRegistry(
@@ -46,9 +48,10 @@ export function createToolRegistry(
 }
 
 function createBuiltIn(parts: BuiltInParts): readonly Tool[] {
-  const { saved } = parts;
+  const { saved, querySql } = parts;
   return [
     createSearchKnowledge(parts),
     ...(saved === undefined ? [] : [createListMyConnections(saved)]),
+    ...(querySql === undefined ? [] : [createQuerySql(querySql)]),
   ];
 }

@@ -1,0 +1,20 @@
+import type { Refusal, StatementKind } from "../verdict.ts";
+
+/** A table, view or other relation as a statement names it. */
+export interface RelationName {
+  readonly schema: string | undefined;
+  readonly name: string;
+}
+
+/** What the statements of one kind of caller may do. Whatever it says, they only read. */
+export interface PostgresPolicy {
+  /** Bytes of a text in UTF-8. */
+  readonly maxBytes: number;
+  readonly statements: ReadonlySet<StatementKind>;
+  /** Whether `$1` may stand in them. */
+  readonly takesParameters: boolean;
+  /** Why a relation may not be read; undefined where it may. */
+  readonly refuseRelation: (relation: RelationName) => Refusal | undefined;
+  /** Why a setting may not be shown; undefined where it may. Its name is in lower case. */
+  readonly refuseSetting: (name: string) => Refusal | undefined;
+}
