@@ -1,5 +1,12 @@
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
+import { createExecuteShell } from "./builtin/execute-shell.ts";
+import { createFindFiles } from "./builtin/find-files.ts";
+import { createListFileConnections } from "./builtin/list-file-connections.ts";
+import { createReadFile } from "./builtin/read-file.ts";
 import { createSearchKnowledge, type SearchParts } from "./builtin/search-knowledge.ts";
+import { createSearchWorkspace } from "./builtin/search-workspace.ts";
+import type { FileTools } from "./files/open-file-tools.ts";
+import type { Shell } from "./shell/open-shell.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools that come and go while the gateway runs, such as those of tool servers. */
@@ -18,11 +25,17 @@ export interface ToolRegistry {
   readonly builtIn: readonly string[];
 }
 
+/** What built-in tools work with. Those whose part is undefined do not exist. */
+export interface BuiltInParts extends SearchParts {
+  readonly files?: FileTools | undefined;
+  readonly shell?: Shell | undefined;
+}
+
 export function createToolRegistry(
-  parts: SearchParts,
+  parts: BuiltInParts,
   sources: readonly ToolSource[] = [],
 ): ToolRegistry {
-  const builtIn = new Map([createSearchKnowledge(parts)].map((tool) => [tool.name, tool]));
+  const builtIn = new Map(createBuiltIn(parts).map((tool) => [tool.name, tool]));
   const all = () => {
     if (sources.length === 0) return builtIn;
     const tools = new Map<string, Tool>();
@@ -36,4 +49,22 @@ export function createToolRegistry(
     find: (name) => all().get(name),
     builtIn: [...builtIn.keys()],
   };
+}
+
+function createBuiltIn(parts: BuiltInParts): readonly Tool[] {
+  const { files, shell } = parts;
+  return [
+    createSearchKnowledge(parts),
+    ...(files === undefined ? [] : fileTools(files)),
+    ...(shell === undefined ? [] : [createExecuteShell(shell)]),
+  ];
+}
+
+function fileTools(files: FileTools): readonly Tool[] {
+  return [
+    createListFileConnections(files),
+    createFindFiles(files),
+    createSearchWorkspace(files),
+    createReadFile(files),
+  ];
 }
