@@ -16,7 +16,7 @@ const PARAMETERS: JsonObject = {
       type: "string",
       minLength: 1,
       maxLength: MAX_COMMAND,
-      description: "The command line, of one or more lines, for bash (or sh where there is none).",
+      description: "The command line, of one or more lines, for bash.",
     },
   },
   required: ["command"],

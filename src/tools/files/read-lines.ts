@@ -1,22 +1,12 @@
-import { rowLines } from "../../knowledge/ingest/row-lines.ts";
-import {
-  type Block,
-  READ_LIMITS,
-  tooManyCharacters,
-  UnreadableFile,
-} from "../../knowledge/readers/reader.ts";
-import { findBinaryReader } from "../../knowledge/readers/registry.ts";
-import { openSourceFile } from "../../knowledge/readers/shared/source-file.ts";
+import { UnreadableFile } from "../../knowledge/readers/reader.ts";
 import { bytePath, readPath, shownPath, textOf } from "./byte-path.ts";
 import { FileFault, type ReadJob } from "./file-job.ts";
 import { type Opened, openFile, openPlace } from "./open-place.ts";
 import { ResultLines } from "./result-lines.ts";
-import { openText, wholeEnd } from "./text-lines.ts";
+import { type Lines, openText } from "./text-lines.ts";
 
 /** Documents have to be read whole. */
 const DOCUMENT_MAX_BYTES = 100 * 1024 * 1024;
-/** The length at which a line of text is divided, too. */
-const LINE_MAX = 8_192;
 
 /** Returns lines of a text file or of the text of a document. Throws a `FileFault`. */
 export async function readLinesOf(job: ReadJob): Promise<string> {
@@ -34,8 +24,6 @@ export async function readLinesOf(job: ReadJob): Promise<string> {
   }
 }
 
-type Lines = AsyncGenerator<readonly string[], void>;
-
 async function linesOf(opened: Opened, name: string): Promise<Lines> {
   const text = await openText(opened, name);
   if (text.encoding !== null) return text.lines();
@@ -44,57 +32,9 @@ async function linesOf(opened: Opened, name: string): Promise<Lines> {
       `'${shownPath(bytePath(name))}' is no plain text and has more than ${DOCUMENT_MAX_BYTES} bytes, so it is not read.`,
     );
   }
+  // Loading all formats takes a second, and most files are plain text.
+  const { documentLines } = await import("./document-lines.ts");
   return documentLines(opened, name);
-}
-
-/** The text of a document, with the pages and sheets it is on. */
-async function* documentLines({ path }: Opened, name: string): Lines {
-  const file = await openSourceFile(path, name, READ_LIMITS);
-  const reader = await findBinaryReader(file);
-  if (reader === undefined) {
-    throw new UnreadableFile(
-      "unsupported_file",
-      "it is neither plain text nor a document that text can be read from.",
-    );
-  }
-  let place = "";
-  let characters = 0;
-  for await (const block of reader.read(file)) {
-    const lines = linesOfBlock(block);
-    const now = placeOf(block);
-    if (now !== place) lines.unshift(now);
-    place = now;
-    characters += lines.reduce((sum, line) => sum + line.length, 0);
-    if (characters > READ_LIMITS.characters) throw tooManyCharacters(READ_LIMITS);
-    yield lines;
-  }
-  if (characters === 0) {
-    throw new UnreadableFile("unsupported_file", reader.noText ?? "it has no text.");
-  }
-}
-
-function placeOf({ page, sheet }: Block): string {
-  if (sheet !== undefined) return `[Sheet ${sheet}]`;
-  return page === undefined ? "" : `[Page ${page}]`;
-}
-
-function linesOfBlock(block: Block): string[] {
-  if (block.kind === "row") return [...rowLines(block.cells, LINE_MAX)];
-  const text = block.kind === "heading" ? `${"#".repeat(block.level)} ${block.text}` : block.text;
-  const lines = text.split("\n").flatMap(divided);
-  const isWhole = block.kind === "heading" || block.isCut !== true;
-  return isWhole ? [...lines, ""] : lines;
-}
-
-function divided(line: string): string[] {
-  const pieces: string[] = [];
-  let start = 0;
-  do {
-    const end = wholeEnd(line, start + LINE_MAX);
-    pieces.push(line.slice(start, end));
-    start = end;
-  } while (start < line.length);
-  return pieces;
 }
 
 /** Returns the lines that were asked for, under one that says which they are and where to go on. */

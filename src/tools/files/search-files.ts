@@ -2,7 +2,7 @@ import { bytePath, shownPath, textOf } from "./byte-path.ts";
 import { FileFault, type SearchJob } from "./file-job.ts";
 import { type OpenPlace, openFile, openPlace } from "./open-place.ts";
 import { ResultLines } from "./result-lines.ts";
-import { openText, wholeEnd } from "./text-lines.ts";
+import { type Lines, openText, wholeEnd } from "./text-lines.ts";
 import { type WalkedEntry, WalkReport, walkFiles } from "./walk-files.ts";
 
 const MAX_FILES = 20_000;
@@ -72,7 +72,7 @@ class TextSearch {
     }
   }
 
-  async #searchLines(path: string, batches: AsyncGenerator<readonly string[], void>) {
+  async #searchLines(path: string, batches: Lines) {
     let number = 0;
     let characters = 0;
     for await (const batch of batches) {

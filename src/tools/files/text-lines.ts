@@ -30,17 +30,20 @@ export async function openText(opened: Opened, name: string): Promise<TextFile> 
   return { encoding: isPdf ? null : encoding, lines: () => withoutLastEmpty(readLines(file)) };
 }
 
+/** Batches of lines. */
+export type Lines = AsyncGenerator<readonly string[], void>;
+
 export interface TextFile {
   /** Null: it is no plain text. */
   readonly encoding: string | null;
   /** Batches of lines. A line of more than 8,192 characters is divided, and each part counts as a line. */
-  readonly lines: () => AsyncGenerator<readonly string[], void>;
+  readonly lines: () => Lines;
 }
 
 /** The end of the last line is not the beginning of another one. */
 async function* withoutLastEmpty(
   batches: AsyncGenerator<readonly { readonly text: string }[], void>,
-): AsyncGenerator<readonly string[], void> {
+): Lines {
   let isHeld = false;
   for await (const batch of batches) {
     const lines = batch.map(({ text }) => text);

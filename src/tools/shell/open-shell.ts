@@ -102,10 +102,8 @@ function notStarted(cause: SandboxFailure): ServiceError {
 }
 
 function findPrograms(folders: readonly string[]): SandboxPrograms {
-  const find = (name: string) =>
-    folders.map((folder) => `${folder}/${name}`).find((path) => isExecutable(path));
   const findOrThrow = (name: string, from: string) => {
-    const path = find(name);
+    const path = folders.map((folder) => `${folder}/${name}`).find(isExecutable);
     if (path !== undefined) return path;
     throw new StartRefusal(
       `TOOL_SHELL_ENABLED: '${name}' is missing. Install the package ${from}. ${MORE}`,
@@ -115,7 +113,7 @@ function findPrograms(folders: readonly string[]): SandboxPrograms {
     bwrap: findOrThrow("bwrap", "bubblewrap"),
     prlimit: findOrThrow("prlimit", "util-linux"),
     nice: findOrThrow("nice", "coreutils"),
-    shell: find("bash") ?? "/bin/sh",
+    bash: findOrThrow("bash", "bash"),
   };
 }
 

@@ -21,8 +21,20 @@ const LIMITS = [
   "--msgqueue=0",
   "--memlock=0",
 ];
-/** Merges both outputs, and lets the system end the command first when memory runs out. */
-const BEGIN = 'exec 2>&1; { echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$0" -c "$1"';
+/**
+ * Merges both outputs, closes whatever the server was started with, which it passes on without knowing, and lets the
+ * system end the command first when memory runs out.
+ */
+const BEGIN = [
+  "exec 2>&1",
+  "for path in {3..255} /proc/self/fd/*; do",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash's
+  "number=${path##*/}",
+  '[[ $number == [0-9]* && $number -gt 2 ]] && eval "exec $number>&-"',
+  "done",
+  "{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null",
+  'exec "$0" -c "$1"',
+].join("\n");
 
 /** What of the system a command sees, read-only. */
 const SYSTEM_FOLDERS = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -34,8 +46,7 @@ export interface SandboxPrograms {
   readonly bwrap: string;
   readonly prlimit: string;
   readonly nice: string;
-  /** Runs the command. */
-  readonly shell: string;
+  readonly bash: string;
 }
 
 export interface Sandbox {
@@ -77,7 +88,7 @@ export function sandboxArguments(sandbox: Sandbox, command: string): readonly st
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", WORKSPACE_IN_SANDBOX, "--"],
     ...[programs.nice, "-n", "19", programs.prlimit, ...LIMITS, "--"],
-    ...["/bin/sh", "-c", BEGIN, programs.shell, command],
+    ...[programs.bash, "-c", BEGIN, programs.bash, command],
   ];
 }
 
