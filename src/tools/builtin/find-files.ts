@@ -49,7 +49,7 @@ export function createFindFiles(files: FileTools): Tool {
           type: type === "folder" ? "folder" : "file",
           withHidden: include_hidden === true,
           limit: typeof limit === "number" ? limit : DEFAULT_LIMIT,
-          ...files.limits,
+          ...files.limits(),
         },
         signal,
       );

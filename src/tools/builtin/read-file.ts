@@ -56,7 +56,7 @@ export function createReadFile(files: FileTools): Tool {
           path: String(path),
           offset: typeof offset === "number" ? offset : 1,
           limit: typeof limit === "number" ? limit : DEFAULT_LIMIT,
-          ...files.limits,
+          ...files.limits(),
         },
         signal,
       );

@@ -58,7 +58,7 @@ export function createSearchWorkspace(files: FileTools): Tool {
           glob: typeof glob === "string" ? glob : "**",
           withHidden: args["include_hidden"] === true,
           limit: typeof limit === "number" ? limit : DEFAULT_LIMIT,
-          ...files.limits,
+          ...files.limits(),
         },
         signal,
       );

@@ -12,8 +12,8 @@ export interface Place {
 interface JobLimits {
   /** Bytes of the text that is returned. */
   readonly maxBytes: number;
-  /** The work returns what it has after this time. */
-  readonly timeMs: number;
+  /** The work then returns what it has: milliseconds of `nowMs`, which counts alike in every process. */
+  readonly endsAtMs: number;
 }
 
 /** Reports whether the connection can be read. */
@@ -55,6 +55,11 @@ export interface ReadJob extends JobLimits {
 
 /** What the process that reads files is asked for. Its one result is a text for the model. */
 export type FileJob = CheckJob | FindJob | SearchJob | ReadJob;
+
+/** The time since 1970, without the jumps of the clock while a process runs. */
+export function nowMs(): number {
+  return performance.timeOrigin + performance.now();
+}
 
 /** The code of a `FileFault`, which passes from the process to the server. */
 export const FILE_FAULT = "file_fault";

@@ -5,12 +5,11 @@ import { ResultLines } from "./result-lines.ts";
 import { type WalkedEntry, WalkReport, walkFiles } from "./walk-files.ts";
 
 /** Lists the files or folders of a connection that a glob matches, with the sizes and times of files. */
-export function findFiles({ place, maxBytes, timeMs, ...job }: FindJob): string {
-  const deadline = performance.now() + timeMs;
+export function findFiles({ place, maxBytes, endsAtMs, ...job }: FindJob): string {
   const { glob, withHidden, type: yields } = job;
   const report = new WalkReport();
   const lines = new ResultLines(job.limit, maxBytes);
-  for (const entry of walkFiles(openPlace(place), { glob, withHidden, deadline, yields }, report)) {
+  for (const entry of walkFiles(openPlace(place), { glob, withHidden, endsAtMs, yields }, report)) {
     if (!lines.add(shownEntry(entry))) break;
   }
   return [summaryOf(job, place.connection, lines), ...report.notes(), ...lines.lines].join("\n");

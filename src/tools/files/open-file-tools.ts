@@ -7,7 +7,7 @@ import type { FileConnection, FileConnections } from "../../knowledge/file-conne
 import { READ_LIMITS } from "../../knowledge/readers/reader.ts";
 import { openWorkers } from "../../lib/worker/open-workers.ts";
 import { WorkFailure } from "../../lib/worker/work-failure.ts";
-import { FILE_FAULT, type FileJob, type Place } from "./file-job.ts";
+import { FILE_FAULT, type FileJob, nowMs, type Place } from "./file-job.ts";
 
 const PROGRAM = fileURLToPath(new URL("./work-on-files.ts", import.meta.url));
 const PROCESSES = 4;
@@ -30,8 +30,8 @@ export interface FileTools {
   readonly choose: (assistant: Assistant, name: unknown) => Place;
   /** Runs a job in a process of its own. Rejects with a `ServiceError` for the model, or the signal's reason. */
   readonly run: (job: FileJob, signal: AbortSignal) => Promise<string>;
-  /** The bounds of each job that returns a text. */
-  readonly limits: { readonly maxBytes: number; readonly timeMs: number };
+  /** The bounds of a job that begins now. */
+  readonly limits: () => { readonly maxBytes: number; readonly endsAtMs: number };
   readonly close: () => void;
 }
 
@@ -74,7 +74,10 @@ export function openFileTools(
         throw thrown instanceof WorkFailure ? faultOf(thrown) : thrown;
       }
     },
-    limits: { maxBytes, timeMs: Math.min(WORK_MAX_MS, TOOL_TIMEOUT_MS * WORK_SHARE) },
+    limits: () => ({
+      maxBytes,
+      endsAtMs: nowMs() + Math.min(WORK_MAX_MS, TOOL_TIMEOUT_MS * WORK_SHARE),
+    }),
     close: workers.close,
   };
 }

@@ -1,6 +1,6 @@
 import { UnreadableFile } from "../../knowledge/readers/reader.ts";
 import { bytePath, readPath, shownPath, textOf } from "./byte-path.ts";
-import { FileFault, type ReadJob } from "./file-job.ts";
+import { FileFault, nowMs, type ReadJob } from "./file-job.ts";
 import { type Opened, openFile, openPlace } from "./open-place.ts";
 import { ResultLines } from "./result-lines.ts";
 import { type Lines, openText } from "./text-lines.ts";
@@ -39,8 +39,7 @@ async function linesOf(opened: Opened, name: string): Promise<Lines> {
 
 /** Returns the lines that were asked for, under one that says which they are and where to go on. */
 async function readPart(lines: Lines, job: ReadJob, path: string): Promise<string> {
-  const { offset, limit, maxBytes, timeMs } = job;
-  const deadline = performance.now() + timeMs;
+  const { offset, limit, maxBytes, endsAtMs } = job;
   const part = new ResultLines(limit, maxBytes);
   let number = 0;
   reading: for await (const batch of lines) {
@@ -48,7 +47,7 @@ async function readPart(lines: Lines, job: ReadJob, path: string): Promise<strin
       number += 1;
       if (number >= offset && !part.add(line)) break reading;
     }
-    if (performance.now() > deadline) {
+    if (nowMs() > endsAtMs) {
       throw new FileFault(`Reading '${path}' up to line ${number} took too long.`);
     }
   }

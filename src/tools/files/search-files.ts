@@ -1,5 +1,5 @@
 import { bytePath, shownPath, textOf } from "./byte-path.ts";
-import { FileFault, type SearchJob } from "./file-job.ts";
+import { FileFault, nowMs, type SearchJob } from "./file-job.ts";
 import { type OpenPlace, openFile, openPlace } from "./open-place.ts";
 import { ResultLines } from "./result-lines.ts";
 import { type Lines, openText, wholeEnd } from "./text-lines.ts";
@@ -15,12 +15,11 @@ const SHOWN_LENGTH = 300;
 
 /** Lists the lines of a connection's text files that contain a text. */
 export async function searchFiles(job: SearchJob): Promise<string> {
-  const { place, glob, withHidden, timeMs } = job;
-  const deadline = performance.now() + timeMs;
+  const { place, glob, withHidden, endsAtMs } = job;
   const opened = openPlace(place);
   const report = new WalkReport();
-  const search = new TextSearch(job, report, deadline);
-  for (const entry of walkFiles(opened, { glob, withHidden, deadline, yields: "file" }, report)) {
+  const search = new TextSearch(job, report);
+  for (const entry of walkFiles(opened, { glob, withHidden, endsAtMs, yields: "file" }, report)) {
     await search.searchFile(opened, entry);
     if (report.stopped !== undefined || search.lines.isCut) break;
   }
@@ -31,7 +30,6 @@ class TextSearch {
   readonly lines: ResultLines;
   readonly #job: SearchJob;
   readonly #report: WalkReport;
-  readonly #deadline: number;
   readonly #find: (line: string) => number;
   #files = 0;
   #bytes = 0;
@@ -39,10 +37,9 @@ class TextSearch {
   #unreadable = 0;
   #large = 0;
 
-  constructor(job: SearchJob, report: WalkReport, deadline: number) {
+  constructor(job: SearchJob, report: WalkReport) {
     this.#job = job;
     this.#report = report;
-    this.#deadline = deadline;
     this.lines = new ResultLines(job.limit, job.maxBytes);
     const wanted = job.caseSensitive ? job.text : job.text.toLowerCase();
     this.#find = job.caseSensitive
@@ -82,7 +79,7 @@ class TextSearch {
         const at = this.#find(line);
         if (at >= 0 && !this.lines.add(`${path}:${number}: ${excerpt(line, at)}`)) return;
       }
-      if (performance.now() > this.#deadline) return this.#stop("it took too long");
+      if (nowMs() > this.#job.endsAtMs) return this.#stop("it took too long");
       if (characters > MAX_FILE_BYTES) {
         this.#large += 1;
         return;

@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
 import { pathGlob } from "../../queue/path-glob.ts";
 import { type BytePath, textOf } from "./byte-path.ts";
+import { nowMs } from "./file-job.ts";
 import {
   isReadable,
   lookAt,
@@ -26,8 +27,8 @@ export interface WalkOptions {
   readonly glob: string;
   /** Also files and folders whose name begins with a dot. */
   readonly withHidden: boolean;
-  /** `performance.now()` at which it ends. */
-  readonly deadline: number;
+  /** In milliseconds of `nowMs`. */
+  readonly endsAtMs: number;
   readonly yields: "file" | "folder";
 }
 
@@ -132,12 +133,12 @@ function enter(path: BytePath, { place, report }: Walk): Entered | undefined {
   }
 }
 
-function isOver({ report, deadline }: Walk): boolean {
+function isOver({ report, endsAtMs }: Walk): boolean {
   if (report.stopped !== undefined) return true;
   report.entries += 1;
   if (report.entries > MAX_ENTRIES)
     report.stopped = `more than ${MAX_ENTRIES.toLocaleString("en-US")} entries`;
-  else if (performance.now() > deadline) report.stopped = "it took too long";
+  else if (nowMs() > endsAtMs) report.stopped = "it took too long";
   return report.stopped !== undefined;
 }
 
