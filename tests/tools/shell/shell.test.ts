@@ -147,7 +147,7 @@ describe.runIf(isPossible)("A command of the shell", () => {
     expect(network?.exitCode).not.toBe(0);
     expect(namespaces?.exitCode).not.toBe(0);
     expect(namespaces?.output?.match(/unshare failed/g)).toHaveLength(2);
-  }, 60_000);
+  }, 120_000);
 
   it("returns its exit code and both outputs in order, and the beginning and end of a long one", async () => {
     const [ordered, long, silent, binary] = await runIn(dataFolder("output"), [
@@ -166,7 +166,7 @@ describe.runIf(isPossible)("A command of the shell", () => {
     expect(Buffer.byteLength(long?.output ?? "")).toBeLessThan(65_536 + 100);
     expect(silent?.output).toBe("Exit code 0. It wrote no output.");
     expect(binary?.output).toBe("a\ufffdb\ufffdc");
-  }, 60_000);
+  }, 120_000);
 
   it("that forks, floods, kills, fills the memory or the disk is contained", async () => {
     // More processes of the same user than a command may have.
@@ -175,31 +175,39 @@ describe.runIf(isPossible)("A command of the shell", () => {
     const others = spawn(program, rest, { detached: true, stdio: ["ignore", "pipe", "ignore"] });
     await once(others.stdout, "data");
     const dataDir = dataFolder("contained");
-    const [fork, after, flood, kill, hog, hogs, file] = await runIn(dataDir, [
-      { command: "bomb() { bomb | bomb & }; bomb; sleep 31415.1", timeMs: 1_500 },
+    const [fork, after, flood, slow, kill, hog, hogs, file] = await runIn(dataDir, [
+      // It waits without a process of its own until no other can start.
+      {
+        command:
+          "bomb() { bomb | bomb & }; sleep 31415.1 & bomb 2>/tmp/faults; " +
+          "until read -r fault </tmp/faults; do :; done; echo $fault",
+      },
       { command: "for i in $(seq 20); do sleep 0.1 & done; wait; echo forked" },
       { command: "yes | head -c 1000000000" },
+      { command: "sleep 60", timeMs: 300 },
       { command: "sleep 31415.2 & kill -9 -1; echo alive" },
       { command: "head -c 700000000 /dev/zero | tail -n 1 | wc -c" },
       {
         command:
-          "for i in 1 2 3 4; do head -c 300000000 /dev/zero | tail -n 1 | sleep 10 & done; wait",
+          "for i in 1 2 3 4; do head -c 300000000 /dev/zero | tail -n 1 | sleep 40 & done; wait",
+        timeMs: 40_000,
       },
       { command: "head -c 300000000 /dev/zero > big; stat -c %s big; rm big" },
     ]);
     if (others.pid !== undefined) process.kill(-others.pid, "SIGKILL");
 
-    expect(fork).toMatchObject({ exitCode: null, endedFor: "time" });
-    expect(fork?.output).toMatch(/Resource temporarily unavailable|Cannot fork/);
+    expect(fork?.exitCode).toBe(0);
+    expect(fork?.output).toMatch(/Resource temporarily unavailable/);
     expect(after).toMatchObject({ exitCode: 0, output: "forked\n" });
     expect(flood).toMatchObject({ exitCode: null, endedFor: "output" });
     expect(flood?.growthMb).toBeLessThan(64);
+    expect(slow).toMatchObject({ exitCode: null, endedFor: "time", output: "" });
     expect(kill?.output).toBe("alive\n");
     expect(hog?.output).toContain("memory exhausted");
     expect(hogs).toMatchObject({ exitCode: null, endedFor: "memory" });
     expect(file?.output).toMatch(/File size limit exceeded[\s\S]*\n268435456\n$/);
     expect(processesWith("31415.")).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it.runIf(UNPRIVILEGED.length > 0)(
     "takes at most half of the disk's free space",
@@ -218,7 +226,11 @@ describe.runIf(isPossible)("A command of the shell", () => {
         {
           settings: { DATA_DIR: dataDir, WORKSPACE_DIR: undefined },
           commands: [
-            { command: "for i in $(seq 15); do head -c 4000000 /dev/zero > f$i; sleep 0.2; done" },
+            {
+              command:
+                "for i in $(seq 15); do head -c 4000000 /dev/zero > f$i; sleep 0.2; done; sleep 60",
+              timeMs: 40_000,
+            },
           ],
         },
         [...mount, workspace, ...UNPRIVILEGED],
@@ -236,7 +248,7 @@ describe.runIf(isPossible)("A command of the shell", () => {
     ]);
     expect(background).toMatchObject({ exitCode: 0, output: "started\n" });
     expect(aborted?.error).toContain("the client left");
-    expect(aborted?.abortMs).toBeLessThan(1_000);
+    expect(aborted?.abortMs).toBeLessThan(10_000);
 
     const settings = { DATA_DIR: dataDir, WORKSPACE_DIR: undefined };
     const commands = [{ command: "setsid sleep 27182.5 & echo $$ > server-dies; sleep 27182.6" }];
@@ -246,5 +258,5 @@ describe.runIf(isPossible)("A command of the shell", () => {
     server.child.kill("SIGKILL");
     await server.ended;
     await expect.poll(() => processesWith("27182."), { timeout: 10_000 }).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 });
