@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
+import { FileFault } from "../../../src/tools/files/file-job.ts";
+import { openFolder, openPlace } from "../../../src/tools/files/open-place.ts";
 import { testAssistant } from "../../support/stages/assistants.ts";
 import { openFileToolStage } from "../../support/stages/file-tool-stage.ts";
 
@@ -103,6 +105,20 @@ describe("The tools that read files", () => {
     expect([...seen].some((text) => text.includes("of the workspace"))).toBe(true);
     expect([...seen].some((text) => text.includes("has no 'swapped/file.txt'"))).toBe(true);
   }, 60_000);
+
+  it("check what is open, and not only its path", () => {
+    mkdirSync(join(outside, "deeper"));
+    const { hidden } = openFileConnections({
+      DATA_DIR: join(root, "data"),
+      WORKSPACE_DIR: undefined,
+      WATCH_DIRS: [],
+    });
+    const place = openPlace({ connection: "workspace", folder: workspace, hidden });
+    // As when a level of the path becomes a link after it was seen as a folder.
+    for (const path of ["to-outside/deeper", "to-outside", "to-inside"])
+      expect(() => openFolder(place, path), path).toThrow(FileFault);
+    openFolder(place, "inside").close();
+  });
 
   it("read nothing of the service or the system, whatever a connection holds", async () => {
     const folders = { WATCH_DIRS: [root], FILES_DIR: join(root, "files") };
