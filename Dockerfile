@@ -10,6 +10,7 @@ COPY scripts/backup scripts/backup
 COPY scripts/restore scripts/restore
 COPY src src
 
+# execute_shell (TOOL_SHELL_ENABLED) needs more than this image has: docs/tools.md, "The shell".
 FROM oven/bun:1.4.5-slim
 WORKDIR /app
 COPY --from=build /app ./

@@ -11,7 +11,6 @@ import { openGateway } from "./gateway/open-gateway.ts";
 import { openKnowledge } from "./knowledge/open-knowledge.ts";
 import { createRequestIds } from "./lib/id.ts";
 import type { Log } from "./lib/log.ts";
-import { createSecretBox } from "./lib/secret-box.ts";
 import { inFolderOf } from "./lib/start-refusal.ts";
 import { openLicense } from "./license/license.ts";
 import { openLimits } from "./limits/open-limits.ts";
@@ -73,13 +72,11 @@ export function buildDeps(
     const add: OpenParts["add"] = (part) => parts.add(part);
     const knowledge = await openKnowledge(base, { backends, events, add });
     const { search, checkStores, fileConnections, assistants: answering } = knowledge;
-    const secretBox = createSecretBox(secret.derive("sealed-secrets"));
     const { tools, connections, toolServers, countToolCall, auditToolCall } = parts.add(
-      await openTools(base, { search, fileConnections, secretBox, version, add }),
+      await openTools(base, { search, fileConnections, secret, version, add }),
     );
-    const { known } = answering;
     const running = { tools, countToolCall, auditToolCall };
-    const assistants = { known, search, checkStores, ...running, settings, log };
+    const assistants = { ...running, known: answering.known, search, checkStores, settings, log };
     const { gateway, openCalls, callGate } = parts.add(
       openGateway(base, { backends, limits, journal, refusals, assistants }),
     );

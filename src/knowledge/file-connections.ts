@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
+import { BACKUPS_FOLDER, databaseFolder, filesFolder, journalsFolder } from "../config/folders.ts";
 import type { Settings } from "../config/settings.ts";
 import { ServiceError } from "../core/service-error.ts";
 
@@ -13,10 +14,20 @@ export interface FileConnection {
   readonly isWatched: boolean;
 }
 
+/** The folders of the service, which no connection shows, whatever links or mounts lead there. Absolute. */
+export interface ProtectedFolders {
+  /** DATA_DIR. A connection whose folder is in it shows that folder. */
+  readonly data: string;
+  /** What no connection shows, wherever it is. */
+  readonly written: readonly string[];
+}
+
 export type FileConnections = ReturnType<typeof openFileConnections>;
 
-/** The name of WORKSPACE_DIR. */
-const WORKSPACE = "workspace";
+/** The name of WORKSPACE_DIR, and of its default folder in DATA_DIR. */
+export const WORKSPACE = "workspace";
+/** They hold the environment and the memory of processes. */
+const OF_SYSTEM = ["/proc", "/sys", "/dev"];
 
 /**
  * Names the folders that may be read: `workspace`, and each of WATCH_DIRS by the last level of its path; a name that is
@@ -26,7 +37,10 @@ export function openFileConnections({
   WORKSPACE_DIR,
   WATCH_DIRS,
   DATA_DIR,
-}: Pick<Settings, "WORKSPACE_DIR" | "WATCH_DIRS" | "DATA_DIR">) {
+  JOURNAL_DIR,
+  FILES_DIR,
+}: Pick<Settings, "WORKSPACE_DIR" | "WATCH_DIRS" | "DATA_DIR"> &
+  Partial<Pick<Settings, "JOURNAL_DIR" | "FILES_DIR">>) {
   const watched = new Set(WATCH_DIRS.map((folder) => resolve(folder)));
   const workspace = resolve(WORKSPACE_DIR ?? join(DATA_DIR, WORKSPACE));
   const byName = new Map<string, FileConnection>();
@@ -34,6 +48,15 @@ export function openFileConnections({
     const name = freeName(folder === workspace ? WORKSPACE : basename(folder), byName);
     byName.set(name, { name, folder, isWatched: watched.has(folder) });
   }
+  const hidden: ProtectedFolders = {
+    data: resolve(DATA_DIR),
+    written: [
+      journalsFolder({ DATA_DIR, JOURNAL_DIR }),
+      filesFolder({ DATA_DIR, FILES_DIR }),
+      databaseFolder(DATA_DIR),
+      resolve(DATA_DIR, BACKUPS_FOLDER),
+    ],
+  };
   const find = (name: string) => byName.get(name);
   const findOrThrow = (name: string): FileConnection => {
     const found = find(name);
@@ -43,11 +66,14 @@ export function openFileConnections({
   return {
     list: (): readonly FileConnection[] => [...byName.values()],
     find,
+    /** For those who read paths by themselves. */
+    hidden,
     /**
      * Returns the absolute path of a file or folder, free of symbolic links. A link is followed when its target is in
-     * the same connection. Rejects with `not_found` for anything outside it and for what does not exist.
+     * the same connection. Rejects with `not_found` for anything outside it, for what does not exist, and for what
+     * belongs to the service.
      */
-    resolve: async (name: string, path: string) => resolveWithin(findOrThrow(name), path),
+    resolve: async (name: string, path: string) => resolveWithin(findOrThrow(name), hidden, path),
   };
 }
 
@@ -58,7 +84,11 @@ function freeName(wanted: string, taken: ReadonlyMap<string, unknown>): string {
   return name;
 }
 
-async function resolveWithin({ folder, name }: FileConnection, path: string): Promise<string> {
+async function resolveWithin(
+  { folder, name }: FileConnection,
+  hidden: ProtectedFolders,
+  path: string,
+): Promise<string> {
   const levels = path.split("/");
   if (path.startsWith("/") || path.includes("\0") || levels.includes("..")) {
     throw outside(name, path);
@@ -66,14 +96,33 @@ async function resolveWithin({ folder, name }: FileConnection, path: string): Pr
   try {
     const root = await realpath(folder);
     const found = await realpath(join(root, ...levels));
-    if (isBelow(root, found)) return found;
+    if (isBelow(root, found) && !isProtected(await realFolders(hidden), root, found)) return found;
   } catch (thrown) {
     if (!isMissing(thrown)) throw thrown;
   }
   throw outside(name, path);
 }
 
-function isBelow(root: string, path: string): boolean {
+/** Returns the protected folders free of symbolic links. */
+async function realFolders({ data, written }: ProtectedFolders): Promise<ProtectedFolders> {
+  // A folder that does not exist has nothing to protect.
+  const real = (path: string) => realpath(path).catch(() => path);
+  return { data: await real(data), written: await Promise.all(written.map(real)) };
+}
+
+/**
+ * Returns whether a path belongs to the service or the system, so that the connection with this folder must not show
+ * it. All paths are absolute and free of symbolic links.
+ */
+export function isProtected(hidden: ProtectedFolders, root: string, path: string): boolean {
+  if ([...OF_SYSTEM, ...hidden.written].some((folder) => isBelow(folder, path))) return true;
+  if (!isBelow(hidden.data, path)) return false;
+  const isOfConnection = root !== hidden.data && isBelow(hidden.data, root);
+  return !isOfConnection && !isBelow(join(hidden.data, WORKSPACE), path);
+}
+
+/** Returns whether an absolute path is this folder or in it. */
+export function isBelow(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 

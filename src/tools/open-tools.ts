@@ -1,16 +1,19 @@
+import type { Secret } from "../access/secret.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";
 import type { FileConnections } from "../knowledge/file-connections.ts";
 import type { Search } from "../knowledge/retrieve/passage.ts";
 import { createEgress } from "../lib/egress/egress.ts";
-import type { SecretBox } from "../lib/secret-box.ts";
+import { createSecretBox } from "../lib/secret-box.ts";
 import { type AuditCall, createCallAudit } from "./audit-calls.ts";
 import { type Connections, openConnections } from "./connections/open-connections.ts";
+import { openFileTools } from "./files/open-file-tools.ts";
 import { createToolRegistry, type ToolRegistry } from "./registry.ts";
 import { createToolServerClient } from "./servers/create-tool-server-client.ts";
 import { openToolServers } from "./servers/open-tool-servers.ts";
 import type { ToolServers } from "./servers/tool-servers.ts";
+import { openShell } from "./shell/open-shell.ts";
 import { createToolFigures, type ToolFigures } from "./tool-figures.ts";
 
 /** How the gateway introduces itself to tool servers. */
@@ -29,8 +32,8 @@ export interface Tools extends Part {
 export interface ToolParts {
   readonly search: Search;
   readonly fileConnections: FileConnections;
-  /** Seals the passwords of saved connections and the headers of tool servers. */
-  readonly secretBox: SecretBox;
+  /** Passwords of saved connections and headers of tool servers are sealed with a key of it. */
+  readonly secret: Pick<Secret, "derive">;
   /** Of the product, for the servers that it calls. */
   readonly version: string;
   /** Registers each part as soon as it is open, so that a failing start closes it. */
@@ -40,16 +43,23 @@ export interface ToolParts {
 /** What models can do beside answering. */
 export async function openTools(
   base: Base,
-  { search, fileConnections, secretBox, version, add }: ToolParts,
+  { search, fileConnections, secret, version, add }: ToolParts,
 ): Promise<Tools> {
   const { settings, database, clock, log } = base;
+  const secretBox = createSecretBox(secret.derive("sealed-secrets"));
+  const files = openFileTools(fileConnections, settings);
+  add({ close: async () => files.close() });
+  const shell = settings.TOOL_SHELL_ENABLED
+    ? await openShell({ settings, fileConnections, log })
+    : undefined;
+  if (shell !== undefined) add({ close: async () => shell.close() });
   const connections = add(await openConnections(base, { secretBox, fileConnections }));
+  const databases = { saved: connections.saved, settings, clock };
   const egress = createEgress({ allow: settings.EGRESS_ALLOW });
   const client = createToolServerClient({ egress, info: { name: CLIENT_NAME, version } });
   const servers = add(await openToolServers(base, { secretBox, client }));
-  const { saved } = connections;
-  const querySql = { saved, settings, clock };
-  const tools = createToolRegistry({ search, settings, saved, querySql }, [servers.source]);
+  const parts = { search, settings, files, shell, databases };
+  const tools = createToolRegistry(parts, [servers.source]);
   const { countCall, metrics } = createToolFigures(tools.builtIn);
   const { audit, settle } = createCallAudit(database, log);
   return {

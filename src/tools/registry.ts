@@ -1,8 +1,14 @@
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
+import { createExecuteShell } from "./builtin/execute-shell.ts";
+import { createFindFiles } from "./builtin/find-files.ts";
+import { createListFileConnections } from "./builtin/list-file-connections.ts";
 import { createListMyConnections } from "./builtin/list-my-connections.ts";
 import { createQuerySql, type QuerySqlParts } from "./builtin/query-sql.ts";
+import { createReadFile } from "./builtin/read-file.ts";
 import { createSearchKnowledge, type SearchParts } from "./builtin/search-knowledge.ts";
-import type { SavedConnections } from "./connections/connection.ts";
+import { createSearchWorkspace } from "./builtin/search-workspace.ts";
+import type { FileTools } from "./files/open-file-tools.ts";
+import type { Shell } from "./shell/open-shell.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools that come and go while the gateway runs, such as those of tool servers. */
@@ -23,8 +29,9 @@ export interface ToolRegistry {
 
 /** What built-in tools work with. Those whose part is undefined do not exist. */
 export interface BuiltInParts extends SearchParts {
-  readonly saved?: SavedConnections | undefined;
-  readonly querySql?: QuerySqlParts | undefined;
+  readonly databases?: QuerySqlParts | undefined;
+  readonly files?: FileTools | undefined;
+  readonly shell?: Shell | undefined;
 }
 
 export function createToolRegistry(
@@ -48,10 +55,24 @@ export function createToolRegistry(
 }
 
 function createBuiltIn(parts: BuiltInParts): readonly Tool[] {
-  const { saved, querySql } = parts;
+  const { files, databases, shell } = parts;
   return [
     createSearchKnowledge(parts),
-    ...(saved === undefined ? [] : [createListMyConnections(saved)]),
-    ...(querySql === undefined ? [] : [createQuerySql(querySql)]),
+    ...(files === undefined ? [] : fileTools(files)),
+    ...(databases === undefined ? [] : databaseTools(databases)),
+    ...(shell === undefined ? [] : [createExecuteShell(shell)]),
   ];
+}
+
+function fileTools(files: FileTools): readonly Tool[] {
+  return [
+    createListFileConnections(files),
+    createFindFiles(files),
+    createSearchWorkspace(files),
+    createReadFile(files),
+  ];
+}
+
+function databaseTools(databases: QuerySqlParts): readonly Tool[] {
+  return [createListMyConnections(databases.saved), createQuerySql(databases)];
 }

@@ -38,7 +38,8 @@ export const READERS: readonly Reader[] = [...BINARY, ...TEXTS];
 /** Throws `UnreadableFile` when no reader extracts text from such a file. */
 export async function findReader(file: SourceFile): Promise<Reader> {
   if (file.size === 0) throw new UnreadableFile("unsupported_file", "The file is empty.");
-  for (const reader of BINARY) if (await reader.matches(file)) return reader;
+  const binary = await findBinaryReader(file);
+  if (binary !== undefined) return binary;
   if (file.zip !== undefined)
     throw new UnreadableFile(
       "unsupported_file",
@@ -51,4 +52,10 @@ export async function findReader(file: SourceFile): Promise<Reader> {
     "unsupported_file",
     "This is no document that text can be read from, such as an image, a recording or a program.",
   );
+}
+
+/** The reader of a file that is a document and no text; undefined for any other file. */
+export async function findBinaryReader(file: SourceFile): Promise<Reader | undefined> {
+  for (const reader of BINARY) if (await reader.matches(file)) return reader;
+  return undefined;
 }

@@ -10,14 +10,21 @@ const FALLBACK = "windows-1252";
 /** Text has hardly any of these control characters. */
 const CONTROLS_SHARE = 0.01;
 
-/** Returns the name of a text file's encoding, or null when the content is no text. */
-export async function detectEncoding(path: string, head: Buffer): Promise<string | null> {
+/**
+ * Returns the name of a text file's encoding, or null when the content is no text.
+ * @param maxBytes reads no more of the file than this
+ */
+export async function detectEncoding(
+  path: string,
+  head: Buffer,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<string | null> {
   const marked = byMark(head);
   if (marked !== undefined) return marked;
   const wide = asUtf16(head);
   if (wide !== undefined) return wide;
   if (hasControls(head)) return null;
-  const sample = await sampleBeyondUtf8(path);
+  const sample = await sampleBeyondUtf8(path, maxBytes);
   if (sample === undefined) return "utf-8";
   return hasControls(sample) ? null : byStatistics(sample);
 }
@@ -75,12 +82,14 @@ function hasControls(bytes: Buffer): boolean {
 }
 
 /** Undefined when the whole file is UTF-8; otherwise bytes from the first one that is not ASCII. */
-async function sampleBeyondUtf8(path: string): Promise<Buffer | undefined> {
+async function sampleBeyondUtf8(path: string, maxBytes: number): Promise<Buffer | undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const sample: Buffer[] = [];
   let sampled = 0;
   let isUtf8 = true;
-  for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
+  for await (const bytes of createReadStream(path, {
+    end: maxBytes - 1,
+  }) as AsyncIterable<Buffer>) {
     isUtf8 &&= isDecodable(decoder, bytes);
     const start = sampled > 0 ? 0 : bytes.findIndex((byte) => byte >= 0x80);
     if (start >= 0 && sampled < SAMPLE_BYTES) {
