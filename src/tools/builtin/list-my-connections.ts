@@ -5,7 +5,7 @@ import type { SavedConnection, SavedConnections, TableShape } from "../connectio
 import { usableConnections } from "../connections/usable-connections.ts";
 import type { Tool } from "../tool.ts";
 
-export const LIST_MY_CONNECTIONS = "list_my_connections";
+const LIST_MY_CONNECTIONS = "list_my_connections";
 
 const MAX_NAME_CHARACTERS = 64;
 const NAMES_SHOWN = 20;

@@ -12,7 +12,7 @@ const START_TIMEOUT_MS = 90_000;
 const PROGRAM = "/usr/sbin/mariadbd";
 const INSTALL = "/usr/bin/mariadb-install-db";
 
-export const MARIADB_ROOT_PASSWORD = "the root of the test's MariaDB";
+const MARIADB_ROOT_PASSWORD = "the root of the test's MariaDB";
 
 export interface MariadbServerOptions {
   /** Paths of a key and a certificate, in a folder that everybody may read: it then speaks TLS as well. */

@@ -159,7 +159,7 @@ it("reads files of its connection alone, and only databases", async () => {
       Buffer.alloc(8_000, 255),
     ]),
   );
-  execFileSync("mkfifo", [join(workspace, "pipe.db")]);
+  execFileSync("sh", ["-c", `mkfifo "$0"`, join(workspace, "pipe.db")]);
   for (const [file, words] of [
     ["link.db", /no 'link.db'/],
     ["missing.db", /no 'missing.db'/],
