@@ -8,6 +8,7 @@ RUN bun scripts/prepare-embedded-database.mjs
 COPY drizzle drizzle
 COPY scripts/backup scripts/backup
 COPY scripts/restore scripts/restore
+COPY scripts/reset-password scripts/reset-password
 COPY src src
 
 FROM oven/bun:1.4.5-slim

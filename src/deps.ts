@@ -23,6 +23,7 @@ import { openMetrics } from "./operations/metrics/open-metrics.ts";
 import { openProcessMetrics } from "./operations/metrics/process-metrics.ts";
 import { openClock } from "./operations/open-clock.ts";
 import { type OpenParts, openParts } from "./operations/open-parts.ts";
+import { createResetAnswer, RESET_PATH } from "./operations/reset-password/serve-reset.ts";
 import { openTracing } from "./operations/tracing/open-tracing.ts";
 import { openQueue } from "./queue/open-queue.ts";
 import { openTools } from "./tools/open-tools.ts";
@@ -85,7 +86,8 @@ export function buildDeps(
     knowledge.yieldTo(() => openCalls.count() > 0);
     // An event that no part has subscribed to counts as delivered.
     events.start();
-    parts.add(await serveBackups({ ...base, productVersion: version }));
+    const commands = { [RESET_PATH]: createResetAnswer(base) };
+    parts.add(await serveBackups({ ...base, productVersion: version, commands }));
     const { collect, figures } = parts.add(openMetrics(base, parts.list));
     const stopping = new AbortController();
     const isStopping = () => stopping.signal.aborted;

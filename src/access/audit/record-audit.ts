@@ -44,19 +44,21 @@ export function auditDetails(fields: Readonly<Record<string, unknown>>): JsonObj
 
 /**
  * Writes an action and its actor into the audit log, in the transaction of the action. An `Origin` without a caller is
- * an unknown user, as for a failed login. Null is the service itself.
+ * an unknown user, as for a failed login. `command_line` is whoever runs commands on the server. Null is the service
+ * itself.
  */
 export async function recordAudit(
   transaction: Db,
-  actor: Actor | Origin | null,
+  given: Actor | Origin | "command_line" | null,
   { action, targetKind, targetId, details = {} }: AuditEntry,
 ): Promise<void> {
-  const caller = actor !== null && "caller" in actor ? actor.caller : undefined;
+  const actor = given === "command_line" ? null : given;
+  const caller = callerOf(actor);
   await transaction.insert(auditLog).values({
     actorId: caller?.ownerId ?? null,
     // A key does not have its owner's name.
     actorName: caller && sql`(select username from users where id = ${caller.ownerId})`,
-    via: caller?.kind ?? "service",
+    via: given === "command_line" ? given : (caller?.kind ?? "service"),
     credentialId: caller && (caller.kind === "key" ? caller.keyId : caller.sessionId),
     address: actor?.address ?? null,
     requestId: actor?.requestId ?? null,
@@ -65,4 +67,8 @@ export async function recordAudit(
     targetId,
     details,
   });
+}
+
+function callerOf(actor: Actor | Origin | null): Actor["caller"] | undefined {
+  return actor !== null && "caller" in actor ? actor.caller : undefined;
 }
