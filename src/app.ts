@@ -7,7 +7,7 @@ import { responsesRoutes } from "./http/families/responses.ts";
 import { transcriptionsRoutes } from "./http/families/transcriptions.ts";
 import { docsRoutes } from "./http/openapi/docs.ts";
 import { createAnswerRequest } from "./http/request/answer-request.ts";
-import type { RouteDefinition } from "./http/request/route.ts";
+import type { AnyRouteDefinition } from "./http/request/route.ts";
 import { createRouteTable } from "./http/request/route-table.ts";
 import { createRefuse } from "./http/request/router.ts";
 import { refuseUnknownPath } from "./http/request/unknown-path.ts";
@@ -21,6 +21,7 @@ import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
+import { serviceTokensRoutes } from "./http/resources/service-tokens.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
@@ -39,7 +40,7 @@ import { metricsRoutes } from "./http/service/metrics.ts";
 export interface App {
   readonly fetch: ServeOptions["fetch"];
   /** Every route that is served. */
-  readonly routes: readonly RouteDefinition[];
+  readonly routes: readonly AnyRouteDefinition[];
   readonly underWay: Pick<RequestsUnderWay, "count" | "none">;
 }
 
@@ -60,6 +61,7 @@ export function createApp(deps: Deps): App {
     apiKeysRoutes(deps),
     apiKeyUsageRoutes(deps),
     biKeysRoutes(deps),
+    serviceTokensRoutes(deps),
     assistantsRoutes(deps),
     vectorStoresRoutes(deps),
     vectorStoreFilesRoutes(deps),

@@ -7,6 +7,7 @@ import type { Passwords } from "./sessions/passwords.ts";
 export interface CredentialHashes {
   readonly hashApiKey: HashCredential;
   readonly hashBiKey: HashCredential;
+  readonly hashServiceToken: HashCredential;
   readonly hashSession: HashCredential;
 }
 

@@ -12,6 +12,7 @@ import { type FirstSecrets, firstStart } from "./first-start.ts";
 import { hashCredentialUnder } from "./hash-credential.ts";
 import { openApiKeys } from "./keys/known/api-keys.ts";
 import type { Secret } from "./secret.ts";
+import { openServiceTokens } from "./service-tokens/known-tokens.ts";
 import { createLoginTurns } from "./sessions/login-turns.ts";
 import { createPasswords } from "./sessions/passwords.ts";
 import { openSessions } from "./sessions/sessions.ts";
@@ -38,24 +39,28 @@ export async function openAccess(
 ): Promise<OpenAccess> {
   const { settings, database, clock } = base;
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
+  const hashServiceToken = hashCredentialUnder(secret, "service-tokens");
   const hashSession = hashCredentialUnder(secret, "sessions");
   onFirstSecrets(await firstStart(base, hashApiKey));
   await auditSettings(base, secret);
   const keys = await openApiKeys({ ...base, hashApiKey });
+  const tokens = await openServiceTokens({ ...base, hashServiceToken });
   const sessions = openSessions(base, hashSession);
+  const catchUp = async () => void (await Promise.all([keys.catchUp(), tokens.catchUp()]));
   let keyCounts: Record<(typeof KEY_STATES)[number], number> | undefined;
   return {
-    authenticate: createAuthenticate({ keys, sessions }),
+    authenticate: createAuthenticate({ keys, sessions, tokens }),
     access: {
       database,
       clock,
-      keys,
+      keys: { catchUp },
       maxUsers,
       passwords: createPasswords(),
       inLoginTurn: createLoginTurns(),
       sessionHours: settings.SESSION_LIFETIME_HOURS,
       hashApiKey,
       hashBiKey: hashCredentialUnder(secret, "bi-keys"),
+      hashServiceToken,
       hashSession,
     },
     metrics: [
@@ -72,7 +77,7 @@ export async function openAccess(
     },
     async close() {
       sessions.close();
-      await keys.close();
+      await Promise.all([keys.close(), tokens.close()]);
     },
   };
 }

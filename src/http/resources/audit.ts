@@ -67,6 +67,7 @@ const LIST = resourceRoute({
   path: "/api/admin/audit",
   method: "get",
   access: "administrator",
+  tokens: "audit",
   tag: "Audit",
   operationId: "listAudit",
   summary: "List who changed what",

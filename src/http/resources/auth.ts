@@ -43,7 +43,7 @@ const ownSession = z
   })
   .openapi("OwnSession");
 
-const SESSION = { access: "pending-session", tag: "Sessions" } as const;
+const SESSION = { access: "pending-session", tokens: "closed", tag: "Sessions" } as const;
 const BRAKE = { 429: "Too many logins failed; `Retry-After` tells how long to wait." };
 
 const LOGIN = resourceRoute({

@@ -90,10 +90,19 @@ describe("GET /api/openapi.json", () => {
         expect(security, where).toEqual([]);
         continue;
       }
-      expect(security, where).toEqual([{ bearerSession: [] }, { consoleCookie: [] }]);
+      const isForPeople = /^\/api\/(auth|service-tokens)/.test(path);
+      expect(security, where).toEqual([
+        { bearerSession: [] },
+        { consoleCookie: [] },
+        ...(isForPeople ? [] : [{ serviceToken: [] }]),
+      ]);
       expect(statuses, where).toEqual(expect.arrayContaining(["401", "403"]));
     }
-    expect(Object.keys(securitySchemes)).toEqual(["bearerSession", "consoleCookie"]);
+    expect(Object.keys(securitySchemes)).toEqual([
+      "bearerSession",
+      "consoleCookie",
+      "serviceToken",
+    ]);
   });
 
   it("resolves every reference and names every parameter of a path", () => {

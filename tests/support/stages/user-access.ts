@@ -24,6 +24,7 @@ const secret = await openSecret({ APP_SECRET: "the secret of the tests", DATA_DI
 const hashes = {
   hashApiKey: hashCredentialUnder(secret, "api-keys"),
   hashBiKey: hashCredentialUnder(secret, "bi-keys"),
+  hashServiceToken: hashCredentialUnder(secret, "service-tokens"),
   hashSession: hashCredentialUnder(secret, "sessions"),
 };
 
