@@ -19,9 +19,11 @@ import { authRoutes } from "./http/resources/auth.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
+import { identitiesRoutes } from "./http/resources/identities.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
 import { serviceTokensRoutes } from "./http/resources/service-tokens.ts";
+import { signInRoutes } from "./http/resources/sign-in.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
@@ -57,6 +59,8 @@ export function createApp(deps: Deps): App {
     modelsRoutes(deps),
     filesRoutes(deps),
     authRoutes(deps),
+    signInRoutes(deps),
+    identitiesRoutes(deps),
     usersRoutes(deps),
     apiKeysRoutes(deps),
     apiKeyUsageRoutes(deps),

@@ -25,6 +25,8 @@ export interface Access extends CredentialHashes {
 export interface UserAccess extends Access {
   readonly passwords: Passwords;
   readonly inLoginTurn: InLoginTurn;
+  /** OIDC_ONLY: logins by password are switched off. */
+  readonly oidcOnly: boolean;
   /** SESSION_LIFETIME_HOURS. */
   readonly sessionHours: number;
 }

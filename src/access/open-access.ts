@@ -16,6 +16,7 @@ import { openServiceTokens } from "./service-tokens/known-tokens.ts";
 import { createLoginTurns } from "./sessions/login-turns.ts";
 import { createPasswords } from "./sessions/passwords.ts";
 import { openSessions } from "./sessions/sessions.ts";
+import { type OpenSignIn, openSignIn } from "./sign-in/open-sign-in.ts";
 
 export interface OpenAccessOptions {
   readonly secret: Secret;
@@ -26,6 +27,8 @@ export interface OpenAccessOptions {
 
 export interface OpenAccess extends Part<Db> {
   readonly authenticate: Authenticate;
+  /** Undefined unless there is an OpenID Connect provider. */
+  readonly signIn: OpenSignIn | undefined;
   /** For the functions of users, keys and the audit log. */
   readonly access: UserAccess;
 }
@@ -49,6 +52,7 @@ export async function openAccess(
   const catchUp = async () => void (await Promise.all([keys.catchUp(), tokens.catchUp()]));
   let keyCounts: Record<(typeof KEY_STATES)[number], number> | undefined;
   return {
+    signIn: openSignIn(base, secret),
     authenticate: createAuthenticate({ keys, sessions, tokens }),
     access: {
       database,
@@ -57,6 +61,7 @@ export async function openAccess(
       maxUsers,
       passwords: createPasswords(),
       inLoginTurn: createLoginTurns(),
+      oidcOnly: settings.OIDC_ONLY,
       sessionHours: settings.SESSION_LIFETIME_HOURS,
       hashApiKey,
       hashBiKey: hashCredentialUnder(secret, "bi-keys"),

@@ -21,6 +21,8 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],
+  [/^GET \/api\/auth\/(methods|oidc\/(login|callback))$/, "open"],
+  [/^POST \/api\/auth\/oidc\/link$/, "session"],
   [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
   [/^GET \/api\/license$/, "session"],
   [/^POST \/api\/license$/, "administrator"],
@@ -392,6 +394,8 @@ describe("every route that is served", () => {
   it("stands in the document of its callers: pages and the scraper's figures aside", () => {
     const unlisted = app.routes.filter(({ audience }) => audience === "unlisted");
     expect(unlisted.map(({ path }) => path).sort()).toEqual([
+      "/api/auth/oidc/callback",
+      "/api/auth/oidc/login",
       "/api/docs",
       "/api/openapi.json",
       "/metrics",

@@ -69,6 +69,7 @@ export async function openUserAccess(given?: Database): Promise<TestUserAccess> 
     passwords: createPasswords(),
     inLoginTurn: createLoginTurns(),
     sessionHours: SESSION_HOURS,
+    oidcOnly: false,
     ...hashes,
   };
   let logins = 0;
