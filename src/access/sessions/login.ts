@@ -1,5 +1,4 @@
 import { and, eq } from "drizzle-orm";
-import type { Role } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import { users } from "../../db/tables/users.ts";
@@ -8,20 +7,12 @@ import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { USERNAME } from "../users/user.ts";
 import { checkPassword } from "./check-password.ts";
+import type { LoggedIn } from "./logged-in.ts";
 import { clearFailures, type LoginAttempt, underBrake } from "./login-brake.ts";
 import { openSession } from "./open-session.ts";
 
 /** With OIDC_ONLY, how long a password works that the command line has set. */
 const RESET_VALID_MS = 3_600_000;
-
-/** A session as the client receives it. */
-export interface LoggedIn {
-  /** Shown only here. */
-  readonly token: string;
-  readonly expiresAt: Date;
-  readonly mustChangePassword: boolean;
-  readonly user: { readonly id: string; readonly username: string; readonly role: Role };
-}
 
 export interface GivenCredentials {
   readonly username: string;

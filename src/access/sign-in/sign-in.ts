@@ -8,7 +8,7 @@ import { randomBase62 } from "../../lib/id.ts";
 import type { UserAccess } from "../access.ts";
 import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
-import type { LoggedIn } from "../sessions/login.ts";
+import type { LoggedIn } from "../sessions/logged-in.ts";
 import { clearFailures, underBrake } from "../sessions/login-brake.ts";
 import { openSession } from "../sessions/open-session.ts";
 import { readUser } from "../users/user.ts";

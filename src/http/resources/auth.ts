@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { changePassword } from "../../access/sessions/change-password.ts";
 import { findSession } from "../../access/sessions/find-session.ts";
-import { type LoggedIn, login } from "../../access/sessions/login.ts";
+import type { LoggedIn } from "../../access/sessions/logged-in.ts";
+import { login } from "../../access/sessions/login.ts";
 import { logout } from "../../access/sessions/logout.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
