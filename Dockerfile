@@ -8,6 +8,7 @@ RUN bun scripts/prepare-embedded-database.mjs
 COPY drizzle drizzle
 COPY scripts/backup scripts/backup
 COPY scripts/restore scripts/restore
+COPY scripts/reset-password scripts/reset-password
 COPY src src
 
 # execute_shell (TOOL_SHELL_ENABLED) needs more than this image has: docs/tools.md, "The shell".

@@ -8,7 +8,7 @@ import { responsesRoutes } from "./http/families/responses.ts";
 import { transcriptionsRoutes } from "./http/families/transcriptions.ts";
 import { docsRoutes } from "./http/openapi/docs.ts";
 import { createAnswerRequest } from "./http/request/answer-request.ts";
-import type { RouteDefinition } from "./http/request/route.ts";
+import type { AnyRouteDefinition } from "./http/request/route.ts";
 import { createRouteTable } from "./http/request/route-table.ts";
 import { createRefuse } from "./http/request/router.ts";
 import { refuseUnknownPath } from "./http/request/unknown-path.ts";
@@ -21,9 +21,12 @@ import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { connectionsRoutes } from "./http/resources/connections.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
+import { identitiesRoutes } from "./http/resources/identities.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
 import { mcpServersRoutes } from "./http/resources/mcp-servers.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
+import { serviceTokensRoutes } from "./http/resources/service-tokens.ts";
+import { signInRoutes } from "./http/resources/sign-in.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
@@ -42,7 +45,7 @@ import { metricsRoutes } from "./http/service/metrics.ts";
 export interface App {
   readonly fetch: ServeOptions["fetch"];
   /** Every route that is served. */
-  readonly routes: readonly RouteDefinition[];
+  readonly routes: readonly AnyRouteDefinition[];
   readonly underWay: Pick<RequestsUnderWay, "count" | "none">;
 }
 
@@ -59,10 +62,13 @@ export function createApp(deps: Deps): App {
     modelsRoutes(deps),
     filesRoutes(deps),
     authRoutes(deps),
+    signInRoutes(deps),
+    identitiesRoutes(deps),
     usersRoutes(deps),
     apiKeysRoutes(deps),
     apiKeyUsageRoutes(deps),
     biKeysRoutes(deps),
+    serviceTokensRoutes(deps),
     assistantsRoutes(deps),
     vectorStoresRoutes(deps),
     vectorStoreFilesRoutes(deps),

@@ -16,12 +16,12 @@ import { openLicense } from "./license/license.ts";
 import { openLimits } from "./limits/open-limits.ts";
 import { openAlerts } from "./operations/alerts/open-alerts.ts";
 import { refuseUnfinishedRestore } from "./operations/backup/restore/unfinished-restore.ts";
-import { serveBackups } from "./operations/backup/serve-backups.ts";
 import { createReadiness } from "./operations/health.ts";
 import { openMetrics } from "./operations/metrics/open-metrics.ts";
 import { openProcessMetrics } from "./operations/metrics/process-metrics.ts";
 import { openClock } from "./operations/open-clock.ts";
 import { type OpenParts, openParts } from "./operations/open-parts.ts";
+import { serveCommands } from "./operations/serve-commands.ts";
 import { openTracing } from "./operations/tracing/open-tracing.ts";
 import { openQueue } from "./queue/open-queue.ts";
 import { openTools } from "./tools/open-tools.ts";
@@ -58,9 +58,8 @@ export function buildDeps(
     const limits = parts.addFoundation(await openLimits(base, { guard, installation, monotonic }));
     const license = parts.add(await openLicense(base, { secret, installedAt }));
     const { maxUsers } = license;
-    const { access, authenticate } = parts.add(
-      await openAccess(base, { secret, maxUsers, onFirstSecrets }),
-    );
+    const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
+    const { access, authenticate, signIn } = parts.add(opening);
     const backends = parts.add(openBackends({ ...base, overrides }));
     const { events, watchedFolders, alertWebhook } = parts.add(openQueue(base));
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
@@ -83,7 +82,7 @@ export function buildDeps(
     knowledge.yieldTo(() => openCalls.count() > 0);
     // An event that no part has subscribed to counts as delivered.
     events.start();
-    parts.add(await serveBackups({ ...base, productVersion: version }));
+    parts.add(await serveCommands(base, version));
     const { collect, figures } = parts.add(openMetrics(base, parts.list));
     const stopping = new AbortController();
     const isStopping = () => stopping.signal.aborted;
@@ -102,6 +101,7 @@ export function buildDeps(
       callGate,
       authenticate,
       access,
+      signIn,
       license,
       limits,
       refusals,

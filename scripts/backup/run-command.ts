@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
+import { ServiceError } from "../../src/core/service-error.ts";
 import { toDatabaseError } from "../../src/db/database-error.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
 import { StartRefusal } from "../../src/lib/start-refusal.ts";
-import { BackupError } from "../../src/operations/backup/backup-format.ts";
+import { CommandError } from "../../src/operations/command-error.ts";
 
 const DONE = 0;
 const FAILED = 1;
@@ -12,6 +13,9 @@ const MISUSED = 2;
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
+
+/** Errors whose message is for the operator. */
+const OURS = [CommandError, ServiceError, StartRefusal, UsageError];
 
 /** Warnings, on the error output: the standard one is for the result. */
 export function commandLog(): Log {
@@ -53,8 +57,7 @@ export async function runCommand(
  */
 function textOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  const isOurs = thrown instanceof BackupError || thrown instanceof StartRefusal;
-  if (isOurs || thrown instanceof UsageError) return thrown.message;
+  if (OURS.some((kind) => thrown instanceof kind)) return thrown.message;
   if ("syscall" in thrown) return fileFailure(thrown as NodeJS.ErrnoException);
   return `${toDatabaseError(thrown).message}`;
 }

@@ -7,6 +7,7 @@ import type { Passwords } from "./sessions/passwords.ts";
 export interface CredentialHashes {
   readonly hashApiKey: HashCredential;
   readonly hashBiKey: HashCredential;
+  readonly hashServiceToken: HashCredential;
   readonly hashSession: HashCredential;
 }
 
@@ -24,6 +25,8 @@ export interface Access extends CredentialHashes {
 export interface UserAccess extends Access {
   readonly passwords: Passwords;
   readonly inLoginTurn: InLoginTurn;
+  /** OIDC_ONLY: logins by password are switched off. */
+  readonly oidcOnly: boolean;
   /** SESSION_LIFETIME_HOURS. */
   readonly sessionHours: number;
 }

@@ -1,4 +1,4 @@
-import type { Caller, SessionCaller } from "../core/caller.ts";
+import type { AnyCaller, Caller, SessionCaller } from "../core/caller.ts";
 
 /** The origin of a request. */
 export interface Origin {
@@ -10,7 +10,12 @@ export interface Origin {
 /**
  * The caller of a change and its origin, by which the functions of this folder decide and which the audit log records.
  */
-export interface Actor extends Origin {
+export interface AnyActor extends Origin {
+  readonly caller: AnyCaller;
+}
+
+/** An actor with a key or a session. */
+export interface Actor extends AnyActor {
   readonly caller: Caller;
 }
 

@@ -1,8 +1,17 @@
-import type { Caller, KeyCaller, SessionCaller } from "../core/caller.ts";
+import type {
+  AnyCaller,
+  Caller,
+  KeyCaller,
+  ServiceTokenCaller,
+  SessionCaller,
+} from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
+import type { ServiceScope } from "../core/service-scope.ts";
 import type { ApiKey } from "./keys/known/api-key.ts";
 import type { ApiKeys } from "./keys/known/api-keys.ts";
 import { unusableApiKey } from "./keys/known/unusable-api-key.ts";
+import { type KnownToken, unusableServiceToken } from "./service-tokens/known-token.ts";
+import type { ServiceTokens } from "./service-tokens/known-tokens.ts";
 import { refuseOtherSites } from "./sessions/refuse-other-sites.ts";
 import { sessionOver } from "./sessions/session-over.ts";
 import type { Sessions } from "./sessions/sessions.ts";
@@ -14,6 +23,8 @@ import type { Sessions } from "./sessions/sessions.ts";
  * - `session`: a logged-in user, by header or by the console's cookie;
  * - `pending-session`: also a user whose first password change is pending;
  * - `administrator`: a logged-in administrator.
+ *
+ * A service token is refused by all of them, unless the route declares a scope.
  */
 export type AccessLevel = keyof CallerAt;
 
@@ -38,12 +49,21 @@ export interface Credentials {
 
 /**
  * Throws or rejects with a `ServiceError`. A known key is accepted synchronously; a session or an unknown key needs a
- * query.
+ * query. With a scope, service tokens that have it may call too.
  */
-export type Authenticate = <Level extends AccessLevel>(
-  level: Level,
-  credentials: Credentials,
-) => CallerAt[Level] | Promise<CallerAt[Level]>;
+export interface Authenticate {
+  <Level extends AccessLevel>(
+    level: Level,
+    credentials: Credentials,
+  ): CallerAt[Level] | Promise<CallerAt[Level]>;
+  <Level extends AccessLevel>(
+    level: Level,
+    credentials: Credentials,
+    scope: ServiceScope | undefined,
+  ): AnyCallerAt<Level> | Promise<AnyCallerAt<Level>>;
+}
+
+export type AnyCallerAt<Level extends AccessLevel> = CallerAt[Level] | ServiceTokenCaller;
 
 /** The console's cookie. */
 export const SESSION_COOKIE = "gateway_session";
@@ -52,11 +72,13 @@ export const SESSION_COOKIE = "gateway_session";
 const KEY = /^sk-[\x21-\x7e]{17,509}$/;
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const SESSION = /^ses_[A-Za-z0-9]{43}$/;
+const SERVICE_TOKEN = /^sv-[A-Za-z0-9]{43}$/;
 const BI_KEY = /^(?:bearer +)?bk-/i;
 
 export interface AuthenticationSources {
   readonly keys: Pick<ApiKeys, "find" | "noteUse">;
   readonly sessions: Pick<Sessions, "find">;
+  readonly tokens: Pick<ServiceTokens, "find" | "noteUse">;
 }
 
 /**
@@ -65,15 +87,16 @@ export interface AuthenticationSources {
  * carries it.
  */
 export function createAuthenticate(sources: AuthenticationSources): Authenticate {
-  const authenticate = (level: AccessLevel, credentials: Credentials) => {
+  const authenticate = (level: AccessLevel, credentials: Credentials, scope?: ServiceScope) => {
     if (level === "open") return undefined;
     const { headers } = credentials;
     const fromHeader = bearer(headers) ?? plainKey(headers);
     const text = fromHeader ?? cookieSession(level, headers);
     if (text === undefined) throw carriesBiKey(headers) ? biKeyRefused() : missing(level);
     if (fromHeader === undefined) refuseOtherSites(credentials);
-    return text.startsWith("sk-")
-      ? keyCaller(level, text, sources, credentials)
+    if (text.startsWith("sk-")) return keyCaller(level, text, sources, credentials);
+    return text.startsWith("sv-")
+      ? tokenCaller(text, sources, { credentials, scope })
       : sessionCaller(level, text, sources);
   };
   return authenticate as Authenticate;
@@ -82,7 +105,11 @@ export function createAuthenticate(sources: AuthenticationSources): Authenticate
 function bearer(headers: Headers): string | undefined {
   const text = BEARER.exec(headers.get("authorization") ?? "")?.[1];
   // The scheme is case-insensitive, the prefix is not.
-  return text !== undefined && (KEY.test(text) || SESSION.test(text)) ? text : undefined;
+  return text !== undefined && isCredential(text) ? text : undefined;
+}
+
+function isCredential(text: string): boolean {
+  return KEY.test(text) || SESSION.test(text) || SERVICE_TOKEN.test(text);
 }
 
 function plainKey(headers: Headers): string | undefined {
@@ -139,6 +166,47 @@ function letIn(
   }
   keys.noteUse(key.caller.keyId, now);
   return key.caller;
+}
+
+interface TokenUse {
+  readonly credentials: Credentials;
+  /** Undefined on a route that no service token may call. */
+  readonly scope: ServiceScope | undefined;
+}
+
+async function tokenCaller(
+  text: string,
+  { tokens }: AuthenticationSources,
+  { credentials: { now, address }, scope }: TokenUse,
+): Promise<AnyCaller> {
+  const token = usable(await tokens.find(text), now);
+  const { caller, ipAllow } = token;
+  if (ipAllow !== null && !ipAllow.has(address())) {
+    throw new ServiceError(
+      "ip_denied",
+      "This service token may not be used from the address that the call came from.",
+    );
+  }
+  if (scope === undefined) {
+    throw new ServiceError(
+      "insufficient_permission",
+      "No service token may do this. It opens the routes of its scopes under /api, /v1/api-keys and /v1/bi-keys.",
+    );
+  }
+  if (!caller.scopes.has(scope)) {
+    throw new ServiceError(
+      "insufficient_permission",
+      `The service token lacks the scope ${scope}. An administrator adds it with PATCH /api/service-tokens/${caller.tokenId}.`,
+    );
+  }
+  tokens.noteUse(caller.tokenId, now);
+  return caller;
+}
+
+function usable(token: KnownToken | undefined, now: number): KnownToken {
+  const isExpired = token?.expiresAt != null && token.expiresAt <= now;
+  if (token === undefined || !token.isActive || isExpired) throw unusableServiceToken();
+  return token;
 }
 
 async function sessionCaller(

@@ -3,7 +3,7 @@ import { type ChangeCounter, nextChange } from "../db/next-change.ts";
 import { repeatConflict } from "../db/repeat-conflict.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Access } from "./access.ts";
-import type { Actor } from "./actor.ts";
+import type { AnyActor } from "./actor.ts";
 import { type AuditEntry, recordAudit } from "./audit/record-audit.ts";
 import { confirmActor } from "./confirm-actor.ts";
 
@@ -33,7 +33,7 @@ interface Changed<Result> {
  */
 export async function change<Result>(
   { database, clock }: Pick<Access, "database" | "clock">,
-  actor: Actor,
+  actor: AnyActor,
   { lock, counter, ...entry }: ChangeFrame,
   work: (transaction: Db, changeSeq: number) => Promise<Changed<Result>>,
 ): Promise<Result> {

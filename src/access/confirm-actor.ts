@@ -1,13 +1,15 @@
 import { and, eq, gt } from "drizzle-orm";
-import type { KeyCaller, Role, SessionCaller } from "../core/caller.ts";
+import type { KeyCaller, Role, ServiceTokenCaller, SessionCaller } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { Db } from "../db/context.ts";
 import { apiKeys } from "../db/tables/api-keys.ts";
+import { serviceTokens } from "../db/tables/service-tokens.ts";
 import { sessions, users } from "../db/tables/users.ts";
 import type { Access } from "./access.ts";
-import type { Actor } from "./actor.ts";
+import type { AnyActor } from "./actor.ts";
 import { toApiKey } from "./keys/known/api-key.ts";
 import { unusableApiKey } from "./keys/known/unusable-api-key.ts";
+import { toKnownToken, unusableServiceToken } from "./service-tokens/known-token.ts";
 import { sessionOver } from "./sessions/session-over.ts";
 
 /**
@@ -18,16 +20,40 @@ import { sessionOver } from "./sessions/session-over.ts";
 export async function confirmActor(
   transaction: Db,
   { clock }: Pick<Access, "clock">,
-  { caller }: Actor,
+  { caller }: AnyActor,
 ): Promise<void> {
   const now = clock.now();
+  if (caller.kind === "service_token") return confirmToken(transaction, caller, now);
   const rights =
     caller.kind === "session"
       ? await rightsOfSession(transaction, caller, now)
       : await rightsOfKey(transaction, caller, now);
   const isRestricted = caller.kind === "key" && caller.isRestricted;
   if (rights.role === caller.role && rights.isRestricted === isRestricted) return;
-  throw new ServiceError(
+  throw changedMeanwhile();
+}
+
+async function confirmToken(
+  transaction: Db,
+  { tokenId, scopes }: ServiceTokenCaller,
+  now: number,
+): Promise<void> {
+  const [found] = await transaction
+    .select({ token: serviceTokens, role: users.role, state: users.state })
+    .from(serviceTokens)
+    .innerJoin(users, eq(users.id, serviceTokens.createdBy))
+    .where(eq(serviceTokens.id, tokenId))
+    .for("key share", { of: users });
+  if (found === undefined) throw unusableServiceToken();
+  const held = toKnownToken(found);
+  if (!held.isActive || (held.expiresAt !== null && held.expiresAt <= now)) {
+    throw unusableServiceToken();
+  }
+  if ([...scopes].some((scope) => !held.caller.scopes.has(scope))) throw changedMeanwhile();
+}
+
+function changedMeanwhile(): ServiceError {
+  return new ServiceError(
     "insufficient_permission",
     "Your permissions changed while the request was in progress; send it again.",
   );

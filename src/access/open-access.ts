@@ -12,9 +12,11 @@ import { type FirstSecrets, firstStart } from "./first-start.ts";
 import { hashCredentialUnder } from "./hash-credential.ts";
 import { openApiKeys } from "./keys/known/api-keys.ts";
 import type { Secret } from "./secret.ts";
+import { openServiceTokens } from "./service-tokens/known-tokens.ts";
 import { createLoginTurns } from "./sessions/login-turns.ts";
 import { createPasswords } from "./sessions/passwords.ts";
 import { openSessions } from "./sessions/sessions.ts";
+import { type OpenSignIn, openSignIn } from "./sign-in/open-sign-in.ts";
 
 export interface OpenAccessOptions {
   readonly secret: Secret;
@@ -25,6 +27,8 @@ export interface OpenAccessOptions {
 
 export interface OpenAccess extends Part<Db> {
   readonly authenticate: Authenticate;
+  /** Undefined unless there is an OpenID Connect provider. */
+  readonly signIn: OpenSignIn | undefined;
   /** For the functions of users, keys and the audit log. */
   readonly access: UserAccess;
 }
@@ -38,24 +42,30 @@ export async function openAccess(
 ): Promise<OpenAccess> {
   const { settings, database, clock } = base;
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
+  const hashServiceToken = hashCredentialUnder(secret, "service-tokens");
   const hashSession = hashCredentialUnder(secret, "sessions");
   onFirstSecrets(await firstStart(base, hashApiKey));
   await auditSettings(base, secret);
   const keys = await openApiKeys({ ...base, hashApiKey });
+  const tokens = await openServiceTokens({ ...base, hashServiceToken });
   const sessions = openSessions(base, hashSession);
+  const catchUp = async () => void (await Promise.all([keys.catchUp(), tokens.catchUp()]));
   let keyCounts: Record<(typeof KEY_STATES)[number], number> | undefined;
   return {
-    authenticate: createAuthenticate({ keys, sessions }),
+    signIn: openSignIn(base, secret),
+    authenticate: createAuthenticate({ keys, sessions, tokens }),
     access: {
       database,
       clock,
-      keys,
+      keys: { catchUp },
       maxUsers,
       passwords: createPasswords(),
       inLoginTurn: createLoginTurns(),
+      oidcOnly: settings.OIDC_ONLY,
       sessionHours: settings.SESSION_LIFETIME_HOURS,
       hashApiKey,
       hashBiKey: hashCredentialUnder(secret, "bi-keys"),
+      hashServiceToken,
       hashSession,
     },
     metrics: [
@@ -72,7 +82,7 @@ export async function openAccess(
     },
     async close() {
       sessions.close();
-      await keys.close();
+      await Promise.all([keys.close(), tokens.close()]);
     },
   };
 }

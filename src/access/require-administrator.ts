@@ -1,11 +1,11 @@
-import type { Caller } from "../core/caller.ts";
+import type { AnyCaller } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 
 /**
  * Refuses a caller without the administrator role, by session or by key, with `insufficient_permission`. Also refuses a
  * restricted key of an administrator, which might lift its own restrictions.
  */
-export function requireAdministrator(caller: Caller): void {
+export function requireAdministrator(caller: AnyCaller): void {
   if (caller.role !== "admin") {
     throw new ServiceError("insufficient_permission", "Only an administrator may do this.");
   }

@@ -7,9 +7,15 @@ import { makeFolder } from "../lib/make-folder.ts";
 import { StartRefusal } from "../lib/start-refusal.ts";
 
 /** Each use of the secret has a derived key of its own, so that one reveals nothing about another. */
-type SecretPurpose = CredentialKind | "fingerprint" | "settings" | "seen-time" | "sealed-secrets";
+type SecretPurpose =
+  | CredentialKind
+  | "fingerprint"
+  | "settings"
+  | "seen-time"
+  | "sealed-secrets"
+  | "sign-in";
 /** The kinds of credentials that are stored only as a hash. */
-export type CredentialKind = "api-keys" | "bi-keys" | "sessions";
+export type CredentialKind = "api-keys" | "bi-keys" | "service-tokens" | "sessions";
 
 /**
  * The secret of this installation. It is stored outside the database, so that a copy of the database gives no access.

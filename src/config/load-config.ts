@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { StartRefusal } from "../lib/start-refusal.ts";
 import { databaseFolder, filesFolder, journalsFolder } from "./folders.ts";
 import { type Settings, settingsSchema } from "./settings.ts";
+import { incompleteSignIn } from "./sign-in-settings.ts";
 import {
   findUnknownSettings,
   namesInEnvironmentFile,
@@ -43,7 +44,8 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
   const parsed = settingsSchema.safeParse(given, { reportInput: false, error: inOwnWords });
   if (!parsed.success) throw new SettingsError(describe(parsed.error.issues));
   const loops = watchedLoops(parsed.data);
-  if (loops.length > 0) throw new SettingsError(describe(loops));
+  const wrong = [...loops, ...incompleteSignIn(parsed.data)];
+  if (wrong.length > 0) throw new SettingsError(describe(wrong));
   const retired = Object.keys(given).filter((name) =>
     RETIRED_SETTINGS.some((pattern) => pattern.test(name)),
   );

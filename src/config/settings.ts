@@ -19,6 +19,7 @@ import {
   webOrigins,
   words,
 } from "./setting-types.ts";
+import { signInSettings } from "./sign-in-settings.ts";
 
 /**
  * Every setting: its environment variable, its type, its default and one line of documentation. An absent or empty one
@@ -74,6 +75,7 @@ export const settingsSchema = z.object({
     .max(8_760)
     .default(12)
     .describe("Hours after which a login ends."),
+  ...signInSettings,
   BOOTSTRAP_API_KEY: apiKey
     .optional()
     .describe("An API key to create at start, unlimited, owned by the administrator."),

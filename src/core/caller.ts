@@ -1,3 +1,5 @@
+import type { ServiceScope } from "./service-scope.ts";
+
 export type Role = "admin" | "user";
 
 /** Limits of a key. Null means unlimited; 0 refuses every call. */
@@ -52,5 +54,20 @@ export interface SessionCaller {
   readonly passthrough: false;
 }
 
-/** The authenticated caller. Created once by authentication, immutable, safe to share between requests. */
+/** A call of a program with a service token. It administers within its scopes, and never calls a model. */
+export interface ServiceTokenCaller {
+  readonly kind: "service_token";
+  readonly tokenId: string;
+  readonly tokenName: string;
+  /** The administrator who made it. What it creates without naming an owner is theirs. */
+  readonly ownerId: string;
+  /** It sees what an administrator sees, as far as its scopes reach. */
+  readonly role: "admin";
+  readonly scopes: ReadonlySet<ServiceScope>;
+}
+
+/** An authenticated caller of `/v1` and its models. Created once by authentication, immutable, safe to share between requests. */
 export type Caller = KeyCaller | SessionCaller;
+
+/** Any authenticated caller. */
+export type AnyCaller = Caller | ServiceTokenCaller;

@@ -1,9 +1,15 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { Db } from "./context.ts";
 import { changeCounters } from "./tables/change-counters.ts";
 
 /** The kinds of data that replicas cache and poll for changes. */
-export type ChangeCounter = "api_keys" | "assistants" | "connections" | "license" | "mcp_servers";
+export type ChangeCounter =
+  | "api_keys"
+  | "assistants"
+  | "connections"
+  | "license"
+  | "mcp_servers"
+  | "service_tokens";
 
 /**
  * Returns the number to stamp changed rows with, in the same transaction. Other changes of that kind wait until it
@@ -20,4 +26,13 @@ export async function nextChange(transaction: Db, name: ChangeCounter): Promise<
     .returning({ seq: changeCounters.seq });
   if (row === undefined) throw new Error(`the change counter ${name} gave no number`);
   return row.seq;
+}
+
+/** Returns the number of the last committed change; 0 when there was none. */
+export async function readChange(db: Db, name: ChangeCounter): Promise<number> {
+  const [counter] = await db
+    .select({ seq: changeCounters.seq })
+    .from(changeCounters)
+    .where(eq(changeCounters.name, name));
+  return counter?.seq ?? 0;
 }

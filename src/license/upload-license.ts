@@ -1,4 +1,4 @@
-import type { Actor } from "../access/actor.ts";
+import type { AnyActor } from "../access/actor.ts";
 import { recordAudit } from "../access/audit/record-audit.ts";
 import { change } from "../access/change.ts";
 import { ServiceError } from "../core/service-error.ts";
@@ -21,7 +21,7 @@ export interface LicenseAccess {
  */
 export async function uploadLicense(
   { database, license, clock }: LicenseAccess,
-  actor: Actor,
+  actor: AnyActor,
   file: string,
 ): Promise<void> {
   const terms = check(license, file);
@@ -70,7 +70,7 @@ function detailsOf({ customer, kind, expiresAt, maxUsers }: LicenseTerms) {
 /** Records in the audit log that an upload was not an acceptable license, with the reason. */
 export async function recordRefusedUpload(
   { database }: { readonly database: Pick<Database, "ask"> },
-  actor: Actor,
+  actor: AnyActor,
   { code, message }: ServiceError,
 ): Promise<void> {
   await database.ask((db) =>

@@ -1,6 +1,6 @@
 import { and, eq, gt } from "drizzle-orm";
 import type { Access } from "../access/access.ts";
-import type { Actor } from "../access/actor.ts";
+import type { AnyActor } from "../access/actor.ts";
 import { recordAudit } from "../access/audit/record-audit.ts";
 import { confirmActor } from "../access/confirm-actor.ts";
 import { ServiceError } from "../core/service-error.ts";
@@ -19,7 +19,7 @@ type Redriving = Pick<Access, "database" | "clock">;
  * Makes an event due immediately: a dead one again with all its tries, a waiting one without its wait. Resolves with
  * the changed event. Rejects with `not_found`, and with `invalid_value` for a delivered one.
  */
-export function redriveEvent(access: Redriving, actor: Actor, id: string): Promise<StoredEvent> {
+export function redriveEvent(access: Redriving, actor: AnyActor, id: string): Promise<StoredEvent> {
   return access.database.ask((db) =>
     withTransaction(db, async (transaction) => {
       await confirmActor(transaction, access, actor);
@@ -60,7 +60,7 @@ export interface Redriven {
 /** Does the same for every event that matches the query, the oldest first; at most 10,000 of them. */
 export function redriveEvents(
   access: Redriving,
-  actor: Actor,
+  actor: AnyActor,
   { state, kind, sink }: RedriveQuery,
 ): Promise<Redriven> {
   return access.database.ask((db) =>
@@ -92,7 +92,7 @@ export function redriveEvents(
 
 function record(
   transaction: Db,
-  actor: Actor,
+  actor: AnyActor,
   change: Pick<Parameters<typeof recordAudit>[2], "targetId" | "details">,
 ): Promise<void> {
   return recordAudit(transaction, actor, {

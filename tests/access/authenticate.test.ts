@@ -49,6 +49,8 @@ function keysOf(entries: Record<string, ApiKey>) {
   };
 }
 
+const NO_TOKENS = { find: () => undefined, noteUse: () => undefined };
+
 const known = (changes: Partial<ApiKeyRow> = {}) =>
   keysOf({
     [KEY]: toApiKey({ ...row, ...changes }),
@@ -60,12 +62,15 @@ const call = (
   keys = known(),
   address: string | null = "192.0.2.1",
 ) =>
-  createAuthenticate({ keys, sessions: { find: async () => undefined } })("caller", {
-    method: "POST",
-    headers: new Headers(headers),
-    address: () => address,
-    now: NOW,
-  }) as KeyCaller;
+  createAuthenticate({ keys, sessions: { find: async () => undefined }, tokens: NO_TOKENS })(
+    "caller",
+    {
+      method: "POST",
+      headers: new Headers(headers),
+      address: () => address,
+      now: NOW,
+    },
+  ) as KeyCaller;
 
 describe("authentication", () => {
   it("takes a key as Bearer, in any case of the scheme, or as x-api-key", () => {
@@ -149,6 +154,7 @@ describe("authentication", () => {
       createAuthenticate({
         keys: { find: async () => key, noteUse: () => undefined },
         sessions: { find: async () => undefined },
+        tokens: NO_TOKENS,
       });
     const credentials = {
       method: "POST",

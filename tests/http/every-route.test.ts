@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type App, createApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { SERVICE_SCOPES, type ServiceScope, scopeFor } from "../../src/core/service-scope.ts";
 import { buildDeps, type Deps } from "../../src/deps.ts";
 import { randomBase62 } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
@@ -20,13 +21,15 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],
+  [/^GET \/api\/auth\/(methods|oidc\/(login|callback))$/, "open"],
+  [/^POST \/api\/auth\/oidc\/link$/, "session"],
   [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
   [/^GET \/api\/license$/, "session"],
   [/^POST \/api\/license$/, "administrator"],
   [/^GET \/api\/license\/(device|details)$/, "administrator"],
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
   [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
-  [/^\w+ \/api\/(admin|connections|mcp-servers)(\/|$)/, "administrator"],
+  [/^\w+ \/api\/(admin|connections|mcp-servers|service-tokens)(\/|$)/, "administrator"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],
 ];
@@ -42,6 +45,8 @@ interface Route {
   /** With its parameters filled in, by ids of somebody else's. */
   readonly path: string;
   readonly level: Level;
+  /** What a service token needs for it; undefined where none may call. */
+  readonly scope: ServiceScope | undefined;
 }
 
 interface Credential {
@@ -164,11 +169,16 @@ interface Issued {
 }
 
 /** A user with an own password, logged in. */
-async function createUser(admin: string, username: string): Promise<{ id: string; token: string }> {
+async function createUser(
+  admin: string,
+  username: string,
+  role = "user",
+): Promise<{ id: string; token: string }> {
   const password = keep(`first password of ${username}`);
   const { id } = await ask<{ id: string }>("POST", "/api/admin/users", admin, {
     username,
     password,
+    role,
   });
   const first = await login(username, password);
   const changed = await ask<{ token: string }>("POST", "/api/auth/password", first, {
@@ -220,6 +230,7 @@ async function issueCredentials(): Promise<void> {
   await ask("POST", "/api/auth/logout", over);
   held["session after logout"] = over;
 
+  await issueServiceTokens(admin);
   foreign.key = (await issueKey(admin)).id;
   foreign.biKey = biKey.id;
   foreign.assistant = (await ask<{ id: string }>("POST", "/v1/assistants", admin, {})).id;
@@ -231,10 +242,49 @@ async function issueCredentials(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1_100));
 }
 
+async function issueToken(session: string, more: Readonly<Record<string, unknown>>) {
+  const body = { name: "a token", scopes: SERVICE_SCOPES, ...more };
+  const issued = await ask<Issued & { token: string }>(
+    "POST",
+    "/api/service-tokens",
+    session,
+    body,
+  );
+  keep(issued.token);
+  return issued;
+}
+
+async function issueServiceTokens(admin: string): Promise<void> {
+  for (const scope of SERVICE_SCOPES) {
+    held[scope] = (await issueToken(admin, { scopes: [scope] })).token;
+  }
+  const deleted = await issueToken(admin, {});
+  await ask("DELETE", `/api/service-tokens/${deleted.id}`, admin);
+  held["deleted service token"] = deleted.token;
+  const rotated = await issueToken(admin, {});
+  await ask("POST", `/api/service-tokens/${rotated.id}/rotate`, admin);
+  held["rotated service token"] = rotated.token;
+  const soon = new Date(deps.clock.now() + 1_000).toISOString();
+  held["expired service token"] = (await issueToken(admin, { expires_at: soon })).token;
+  held["service token from elsewhere"] = (
+    await issueToken(admin, { ip_allow: ["192.0.2.0/24"] })
+  ).token;
+  for (const [name, change] of [
+    ["disabled", { state: "disabled" }],
+    ["former", { role: "user" }],
+  ] as const) {
+    const maker = await createUser(admin, `${name}-administrator`, "admin");
+    held[`${name} administrator's service token`] = (await issueToken(maker.token, {})).token;
+    await ask("PATCH", `/api/admin/users/${maker.id}`, admin, change);
+  }
+  held["wrong service token"] = keep(`sv-${randomBase62(43)}`);
+}
+
 function servedRoutes(): readonly Route[] {
   return app.routes
-    .map(({ method, path }) => ({ method: method.toUpperCase(), pattern: path }))
-    .map(({ method, pattern }) => {
+    .map(({ method, path, tokens }) => ({ method: method.toUpperCase(), pattern: path, tokens }))
+    .map(({ method, pattern, tokens = "closed" }) => {
+      const scope = tokens === "closed" ? undefined : scopeFor(tokens, method);
       const path = pattern
         .replace("{model}", "first")
         .replace(/^(\/v1\/bi-keys\/)\{\w+\}/, `$1${foreign.biKey}`)
@@ -244,7 +294,7 @@ function servedRoutes(): readonly Route[] {
         .replaceAll(/\{\w+\}/g, "id_of_nothing");
       const level = LEVELS.find(([known]) => known.test(`${method} ${pattern}`))?.[1];
       if (level === undefined) throw new Error(`who may call ${method} ${pattern}?`);
-      return { method, path, level };
+      return { method, path, level, scope };
     });
 }
 
@@ -269,6 +319,12 @@ const KEYS_THAT_ARE_NONE = [
   "BI key",
   "disabled user's key",
   "deleted user's key",
+  "wrong service token",
+  "deleted service token",
+  "rotated service token",
+  "expired service token",
+  "disabled administrator's service token",
+  "former administrator's service token",
 ].map(named);
 const SESSIONS_THAT_ARE_NONE = [
   "wrong session",
@@ -286,7 +342,7 @@ function expected(level: Level, credential: Credential): Refusal | undefined {
   if (name === "BI key") return isForKeys ? INVALID_KEY : undefined;
   if (KEYS_THAT_ARE_NONE.includes(credential)) return INVALID_KEY;
   if (SESSIONS_THAT_ARE_NONE.includes(credential)) return SESSION_OVER;
-  if (name === "key from elsewhere") return { ...NOT_PERMITTED, code: "ip_denied" };
+  if (name.endsWith("from elsewhere")) return { ...NOT_PERMITTED, code: "ip_denied" };
   if (name === "pending session") return level === "pending-session" ? undefined : PASSWORD_FIRST;
   throw new Error(`what is ${name} to get?`);
 }
@@ -318,16 +374,14 @@ async function expectRefusal(route: Route, response: Response, refusal: Refusal)
   for (const secret of secrets) expect(text).not.toContain(secret);
 }
 
-const allCalls = () =>
-  routes.flatMap((route) =>
-    [
-      ...NOBODY,
-      ...KEYS_THAT_ARE_NONE,
-      ...SESSIONS_THAT_ARE_NONE,
-      named("key from elsewhere"),
-      named("pending session"),
-    ].map((credential) => ({ route, credential })),
-  );
+const allCredentials = () => [
+  ...NOBODY,
+  ...KEYS_THAT_ARE_NONE,
+  ...SESSIONS_THAT_ARE_NONE,
+  named("key from elsewhere"),
+  named("service token from elsewhere"),
+  named("pending session"),
+];
 
 describe("every route that is served", () => {
   it("has its place in the table of who may call", () => {
@@ -340,6 +394,8 @@ describe("every route that is served", () => {
   it("stands in the document of its callers: pages and the scraper's figures aside", () => {
     const unlisted = app.routes.filter(({ audience }) => audience === "unlisted");
     expect(unlisted.map(({ path }) => path).sort()).toEqual([
+      "/api/auth/oidc/callback",
+      "/api/auth/oidc/login",
       "/api/docs",
       "/api/openapi.json",
       "/metrics",
@@ -357,13 +413,17 @@ describe("every route that is served", () => {
   });
 
   it("refuses each credential that is none, in its family's form, before it reads a body", async () => {
-    for (const { route, credential } of allCalls()) {
+    const refuses = async (route: Route, credential: Credential): Promise<void> => {
       const refusal = expected(route.level, credential);
-      if (refusal === undefined) continue;
+      if (refusal === undefined) return;
       const response = await call(route.method, route.path, credential.headers());
       await expectRefusal(route, response, refusal).catch((thrown: unknown) => {
         throw new Error(`${route.method} ${route.path} with ${credential.name}`, { cause: thrown });
       });
+    };
+    // Unknown credentials wait for a look at the database, which those of one route share.
+    for (const route of routes) {
+      await Promise.all(allCredentials().map((credential) => refuses(route, credential)));
     }
   }, 120_000);
 
@@ -381,6 +441,41 @@ describe("every route that is served", () => {
       await expectRefusal(route, response, NOT_PERMITTED);
     }
   });
+
+  it("under /api says which service tokens may call it, and under /v1 only those of keys let any", () => {
+    for (const { method, path, access, tokens } of app.routes) {
+      const where = `${method} ${path}`;
+      if (path.startsWith("/api/") && access !== "open") {
+        expect([where, tokens]).toEqual([where, expect.any(String)]);
+      }
+      const mayCall = tokens !== undefined && tokens !== "closed";
+      if (mayCall && !path.startsWith("/api/")) expect(path).toMatch(/^\/v1\/(api|bi)-keys/);
+    }
+    const used = new Set(routes.map(({ scope }) => scope));
+    used.delete(undefined);
+    expect([...used].sort()).toEqual([...SERVICE_SCOPES]);
+  });
+
+  it("opens to a service token with its scope, and names the scope that another one lacks", async () => {
+    for (const route of routes.filter(({ level }) => level !== "open")) {
+      for (const scope of SERVICE_SCOPES) {
+        const { method, path } = route;
+        const response = await call(method, path, bearer(held[scope] ?? ""), bodyFor(method));
+        const { status } = response;
+        const text = await response.clone().text();
+        if (route.scope === scope) {
+          expect([method, path, status]).not.toEqual([method, path, 401]);
+          expect([path, text]).toEqual([
+            path,
+            expect.not.stringMatching(/lacks the scope|No service token/),
+          ]);
+          continue;
+        }
+        await expectRefusal(route, response, NOT_PERMITTED);
+        expect(text).toContain(route.scope ?? "No service token may do this");
+      }
+    }
+  }, 60_000);
 
   it("takes a cookie outside /v1 and /mcp alone", async () => {
     const cookie = { cookie: `gateway_session=${held["user session"]}` };

@@ -1,8 +1,9 @@
 import { sql } from "drizzle-orm";
+import type { AnyCaller } from "../../core/caller.ts";
 import type { Db } from "../../db/context.ts";
 import { auditLog } from "../../db/tables/audit-log.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
-import type { Actor, Origin } from "../actor.ts";
+import type { AnyActor, Origin } from "../actor.ts";
 
 /** The kinds of objects that changes are made to. */
 export const AUDIT_TARGET_KINDS = [
@@ -10,6 +11,7 @@ export const AUDIT_TARGET_KINDS = [
   "session",
   "api_key",
   "bi_key",
+  "service_token",
   "license",
   "settings",
   "event",
@@ -44,20 +46,19 @@ export function auditDetails(fields: Readonly<Record<string, unknown>>): JsonObj
 
 /**
  * Writes an action and its actor into the audit log, in the transaction of the action. An `Origin` without a caller is
- * an unknown user, as for a failed login. Null is the service itself.
+ * an unknown user, as for a failed login. `command_line` is whoever runs commands on the server. Null is the service
+ * itself.
  */
 export async function recordAudit(
   transaction: Db,
-  actor: Actor | Origin | null,
+  given: AnyActor | Origin | "command_line" | null,
   { action, targetKind, targetId, details = {} }: AuditEntry,
 ): Promise<void> {
-  const caller = actor !== null && "caller" in actor ? actor.caller : undefined;
+  const actor = given === "command_line" ? null : given;
+  const caller = callerOf(actor);
   await transaction.insert(auditLog).values({
-    actorId: caller?.ownerId ?? null,
-    // A key does not have its owner's name.
-    actorName: caller && sql`(select username from users where id = ${caller.ownerId})`,
-    via: caller?.kind ?? "service",
-    credentialId: caller && (caller.kind === "key" ? caller.keyId : caller.sessionId),
+    ...(caller !== undefined && whoActs(caller)),
+    via: given === "command_line" ? given : (caller?.kind ?? "service"),
     address: actor?.address ?? null,
     requestId: actor?.requestId ?? null,
     action,
@@ -65,4 +66,21 @@ export async function recordAudit(
     targetId,
     details,
   });
+}
+
+/** A service token is an actor of its own. A key acts as its owner, and does not have the owner's name. */
+function whoActs(caller: AnyCaller) {
+  if (caller.kind === "service_token") {
+    const { tokenId, tokenName } = caller;
+    return { actorId: tokenId, actorName: tokenName, credentialId: tokenId };
+  }
+  return {
+    actorId: caller.ownerId,
+    actorName: sql`(select username from users where id = ${caller.ownerId})`,
+    credentialId: caller.kind === "key" ? caller.keyId : caller.sessionId,
+  };
+}
+
+function callerOf(actor: AnyActor | Origin | null): AnyCaller | undefined {
+  return actor !== null && "caller" in actor ? actor.caller : undefined;
 }

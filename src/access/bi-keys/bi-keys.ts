@@ -4,7 +4,7 @@ import { escapeLike } from "../../db/escape-like.ts";
 import { biKeys } from "../../db/tables/bi-keys.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { Access } from "../access.ts";
-import type { Actor } from "../actor.ts";
+import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { type ChangeFrame, change } from "../change.ts";
 
@@ -81,7 +81,7 @@ export async function findBiKey(
 /** Creates an active BI key that the actor owns. */
 export function createBiKey(
   access: Access,
-  actor: Actor,
+  actor: AnyActor,
   fields: Omit<BiKeyFields, "state">,
 ): Promise<IssuedBiKey> {
   const text = newSecret();
@@ -102,7 +102,7 @@ export function createBiKey(
 /** Sets the given fields; without fields nothing changes. Rejects with `not_found`. */
 export async function updateBiKey(
   access: Access,
-  actor: Actor,
+  actor: AnyActor,
   { id, fields }: { readonly id: string; readonly fields: BiKeyPatch },
 ): Promise<BiKey> {
   const details = auditDetails(fields);
@@ -114,7 +114,7 @@ export async function updateBiKey(
 }
 
 /** Gives a BI key a new secret; the old one stops working immediately. Rejects with `not_found`. */
-export function rotateBiKey(access: Access, actor: Actor, id: string): Promise<IssuedBiKey> {
+export function rotateBiKey(access: Access, actor: AnyActor, id: string): Promise<IssuedBiKey> {
   const text = newSecret();
   const secret = { keyHash: access.hashBiKey(text), lastFour: text.slice(-4) };
   return change(access, actor, frame("rotate", id), async (transaction) => {
@@ -125,7 +125,7 @@ export function rotateBiKey(access: Access, actor: Actor, id: string): Promise<I
 }
 
 /** Rejects with `not_found`. */
-export function deleteBiKey(access: Access, actor: Actor, id: string): Promise<void> {
+export function deleteBiKey(access: Access, actor: AnyActor, id: string): Promise<void> {
   return change(access, actor, frame("delete", id), async (transaction) => {
     const deletion = transaction.delete(biKeys).where(eq(biKeys.id, id));
     const { name } = known(await deletion.returning(COLUMNS));

@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
@@ -51,7 +51,7 @@ export interface IssuedApiKey {
 /** Finds a key that the caller may see. Rejects with `not_found`. */
 export function findApiKey(
   { database }: { readonly database: Pick<Database, "ask"> },
-  caller: Caller,
+  caller: AnyCaller,
   id: string,
 ): Promise<ApiKeyRecord> {
   return database.ask((db) => readApiKey(db, id, visibleKeys(caller)));
@@ -75,7 +75,7 @@ export async function readApiKey(
  * Builds the condition for the keys that a caller may see: an administrator all, a user their own, a restricted key
  * only itself.
  */
-export function visibleKeys(caller: Caller): SQL | undefined {
+export function visibleKeys(caller: AnyCaller): SQL | undefined {
   if (isRestrictedKey(caller)) return eq(apiKeys.id, caller.keyId);
   return caller.role === "admin" ? undefined : eq(apiKeys.ownerId, caller.ownerId);
 }
@@ -84,7 +84,7 @@ export function visibleKeys(caller: Caller): SQL | undefined {
  * Builds the condition for the keys whose usage a caller may see: their own, even for administrators; a restricted key
  * only itself.
  */
-export function ownKeys(caller: Caller): SQL | undefined {
+export function ownKeys(caller: AnyCaller): SQL | undefined {
   const own = eq(apiKeys.ownerId, caller.ownerId);
   return isRestrictedKey(caller) ? and(own, eq(apiKeys.id, caller.keyId)) : own;
 }
@@ -93,7 +93,7 @@ export function ownKeys(caller: Caller): SQL | undefined {
  * Refuses a restricted key with `insufficient_permission`, because it could lift its own restrictions or create a
  * successor.
  */
-export function requireKeyChanges(caller: Caller): void {
+export function requireKeyChanges(caller: AnyCaller): void {
   if (!isRestrictedKey(caller)) return;
   throw new ServiceError(
     "insufficient_permission",
@@ -101,7 +101,7 @@ export function requireKeyChanges(caller: Caller): void {
   );
 }
 
-function isRestrictedKey(caller: Caller): caller is Extract<Caller, { kind: "key" }> {
+function isRestrictedKey(caller: AnyCaller): caller is Extract<AnyCaller, { kind: "key" }> {
   return caller.kind === "key" && caller.isRestricted;
 }
 

@@ -4,7 +4,7 @@ import type { Db } from "../../db/context.ts";
 import { apiKeys, deletedApiKeys } from "../../db/tables/api-keys.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Access } from "../access.ts";
-import type { Actor } from "../actor.ts";
+import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { change } from "../change.ts";
 import {
@@ -18,6 +18,7 @@ import {
   visibleKeys,
 } from "./api-key-record.ts";
 import { newApiKeyText } from "./create-api-key.ts";
+import { refuseAboveToken } from "./refuse-above-token.ts";
 import { refuseMoreRights } from "./refuse-more-rights.ts";
 import { refuseRaise, withAdminSet } from "./refuse-raise.ts";
 import { refuseUnknownAssistant } from "./refuse-unknown-assistant.ts";
@@ -29,7 +30,7 @@ import { refuseUnknownAssistant } from "./refuse-unknown-assistant.ts";
  */
 export function updateApiKey(
   access: Access,
-  actor: Actor,
+  actor: AnyActor,
   { id, fields }: { readonly id: string; readonly fields: ApiKeyPatch },
 ): Promise<ApiKeyRecord> {
   return changeKey(
@@ -43,6 +44,8 @@ export function updateApiKey(
       if (Object.keys(changed).length === 0 && !isBound) return { result: before, details: null };
       refuseRaise(actor.caller, changed, before.adminSet);
       await refuseMoreRights(transaction, actor.caller, changed, before);
+      const { ownerId } = before;
+      await refuseAboveToken(transaction, actor.caller, { ownerId, given: changed, had: before });
       await refuseUnknownAssistant(transaction, actor.caller, changed.assistantId);
       const result = await store(transaction, id, { ...changed, adminSet, changeSeq });
       return { result, details: auditDetails(isBound ? fields : changed) };
@@ -57,7 +60,7 @@ export function updateApiKey(
  */
 export function rotateApiKey(
   access: Access,
-  actor: Actor,
+  actor: AnyActor,
   { id, overlapSeconds }: { readonly id: string; readonly overlapSeconds: number },
 ): Promise<IssuedApiKey> {
   const text = newApiKeyText();
@@ -69,6 +72,8 @@ export function rotateApiKey(
     async (transaction, before, changeSeq) => {
       // The actor then has the key's secret.
       await refuseMoreRights(transaction, actor.caller, before);
+      const { ownerId } = before;
+      await refuseAboveToken(transaction, actor.caller, { ownerId, given: before });
       const key = await store(transaction, id, {
         // The hash is stored even without an overlap, so that BOOTSTRAP_API_KEY cannot bring it back.
         previousKeyHash: apiKeys.keyHash,
@@ -86,15 +91,16 @@ export function rotateApiKey(
 }
 
 /** Deletes a key; its usage remains recorded. Rejects as `changeKey` does. */
-export function deleteApiKey(access: Access, actor: Actor, id: string): Promise<void> {
+export function deleteApiKey(access: Access, actor: AnyActor, id: string): Promise<void> {
   return changeKey(
     access,
     actor,
     { id, verb: "delete" },
     async (transaction, before, changeSeq) => {
+      const { name, ownerId, lastFour } = before;
+      await refuseAboveToken(transaction, actor.caller, { ownerId, given: {} });
       await transaction.delete(apiKeys).where(eq(apiKeys.id, id));
       await transaction.insert(deletedApiKeys).values({ id, changeSeq });
-      const { name, ownerId, lastFour } = before;
       return { result: undefined, details: auditDetails({ name, ownerId, lastFour }) };
     },
   );
@@ -111,7 +117,7 @@ interface Changed<Result> {
  */
 async function changeKey<Result>(
   access: Access,
-  actor: Actor,
+  actor: AnyActor,
   { id, verb }: { readonly id: string; readonly verb: "update" | "rotate" | "delete" },
   work: (transaction: Db, before: ApiKeyRecord, changeSeq: number) => Promise<Changed<Result>>,
 ): Promise<Result> {

@@ -1,12 +1,12 @@
 import { and, count, eq, ne } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import { apiKeys, type ToolScope } from "../../db/tables/api-keys.ts";
 import { users } from "../../db/tables/users.ts";
 import type { Access } from "../access.ts";
-import type { Actor } from "../actor.ts";
+import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { change } from "../change.ts";
 import {
@@ -16,6 +16,7 @@ import {
   requireKeyChanges,
 } from "./api-key-record.ts";
 import { createApiKey, newApiKeyId, newApiKeyText } from "./create-api-key.ts";
+import { refuseAboveToken } from "./refuse-above-token.ts";
 import { FULL_SCOPE, refuseMoreRights } from "./refuse-more-rights.ts";
 import { adminSetOfNewKey, refuseRaise } from "./refuse-raise.ts";
 import { refuseUnknownAssistant } from "./refuse-unknown-assistant.ts";
@@ -38,7 +39,7 @@ export interface AskedApiKey {
  */
 export async function issueApiKey(
   access: Access,
-  actor: Actor,
+  actor: AnyActor,
   { fields, ownerId = actor.caller.ownerId }: AskedApiKey,
 ): Promise<IssuedApiKey> {
   requireKeyChanges(actor.caller);
@@ -55,6 +56,7 @@ export async function issueApiKey(
   } as const;
   return change(access, actor, frame, async (transaction, changeSeq) => {
     await refuseUnknownAssistant(transaction, actor.caller, fields.assistantId);
+    await refuseAboveToken(transaction, actor.caller, { ownerId, given: fields });
     const toolScope = fields.toolScope ?? (await scopeOfMaker(transaction, actor.caller));
     const adminSet = adminSetOfNewKey(actor.caller, { ...fields, toolScope });
     const asked = { ...fields, toolScope, id, ownerId, text, createdAt, adminSet, changeSeq };
@@ -68,7 +70,7 @@ export async function issueApiKey(
 }
 
 /** A key that is made by a key gets its maker's scope, and any other the full one. */
-async function scopeOfMaker(transaction: Db, caller: Caller): Promise<ToolScope> {
+async function scopeOfMaker(transaction: Db, caller: AnyCaller): Promise<ToolScope> {
   if (caller.kind !== "key") return FULL_SCOPE;
   return (await readApiKey(transaction, caller.keyId, undefined)).toolScope;
 }

@@ -1,5 +1,5 @@
 import { and, count, desc, eq, ilike, or, type SQL } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { escapeLike } from "../../db/escape-like.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
@@ -27,7 +27,7 @@ export interface ApiKeyList {
  */
 export async function listApiKeys(
   { database }: Pick<Access, "database">,
-  caller: Caller,
+  caller: AnyCaller,
   query: ApiKeyQuery,
 ): Promise<ApiKeyList> {
   if (caller.role !== "admin" && query.ownerId !== undefined && query.ownerId !== caller.ownerId) {

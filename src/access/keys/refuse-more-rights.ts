@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { coversName, EVERY_NAME } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
@@ -36,7 +36,7 @@ const LEAST_RIGHTS: Rights = { ...NEW_KEY_RIGHTS, toolScope: { tools: [], sql_co
  */
 export async function refuseMoreRights(
   transaction: Db,
-  caller: Caller,
+  caller: AnyCaller,
   given: ApiKeyPatch,
   had: Rights = LEAST_RIGHTS,
 ): Promise<void> {

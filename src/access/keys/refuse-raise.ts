@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { coversName } from "../../core/name-patterns.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { AdminSet } from "../../db/tables/api-keys.ts";
@@ -64,7 +64,7 @@ const FIELDS = Object.keys(RULES) as (keyof AdminSet)[];
  *
  * @param given are the changes.
  */
-export function refuseRaise(caller: Caller, given: ApiKeyPatch, adminSet: AdminSet = {}): void {
+export function refuseRaise(caller: AnyCaller, given: ApiKeyPatch, adminSet: AdminSet = {}): void {
   if (caller.role === "admin") return;
   const bounds =
     caller.kind === "session" ? { maxLevel: NEW_KEY_RIGHTS.maxLevel, ...adminSet } : adminSet;
@@ -75,12 +75,16 @@ export function refuseRaise(caller: Caller, given: ApiKeyPatch, adminSet: AdminS
 }
 
 /** Returns the bounds for the key's owner from now on: the administrator's new values over the earlier ones. */
-export function withAdminSet(caller: Caller, given: ApiKeyPatch, before: AdminSet = {}): AdminSet {
+export function withAdminSet(
+  caller: AnyCaller,
+  given: ApiKeyPatch,
+  before: AdminSet = {},
+): AdminSet {
   return caller.role === "admin" ? { ...before, ...boundedFields(given) } : before;
 }
 
 /** Returns the bounds of a new key. For an administrator, rights that are not given are bounds too. */
-export function adminSetOfNewKey(caller: Caller, given: ApiKeyPatch): AdminSet {
+export function adminSetOfNewKey(caller: AnyCaller, given: ApiKeyPatch): AdminSet {
   return withAdminSet(caller, given, caller.role === "admin" ? NEW_KEY_RIGHTS : {});
 }
 

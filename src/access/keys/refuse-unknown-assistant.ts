@@ -1,5 +1,5 @@
 import { and, eq, or, sql } from "drizzle-orm";
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { assistants } from "../../db/tables/assistants.ts";
@@ -10,7 +10,7 @@ import { assistants } from "../../db/tables/assistants.ts";
  */
 export async function refuseUnknownAssistant(
   transaction: Db,
-  { role, ownerId }: Caller,
+  { role, ownerId }: Pick<AnyCaller, "role" | "ownerId">,
   id: string | null | undefined,
 ): Promise<void> {
   if (id == null) return;

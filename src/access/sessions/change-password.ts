@@ -6,7 +6,7 @@ import type { UserAccess } from "../access.ts";
 import type { SessionActor } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { checkPassword } from "./check-password.ts";
-import type { LoggedIn } from "./login.ts";
+import type { LoggedIn } from "./logged-in.ts";
 import { clearFailures, underBrake } from "./login-brake.ts";
 import { sessionOver } from "./session-over.ts";
 import { newSessionToken } from "./session-token.ts";

@@ -1,26 +1,18 @@
 import { and, eq } from "drizzle-orm";
-import type { Role } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import { sessions, users } from "../../db/tables/users.ts";
-import { randomBase62 } from "../../lib/id.ts";
+import { users } from "../../db/tables/users.ts";
 import type { UserAccess } from "../access.ts";
 import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { USERNAME } from "../users/user.ts";
 import { checkPassword } from "./check-password.ts";
-import { endOldestSessions } from "./end-oldest-sessions.ts";
+import type { LoggedIn } from "./logged-in.ts";
 import { clearFailures, type LoginAttempt, underBrake } from "./login-brake.ts";
-import { newSessionToken } from "./session-token.ts";
+import { openSession } from "./open-session.ts";
 
-/** A session as the client receives it. */
-export interface LoggedIn {
-  /** Shown only here. */
-  readonly token: string;
-  readonly expiresAt: Date;
-  readonly mustChangePassword: boolean;
-  readonly user: { readonly id: string; readonly username: string; readonly role: Role };
-}
+/** With OIDC_ONLY, how long a password works that the command line has set. */
+const RESET_VALID_MS = 3_600_000;
 
 export interface GivenCredentials {
   readonly username: string;
@@ -43,14 +35,26 @@ export async function login(
     return access.database.ask((db) =>
       withTransaction(db, async (transaction) => {
         const opening = isRight && user !== undefined ? { user, attempt, origin } : undefined;
-        const opened = opening && (await openSession(transaction, access, opening));
-        if (opened === undefined) await recordRefusal(transaction, origin, user);
+        const opened = opening && (await openByPassword(transaction, access, opening));
+        if (opened === undefined) await recordRefusal(transaction, access, { origin, user });
         return opened;
       }),
     );
   });
   if (session !== undefined) return session;
-  throw new ServiceError("invalid_credentials", "The name or the password is wrong.");
+  // The same for everyone, so that it does not reveal whether the password is right.
+  const off = ", or passwords are switched off here: sign in at /api/auth/oidc/login";
+  throw new ServiceError(
+    "invalid_credentials",
+    `The name or the password is wrong${access.oidcOnly ? off : ""}.`,
+  );
+}
+
+/** With OIDC_ONLY a password is valid only for an administrator, for a while after the command line set it. */
+function isPasswordValid({ oidcOnly, clock }: UserAccess, user: UserRow): boolean {
+  if (!oidcOnly) return true;
+  const resetAt = user.passwordResetAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+  return user.role === "admin" && clock.now() - resetAt < RESET_VALID_MS;
 }
 
 type UserRow = typeof users.$inferSelect;
@@ -61,14 +65,16 @@ interface Opening {
   readonly origin: Origin;
 }
 
-/** Returns undefined when the user is disabled, or the password was changed during the check. */
-async function openSession(
+/**
+ * Returns undefined when the user is disabled or may not use a password, or the password was changed during the check.
+ */
+async function openByPassword(
   transaction: Db,
-  { clock, hashSession, sessionHours }: UserAccess,
+  access: UserAccess,
   { user, attempt, origin }: Opening,
 ): Promise<LoggedIn | undefined> {
-  const createdAt = new Date(clock.now());
-  const expiresAt = new Date(createdAt.getTime() + sessionHours * 3_600_000);
+  const createdAt = new Date(access.clock.now());
+  if (!isPasswordValid(access, user)) return undefined;
   const [found] = await transaction
     .update(users)
     .set({ lastLoginAt: createdAt })
@@ -81,52 +87,32 @@ async function openSession(
     )
     .returning();
   if (found === undefined) return undefined;
-  const { id, username, role, mustChangePassword } = found;
-  await endOldestSessions(transaction, id);
-  const token = newSessionToken();
-  const sessionId = `sid_${randomBase62(22)}`;
-  await transaction.insert(sessions).values({
-    id: sessionId,
-    tokenHash: hashSession(token),
-    userId: id,
-    createdAt,
-    expiresAt,
-    address: origin.address,
-  });
   await clearFailures(transaction, attempt);
-  const caller = {
-    kind: "session",
-    sessionId,
-    ownerId: id,
-    username,
-    role,
-    mustChangePassword,
-    passthrough: false,
-  } as const;
-  await recordAudit(
-    transaction,
-    { ...origin, caller },
-    { action: "user.login", targetKind: "user", targetId: id },
-  );
-  return { token, expiresAt, mustChangePassword, user: { id, username, role } };
+  return openSession(transaction, access, {
+    user: found,
+    openedBy: "password",
+    origin,
+    createdAt,
+  });
 }
 
 /** The given name is not stored, because users easily type a password into the wrong field. */
 async function recordRefusal(
   transaction: Db,
-  origin: Origin,
-  user: UserRow | undefined,
+  access: UserAccess,
+  { origin, user }: { readonly origin: Origin; readonly user: UserRow | undefined },
 ): Promise<void> {
   await recordAudit(transaction, origin, {
     action: "user.login_refused",
     targetKind: "user",
     targetId: user?.id ?? null,
-    details: { reason: reasonOf(user) },
+    details: { reason: reasonOf(access, user) },
   });
 }
 
-function reasonOf(user: UserRow | undefined): string {
+function reasonOf(access: UserAccess, user: UserRow | undefined): string {
   if (user === undefined) return "unknown_user";
   if (user.state === "disabled") return "disabled";
+  if (!isPasswordValid(access, user)) return "password_off";
   return user.passwordHash === null ? "no_password" : "wrong_password";
 }

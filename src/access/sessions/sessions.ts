@@ -1,4 +1,4 @@
-import { and, eq, gt } from "drizzle-orm";
+import { and, eq, gt, sql } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
 import type { Base } from "../../db/base.ts";
 import { sessions, users } from "../../db/tables/users.ts";
@@ -44,7 +44,8 @@ export function openSessions(
             ownerId: users.id,
             username: users.username,
             role: users.role,
-            mustChangePassword: users.mustChangePassword,
+            // A pending change restricts only sessions that a password opened.
+            mustChangePassword: sql<boolean>`${users.mustChangePassword} and ${sessions.openedBy} = 'password'`,
           })
           .from(sessions)
           .innerJoin(users, eq(users.id, sessions.userId))

@@ -3,11 +3,11 @@ import { ServiceError } from "../../core/service-error.ts";
 import { users } from "../../db/tables/users.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { UserAccess } from "../access.ts";
-import type { Actor } from "../actor.ts";
+import type { AnyActor } from "../actor.ts";
 import { change } from "../change.ts";
 import { newPassword } from "../sessions/new-password.ts";
 import { readUser, type User } from "./user.ts";
-import { lockUsers, refuseOverLicense } from "./user-rules.ts";
+import { lockUsers, refuseAdministratorByToken, refuseOverLicense } from "./user-rules.ts";
 
 export interface NewUser {
   readonly username: string;
@@ -28,9 +28,10 @@ export interface CreatedUser {
  */
 export async function createUser(
   access: UserAccess,
-  actor: Actor,
+  actor: AnyActor,
   { username, password, role = "user" }: NewUser,
 ): Promise<CreatedUser> {
+  refuseAdministratorByToken(actor, role);
   const madeUp = password === undefined ? newPassword() : undefined;
   const passwordHash = await access.passwords.hash(password ?? madeUp ?? "");
   const id = `usr_${randomBase62(22)}`;

@@ -1,17 +1,18 @@
 import { eq, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
+import { nextChange } from "../../db/next-change.ts";
 import { users } from "../../db/tables/users.ts";
 import type { Access } from "../access.ts";
-import type { Actor } from "../actor.ts";
+import type { AnyActor } from "../actor.ts";
 import { change } from "../change.ts";
 import { readUser } from "./user.ts";
-import { lockUsers, refuseLastAdministrator } from "./user-rules.ts";
+import { lockUsers, refuseAdministratorByToken, refuseLastAdministrator } from "./user-rules.ts";
 
 /**
- * Deletes a user with sessions, API keys and BI keys; usage remains. Rejects with `not_found`, and with `invalid_value`
+ * Deletes a user with sessions, API keys, BI keys and service tokens; usage remains. Rejects with `not_found`, and with `invalid_value`
  * for the last active administrator and for the actor's own account.
  */
-export function deleteUser(access: Access, actor: Actor, id: string): Promise<void> {
+export function deleteUser(access: Access, actor: AnyActor, id: string): Promise<void> {
   const frame = {
     action: "user.delete",
     targetKind: "user",
@@ -21,6 +22,7 @@ export function deleteUser(access: Access, actor: Actor, id: string): Promise<vo
   } as const;
   return change(access, actor, frame, async (transaction, changeSeq) => {
     const user = await readUser(transaction, id);
+    refuseAdministratorByToken(actor, user.role);
     if (id === actor.caller.ownerId) {
       throw new ServiceError(
         "invalid_value",
@@ -33,6 +35,8 @@ export function deleteUser(access: Access, actor: Actor, id: string): Promise<vo
     await transaction.execute(sql`
       with gone as (delete from api_keys where owner_id = ${id} returning id)
       insert into deleted_api_keys (id, change_seq) select id, ${changeSeq} from gone`);
+    // The user's service tokens are deleted with the row.
+    await nextChange(transaction, "service_tokens");
     await transaction.delete(users).where(eq(users.id, id));
     return { result: undefined, details: { username: user.username, keys: user.keyCount } };
   });

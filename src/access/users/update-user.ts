@@ -2,14 +2,19 @@ import { eq } from "drizzle-orm";
 import type { Role } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
-import { apiKeys } from "../../db/tables/api-keys.ts";
 import { sessions, users } from "../../db/tables/users.ts";
 import type { UserAccess } from "../access.ts";
-import type { Actor } from "../actor.ts";
+import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { type ChangeFrame, change as runChange } from "../change.ts";
 import { readUser, type User } from "./user.ts";
-import { lockUsers, refuseLastAdministrator, refuseOverLicense } from "./user-rules.ts";
+import {
+  lockUsers,
+  markCredentials,
+  refuseAdministratorByToken,
+  refuseLastAdministrator,
+  refuseOverLicense,
+} from "./user-rules.ts";
 
 export interface UserChange {
   readonly role?: Role | undefined;
@@ -25,7 +30,7 @@ export interface UserChange {
  */
 export async function updateUser(
   access: UserAccess,
-  actor: Actor,
+  actor: AnyActor,
   id: string,
   change: UserChange,
 ): Promise<User> {
@@ -46,7 +51,7 @@ export async function updateUser(
     if (changed.length === 0) return { result: before, details: null };
     await refuseChange(transaction, access, { actor, before, change });
     if (changesKeys) {
-      await transaction.update(apiKeys).set({ changeSeq }).where(eq(apiKeys.ownerId, id));
+      await markCredentials(transaction, id, changeSeq);
     }
     await transaction
       .update(users)
@@ -79,7 +84,7 @@ function changedFields(before: User, { role, state, password }: UserChange): rea
 }
 
 interface AskedChange {
-  readonly actor: Actor;
+  readonly actor: AnyActor;
   readonly before: User;
   readonly change: UserChange;
 }
@@ -89,6 +94,7 @@ async function refuseChange(
   access: UserAccess,
   { actor, before, change: { role, state } }: AskedChange,
 ): Promise<void> {
+  refuseAdministratorByToken(actor, before.role === "admin" ? before.role : (role ?? before.role));
   if (state === "disabled" && before.id === actor.caller.ownerId) {
     throw new ServiceError(
       "invalid_value",

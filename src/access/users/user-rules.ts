@@ -1,9 +1,13 @@
 import { and, count, eq, ne, sql } from "drizzle-orm";
+import type { Role } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
+import { nextChange } from "../../db/next-change.ts";
+import { apiKeys } from "../../db/tables/api-keys.ts";
 import { users } from "../../db/tables/users.ts";
 import type { Access } from "../access.ts";
+import type { AnyActor } from "../actor.ts";
 import type { User } from "./user.ts";
 
 /**
@@ -12,6 +16,20 @@ import type { User } from "./user.ts";
  */
 export async function lockUsers(transaction: Db): Promise<void> {
   await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.users})`);
+}
+
+/**
+ * Marks the keys and service tokens of a user as changed, because replicas hold them with the user's role and state.
+ *
+ * @param changeSeq is the next number of the counter of keys.
+ */
+export async function markCredentials(
+  transaction: Db,
+  userId: string,
+  changeSeq: number,
+): Promise<void> {
+  await transaction.update(apiKeys).set({ changeSeq }).where(eq(apiKeys.ownerId, userId));
+  await nextChange(transaction, "service_tokens");
 }
 
 /**
@@ -36,6 +54,18 @@ export async function refuseLastAdministrator(
     "invalid_value",
     "This is the last active administrator; make another user an administrator first.",
     { param },
+  );
+}
+
+/**
+ * Throws `insufficient_permission` for a service token that would make, change or delete an administrator, because it
+ * could then log in as one and have every right.
+ */
+export function refuseAdministratorByToken({ caller }: AnyActor, role: Role): void {
+  if (caller.kind !== "service_token" || role !== "admin") return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "A service token makes and changes only users who are not administrators. Use the session of an administrator.",
   );
 }
 

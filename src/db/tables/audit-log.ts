@@ -1,4 +1,5 @@
 import { bigserial, index, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { AUDIT_ORIGINS } from "../../core/audit-origin.ts";
 import type { JsonObject } from "../../lib/json.ts";
 
 /**
@@ -11,14 +12,14 @@ export const auditLog = pgTable(
     id: bigserial("id", { mode: "number" }).primaryKey(),
     at: timestamp("at", { withTimezone: true, precision: 3 }).notNull().defaultNow(),
     /**
-     * The user who made the change; null for the service itself or an unknown actor. No reference: the entry outlives
-     * the user.
+     * The user or service token that made the change; null for the service itself, the command line or an unknown
+     * actor. No reference: the entry outlives the actor.
      */
     actorId: text("actor_id"),
     actorName: text("actor_name"),
     /** How the actor was authenticated. */
-    via: text("via", { enum: ["session", "key", "service"] }).notNull(),
-    /** The key or session that was used. */
+    via: text("via", { enum: AUDIT_ORIGINS }).notNull(),
+    /** The key, session or service token that was used. */
     credentialId: text("credential_id"),
     address: text("address"),
     requestId: text("request_id"),

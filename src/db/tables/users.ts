@@ -1,5 +1,15 @@
 import { sql } from "drizzle-orm";
-import { bigint, boolean, check, index, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
@@ -20,6 +30,8 @@ export const users = pgTable(
     passwordHash: text("password_hash"),
     /** True when another user set the password. Until it is changed, a session may only change it. */
     mustChangePassword: boolean("must_change_password").notNull().default(false),
+    /** When the command line last set the password, which is then valid for a while under OIDC_ONLY. */
+    passwordResetAt: moment("password_reset_at"),
     createdAt: moment("created_at").notNull().defaultNow(),
     lastLoginAt: moment("last_login_at"),
   },
@@ -45,10 +57,33 @@ export const sessions = pgTable(
     expiresAt: moment("expires_at").notNull(),
     /** The client address of the login. */
     address: text("address"),
+    /** A pending change of the password restricts only sessions that a password opened. */
+    openedBy: text("opened_by", { enum: ["password", "oidc"] })
+      .notNull()
+      .default("password"),
   },
   (table) => [
     index("sessions_user_id_index").on(table.userId),
     index("sessions_expires_at_index").on(table.expiresAt),
+    check("sessions_opened_by_is_known", sql`${table.openedBy} in ('password', 'oidc')`),
+  ],
+);
+
+/** The accounts of OpenID providers that users sign in with. The name and the mail of an account identify nobody. */
+export const identities = pgTable(
+  "identities",
+  {
+    issuer: text("issuer").notNull(),
+    /** The provider's id of the account, which is never given to another one. */
+    subject: text("subject").notNull(),
+    userId: text("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    createdAt: moment("created_at").notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.issuer, table.subject] }),
+    uniqueIndex("identities_user_id_issuer_index").on(table.userId, table.issuer),
   ],
 );
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { SwaggerUI } from "@hono/swagger-ui";
 import type { AccessLevel } from "../../access/authenticate.ts";
 import type { Deps } from "../../deps.ts";
-import type { RouteDefinition } from "../request/route.ts";
+import type { AnyRouteDefinition, RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 import { createOpenApiDocument } from "./openapi-document.ts";
 
@@ -31,7 +31,7 @@ const REFERENCES = [
 ] as const;
 
 /** Serves each reference as a page and as an OpenAPI document. Every file is served by the gateway itself. */
-export function docsRoutes(deps: Deps, routes: readonly RouteDefinition[]): Router {
+export function docsRoutes(deps: Deps, routes: readonly AnyRouteDefinition[]): Router {
   const router = createRouter(deps);
   for (const { audience, page, document, access } of REFERENCES) {
     const read = createOpenApiDocument(routes, audience, deps.version);
@@ -50,8 +50,11 @@ export function docsRoutes(deps: Deps, routes: readonly RouteDefinition[]): Rout
   return router;
 }
 
-function get<Level extends AccessLevel>(path: string, access: Level): RouteDefinition<Level> {
-  return { method: "get", path, access, audience: "unlisted", responses: {} };
+function get<Level extends AccessLevel>(
+  path: string,
+  access: Level,
+): RouteDefinition<Level, "closed"> {
+  return { method: "get", path, access, tokens: "closed", audience: "unlisted", responses: {} };
 }
 
 function pageOf(document: string): string {

@@ -1,10 +1,16 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { SESSION_COOKIE } from "../../access/authenticate.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import type { RouteDefinition } from "../request/route.ts";
+import type { AnyRouteDefinition } from "../request/route.ts";
 import { completeDocument } from "./complete-document.ts";
 
 type Audience = "public" | "console";
+
+const SERVICE_TOKEN = {
+  type: "http",
+  scheme: "bearer",
+  description: "A service token `sv-…` with the scope that the route names.",
+} as const;
 
 /** The audience of each document and how its callers authenticate. The schemes are named once for all routes. */
 const DOCUMENTS = {
@@ -24,6 +30,7 @@ const DOCUMENTS = {
         name: "x-api-key",
         description: "The same key, as clients of the messages format send it.",
       },
+      serviceToken: SERVICE_TOKEN,
     },
   },
   console: {
@@ -43,6 +50,7 @@ const DOCUMENTS = {
         name: SESSION_COOKIE,
         description: "The same token, as a browser sends it to pages of this server.",
       },
+      serviceToken: SERVICE_TOKEN,
     },
   },
 } as const;
@@ -52,7 +60,7 @@ const DOCUMENTS = {
  * built once, because generating takes milliseconds and serving must not.
  */
 export function createOpenApiDocument(
-  routes: readonly RouteDefinition[],
+  routes: readonly AnyRouteDefinition[],
   audience: Audience,
   version: string,
 ): () => string {
@@ -64,7 +72,7 @@ export function createOpenApiDocument(
 }
 
 function generate(
-  routes: readonly RouteDefinition[],
+  routes: readonly AnyRouteDefinition[],
   audience: Audience,
   version: string,
 ): unknown {
@@ -89,7 +97,7 @@ function generate(
  * Returns the parts of a definition that belong in the document; the generator would copy every property that it does
  * not know.
  */
-function documented(definition: RouteDefinition): RouteConfig {
+function documented(definition: AnyRouteDefinition): RouteConfig {
   const { method, path, operationId, tags, summary, description } = definition;
   const { security, request, responses } = definition;
   const texts = { operationId, tags, summary, description };

@@ -1,13 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import type { AccessLevel } from "../../access/authenticate.ts";
-import type { RouteDefinition } from "../request/route.ts";
+import { scopeFor } from "../../core/service-scope.ts";
+import type { RouteDefinition, TokenAccess } from "../request/route.ts";
 import { BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, NO_SECURITY, refusal } from "./documentation.ts";
 
 /** The parts of a route that a resource decides; `resourceRoute` adds those that all routes share. */
-interface ResourceRoute<Level extends AccessLevel> {
+interface ResourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = TokenAccess> {
   readonly method: "get" | "post" | "patch" | "delete";
   readonly path: string;
   readonly access: Level;
+  /** See `RouteDefinition`. Each route under /api that is not open says which tokens may call it. */
+  readonly tokens?: Tokens;
   readonly tag: string;
   readonly operationId: string;
   readonly summary: string;
@@ -62,10 +65,11 @@ const OF_ACCESS = {
  * Builds the definition of a resource's route. Routes for callers with a key are public; routes for sessions belong to
  * the console.
  */
-export function resourceRoute<Level extends AccessLevel>(
-  route: ResourceRoute<Level>,
-): RouteDefinition<Level> {
-  const { method, path, access, tag, operationId, summary, description } = route;
+export function resourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = "closed">(
+  route: ResourceRoute<Level, Tokens>,
+): RouteDefinition<Level, Tokens> {
+  const { method, path, access, tokens, tag, operationId, summary } = route;
+  const description = describe(route);
   const { audience, security, errors } = OF_ACCESS[access];
   return {
     method,
@@ -75,11 +79,23 @@ export function resourceRoute<Level extends AccessLevel>(
     tags: [tag],
     operationId,
     summary,
+    ...(tokens !== undefined && { tokens }),
     ...(description !== undefined && { description }),
-    security,
+    security: description === route.description ? security : [...security, { serviceToken: [] }],
     request: requestOf(route),
     responses: { ...answerOf(route), ...errors, ...bodyErrorsOf(route), ...ownErrorsOf(route) },
   };
+}
+
+/** Adds the scope that a service token needs. */
+function describe({
+  method,
+  tokens = "closed",
+  description,
+}: ResourceRoute<AccessLevel>): string | undefined {
+  if (tokens === "closed") return description;
+  const scope = `Scope of a service token: \`${scopeFor(tokens, method)}\`.`;
+  return description === undefined ? scope : `${description} ${scope}`;
 }
 
 function requestOf({

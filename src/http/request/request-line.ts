@@ -1,4 +1,4 @@
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import { type Log, writePlainLine } from "../../lib/log.ts";
 import type { UsageRecord } from "../../usage/usage-record.ts";
@@ -40,7 +40,7 @@ const MODEL_MAX_LENGTH = 200;
 export class RequestLine {
   /** The pattern of the route; unset until a route matches. */
   route: string | undefined;
-  caller: Caller | undefined;
+  caller: AnyCaller | undefined;
   /** The error that refused the request or ended its stream. */
   error: ServiceError | undefined;
   readonly #arrival: Arrival;
@@ -137,7 +137,8 @@ export class RequestLine {
   }
 }
 
-function whoCalls(caller: Caller) {
+function whoCalls(caller: AnyCaller) {
+  if (caller.kind === "service_token") return { token_id: caller.tokenId };
   return caller.kind === "key" ? { key_id: caller.keyId } : { user_id: caller.ownerId };
 }
 

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { areaAt } from "./areas.ts";
 import { RememberingRouter } from "./remembering-router.ts";
-import type { RequestEnvironment, Route, RouteDefinition, RouteProperties } from "./route.ts";
+import type { AnyRouteDefinition, RequestEnvironment, Route, RouteProperties } from "./route.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -55,7 +55,7 @@ function environmentOf(options: { env?: unknown } | undefined): RequestEnvironme
   return options?.env as RequestEnvironment["Bindings"];
 }
 
-function propertiesOf(definition: RouteDefinition, method: string): RouteProperties {
+function propertiesOf(definition: AnyRouteDefinition, method: string): RouteProperties {
   const area = areaAt(method, definition.path);
   return {
     licensed: definition.licensed ?? area.licensed,

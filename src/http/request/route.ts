@@ -2,6 +2,7 @@ import type { RouteConfig } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AccessLevel } from "../../access/authenticate.ts";
 import type { Channel } from "../../core/channel.ts";
+import type { ServiceResource } from "../../core/service-scope.ts";
 import type { CallTrace } from "../../lib/call-trace.ts";
 import type { Log } from "../../lib/log.ts";
 import type { RequestKind } from "../../operations/metrics/request-figures.ts";
@@ -32,20 +33,31 @@ export interface RouteProperties {
   readonly kind: RequestKind;
 }
 
+/** The resource that a service token's scope must name, or `closed` where no token may call. */
+export type TokenAccess = ServiceResource | "closed";
+
 /**
  * A route: its documentation, whose schemas are the source of the OpenAPI document, and its properties. Properties that
  * it does not set are those of its area (`areas.ts`).
  */
-export type RouteDefinition<Level extends AccessLevel = AccessLevel> = Omit<RouteConfig, "path"> &
+export type RouteDefinition<
+  Level extends AccessLevel = AccessLevel,
+  Tokens extends TokenAccess = "closed",
+> = Omit<RouteConfig, "path"> &
   Partial<Omit<RouteProperties, "kind">> & {
     readonly path: string;
     /** The callers that are allowed. Only the headers of a request are read before its caller is known. */
     readonly access: Level;
+    /** Which service tokens may call it: those with the scope to read or change this resource; none unless set. */
+    readonly tokens?: Tokens;
     /** The document that lists the route: that of `/v1/*` or that of the console's routes. Pages are in neither. */
     readonly audience: "public" | "console" | "unlisted";
     /** The channel of its metered calls. */
     readonly channel?: Channel;
   };
+
+/** A route of any level, whichever service tokens may call it. */
+export type AnyRouteDefinition = RouteDefinition<AccessLevel, TokenAccess>;
 
 /** The values that the server passes with every request. */
 export interface RequestEnvironment {
@@ -74,6 +86,6 @@ export type RequestContext = Context<RequestEnvironment>;
 
 /** A definition with its handler, which authenticates, runs, and turns errors into answers. */
 export interface Route {
-  readonly definition: RouteDefinition;
+  readonly definition: AnyRouteDefinition;
   readonly handler: (context: RequestContext) => Promise<Response>;
 }

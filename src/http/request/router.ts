@@ -1,13 +1,15 @@
 import type { AccessLevel, CallerAt } from "../../access/authenticate.ts";
+import type { ServiceTokenCaller } from "../../core/caller.ts";
 import { toServiceError } from "../../core/service-error.ts";
+import { scopeFor } from "../../core/service-scope.ts";
 import type { Deps } from "../../deps.ts";
 import { errorResponse } from "../answers/error-response.ts";
 import { logInternalError } from "./log-internal-error.ts";
-import type { RequestContext, Route, RouteDefinition } from "./route.ts";
+import type { RequestContext, Route, RouteDefinition, TokenAccess } from "./route.ts";
 
-type RouteHandler<Level extends AccessLevel> = (
+type RouteHandler<Level extends AccessLevel, Tokens extends TokenAccess> = (
   context: RequestContext,
-  caller: CallerAt[Level],
+  caller: CallerAt[Level] | (Tokens extends "closed" ? never : ServiceTokenCaller),
 ) => Promise<Response> | Response;
 
 /** The routes of a family or of a resource. */
@@ -17,9 +19,9 @@ export interface Router {
    * Adds a route. The caller is known before the handler runs. The handler reads the body under the edge's limits. The
    * body is checked once, by the schema or the codec that owns the format; the definition documents it for clients.
    */
-  readonly add: <Level extends AccessLevel>(
-    definition: RouteDefinition<Level>,
-    handler: RouteHandler<Level>,
+  readonly add: <Level extends AccessLevel, Tokens extends TokenAccess = "closed">(
+    definition: RouteDefinition<Level, Tokens>,
+    handler: RouteHandler<Level, Tokens>,
   ) => void;
   /** Builds the answer for an error that a handler threw. */
   readonly refuse: Refuse;
@@ -36,20 +38,25 @@ export function createRouter({
   return {
     routes,
     refuse,
-    add(definition, handler) {
-      const { access, path } = definition;
+    add<Level extends AccessLevel, Tokens extends TokenAccess>(
+      definition: RouteDefinition<Level, Tokens>,
+      handler: RouteHandler<Level, Tokens>,
+    ) {
+      const { access, method, path, tokens = "closed" } = definition;
+      const scope = tokens === "closed" ? undefined : scopeFor(tokens, method);
       // Routes catch their own errors, because an error handler of the router would be composed again for every
       // request.
       const guarded = async (context: RequestContext) => {
         try {
           const { arrivedAt: now, address, line } = context.env;
           line.route = path;
-          const { headers, method } = context.req.raw;
-          const caller = authenticate(access, { method, headers, address, now });
+          const { headers, method: asked } = context.req.raw;
+          const caller = authenticate(access, { method: asked, headers, address, now }, scope);
           // A key is known synchronously.
           const known = caller instanceof Promise ? await caller : caller;
           line.caller = known;
-          return await handler(context, known);
+          // A token is only let in where the type of the route has one.
+          return await handler(context, known as Parameters<typeof handler>[1]);
         } catch (thrown) {
           return refuse(thrown, context);
         }

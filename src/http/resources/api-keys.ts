@@ -164,7 +164,7 @@ const apiKeyQuery = page(
   byOffset,
 );
 
-const COLLECTION = { path: "/v1/api-keys", access: "caller", tag: "Keys" } as const;
+const COLLECTION = { path: "/v1/api-keys", access: "caller", tokens: "keys", tag: "Keys" } as const;
 const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;
 const unknown = { 404: "There is no such key, or it is not the caller's to see." };
 const forbidden = {

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { type AuditEntry, listAudit } from "../../access/audit/list-audit.ts";
 import { AUDIT_TARGET_KINDS } from "../../access/audit/record-audit.ts";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
+import { AUDIT_ORIGINS } from "../../core/audit-origin.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
@@ -38,7 +39,7 @@ const auditEntry = z
       .object({ id: z.string(), name: z.string().nullable() })
       .nullable()
       .openapi({ description: "Null: the service itself, or a caller that is not known." }),
-    via: z.enum(["session", "key", "service"]),
+    via: z.enum(AUDIT_ORIGINS),
     credential_id: z.string().nullable(),
     address: z.string().nullable(),
     request_id: z.string().nullable(),
@@ -66,6 +67,7 @@ const LIST = resourceRoute({
   path: "/api/admin/audit",
   method: "get",
   access: "administrator",
+  tokens: "audit",
   tag: "Audit",
   operationId: "listAudit",
   summary: "List who changed what",

@@ -1,7 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { changePassword } from "../../access/sessions/change-password.ts";
 import { findSession } from "../../access/sessions/find-session.ts";
-import { type LoggedIn, login } from "../../access/sessions/login.ts";
+import type { LoggedIn } from "../../access/sessions/logged-in.ts";
+import { login } from "../../access/sessions/login.ts";
 import { logout } from "../../access/sessions/logout.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
@@ -43,7 +44,7 @@ const ownSession = z
   })
   .openapi("OwnSession");
 
-const SESSION = { access: "pending-session", tag: "Sessions" } as const;
+const SESSION = { access: "pending-session", tokens: "closed", tag: "Sessions" } as const;
 const BRAKE = { 429: "Too many logins failed; `Retry-After` tells how long to wait." };
 
 const LOGIN = resourceRoute({

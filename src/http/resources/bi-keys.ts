@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Actor } from "../../access/actor.ts";
+import type { AnyActor } from "../../access/actor.ts";
 import {
   createBiKey,
   deleteBiKey,
@@ -10,7 +10,7 @@ import {
   updateBiKey,
 } from "../../access/bi-keys/bi-keys.ts";
 import { requireAdministrator } from "../../access/require-administrator.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
@@ -104,7 +104,12 @@ const deletedBiKey = z
   .openapi("DeletedBiKey");
 const biKeyQuery = page({ search: keySearch }, byOffset);
 
-const COLLECTION = { path: "/v1/bi-keys", access: "caller", tag: "BI keys" } as const;
+const COLLECTION = {
+  path: "/v1/bi-keys",
+  access: "caller",
+  tokens: "keys",
+  tag: "BI keys",
+} as const;
 const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;
 const errors = { 403: "The caller is no administrator, or the key is restricted." };
 const errorsOfOne = { ...errors, 404: "There is no such BI key." };
@@ -211,7 +216,7 @@ export function biKeysRoutes(deps: Deps): Router {
 }
 
 /** Checks the caller before any of the body is read. */
-function administratorOf(context: RequestContext, caller: Caller): Actor {
+function administratorOf(context: RequestContext, caller: AnyCaller): AnyActor {
   requireAdministrator(caller);
   return actorOf(context, caller);
 }

@@ -162,6 +162,7 @@ const connectionQuery = page({}, byOffset);
 const COLLECTION = {
   path: "/api/connections",
   access: "administrator",
+  tokens: "connections",
   tag: "Saved connections",
 } as const;
 const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;

@@ -74,7 +74,12 @@ const redriven = z
     example: { object: "event.redrive", redriven: 12, has_more: false },
   });
 
-const COLLECTION = { path: "/api/admin/events", access: "administrator", tag: "Events" } as const;
+const COLLECTION = {
+  path: "/api/admin/events",
+  access: "administrator",
+  tokens: "events",
+  tag: "Events",
+} as const;
 const unknown = { 404: "There is no event with this id." };
 
 const LIST = resourceRoute({

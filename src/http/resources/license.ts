@@ -33,7 +33,7 @@ const licenseUpload = z
   .object({ file: z.string().openapi({ format: "binary", description: "One `.lic` file." }) })
   .openapi("LicenseUpload");
 
-const STATE = { path: "/api/license", tag: "License" } as const;
+const STATE = { path: "/api/license", tokens: "license", tag: "License" } as const;
 
 const SHOW = resourceRoute({
   ...STATE,

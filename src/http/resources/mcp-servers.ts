@@ -29,6 +29,7 @@ import { createRouter, type Router } from "../request/router.ts";
 const COLLECTION = {
   path: "/api/mcp-servers",
   access: "administrator",
+  tokens: "mcp_servers",
   tag: "Tool servers",
 } as const;
 const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;

@@ -108,7 +108,12 @@ const requestList = z
   })
   .openapi("MeteredRequestList");
 
-const COLLECTION = { path: "/api/requests", access: "session", tag: "Usage" } as const;
+const COLLECTION = {
+  path: "/api/requests",
+  access: "session",
+  tokens: "requests",
+  tag: "Usage",
+} as const;
 
 const LIST = resourceRoute({
   ...COLLECTION,

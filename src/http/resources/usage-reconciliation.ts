@@ -52,6 +52,7 @@ const repair = z
 const RECONCILIATION = {
   path: "/api/usage/reconciliation",
   access: "administrator",
+  tokens: "usage",
   tag: "Usage",
 } as const;
 const errors = { 409: "Another reconciliation is in progress; one runs at a time." };

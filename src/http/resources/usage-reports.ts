@@ -97,6 +97,7 @@ const REPORT = resourceRoute({
   path: "/api/usage",
   method: "get",
   access: "session",
+  tokens: "usage",
   tag: "Usage",
   operationId: "getUsage",
   summary: "Report what was used, by whom, of what, when",

@@ -77,7 +77,12 @@ const createdUser = user
 const userList = countedList(user).openapi("UserList");
 const userQuery = page({ search: search("A part of the name, in any case.") }, byOffset);
 
-const COLLECTION = { path: "/api/admin/users", access: "administrator", tag: "Users" } as const;
+const COLLECTION = {
+  path: "/api/admin/users",
+  access: "administrator",
+  tokens: "users",
+  tag: "Users",
+} as const;
 const ONE = { ...COLLECTION, path: `${COLLECTION.path}/{id}` } as const;
 const unknown = { 404: "There is no user with this id." };
 

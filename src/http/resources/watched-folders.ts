@@ -25,6 +25,7 @@ const LIST = resourceRoute({
   path: "/api/admin/watched-folders",
   method: "get",
   access: "administrator",
+  tokens: "watched_folders",
   tag: "Events",
   operationId: "listWatchedFolders",
   summary: "List the folders that are watched for files",

@@ -1,9 +1,8 @@
 import { z } from "zod";
+import { CommandError } from "../command-error.ts";
 
-/**
- * A backup or a restore that fails for a reason that the operator can fix: the message gives the reason and the remedy.
- */
-export class BackupError extends Error {
+/** A failure of a backup or a restore that the operator can fix. */
+export class BackupError extends CommandError {
   override readonly name = "BackupError";
 }
 

@@ -1,20 +1,15 @@
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { BACKUPS_FOLDER, databaseFolder } from "../../config/folders.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openDatabase } from "../../db/open-db.ts";
 import type { Log } from "../../lib/log.ts";
-import { ProcessLockHeldError } from "../../lib/process-lock/process-lock.ts";
+import { askOrOpen } from "../ask-or-open.ts";
 import { askServer } from "./ask-server.ts";
 import { BackupError } from "./backup-format.ts";
 import { makeBackup } from "./make-backup.ts";
 import { isThere } from "./restore/refuse-occupied.ts";
 import { refuseUnfinishedRestore } from "./restore/unfinished-restore.ts";
 import { refuseTaken, type WrittenBackup, writeBackupFile } from "./write-backup-file.ts";
-
-/** A server locks this folder some seconds before it accepts requests, and a backup locks it while it runs. */
-const START_WAIT_MS = 15_000;
-const START_PAUSE_MS = 250;
 
 export interface CreateBackupOptions {
   readonly settings: Settings;
@@ -55,21 +50,16 @@ interface Source {
   readonly close: () => Promise<void>;
 }
 
-async function openSource(options: CreateBackupOptions): Promise<Source> {
+function openSource(options: CreateBackupOptions): Promise<Source> {
   const { settings } = options;
-  const isEmbedded = settings.DATABASE_URL === undefined;
-  const deadline = performance.now() + START_WAIT_MS;
-  for (;;) {
-    const bytes = isEmbedded ? await askServer(settings.DATA_DIR) : undefined;
-    if (bytes !== undefined) return { bytes, close: () => Promise.resolve() };
-    try {
-      return await openOwn(options);
-    } catch (thrown) {
-      if (!(thrown instanceof ProcessLockHeldError)) throw thrown;
-      if (performance.now() > deadline) throw isBusy(thrown);
-      await sleep(START_PAUSE_MS);
-    }
-  }
+  return askOrOpen<Source>(settings, {
+    async ask() {
+      const bytes = await askServer(settings.DATA_DIR);
+      return bytes && { bytes, close: () => Promise.resolve() };
+    },
+    open: () => openOwn(options),
+    refuse: isBusy,
+  });
 }
 
 async function openOwn({
@@ -107,7 +97,7 @@ function nameOf(now: number): string {
   return `inference-gateway-${time}.tar.gz`;
 }
 
-function isBusy(cause: ProcessLockHeldError): BackupError {
+function isBusy(cause: Error): BackupError {
   return new BackupError(
     "Another process uses DATA_DIR and makes no backups: a server that stops just now, another backup or a restore. Run " +
       `\`backup\` again in a moment. ${cause.message}`,

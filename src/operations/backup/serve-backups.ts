@@ -1,5 +1,5 @@
 import { chmod } from "node:fs/promises";
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Database } from "../../db/database.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
@@ -19,6 +19,8 @@ export interface BackupServerOptions {
   readonly productVersion: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Other commands that only this process can run, by path. */
+  readonly commands?: Readonly<Record<string, RequestListener>>;
 }
 
 export interface BackupServer {
@@ -39,16 +41,19 @@ export async function serveBackups(
   if (database.kind === "postgres") return { close: () => Promise.resolve() };
   const place = await makeSocketPlace(settings.DATA_DIR);
   let open: { readonly response: ServerResponse; readonly turn: Promise<void> } | undefined;
-  const server = createServer((_, response) => {
+  const server = createServer((request, response) => {
+    const command = options.commands?.[request.url ?? ""];
+    if (command !== undefined) return command(request, response);
     if (open !== undefined) {
       response.writeHead(409, { "content-type": "text/plain; charset=utf-8" }).end(BUSY);
-      return;
+      return undefined;
     }
     response.setTimeout(silenceMs, () => response.destroy());
     const turn = answer(response, options).finally(() => {
       open = undefined;
     });
     open = { response, turn };
+    return undefined;
   });
   try {
     await listen(server, place.path);

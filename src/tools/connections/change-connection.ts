@@ -1,5 +1,5 @@
 import { asc, count, eq } from "drizzle-orm";
-import type { Actor } from "../../access/actor.ts";
+import type { AnyActor } from "../../access/actor.ts";
 import { auditDetails } from "../../access/audit/record-audit.ts";
 import { type ChangeFrame, change } from "../../access/change.ts";
 import { ServiceError } from "../../core/service-error.ts";
@@ -77,7 +77,7 @@ export function trialTarget(desk: ConnectionDesk, given: NewConnection): Target 
 /** Saves a connection. Rejects with `invalid_value` for a name that is taken or a field of another kind. */
 export function createConnection(
   desk: ConnectionDesk,
-  actor: Actor,
+  actor: AnyActor,
   { password, ...given }: NewConnection,
 ): Promise<ConnectionRow> {
   const fields = completed(given);
@@ -106,7 +106,7 @@ export function createConnection(
  */
 export function updateConnection(
   desk: ConnectionDesk,
-  actor: Actor,
+  actor: AnyActor,
   { id, given }: { readonly id: string; readonly given: ConnectionPatch },
 ): Promise<ConnectionRow> {
   return change(desk, actor, frame(desk, "update", id), async (transaction, changeSeq) => {
@@ -133,7 +133,7 @@ export function updateConnection(
 }
 
 /** Assistants and keys that name it keep the name. Rejects with `not_found`. */
-export function deleteConnection(desk: ConnectionDesk, actor: Actor, id: string): Promise<void> {
+export function deleteConnection(desk: ConnectionDesk, actor: AnyActor, id: string): Promise<void> {
   return change(desk, actor, frame(desk, "delete", id), async (transaction) => {
     const { name, kind } = await readRow(transaction, id);
     await transaction.delete(connections).where(eq(connections.id, id));

@@ -1,5 +1,5 @@
 import { and, eq } from "drizzle-orm";
-import type { Actor } from "../../access/actor.ts";
+import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
@@ -23,7 +23,7 @@ export interface Approval {
  */
 export async function approveTools(
   servers: ToolServers,
-  actor: Actor,
+  actor: AnyActor,
   { id, tools, revision }: Approval,
 ): Promise<ShownServerWithTools> {
   const frame = serverFrame(servers, { verb: "approve", id });
@@ -55,7 +55,7 @@ export interface LevelChange {
 /** Sets the level of a tool. Rejects with `not_found`. */
 export async function setToolLevel(
   servers: ToolServers,
-  actor: Actor,
+  actor: AnyActor,
   { id, tool, level }: LevelChange,
 ): Promise<ShownServerWithTools> {
   const frame = serverFrame(servers, { verb: "set_level", id });

@@ -1,5 +1,5 @@
 import { count, eq } from "drizzle-orm";
-import type { Actor } from "../../access/actor.ts";
+import type { AnyActor } from "../../access/actor.ts";
 import { auditDetails } from "../../access/audit/record-audit.ts";
 import { type ChangeFrame, change } from "../../access/change.ts";
 import { ServiceError } from "../../core/service-error.ts";
@@ -36,7 +36,7 @@ export interface ServerFields {
  */
 export async function createToolServer(
   servers: ToolServers,
-  actor: Actor,
+  actor: AnyActor,
   fields: ServerFields,
 ): Promise<ShownServerWithTools> {
   const { name, url, headers, enabled, timeoutMs } = fields;
@@ -64,7 +64,7 @@ export async function createToolServer(
 }
 
 /** Deletes a tool server with its tools. Rejects with `not_found`. */
-export function deleteToolServer(servers: ToolServers, actor: Actor, id: string): Promise<void> {
+export function deleteToolServer(servers: ToolServers, actor: AnyActor, id: string): Promise<void> {
   const frame = serverFrame(servers, { verb: "delete", id });
   return change(servers, actor, frame, async (transaction) => {
     const deletion = transaction.delete(mcpServers).where(eq(mcpServers.id, id));

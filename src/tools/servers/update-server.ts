@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import type { Actor } from "../../access/actor.ts";
+import type { AnyActor } from "../../access/actor.ts";
 import { auditDetails } from "../../access/audit/record-audit.ts";
 import { change } from "../../access/change.ts";
 import { ServiceError } from "../../core/service-error.ts";
@@ -39,7 +39,7 @@ export type ServerPatch = {
  */
 export async function updateToolServer(
   servers: ToolServers,
-  actor: Actor,
+  actor: AnyActor,
   { id, given }: { readonly id: string; readonly given: ServerPatch },
 ): Promise<ShownServerWithTools> {
   const before = (await servers.database.ask((db) => readServer(db, id))) ?? throwUnknown();

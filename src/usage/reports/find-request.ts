@@ -1,5 +1,5 @@
 import { and, type SQL, sql } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { timeOfRequestId } from "../../lib/id.ts";
 import { type MeteredRequest, selectRequests } from "./metered-request.ts";
@@ -12,7 +12,7 @@ import { usageScope } from "./usage-scope.ts";
  */
 export async function readRequest(
   reading: Pick<UsageReading, "database">,
-  caller: SessionCaller,
+  caller: AnyCaller,
   id: string,
 ): Promise<MeteredRequest> {
   const found = ID.test(id) ? await findRequest(reading, id, usageScope(caller, {})) : undefined;

@@ -1,5 +1,5 @@
 import { and, type SQL, sql } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import type { Channel } from "../../core/channel.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
 import { DAY_MS, dayOf, firstKeptDay } from "../sums/usage-days.ts";
@@ -52,7 +52,7 @@ export interface RequestPage extends TimeRange {
  */
 export async function listRequests(
   reading: UsageReading,
-  caller: SessionCaller,
+  caller: AnyCaller,
   query: RequestQuery,
 ): Promise<RequestPage> {
   const now = reading.clock.now();

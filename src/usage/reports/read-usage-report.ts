@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import type { Channel } from "../../core/channel.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
@@ -36,7 +36,7 @@ const LAST_TIME = Date.UTC(10_000, 0) - 1;
  */
 export async function readUsageReport(
   { database, clock, retentionDays }: UsageReading,
-  caller: SessionCaller,
+  caller: AnyCaller,
   asked: UsageReportQuery,
 ): Promise<UsageReport> {
   const kept = firstKeptDay(clock.now(), retentionDays);

@@ -1,6 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
 import { users } from "../../db/tables/users.ts";
@@ -37,11 +37,7 @@ type Query = UsageReportQuery & { readonly hourlyFrom: number };
  * Builds one statement for the totals and one page of groups, so that both are of the same moment. The earliest times
  * come first; within a time, the groups with the most calls.
  */
-export function usageReportStatement(
-  caller: SessionCaller,
-  query: Query,
-  page: Page | undefined,
-): SQL {
+export function usageReportStatement(caller: AnyCaller, query: Query, page: Page | undefined): SQL {
   const has = (group: UsageGroup) => query.groups.includes(group);
   const { reach, used, totals, offset } = partsOf(usageScope(caller, query), query, page);
   const window = page === undefined ? sql`` : sql`limit ${page.limit + 1} offset ${offset}`;

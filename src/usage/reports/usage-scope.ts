@@ -1,5 +1,5 @@
 import { and, type SQL, sql } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 
@@ -16,7 +16,7 @@ export interface UsageOwner {
  * Undefined: no condition. Throws `insufficient_permission` when a user asks for another user's.
  */
 export function usageScope(
-  { role, ownerId }: SessionCaller,
+  { role, ownerId }: AnyCaller,
   { keyId, userId }: UsageOwner,
 ): SQL | undefined {
   if (role !== "admin" && userId !== undefined && userId !== ownerId) {

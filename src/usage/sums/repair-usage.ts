@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Access } from "../../access/access.ts";
-import type { SessionActor } from "../../access/actor.ts";
+import type { AnyActor } from "../../access/actor.ts";
 import { recordAudit } from "../../access/audit/record-audit.ts";
 import { confirmActor } from "../../access/confirm-actor.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
@@ -43,7 +43,7 @@ type Repairing = UsageReading & Pick<Access, "database">;
  */
 export async function repairUsage(
   reading: Repairing,
-  actor: SessionActor,
+  actor: AnyActor,
   asked: TimeRange,
 ): Promise<UsageRepair> {
   const { ask } = reading.database;
@@ -81,7 +81,7 @@ interface Work extends Pick<Rebuild, "first" | "others"> {
 
 async function repairEach(
   reading: Repairing,
-  actor: SessionActor,
+  actor: AnyActor,
   { first, others, periods }: Work,
 ): Promise<{ readonly periods: number; readonly sums: number }> {
   const done = { periods: 0, sums: 0 };
@@ -117,7 +117,7 @@ interface Rebuild {
  */
 async function rebuildPeriod(
   { database, clock }: Repairing,
-  actor: SessionActor,
+  actor: AnyActor,
   rebuild: Rebuild,
 ): Promise<number> {
   const { first, period } = rebuild;

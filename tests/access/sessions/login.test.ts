@@ -1,6 +1,7 @@
 import { desc, eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { login } from "../../../src/access/sessions/login.ts";
+import { resetPassword } from "../../../src/access/sessions/reset-password.ts";
 import { updateUser } from "../../../src/access/users/update-user.ts";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { loginFailures, sessions, users } from "../../../src/db/tables/users.ts";
@@ -27,6 +28,7 @@ beforeAll(async () => {
   const disabled = await addUser(here, "disabled", PASSWORD);
   await updateUser(here.access, here.admin, disabled, { state: "disabled" });
   await addUser(here, "keyless", PASSWORD);
+  await addUser(here, "former", PASSWORD, "admin");
   await here.database.db
     .update(users)
     .set({ passwordHash: null })
@@ -305,6 +307,30 @@ describe("the brake on logins", () => {
 });
 
 describe("passwords", () => {
+  it("are off with OIDC_ONLY, except for an administrator in the hour after reset-password", async () => {
+    const access = { ...here.access, oidcOnly: true };
+    const tryOff = (username: string, password: string) =>
+      login(access, { username, password }, { address: null, requestId: "req" }).then(
+        ({ mustChangePassword }) => (mustChangePassword ? "in, to change it" : "in"),
+        ({ code, message }) => [code, message],
+      );
+    const resetting = { database: here.database, clock: access.clock };
+    const off = ["invalid_credentials", expect.stringContaining("/api/auth/oidc/login")];
+    expect(await tryOff("former", PASSWORD)).toEqual(off);
+    expect((await lastEntry())?.details).toEqual({ reason: "password_off" });
+    expect(await tryOff("former", WRONG)).toEqual(off);
+    const before = here.world.now;
+    const { password } = await resetPassword(resetting, "former");
+    const ada = await resetPassword(resetting, "ada");
+    expect(await tryOff("former", password)).toBe("in, to change it");
+    expect(await tryOff("ada", ada.password)).toEqual(off);
+    here.world.now = before + 3_599_000;
+    expect(await tryOff("former", password)).toBe("in, to change it");
+    here.world.now = before + 3_600_000;
+    expect(await tryOff("former", password)).toEqual(off);
+    here.world.now = before;
+  });
+
   it("are checked a few at a time, and too many at once are told to come again", async () => {
     const isRight = () => here.access.passwords.isRight(WRONG, null);
     const answers = await Promise.allSettled(Array.from({ length: 80 }, isRight));

@@ -16,7 +16,7 @@ import { startGateway, TEST_KEY, type TestGateway } from "../../support/servers/
 const PATH = "/api/openapi.json";
 const ADMIN_PASSWORD = "the administrator's own password";
 const ENGINE = { LLM_BACKEND: "vllm", LLM_BASE_URL: "http://127.0.0.1:9" };
-const OPEN = ["/api/auth/login", "/api/health", "/api/ready", "/api/hello"];
+const OPEN = ["/api/auth/login", "/api/auth/methods", "/api/health", "/api/ready", "/api/hello"];
 
 describe("GET /api/openapi.json", () => {
   let gateway: TestGateway;
@@ -90,10 +90,19 @@ describe("GET /api/openapi.json", () => {
         expect(security, where).toEqual([]);
         continue;
       }
-      expect(security, where).toEqual([{ bearerSession: [] }, { consoleCookie: [] }]);
+      const isForPeople = /^\/api\/(auth|service-tokens)|\/identities$/.test(path);
+      expect(security, where).toEqual([
+        { bearerSession: [] },
+        { consoleCookie: [] },
+        ...(isForPeople ? [] : [{ serviceToken: [] }]),
+      ]);
       expect(statuses, where).toEqual(expect.arrayContaining(["401", "403"]));
     }
-    expect(Object.keys(securitySchemes)).toEqual(["bearerSession", "consoleCookie"]);
+    expect(Object.keys(securitySchemes)).toEqual([
+      "bearerSession",
+      "consoleCookie",
+      "serviceToken",
+    ]);
   });
 
   it("resolves every reference and names every parameter of a path", () => {

@@ -135,7 +135,12 @@ describe("4.6 GET /v1/openapi.json", () => {
         expect(security, where).toEqual([]);
         continue;
       }
-      expect(security, where).toEqual([{ bearerKey: [] }, { headerKey: [] }]);
+      const isOfKeys = /^\/v1\/(api|bi)-keys(?!.*usage)/.test(path);
+      expect(security, where).toEqual([
+        { bearerKey: [] },
+        { headerKey: [] },
+        ...(isOfKeys ? [{ serviceToken: [] }] : []),
+      ]);
       for (const choice of security ?? [])
         expect(schemes).toEqual(expect.arrayContaining(Object.keys(choice)));
       expect(Object.keys(responses), where).toContain("401");

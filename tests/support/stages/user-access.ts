@@ -5,7 +5,8 @@ import { hashCredentialUnder } from "../../../src/access/hash-credential.ts";
 import { createApiKey, newApiKeyText } from "../../../src/access/keys/create-api-key.ts";
 import { type ApiKeys, openApiKeys } from "../../../src/access/keys/known/api-keys.ts";
 import { openSecret } from "../../../src/access/secret.ts";
-import { type LoggedIn, login } from "../../../src/access/sessions/login.ts";
+import type { LoggedIn } from "../../../src/access/sessions/logged-in.ts";
+import { login } from "../../../src/access/sessions/login.ts";
 import { createLoginTurns } from "../../../src/access/sessions/login-turns.ts";
 import { createPasswords } from "../../../src/access/sessions/passwords.ts";
 import { openSessions, type Sessions } from "../../../src/access/sessions/sessions.ts";
@@ -24,6 +25,7 @@ const secret = await openSecret({ APP_SECRET: "the secret of the tests", DATA_DI
 const hashes = {
   hashApiKey: hashCredentialUnder(secret, "api-keys"),
   hashBiKey: hashCredentialUnder(secret, "bi-keys"),
+  hashServiceToken: hashCredentialUnder(secret, "service-tokens"),
   hashSession: hashCredentialUnder(secret, "sessions"),
 };
 
@@ -68,6 +70,7 @@ export async function openUserAccess(given?: Database): Promise<TestUserAccess> 
     passwords: createPasswords(),
     inLoginTurn: createLoginTurns(),
     sessionHours: SESSION_HOURS,
+    oidcOnly: false,
     ...hashes,
   };
   let logins = 0;

@@ -1,0 +1,119 @@
+import { and, asc, eq } from "drizzle-orm";
+import { ServiceError } from "../../core/service-error.ts";
+import type { Db } from "../../db/context.ts";
+import { identities } from "../../db/tables/users.ts";
+import type { Access } from "../access.ts";
+import type { Actor, Origin } from "../actor.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import { change } from "../change.ts";
+import { readUser } from "../users/user.ts";
+import { lockUsers } from "../users/user-rules.ts";
+import { SignInRefusal } from "./sign-in-refusal.ts";
+
+/** An account of a provider that a user signs in with. */
+export type Identity = typeof identities.$inferSelect;
+
+export type NewIdentity = Pick<Identity, "issuer" | "subject" | "userId">;
+
+/** Lists the accounts of a user. Rejects with `not_found`. */
+export function listIdentities(
+  { database }: Pick<Access, "database">,
+  userId: string,
+): Promise<readonly Identity[]> {
+  return database.ask(async (db) => {
+    await readUser(db, userId);
+    return db
+      .select()
+      .from(identities)
+      .where(eq(identities.userId, userId))
+      .orderBy(asc(identities.createdAt));
+  });
+}
+
+/**
+ * Links a user to an account, in place of another one of the same issuer. Rejects with `not_found`, and with
+ * `invalid_value` for an account of another user.
+ */
+export function linkIdentity(
+  access: Access,
+  actor: Actor,
+  identity: NewIdentity,
+): Promise<Identity> {
+  const { userId, issuer, subject } = identity;
+  const frame = {
+    action: "user.link",
+    targetKind: "user",
+    targetId: userId,
+    lock: lockUsers,
+  } as const;
+  return change(access, actor, frame, async (transaction) => {
+    await readUser(transaction, userId);
+    const result = await store(transaction, identity);
+    if (result === undefined) {
+      throw new ServiceError(
+        "invalid_value",
+        "This account is linked to another user; unlink it there first.",
+        { param: "subject" },
+      );
+    }
+    return { result, details: { issuer, subject } };
+  });
+}
+
+/** Unlinks a user from all accounts. Sessions go on. Rejects with `not_found`. */
+export function unlinkIdentities(access: Access, actor: Actor, userId: string): Promise<void> {
+  const frame = {
+    action: "user.unlink",
+    targetKind: "user",
+    targetId: userId,
+    lock: lockUsers,
+  } as const;
+  return change(access, actor, frame, async (transaction) => {
+    await readUser(transaction, userId);
+    const gone = await transaction
+      .delete(identities)
+      .where(eq(identities.userId, userId))
+      .returning();
+    return { result: undefined, details: gone.length === 0 ? null : { accounts: gone.length } };
+  });
+}
+
+/** Links a user in a sign-in. Throws a SignInRefusal for an account of another user. */
+export async function bindIdentity(
+  transaction: Db,
+  origin: Origin,
+  identity: NewIdentity,
+): Promise<void> {
+  const { userId, issuer, subject } = identity;
+  if ((await store(transaction, identity)) === undefined) {
+    throw new SignInRefusal(
+      403,
+      "identity_taken",
+      "Your account is linked to another user here. Ask an administrator to unlink it there.",
+      { details: { issuer, subject, user_id: userId } },
+    );
+  }
+  await recordAudit(transaction, origin, {
+    action: "user.link",
+    targetKind: "user",
+    targetId: userId,
+    details: { issuer, subject, method: "oidc" },
+  });
+}
+
+/** Returns undefined for an account of another user. Called under the users' lock. */
+async function store(
+  transaction: Db,
+  { issuer, subject, userId }: NewIdentity,
+): Promise<Identity | undefined> {
+  const isAccount = and(eq(identities.issuer, issuer), eq(identities.subject, subject));
+  const [present] = await transaction.select().from(identities).where(isAccount);
+  if (present !== undefined) return present.userId === userId ? present : undefined;
+  const isSame = and(eq(identities.issuer, issuer), eq(identities.userId, userId));
+  await transaction.delete(identities).where(isSame);
+  const [made] = await transaction
+    .insert(identities)
+    .values({ issuer, subject, userId })
+    .returning();
+  return made;
+}

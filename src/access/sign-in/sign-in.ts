@@ -1,0 +1,257 @@
+import { and, eq, gt } from "drizzle-orm";
+import { ServiceError } from "../../core/service-error.ts";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { nextChange } from "../../db/next-change.ts";
+import { repeatConflict } from "../../db/repeat-conflict.ts";
+import { identities, sessions, users } from "../../db/tables/users.ts";
+import { randomBase62 } from "../../lib/id.ts";
+import type { UserAccess } from "../access.ts";
+import type { Origin } from "../actor.ts";
+import { recordAudit } from "../audit/record-audit.ts";
+import type { LoggedIn } from "../sessions/logged-in.ts";
+import { clearFailures, underBrake } from "../sessions/login-brake.ts";
+import { openSession } from "../sessions/open-session.ts";
+import { readUser } from "../users/user.ts";
+import {
+  lockUsers,
+  markCredentials,
+  refuseLastAdministrator,
+  refuseOverLicense,
+} from "../users/user-rules.ts";
+import { bindIdentity } from "./identities.ts";
+import type { Person } from "./read-person.ts";
+import { SignInRefusal } from "./sign-in-refusal.ts";
+
+export interface SignIn {
+  readonly origin: Origin;
+  /** OIDC_CREATE_USERS. */
+  readonly createsUsers: boolean;
+  /** The session that asked for its user to be bound to this account. */
+  readonly bindTo?: { readonly sessionId: string; readonly userId: string } | undefined;
+}
+
+/**
+ * Opens a session for a person whom the provider has identified. A user is found by issuer and subject, never by name or
+ * mail. The role follows the provider. Everything happens in one transaction, so that a refusal leaves nothing. Rejects
+ * with a SignInRefusal.
+ */
+async function signIn(access: UserAccess, person: Person, options: SignIn): Promise<LoggedIn> {
+  const { clock, database } = access;
+  const session = await repeatConflict(() =>
+    database.ask((db) =>
+      withTransaction(db, async (transaction) => {
+        await lockUsers(transaction);
+        const id =
+          options.bindTo === undefined
+            ? ((await findBound(transaction, person)) ??
+              (await createBound(transaction, access, { person, options })))
+            : await bindAsked(transaction, access, { person, options });
+        await followRole(transaction, id, { person, options });
+        const createdAt = new Date(clock.now());
+        const [user] = await transaction
+          .update(users)
+          .set({ lastLoginAt: createdAt })
+          .where(and(eq(users.id, id), eq(users.state, "active")))
+          .returning();
+        if (user === undefined) throw disabled(id);
+        return openSession(transaction, access, {
+          user,
+          openedBy: "oidc",
+          origin: options.origin,
+          createdAt,
+        });
+      }),
+    ),
+  ).catch(toRefusal);
+  // The role may have changed, which keys and service tokens follow.
+  await access.keys.catchUp();
+  return session;
+}
+
+/**
+ * Identifies a person and signs in, under the login throttle of the address. A refusal counts as a failed login and is
+ * recorded, unless the provider could not be reached. Rejects with a SignInRefusal, or as `underBrake` does.
+ *
+ * @param identify asks the provider; it runs outside the throttle, because it may take seconds.
+ */
+export async function identifyAndSignIn(
+  access: UserAccess,
+  options: SignIn,
+  identify: () => Promise<Person>,
+): Promise<LoggedIn> {
+  const { origin } = options;
+  const identified = await identify().then((person) => ({ person }), toOutcome);
+  const outcome = await underBrake(access, undefined, origin.address, async (attempt) => {
+    const result =
+      "refusal" in identified
+        ? identified
+        : await signIn(access, identified.person, options).then(
+            (session) => ({ session }),
+            toOutcome,
+          );
+    await access.database.ask((db) =>
+      withTransaction(db, async (transaction) => {
+        if ("refusal" in result) await recordRefusal(transaction, origin, result.refusal);
+        else await clearFailures(transaction, attempt);
+      }),
+    );
+    return result;
+  });
+  if ("refusal" in outcome) throw outcome.refusal;
+  return outcome.session;
+}
+
+function toOutcome(thrown: unknown): { readonly refusal: SignInRefusal } {
+  const isToCount = thrown instanceof SignInRefusal && thrown.reason !== "provider_unreachable";
+  if (isToCount) return { refusal: thrown };
+  throw thrown;
+}
+
+async function recordRefusal(
+  transaction: Db,
+  origin: Origin,
+  { reason, details }: SignInRefusal,
+): Promise<void> {
+  const { user_id: userId, ...rest } = details;
+  await recordAudit(transaction, origin, {
+    action: "user.login_refused",
+    targetKind: "user",
+    targetId: typeof userId === "string" ? userId : null,
+    details: { method: "oidc", reason, ...rest },
+  });
+}
+
+async function findBound(
+  transaction: Db,
+  { issuer, subject }: Person,
+): Promise<string | undefined> {
+  const [found] = await transaction
+    .select({ userId: identities.userId })
+    .from(identities)
+    .where(and(eq(identities.issuer, issuer), eq(identities.subject, subject)));
+  return found?.userId;
+}
+
+interface Asked {
+  readonly person: Person;
+  readonly options: SignIn;
+}
+
+async function createBound(
+  transaction: Db,
+  access: UserAccess,
+  { person, options: { createsUsers, origin } }: Asked,
+): Promise<string> {
+  const { issuer, subject, username, role = "user" } = person;
+  const details = { issuer, subject, username };
+  if (!createsUsers) {
+    throw new SignInRefusal(
+      403,
+      "unknown_user",
+      "No user here is linked to your account. Ask an administrator to link yours; the audit log names the account.",
+      { details },
+    );
+  }
+  const [taken] = await transaction
+    .select({ id: users.id })
+    .from(users)
+    .where(eq(users.username, username));
+  if (taken !== undefined) {
+    throw new SignInRefusal(
+      403,
+      "name_taken",
+      `There is a user ${username} already, who is not linked to your account. If that is you, log in with the password and ` +
+        "link the account, or ask an administrator to link it.",
+      { details },
+    );
+  }
+  await refuseOverLicense(transaction, access);
+  const id = `usr_${randomBase62(22)}`;
+  await transaction.insert(users).values({ id, username, role });
+  await recordAudit(transaction, origin, {
+    action: "user.create",
+    targetKind: "user",
+    targetId: id,
+    details: { username, role, method: "oidc" },
+  });
+  await bindIdentity(transaction, origin, { issuer, subject, userId: id });
+  return id;
+}
+
+/** The callback comes without the session, which is looked at again: it may have ended meanwhile. */
+async function bindAsked(
+  transaction: Db,
+  { clock }: UserAccess,
+  { person, options: { bindTo, origin } }: Asked,
+): Promise<string> {
+  const { issuer, subject } = person;
+  const [found] = await transaction
+    .select({ userId: sessions.userId })
+    .from(sessions)
+    .where(
+      and(
+        eq(sessions.id, bindTo?.sessionId ?? ""),
+        eq(sessions.userId, bindTo?.userId ?? ""),
+        gt(sessions.expiresAt, new Date(clock.now())),
+      ),
+    );
+  if (found === undefined) {
+    throw new SignInRefusal(
+      403,
+      "session_over",
+      "The session in which you asked to link your account is over. Log in and link it again.",
+    );
+  }
+  await bindIdentity(transaction, origin, { issuer, subject, userId: found.userId });
+  return found.userId;
+}
+
+async function followRole(
+  transaction: Db,
+  id: string,
+  { person: { role }, options: { origin } }: Asked,
+): Promise<void> {
+  const user = await readUser(transaction, id);
+  if (user.state === "disabled") throw disabled(id);
+  if (role === undefined || role === user.role) return;
+  const changeSeq = await nextChange(transaction, "api_keys");
+  if (role === "user") await refuseLast(transaction, user);
+  await markCredentials(transaction, id, changeSeq);
+  await transaction.update(users).set({ role }).where(eq(users.id, id));
+  await recordAudit(transaction, origin, {
+    action: "user.update",
+    targetKind: "user",
+    targetId: id,
+    details: { changed: ["role"], role, method: "oidc" },
+  });
+}
+
+async function refuseLast(
+  transaction: Db,
+  user: Awaited<ReturnType<typeof readUser>>,
+): Promise<void> {
+  await refuseLastAdministrator(transaction, user).catch((thrown: unknown) => {
+    if (!(thrown instanceof ServiceError)) throw thrown;
+    throw new SignInRefusal(
+      403,
+      "last_administrator",
+      "You are the last administrator here, and the provider no longer says that you are one. Add you to OIDC_ADMIN_VALUES, " +
+        "or make another user an administrator first.",
+      { details: { user_id: user.id } },
+    );
+  });
+}
+
+function disabled(userId: string): SignInRefusal {
+  return new SignInRefusal(
+    403,
+    "disabled",
+    "Your user is disabled here. Ask an administrator to enable it.",
+    { details: { user_id: userId } },
+  );
+}
+
+function toRefusal(thrown: unknown): never {
+  if (!(thrown instanceof ServiceError) || thrown.code !== "license_user_limit") throw thrown;
+  throw new SignInRefusal(403, "license_user_limit", `${thrown.message} (license_user_limit)`);
+}

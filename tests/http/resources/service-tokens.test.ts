@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { callHttp, type HttpAnswer, logIn } from "../../support/clients/http-session.ts";
+import { databaseServerUrl } from "../../support/servers/database-server.ts";
+import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
+import { type Replicas, startReplicas } from "../../support/servers/start-replicas.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+const PASSWORD = "the administrator's own password";
+/** Another replica looks for changes twice a second; the rest is for a busy machine. */
+const POLLED_MS = 10_000;
+
+let replicas: Replicas | undefined;
+let here: TestGateway;
+let admin: string;
+const people: Record<string, string> = {};
+
+beforeAll(async () => {
+  const environment = { ADMIN_PASSWORD: PASSWORD, LICENSE_RECHECK_INTERVAL_SEC: "3600" };
+  if (databaseServerUrl !== undefined) replicas = await startReplicas({ count: 2, environment });
+  here = replicas?.gateways[0] ?? (await startGateway(environment));
+  admin = await logIn(here.url, "admin", PASSWORD);
+  people["admin"] = (await call("GET", "/api/auth/me")).body.id;
+  people["ada"] = (await call("POST", "/api/admin/users", { username: "ada" })).body.id;
+});
+afterAll(async () => {
+  if (replicas === undefined) await here.stop();
+  else await replicas.finish();
+});
+
+const call = (method: string, path: string, body?: unknown, token = admin): Promise<HttpAnswer> =>
+  callHttp(here.url, { method, path, token, ...(body !== undefined && { body }) });
+
+async function issue(scopes: readonly string[], more: object = {}) {
+  const made = await call("POST", "/api/service-tokens", { name: "a program", scopes, ...more });
+  expect(made.status).toBe(201);
+  return made.body as { readonly id: string; readonly token: string };
+}
+
+const refusal = ({ status, body }: HttpAnswer) => [status, body.error.code, body.error.param];
+const DENIED = (param: string | null = null) => [403, "insufficient_permission", param];
+
+describe("a service token", () => {
+  it("shows its secret once, and its use later", async () => {
+    const { id, token } = await issue(["usage:read"], { ip_allow: ["127.0.0.0/8"] });
+    expect(token).toMatch(/^sv-[A-Za-z0-9]{43}$/);
+    const found = await call("GET", `/api/service-tokens/${id}`);
+    expect(found.body).toMatchObject({
+      name: "a program",
+      scopes: ["usage:read"],
+      ip_allow: ["127.0.0.0/8"],
+      last_four: token.slice(-4),
+      created_by: people["admin"],
+      last_used_at: null,
+    });
+    const listed = await call("GET", "/api/service-tokens?search=program&limit=5");
+    for (const { text } of [found, listed]) expect(text).not.toContain(token);
+    expect((await call("GET", "/api/usage", undefined, token)).status).toBe(200);
+    const lacking = await call("GET", "/api/admin/audit", undefined, token);
+    expect(lacking.body.error.message).toContain("lacks the scope audit:read");
+    const more = await call("PATCH", `/api/service-tokens/${id}`, {
+      scopes: ["usage:read", "audit:read"],
+    });
+    expect(more.body.scopes).toEqual(["usage:read", "audit:read"]);
+    expect((await call("GET", "/api/admin/audit", undefined, token)).status).toBe(200);
+    const { body } = await call("POST", `/api/service-tokens/${id}/rotate`);
+    expect((await call("GET", "/api/usage", undefined, token)).status).toBe(401);
+    expect((await call("GET", "/api/usage", undefined, body.token)).status).toBe(200);
+    const audit = await call("GET", `/api/admin/audit?target_id=${id}`);
+    expect(audit.body.data.map(({ action }: { action: string }) => action)).toEqual([
+      "service_token.rotate",
+      "service_token.update",
+      "service_token.create",
+    ]);
+    for (const secret of [token, body.token]) {
+      expect(audit.text).not.toContain(secret);
+      expect(here.output()).not.toContain(secret);
+    }
+  });
+
+  it.each([
+    [{ name: "none", scopes: [] }, "scopes"],
+    [{ name: "unknown", scopes: ["everything"] }, "scopes[0]"],
+    [{ name: "twice", scopes: ["usage:read", "usage:read"] }, "scopes"],
+    [{ name: "\u0007", scopes: ["usage:read"] }, "name"],
+    [{ name: "past", scopes: ["usage:read"], expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
+    [{ name: "other", scopes: ["usage:read"], created_by: "usr_1" }, "created_by"],
+  ])("is not made of %j", async (body, param) => {
+    const { status, body: answer } = await call("POST", "/api/service-tokens", body);
+    expect([status, answer.error.param]).toEqual([400, param]);
+  });
+
+  it("is the actor of what it does, in the audit log", async () => {
+    const { id, token } = await issue(["users:write"]);
+    const made = await call("POST", "/api/admin/users", { username: "made-by-program" }, token);
+    expect(made.status).toBe(201);
+    const audit = await call("GET", `/api/admin/audit?actor_id=${id}`);
+    expect(audit.body.data).toMatchObject([
+      {
+        action: "user.create",
+        via: "service_token",
+        actor: { id, name: "a program" },
+        credential_id: id,
+        target: { id: made.body.id },
+      },
+    ]);
+  });
+
+  it("with users:write makes and changes no administrator", async () => {
+    const { token } = await issue(["users:write"]);
+    const self = `/api/admin/users/${people["admin"]}`;
+    const ada = `/api/admin/users/${people["ada"]}`;
+    for (const [method, path, body] of [
+      ["POST", "/api/admin/users", { username: "eve", role: "admin" }],
+      ["PATCH", ada, { role: "admin" }],
+      ["PATCH", self, { password: "a password of the token's" }],
+      ["PATCH", self, { role: "user" }],
+      ["PATCH", self, { state: "disabled" }],
+      ["DELETE", self, undefined],
+    ] as const) {
+      expect(refusal(await call(method, path, body, token))).toEqual(DENIED());
+    }
+    const disabled = await call("PATCH", ada, { state: "disabled" }, token);
+    expect(disabled.body.state).toBe("disabled");
+    expect((await call("PATCH", ada, { state: "active" }, token)).status).toBe(200);
+  });
+
+  it("with keys:write makes keys of users who are not administrators, with their rights", async () => {
+    const { token } = await issue(["keys:write"]);
+    const make = (more: object) =>
+      call("POST", "/v1/api-keys", { name: "of a program", ...more }, token);
+    const mine = { owner_id: people["ada"] };
+    expect(refusal(await make({}))).toEqual(DENIED("owner_id"));
+    expect(refusal(await make({ ...mine, max_level: "write" }))).toEqual(DENIED("max_level"));
+    const made = await make({ ...mine, monthly_token_limit: 10 });
+    expect([made.status, made.body.max_level]).toEqual([201, "read_only"]);
+    const one = `/v1/api-keys/${made.body.id}`;
+    expect((await call("PATCH", one, { rpm_limit: 5 }, token)).body.rpm_limit).toBe(5);
+    expect(refusal(await call("PATCH", one, { max_level: "full_auto" }, token))).toEqual(
+      DENIED("max_level"),
+    );
+    expect((await call("POST", `${one}/rotate`, undefined, token)).status).toBe(200);
+
+    await call("PATCH", one, { max_level: "write" });
+    expect(refusal(await call("POST", `${one}/rotate`, undefined, token))).toEqual(
+      DENIED("max_level"),
+    );
+    expect((await call("PATCH", one, { rpm_limit: 6 }, token)).status).toBe(200);
+    expect((await call("DELETE", one, undefined, token)).status).toBe(200);
+
+    const owned = await call("POST", "/v1/api-keys", { name: "of an administrator" });
+    const path = `/v1/api-keys/${owned.body.id}`;
+    for (const [method, at] of [
+      ["PATCH", path],
+      ["POST", `${path}/rotate`],
+      ["DELETE", path],
+    ] as const) {
+      const body = method === "PATCH" ? { name: "taken over" } : undefined;
+      expect(refusal(await call(method, at, body, token))).toEqual(DENIED("owner_id"));
+    }
+    const biKey = await call("POST", "/v1/bi-keys", { name: "report" }, token);
+    expect([biKey.status, biKey.body.owner_id]).toEqual([201, people["admin"]]);
+    const reading = await call("GET", "/v1/api-keys", undefined, token);
+    expect(reading.body.error.message).toContain("keys:read");
+  });
+
+  it("with keys:write binds no key to an assistant that its owner may not use", async () => {
+    const { token } = await issue(["keys:write"]);
+    const assistant = await call("POST", "/v1/assistants", { name: "private" });
+    const body = {
+      name: "bound",
+      owner_id: people["ada"],
+      assistant_id: assistant.body.id,
+    };
+    const refused = await call("POST", "/v1/api-keys", body, token);
+    expect([refused.status, refused.body.error.param]).toEqual([404, "assistant_id"]);
+    const bound = await call("POST", "/v1/api-keys", body);
+    const rotated = await call("POST", `/v1/api-keys/${bound.body.id}/rotate`, undefined, token);
+    expect([rotated.status, rotated.body.error.param]).toEqual([404, "assistant_id"]);
+  });
+
+  it("is known, and refused after it is deleted, at every replica", async () => {
+    const { id, token } = await issue(["usage:read"]);
+    const urls = (replicas?.gateways ?? [here]).map(({ url }) => url);
+    const read = (url: string) => callHttp(url, { path: "/api/usage", token });
+    for (const url of urls) expect((await read(url)).status).toBe(200);
+    expect((await call("DELETE", `/api/service-tokens/${id}`)).status).toBe(204);
+    expect((await read(here.url)).status).toBe(401);
+    for (const url of urls) {
+      await expect.poll(async () => (await read(url)).status, { timeout: POLLED_MS }).toBe(401);
+    }
+  });
+});

@@ -1,0 +1,432 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { Browser, type Shown } from "../../support/clients/browser.ts";
+import {
+  callHttp,
+  type HttpAnswer,
+  logIn,
+  newAddress,
+} from "../../support/clients/http-session.ts";
+import { uploadText } from "../../support/clients/license-upload.ts";
+import {
+  CLIENT_ID,
+  CLIENT_SECRET,
+  claimsOf,
+  type SignInProvider,
+  startSignInProvider,
+} from "../../support/servers/sign-in-provider.ts";
+import {
+  startGateway,
+  startRefused,
+  type TestGateway,
+} from "../../support/servers/start-gateway.ts";
+import { licenseText, vendor } from "../../support/stages/test-license.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+/** More than these tests make. */
+const USERS_MAX = 100;
+const PASSWORD = "the administrator's own password";
+
+let provider: SignInProvider;
+let gateway: TestGateway;
+let admin: string;
+let people = 0;
+
+beforeAll(async () => {
+  provider = await startSignInProvider();
+  gateway = await startGateway({
+    ADMIN_PASSWORD: PASSWORD,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: CLIENT_ID,
+    OIDC_CLIENT_SECRET: CLIENT_SECRET,
+    OIDC_ADMIN_CLAIM: "groups",
+    OIDC_ADMIN_VALUES: "gateway-admins",
+    OIDC_ALLOWED_VALUES: "staff",
+    LICENSE_PUBLIC_KEY: vendor.publicKey,
+    // Many sign-ins of these tests fail, and each browser has an address of its own.
+    TRUST_PROXY: "1",
+  });
+  provider.allowRedirect(`${gateway.url}/api/auth/oidc/callback`);
+  admin = await logIn(gateway.url, "admin", PASSWORD);
+  await uploadText(gateway.port, admin, licenseText({ max_users: USERS_MAX }));
+});
+afterAll(async () => {
+  await gateway.stop();
+  await provider.stop();
+});
+
+let browser: Browser;
+let name: string;
+beforeEach(() => {
+  browser = new Browser(newAddress());
+  provider.tamper = undefined;
+  provider.instead = undefined;
+  name = `person-${++people}`;
+  provider.account = `account of ${name}`;
+  setClaims({ preferred_username: name, groups: ["staff"] });
+});
+
+const setClaims = (claims: object) => void provider.accounts.set(provider.account, { ...claims });
+const LOGIN = "/api/auth/oidc/login";
+const signIn = (path = `${LOGIN}?return_to=/api/auth/me`) => browser.open(gateway.url + path);
+const call = (method: string, path: string, body?: unknown, token = admin): Promise<HttpAnswer> =>
+  callHttp(gateway.url, { method, path, token, ...(body !== undefined && { body }) });
+const session = () => browser.cookie(gateway.url, "gateway_session") ?? "";
+const me = async () => (await call("GET", "/api/auth/me", undefined, session())).body;
+
+async function lastAudit() {
+  const { body } = await call("GET", "/api/admin/audit?action=user.&limit=1");
+  return body.data[0];
+}
+async function userNamed(username: string) {
+  const { body } = await call("GET", `/api/admin/users?search=${username}`);
+  return body.data.find((user: { username: string }) => user.username === username);
+}
+
+/** A page that refuses, with nothing made and an entry in the audit log. */
+async function expectRefused(shown: Shown, reason: string, status = 403): Promise<void> {
+  expect([shown.status, shown.text]).toEqual([status, expect.stringContaining("not signed in")]);
+  expect(shown.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(shown.headers.get("content-security-policy")).toContain("default-src 'none'");
+  expect(shown.headers.get("cache-control")).toBe("no-store");
+  expect(shown.text).not.toContain("<script");
+  expect(session()).toBe("");
+  expect(await lastAudit()).toMatchObject({
+    action: "user.login_refused",
+    via: "service",
+    address: browser.address,
+    details: { method: "oidc", reason },
+  });
+}
+
+describe("a person who signs in at the provider", () => {
+  it("is a new user at the first time, and the same user at each further one", async () => {
+    const shown = await signIn();
+    expect([shown.status, JSON.parse(shown.text)]).toEqual([
+      200,
+      expect.objectContaining({ username: name, role: "user", must_change_password: false }),
+    ]);
+    const asked = provider.asked();
+    expect(asked.get("code_challenge_method")).toBe("S256");
+    for (const parameter of ["state", "nonce", "code_challenge"]) {
+      expect(asked.get(parameter)?.length).toBeGreaterThan(40);
+    }
+    const { id } = await me();
+    // Neither the name nor the mail identifies anybody.
+    setClaims({ preferred_username: `renamed-${name}`, groups: ["staff"] });
+    browser = new Browser(newAddress());
+    await signIn();
+    expect(await me()).toMatchObject({ id, username: name });
+    expect(await lastAudit()).toMatchObject({
+      action: "user.login",
+      via: "session",
+      details: { method: "oidc" },
+      target: { id },
+    });
+    expect((await call("POST", "/api/auth/logout", undefined, session())).status).toBe(204);
+  });
+
+  it("has the role of the groups, at once in every session", async () => {
+    await signIn();
+    const earlier = session();
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
+    await signIn();
+    expect(await me()).toMatchObject({ role: "admin" });
+    expect((await call("GET", "/api/admin/users", undefined, earlier)).status).toBe(200);
+    setClaims({ preferred_username: name, groups: ["staff", "others"] });
+    await signIn();
+    expect(await me()).toMatchObject({ role: "user" });
+    expect((await call("GET", "/api/admin/users", undefined, earlier)).status).toBe(403);
+  });
+
+  it("is refused once removed from the groups, while a session goes on", async () => {
+    await signIn();
+    const earlier = session();
+    setClaims({ preferred_username: name, groups: [] });
+    browser = new Browser(newAddress());
+    const shown = await signIn();
+    expect(shown.text).toContain("OIDC_ALLOWED_VALUES");
+    await expectRefused(shown, "not_allowed");
+    expect((await call("GET", "/api/auth/me", undefined, earlier)).status).toBe(200);
+  });
+
+  it("is refused above the number of users of the license", async () => {
+    const { port } = gateway;
+    await uploadText(port, admin, licenseText({ max_users: 1 }));
+    const shown = await signIn();
+    await uploadText(port, admin, licenseText({ max_users: USERS_MAX }));
+    expect(shown.text).toContain("license_user_limit");
+    await expectRefused(shown, "license_user_limit");
+    expect(await userNamed(name)).toBeUndefined();
+  });
+
+  it("is refused when disabled", async () => {
+    await signIn();
+    const { id } = await me();
+    await call("PATCH", `/api/admin/users/${id}`, { state: "disabled" });
+    browser = new Browser(newAddress());
+    await expectRefused(await signIn(), "disabled");
+  });
+
+  it("is never taken for a user of the same name, who can be linked by an administrator", async () => {
+    const { id } = (await call("POST", "/api/admin/users", { username: name })).body;
+    const shown = await signIn();
+    expect(shown.text).toContain("link");
+    await expectRefused(shown, "name_taken");
+    const { details } = await lastAudit();
+    expect(details).toMatchObject({ issuer: provider.issuer, subject: provider.account });
+    const path = `/api/admin/users/${id}/identities`;
+    const linked = await call("POST", path, { subject: details.subject });
+    expect(linked.body).toMatchObject({ issuer: provider.issuer, subject: provider.account });
+    await signIn();
+    // The first password, which is to be changed, restricts only sessions that it opened.
+    expect(await me()).toMatchObject({ id, must_change_password: false });
+    const other = (await call("POST", "/api/admin/users", { username: `other-${name}` })).body.id;
+    const taken = await call("POST", `/api/admin/users/${other}/identities`, {
+      subject: details.subject,
+    });
+    expect([taken.status, taken.body.error.param]).toEqual([400, "subject"]);
+    expect((await call("GET", path)).body.data).toHaveLength(1);
+    expect((await call("DELETE", path)).status).toBe(204);
+    browser = new Browser(newAddress());
+    await expectRefused(await signIn(), "name_taken");
+  });
+
+  it("links their own user while logged in", async () => {
+    const made = (await call("POST", "/api/admin/users", { username: name })).body;
+    const first = await logIn(gateway.url, name, made.password);
+    const changed = await call(
+      "POST",
+      "/api/auth/password",
+      { current_password: made.password, new_password: PASSWORD },
+      first,
+    );
+    const { token } = changed.body;
+    provider.account = `another account of ${name}`;
+    setClaims({ preferred_username: "somebody-else", groups: ["staff"] });
+    const begun = await call("POST", "/api/auth/oidc/link", { return_to: "/api/auth/me" }, token);
+    expect(begun.status).toBe(200);
+    browser.setCookie(gateway.url, begun.headers.get("set-cookie") ?? "");
+    await browser.open(begun.body.url, gateway.url);
+    expect(await me()).toMatchObject({ id: made.id });
+    browser = new Browser(newAddress());
+    await signIn();
+    expect(await me()).toMatchObject({ id: made.id, username: name });
+  });
+});
+
+describe("an attack on a sign-in", () => {
+  const callback = (url: URL) => url.pathname === "/api/auth/oidc/callback";
+  const toCallback = () =>
+    browser.open(`${gateway.url}${LOGIN}?return_to=/api/auth/me`, undefined, callback);
+
+  it("by a code that was used is refused", async () => {
+    const { url } = await toCallback();
+    const cookie = browser.cookie(gateway.url, "gateway_sign_in") ?? "";
+    expect((await browser.open(url.href, provider.issuer)).status).toBe(200);
+    expect(browser.cookie(gateway.url, "gateway_sign_in")).toBeUndefined();
+    browser = new Browser(newAddress());
+    browser.setCookie(gateway.url, `gateway_sign_in=${cookie}; Path=/api/auth/oidc`);
+    await expectRefused(await browser.open(url.href), "refused_by_provider");
+  });
+
+  it("by a link with the attacker's own code, in a browser that began nothing, is refused", async () => {
+    const { url } = await toCallback();
+    browser = new Browser(newAddress());
+    await expectRefused(await browser.open(url.href, "http://attacker.test"), "wrong_state");
+  });
+
+  it("by a link with the attacker's own code, in a browser that began its own, is refused", async () => {
+    const { url } = await toCallback();
+    browser = new Browser(newAddress());
+    await toCallback();
+    await expectRefused(await browser.open(url.href, "http://attacker.test"), "wrong_state");
+  });
+
+  it("by an issuer that another provider puts into the answer is refused", async () => {
+    const { url } = await toCallback();
+    url.searchParams.set("iss", "http://127.0.0.1:9");
+    await expectRefused(await browser.open(url.href), "wrong_issuer");
+  });
+
+  const forged: readonly [string, string, (claims: object) => string][] = [
+    ["another nonce", "wrong_nonce", (claims) => provider.sign({ ...claims, nonce: "another" })],
+    ["no nonce", "wrong_token", (claims) => provider.sign({ ...claims, nonce: undefined })],
+    ["another client", "wrong_audience", (claims) => provider.sign({ ...claims, aud: "another" })],
+    [
+      "another issuer",
+      "wrong_issuer",
+      (claims) => provider.sign({ ...claims, iss: "https://another.test" }),
+    ],
+    ["no signature", "wrong_token", (claims) => provider.sign(claims, { alg: "none" })],
+    [
+      "a wrong signature",
+      "wrong_token",
+      (claims) => provider.sign(claims).replace(/\.[^.]*$/, `.${"A".repeat(342)}`),
+    ],
+    [
+      "a time long ago",
+      "wrong_time",
+      (claims) => provider.sign({ ...claims, exp: Math.floor(Date.now() / 1_000) - 600 }),
+    ],
+  ];
+  it.each(forged)("by a token with %s is refused", async (_, reason, forge) => {
+    provider.tamper = (path, body) => {
+      if (path.startsWith("/.well-known")) {
+        return { ...body, id_token_signing_alg_values_supported: ["RS256", "none"] };
+      }
+      return path === "/token" ? { ...body, id_token: forge(claimsOf(body["id_token"])) } : body;
+    };
+    const shown = await signIn();
+    expect(await userNamed(name)).toBeUndefined();
+    provider.tamper = undefined;
+    await expectRefused(shown, reason);
+  });
+
+  it.each(
+    [
+      "https://attacker.test/",
+      "//attacker.test",
+      "/\\attacker.test",
+      "/.//attacker.test",
+      "/%09/attacker.test\t",
+      "javascript:alert(1)",
+      "",
+    ].map((text) => [text]),
+  )("by return_to=%j leads nowhere else", async (text) => {
+    const shown = await browser.open(
+      `${gateway.url}${LOGIN}?return_to=${encodeURIComponent(text)}`,
+    );
+    await expectRefused(shown, "wrong_return_to", 400);
+  });
+});
+
+describe("a provider", () => {
+  it("whose clock is two minutes off, or whose key has changed, is accepted", async () => {
+    for (const offset of [-120, 120]) {
+      provider.tamper = (path, body) => {
+        if (path !== "/token") return body;
+        const claims = claimsOf(body["id_token"]);
+        const now = Math.floor(Date.now() / 1_000) + offset;
+        return {
+          ...body,
+          id_token: provider.sign({ ...claims, iat: now, nbf: now, exp: now + 30 }),
+        };
+      };
+      expect((await signIn()).status).toBe(200);
+    }
+    provider.tamper = undefined;
+    provider.rotateKey();
+    browser = new Browser(newAddress());
+    expect((await signIn()).status).toBe(200);
+    expect(await me()).toMatchObject({ username: name });
+  });
+
+  const lies: readonly [string, (body: object) => object][] = [
+    ["calls itself otherwise", (body) => ({ ...body, issuer: "https://another.test" })],
+    ["names a script as its page", (body) => ({ ...body, authorization_endpoint: "javascript:1" })],
+    ["describes nothing", () => ({})],
+  ];
+
+  const broken: readonly [string, Parameters<typeof setInstead>[0]][] = [
+    ["is down", { status: 503, body: "down" }],
+    ["redirects", { status: 302, body: "", location: "https://another.test/" }],
+    ["sends a page", { status: 200, body: "<html>", type: "text/html" }],
+  ];
+  function setInstead(answer: {
+    readonly status: number;
+    readonly body: string;
+    readonly location?: string;
+    readonly type?: string;
+  }): void {
+    provider.instead = (request, response) => {
+      if (!request.url?.startsWith("/.well-known")) return false;
+      response.writeHead(answer.status, {
+        "content-type": answer.type ?? "application/json",
+        ...(answer.location !== undefined && { location: answer.location }),
+      });
+      response.end(answer.body);
+      return true;
+    };
+  }
+
+  it("that cannot be used gives a page, and sessions go on", async () => {
+    const hangUp = () => {
+      provider.instead = (request) => request.socket.destroy() !== undefined;
+    };
+    const trials = [
+      ["hangs up", hangUp] as const,
+      ...broken.map(([what, answer]) => [what, () => setInstead(answer)] as const),
+      ...lies.map(
+        ([what, lie]) =>
+          [
+            what,
+            () => {
+              provider.tamper = (path, body) =>
+                path.startsWith("/.well-known") ? lie(body) : body;
+            },
+          ] as const,
+      ),
+    ];
+    for (const [what, begin] of trials) {
+      const { url } = await browser.open(
+        `${gateway.url}${LOGIN}`,
+        undefined,
+        ({ pathname }) => pathname === "/api/auth/oidc/callback",
+      );
+      begin();
+      const shown = await browser.open(url.href);
+      expect([what, shown.status]).toEqual([what, expect.toBeOneOf([403, 502, 503])]);
+      expect(shown.text).toContain("not signed in");
+      provider.tamper = undefined;
+      provider.instead = undefined;
+    }
+    expect(await userNamed(name)).toBeUndefined();
+    expect((await call("GET", "/api/auth/me")).status).toBe(200);
+  });
+
+  const claims: readonly [string, object, string][] = [
+    ["no name", { groups: ["staff"] }, "OIDC_USERNAME_CLAIM"],
+    [
+      "a list as a name",
+      { preferred_username: ["a", "b"], groups: ["staff"] },
+      "OIDC_USERNAME_CLAIM",
+    ],
+    [
+      "a control character",
+      { preferred_username: "a\u0007b", groups: ["staff"] },
+      "OIDC_USERNAME_CLAIM",
+    ],
+    ["a look-alike", { preferred_username: "аdmin", groups: ["staff"] }, "OIDC_USERNAME_CLAIM"],
+    ["an object as groups", { preferred_username: "ok", groups: { staff: 1 } }, "OIDC_ADMIN_CLAIM"],
+    ["numbers as groups", { preferred_username: "ok", groups: [1, 2] }, "OIDC_ADMIN_CLAIM"],
+    [
+      "a megabyte of groups",
+      {
+        preferred_username: "ok",
+        groups: Array.from({ length: 50_000 }, (_, at) => `group-of-staff-${at}`),
+      },
+      "OIDC_ADMIN_CLAIM",
+    ],
+  ];
+  it.each(claims)(
+    "that sends %s makes no user, and the page names the setting",
+    async (_, sent, setting) => {
+      setClaims(sent);
+      const shown = await signIn();
+      expect(shown.text).toContain(setting);
+      expect(await userNamed("ok")).toBeUndefined();
+      await expectRefused(shown, "unusable_claims");
+    },
+  );
+});
+
+it("the settings say what is missing", async () => {
+  const refused = await startRefused({
+    OIDC_ISSUER: "http://login.example.com",
+    OIDC_ALLOWED_VALUES: "staff",
+    OIDC_ONLY: "1",
+  });
+  expect(refused.output).toContain("OIDC_ISSUER: must begin with https://");
+  const incomplete = await startRefused({ OIDC_ONLY: "1", OIDC_ALLOWED_VALUES: "staff" });
+  expect(incomplete.output).toMatch(/OIDC_ONLY: must be 0[\s\S]*OIDC_ALLOWED_VALUES: needs/);
+});
