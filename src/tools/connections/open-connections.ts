@@ -57,7 +57,7 @@ export async function openConnections(
   { secretBox, fileConnections, authorities }: ConnectionParts,
 ): Promise<Connections> {
   const connect = createSocketGuard({ allow: settings.EGRESS_ALLOW });
-  const sqlite = openSqliteDriver({ files: fileConnections, dataDir: settings.DATA_DIR });
+  const sqlite = openSqliteDriver({ files: fileConnections });
   const drivers: Readonly<Record<ConnectionKind, OpenSession>> = {
     postgres: createOpenPostgres({ connect, authorities }),
     mysql: createOpenMysql({ connect, authorities }),

@@ -1,5 +1,3 @@
-import { realpath } from "node:fs/promises";
-import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FileConnections } from "../../../knowledge/file-connections.ts";
 import type { JsonValue } from "../../../lib/json.ts";
@@ -17,8 +15,6 @@ const IDLE_MS = 60_000;
 /** Bytes of JSON for a byte of a value, at most. */
 const JSON_BYTES = 6;
 const PATH_MAX_BYTES = 500;
-/** The file connection that may be in DATA_DIR. */
-const WORKSPACE = "workspace";
 
 export interface SqliteDriver {
   readonly open: OpenSession;
@@ -26,13 +22,11 @@ export interface SqliteDriver {
 }
 
 export interface SqliteDriverOptions {
-  readonly files: Pick<FileConnections, "resolve" | "find">;
-  /** DATA_DIR: nothing in it may be read, but for the workspace. */
-  readonly dataDir: string;
+  readonly files: Pick<FileConnections, "resolve">;
 }
 
 /** Opens the driver of SQLite: each query runs in a process that is killed when it takes too long or too much. */
-export function openSqliteDriver(options: SqliteDriverOptions): SqliteDriver {
+export function openSqliteDriver({ files }: SqliteDriverOptions): SqliteDriver {
   const workers = openWorkers({
     program: PROGRAM,
     processes: PROCESSES,
@@ -41,7 +35,7 @@ export function openSqliteDriver(options: SqliteDriverOptions): SqliteDriver {
   });
   return {
     async open({ connection: { file } }) {
-      const path = await findFile(options, file ?? "");
+      const path = await findFile(files, file ?? "");
       return sessionOf(workers, path);
     },
     close: workers.close,
@@ -49,28 +43,13 @@ export function openSqliteDriver(options: SqliteDriverOptions): SqliteDriver {
 }
 
 /** Resolves `workspace/reports/a.db`: the name of a file connection, and the path in it. */
-async function findFile(options: SqliteDriverOptions, file: string): Promise<string> {
+async function findFile(files: SqliteDriverOptions["files"], file: string): Promise<string> {
   const slash = file.indexOf("/");
-  const path = await options.files.resolve(file.slice(0, slash), file.slice(slash + 1));
-  if (await isOwnFile(options, path)) {
-    throw new DriverFault("file", "The gateway's own files cannot be read.");
-  }
+  const path = await files.resolve(file.slice(0, slash), file.slice(slash + 1));
   if (Buffer.byteLength(path) > PATH_MAX_BYTES) {
     throw new DriverFault("file", "The path of the file is too long.");
   }
   return path;
-}
-
-/** Whether it is in DATA_DIR, but not in a workspace below it. */
-async function isOwnFile({ files, dataDir }: SqliteDriverOptions, path: string): Promise<boolean> {
-  const own = await realpath(dataDir);
-  if (!isWithin(own, path)) return false;
-  const workspace = await realpath(files.find(WORKSPACE)?.folder ?? own).catch(() => own);
-  return workspace === own || !isWithin(own, workspace) || !isWithin(workspace, path);
-}
-
-function isWithin(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 /** Good for one query, because the path may mean another file at the next. */
