@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -23,7 +23,10 @@ export const SHORT_LIVED_ON_NODE = ["--liftoff-only", "--interrupt-budget=200000
  * @param program from the root of the project, such as `src/main.ts`.
  */
 export async function commandOf(program: string): Promise<readonly string[]> {
-  if (process.versions["bun"] !== undefined) return [process.execPath, "--no-env-file", program];
+  if (process.versions["bun"] !== undefined) {
+    // The command may be run in another folder.
+    return [process.execPath, "--no-env-file", resolve(ROOT, program)];
+  }
   let bundle = bundles.get(program);
   if (bundle === undefined) {
     // One after another: the end of a build stops the bundler for all.

@@ -196,8 +196,13 @@ describe.runIf(isPossible)("A command of the shell", () => {
     ]);
     if (others.pid !== undefined) process.kill(-others.pid, "SIGKILL");
 
-    expect(fork?.exitCode).toBe(0);
-    expect(fork?.output).toMatch(/Resource temporarily unavailable/);
+    // On a busy machine it may be the first shell that cannot fork: it then ends with 254 and without a word.
+    expect(fork?.endedFor).toBeUndefined();
+    expect([fork?.exitCode, fork?.output]).toEqual(
+      fork?.exitCode === 254
+        ? [254, expect.any(String)]
+        : [0, expect.stringMatching(/Resource temporarily unavailable/)],
+    );
     expect(after).toMatchObject({ exitCode: 0, output: "forked\n" });
     expect(flood).toMatchObject({ exitCode: null, endedFor: "output" });
     expect(flood?.growthMb).toBeLessThan(64);
