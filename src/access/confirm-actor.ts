@@ -94,7 +94,14 @@ async function rightsOfKey(transaction: Db, { keyId }: KeyCaller, now: number): 
     .for("key share", { of: users });
   if (found === undefined) throw unusableApiKey();
   const { key, ownerRole, ownerState } = found;
-  const held = toApiKey({ ...key, ownerRole, isOwnerDisabled: ownerState === "disabled" });
+  const held = toApiKey({
+    ...key,
+    ownerRole,
+    isOwnerDisabled: ownerState === "disabled",
+    // No right depends on the owner's limits.
+    ownerMonthlyTokenLimit: null,
+    ownerRpmLimit: null,
+  });
   if (!held.isActive || (held.expiresAt !== null && held.expiresAt <= now)) throw unusableApiKey();
   return held.caller;
 }

@@ -14,6 +14,14 @@ export interface KeyLimits {
   readonly tokens: number | null;
 }
 
+/** A key or a person without limits. */
+export const NO_LIMITS: KeyLimits = {
+  monthlyTokens: null,
+  requests: null,
+  requestsPerMinute: null,
+  tokens: null,
+};
+
 /** A call with an API key. */
 export interface KeyCaller {
   readonly kind: "key";
@@ -34,6 +42,8 @@ export interface KeyCaller {
   };
   /** Null when the key has no limits. */
   readonly limits: KeyLimits | null;
+  /** The owner's limits, which bound the sum of the owner's keys and sessions. Absent without limits. */
+  readonly personLimits?: KeyLimits | undefined;
   /**
    * The key has a limit, an expiry, an address list or an assistant. It may not change keys: it could lift its own
    * restrictions.
@@ -41,7 +51,7 @@ export interface KeyCaller {
   readonly isRestricted: boolean;
 }
 
-/** A call of a logged-in user. It is not metered, and no key's limit applies. */
+/** A call of a logged-in user. It writes no usage row, and no key's limit applies. */
 export interface SessionCaller {
   readonly kind: "session";
   readonly sessionId: string;
@@ -52,6 +62,8 @@ export interface SessionCaller {
   /** Only changing the password and logging out are allowed. */
   readonly mustChangePassword: boolean;
   readonly passthrough: false;
+  /** The user's limits, as in `KeyCaller`. */
+  readonly personLimits?: KeyLimits | undefined;
 }
 
 /** A call of a program with a service token. It administers within its scopes, and never calls a model. */

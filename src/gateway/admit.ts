@@ -1,9 +1,10 @@
 import { estimateInputTokens } from "../backends/rules/estimate-input-tokens.ts";
 import { wantedOutputTokens } from "../backends/rules/fit-output.ts";
-import type { Caller, KeyLimits } from "../core/caller.ts";
+import { type Caller, NO_LIMITS } from "../core/caller.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
-import type { Admission, LimitedCall } from "../limits/limits.ts";
+import { hasTokenLimit } from "../limits/judge.ts";
+import type { Admission, LimitedCall, LimitedSubject } from "../limits/limits.ts";
 import { type ChatCall, fitOptions, type Round } from "./chat-call.ts";
 import { furtherTargets } from "./fall-back.ts";
 import { boundInputTokens, type InputBound } from "./fit/bound-input-tokens.ts";
@@ -56,11 +57,12 @@ export function refuseExhausted(
   client: Omit<ClientCall, "signal">,
   { isLarge, countsInMinute }: EarlyJudgement,
 ): Promise<void> | undefined {
-  const { requestId: id, caller, startedAt } = client;
-  if (caller.kind !== "key" || caller.limits === null) return undefined;
+  const { requestId: id, startedAt } = client;
+  const subject = subjectOf(client.caller);
+  if (subject === undefined) return undefined;
   const { limits } = gateway;
   const refuse = refusalCounter(gateway, client);
-  const call = { id, keyId: caller.keyId, limits: caller.limits, startedAt, isLarge };
+  const call = { id, ...subject, startedAt, isLarge };
   try {
     return (countsInMinute ? limits.countInMinute(call) : limits.refuseExhausted(call))?.catch(
       refuse,
@@ -71,7 +73,7 @@ export function refuseExhausted(
 }
 
 /**
- * Admits a call of a key that has limits, and reserves the tokens it needs. The caller must settle the admission, which
+ * Admits a call whose key or user has limits, and reserves the tokens it needs. The caller must settle the admission, which
  * a `CallMeter` does. Returns undefined when the caller has no limits. Throws or rejects with a `ServiceError`: a 429
  * that names the limit and is counted, or `storage_unavailable`.
  */
@@ -80,12 +82,12 @@ export function admitCall(
   client: ClientCall,
   needs: Needs,
 ): Admission | Promise<Admission> | undefined {
-  const { requestId: id, caller, startedAt } = client;
-  if (caller.kind !== "key" || caller.limits === null) return undefined;
-  const { keyId, limits } = caller;
+  const { requestId: id, startedAt } = client;
+  const subject = subjectOf(client.caller);
+  if (subject === undefined) return undefined;
   const refuse = refusalCounter(gateway, client, needs.asksAgain);
   try {
-    const admission = gateway.limits.admit({ id, keyId, limits, startedAt, ...needs });
+    const admission = gateway.limits.admit({ id, ...subject, startedAt, ...needs });
     return admission instanceof Promise ? admission.catch(refuse) : admission;
   } catch (thrown) {
     return refuse(thrown);
@@ -112,7 +114,7 @@ function refusalCounter(
 }
 
 /**
- * Admits a chat call of a key that has limits. Returns undefined when the caller has no limits. Rejects with a
+ * Admits a chat call whose key or user has limits. Returns undefined when the caller has no limits. Rejects with a
  * `ServiceError`.
  *
  * The reservation is never less than the call can use. The prompt's share is a bound by its bytes, at most the longest
@@ -121,17 +123,27 @@ function refusalCounter(
  * there is not enough room for all of it, the engine counts the prompt, if it can, and the call asks again.
  */
 export function admitChat(question: Question): Promise<Reservation | undefined> | undefined {
-  const { caller } = question.client;
-  if (caller.kind !== "key" || caller.limits === null) return undefined;
-  return admitWithin(caller.limits, question);
+  const subject = subjectOf(question.client.caller);
+  return subject && admitWithin(subject, question);
+}
+
+/** Returns whose limits the calls of a caller must keep; undefined for a caller without limits. */
+function subjectOf(caller: Caller): LimitedSubject | undefined {
+  const { ownerId, personLimits } = caller;
+  if (caller.kind === "session") {
+    return personLimits && { keyId: ownerId, limits: personLimits, isSession: true };
+  }
+  const { keyId, limits } = caller;
+  if (limits === null && personLimits === undefined) return undefined;
+  return { keyId, limits: limits ?? NO_LIMITS, ownerId, ownerLimits: personLimits };
 }
 
 async function admitWithin(
-  { tokens, monthlyTokens }: KeyLimits,
+  subject: LimitedSubject,
   question: Question,
 ): Promise<Reservation | undefined> {
   // Without a token limit there is no need to measure the prompt.
-  if (tokens === null && monthlyTokens === null) return reserve(question, 0);
+  if (!hasTokenLimit(subject)) return reserve(question, 0);
   const bound = boundInputTokens(question.request);
   const inputTokens = boundWithinContext(question, bound);
   if (question.target.backend.countTokens === undefined) return reserve(question, inputTokens);

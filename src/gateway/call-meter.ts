@@ -16,7 +16,7 @@ export interface MeteredRound {
   readonly budget?: TokenBudget | undefined;
 }
 
-/** The entry of the console's own chat, which is not metered. */
+/** The entry of a session's calls, which write no usage rows. */
 const UNMETERED: UsageEntry = {
   progress: () => undefined,
   close: () => undefined,
@@ -244,11 +244,13 @@ export class CallMeter {
     }
   }
 
-  /** Settles the limits. The usage of a key without limits is counted too, for limits that it may get later. */
+  /** Settles the limits. Usage without limits is counted too, for limits that are set later. */
   #settle(tokens: number): void {
     const { caller, startedAt } = this.#call;
+    const { limits } = this.#gateway;
     if (this.#reservation !== undefined) this.#reservation.admission.settle(tokens);
-    else if (caller.kind === "key") this.#gateway.limits.book(caller.keyId, startedAt, tokens);
+    else if (caller.kind === "session") limits.bookSession(caller.ownerId, startedAt, tokens);
+    else limits.book(caller.keyId, startedAt, tokens, caller.ownerId);
   }
 
   /**

@@ -16,7 +16,10 @@ export interface Gateway {
   readonly models: ModelCatalog;
   readonly journal: UsageJournal;
   readonly clock: Clock;
-  readonly limits: Pick<Limits, "admit" | "refuseExhausted" | "countInMinute" | "book">;
+  readonly limits: Pick<
+    Limits,
+    "admit" | "refuseExhausted" | "countInMinute" | "book" | "bookSession"
+  >;
   /** The output limit of a request in which the client names no limit. */
   readonly defaultMaxOutputTokens: number;
   /** Models to try, in this order, for a request that names no fallbacks itself. */

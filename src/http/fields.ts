@@ -17,6 +17,14 @@ export const givenTime = z.codec(timeText, z.date(), {
   encode: (time) => time.toISOString(),
 });
 
+/** A limit of a key or a user. */
+export const limit = (what: string) =>
+  z
+    .int()
+    .min(0)
+    .nullable()
+    .openapi({ description: `${what} 0 refuses every metered call, null is unlimited.` });
+
 const shownText = z.string().openapi({ format: "date-time" });
 
 /** A time of a record, as answers show it. */

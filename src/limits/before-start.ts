@@ -1,8 +1,10 @@
 import { and, eq, gt, isNotNull, sql } from "drizzle-orm";
 import type { Db } from "../db/context.ts";
-import { apiKeys } from "../db/tables/api-keys.ts";
+import { apiKeys, formerApiKeys } from "../db/tables/api-keys.ts";
 import { usageRecords } from "../db/tables/usage.ts";
+import { users } from "../db/tables/users.ts";
 import { type LostCall, WINDOW_MS } from "./limits.ts";
+import { readOwners } from "./owner-usage.ts";
 import type { UsageCounters } from "./usage-counters.ts";
 
 /** Counts the calls of lost processes, each once, as their rows reach the database. */
@@ -22,13 +24,19 @@ export class LostCalls {
 
   async settle(calls: readonly LostCall[], store: () => Promise<void>): Promise<void> {
     const stored = await this.#findStored(calls);
+    const owners = await readOwners(
+      this.#db,
+      calls.map(({ keyId }) => keyId),
+    );
     for (const call of calls) {
       const { id, keyId, startedAt, tokens } = call;
       // Rows in the database were there when the counters were loaded, or an earlier attempt counted them.
       if (stored.has(id) || this.#onTheWay.has(id)) continue;
       this.#onTheWay.add(id);
+      const ownerId = owners.get(keyId);
       this.#counters.book(keyId, startedAt, tokens);
-      this.#recent.add(call);
+      if (ownerId !== undefined) this.#counters.book(ownerId, startedAt, tokens);
+      this.#recent.add(call, ownerId);
     }
     await store();
     for (const { id } of calls) this.#onTheWay.delete(id);
@@ -55,26 +63,36 @@ export class LostCalls {
  * gathered in any order and put into the windows once, before the first call of this process.
  */
 export class RecentCalls {
-  readonly #calls: { readonly keyId: string; readonly at: number }[] = [];
+  /** By the id of the key or of its owner. */
+  readonly #calls: { readonly id: string; readonly at: number }[] = [];
   #isPoured = false;
 
   /** Gathers the calls in the database; a call counts from its arrival. */
   async load(db: Db, now: number): Promise<void> {
-    const rows = await db
-      .select({ keyId: usageRecords.keyId, startedAt: usageRecords.startedAt })
+    const isRecent = gt(usageRecords.startedAt, new Date(now - WINDOW_MS));
+    const ofKeys = await db
+      .select({ id: usageRecords.keyId, startedAt: usageRecords.startedAt })
       .from(usageRecords)
       .innerJoin(apiKeys, eq(apiKeys.id, usageRecords.keyId))
-      .where(
-        and(gt(usageRecords.startedAt, new Date(now - WINDOW_MS)), isNotNull(apiKeys.rpmLimit)),
-      );
-    for (const { keyId, startedAt } of rows) this.#calls.push({ keyId, at: startedAt.getTime() });
+      .where(and(isRecent, isNotNull(apiKeys.rpmLimit)));
+    const ofOwners = (keys: typeof apiKeys | typeof formerApiKeys) =>
+      db
+        .select({ id: users.id, startedAt: usageRecords.startedAt })
+        .from(usageRecords)
+        .innerJoin(keys, eq(keys.id, usageRecords.keyId))
+        .innerJoin(users, eq(users.id, keys.ownerId))
+        .where(and(isRecent, isNotNull(users.rpmLimit)));
+    const rows = [...ofKeys, ...(await ofOwners(apiKeys)), ...(await ofOwners(formerApiKeys))];
+    for (const { id, startedAt } of rows) this.#calls.push({ id, at: startedAt.getTime() });
   }
 
   /**
    * A call found after the windows are in use is ignored: it is older than their entries, and would leave them soon.
    */
-  add({ keyId, startedAt }: LostCall): void {
-    if (!this.#isPoured) this.#calls.push({ keyId, at: startedAt });
+  add({ keyId, startedAt }: LostCall, ownerId: string | undefined): void {
+    if (this.#isPoured) return;
+    this.#calls.push({ id: keyId, at: startedAt });
+    if (ownerId !== undefined) this.#calls.push({ id: ownerId, at: startedAt });
   }
 
   /** @param now by the clock of the windows, which no call's time may exceed. */
@@ -82,6 +100,6 @@ export class RecentCalls {
     this.#isPoured = true;
     const calls = this.#calls.splice(0).filter(({ at }) => at > now - WINDOW_MS);
     calls.sort((one, other) => one.at - other.at);
-    for (const { keyId, at } of calls) counters.of(keyId).rememberCall(Math.min(at, now));
+    for (const { id, at } of calls) counters.of(id).rememberCall(Math.min(at, now));
   }
 }

@@ -26,7 +26,8 @@ export function guardLimits(
       requireSafe();
       return limits.countInMinute(call);
     },
-    book: (keyId, startedAt, tokens) => limits.book(keyId, startedAt, tokens),
+    book: limits.book.bind(limits),
+    bookSession: limits.bookSession.bind(limits),
     read: (keyId, keyLimits, now) => limits.read(keyId, keyLimits, now),
     settleLost: (calls, store) => limits.settleLost(calls, store),
     start: (isKnown) => limits.start(isKnown),

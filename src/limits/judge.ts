@@ -1,9 +1,11 @@
 import type { KeyLimits } from "../core/caller.ts";
 import type { LimitedCall } from "./limits.ts";
-import type { KeyUse } from "./report.ts";
+import type { CallUse, KeyUse } from "./report.ts";
 
 /** A limit that refuses a call, and the duration of the refusal. */
 export interface Refusal {
+  /** Whether it is the limit of the key's owner. */
+  readonly isOwners?: boolean;
   readonly limit: keyof KeyLimits;
   readonly holds:
     | "for-good"
@@ -16,7 +18,16 @@ export interface Refusal {
  * Returns the limit that refuses a call; undefined when every limit admits it. Of several the one that holds longest is
  * returned: a client that waits for a shorter one would be refused again.
  */
-export function findRefusal(call: LimitedCall, use: KeyUse): Refusal | undefined {
+export function findRefusal(call: LimitedCall, { own, owner }: CallUse): Refusal | undefined {
+  const refusal = findRefusalBy(call, own);
+  if (owner === undefined || call.ownerLimits === undefined) return refusal;
+  const ownersRefusal = findRefusalBy({ ...call, limits: call.ownerLimits }, owner);
+  if (ownersRefusal === undefined) return refusal;
+  if (refusal !== undefined && durationMs(refusal) >= durationMs(ownersRefusal)) return refusal;
+  return { ...ownersRefusal, isOwners: true };
+}
+
+function findRefusalBy(call: LimitedCall, use: KeyUse): Refusal | undefined {
   let longest: Refusal | undefined;
   for (const judge of JUDGES) {
     const refusal = judge(call, use);
@@ -78,24 +89,33 @@ export interface Extension {
  */
 export function extendedCall(
   call: LimitedCall,
-  use: KeyUse,
+  { own, owner }: CallUse,
   { held, least }: Extension,
-): { readonly call: LimitedCall; readonly use: KeyUse } {
+): { readonly call: LimitedCall; readonly use: CallUse } {
   return {
     call: {
       ...call,
-      limits: { ...call.limits, requests: null, requestsPerMinute: null },
+      limits: tokenLimits(call.limits),
+      ownerLimits: call.ownerLimits && tokenLimits(call.ownerLimits),
       inputTokens: least,
       outputTokens: 0,
       asksAgain: false,
     },
-    use: {
-      ...use,
-      tokens: use.tokens + held,
-      reservedTokens: use.reservedTokens - held,
-      monthTokens: use.monthTokens + held,
-      monthReservedTokens: use.monthReservedTokens - held,
-    },
+    use: { own: useWithHeld(own, held), owner: owner && useWithHeld(owner, held) },
+  };
+}
+
+function tokenLimits(limits: KeyLimits): KeyLimits {
+  return { ...limits, requests: null, requestsPerMinute: null };
+}
+
+function useWithHeld(use: KeyUse, held: number): KeyUse {
+  return {
+    ...use,
+    tokens: use.tokens + held,
+    reservedTokens: use.reservedTokens - held,
+    monthTokens: use.monthTokens + held,
+    monthReservedTokens: use.monthReservedTokens - held,
   };
 }
 
@@ -109,16 +129,33 @@ export function tokensNeeded({ inputTokens, outputTokens }: LimitedCall): number
 
 /**
  * Returns the output tokens that an admitted call may spend: the requested number, or what remains after its prompt.
- * Undefined when the key has no limit on tokens.
+ * Undefined when neither the key nor its owner has a limit on tokens.
  */
-export function grantOutput(call: LimitedCall, use: KeyUse): number | undefined {
-  const { tokens, monthlyTokens } = call.limits;
-  if (tokens === null && monthlyTokens === null) return undefined;
-  return Math.min(call.outputTokens, tokensLeft(call.limits, use) - call.inputTokens);
+export function grantOutput(call: LimitedCall, use: CallUse): number | undefined {
+  if (!hasTokenLimit(call)) return undefined;
+  return Math.min(call.outputTokens, tokensLeft(call, use) - call.inputTokens);
+}
+
+/** Whether a limit on tokens applies to a call. */
+export function hasTokenLimit({
+  limits,
+  ownerLimits,
+}: Pick<LimitedCall, "limits" | "ownerLimits">): boolean {
+  if (limits.tokens !== null || limits.monthlyTokens !== null) return true;
+  return (ownerLimits?.monthlyTokens ?? null) !== null;
 }
 
 /** Returns the tokens that no call has used or holds; infinite without a limit on tokens. */
-export function tokensLeft({ tokens, monthlyTokens }: KeyLimits, use: KeyUse): number {
+export function tokensLeft(
+  { limits, ownerLimits }: Pick<LimitedCall, "limits" | "ownerLimits">,
+  { own, owner }: CallUse,
+): number {
+  const left = tokensLeftBy(limits, own);
+  if (owner === undefined || ownerLimits === undefined) return left;
+  return Math.min(left, tokensLeftBy(ownerLimits, owner));
+}
+
+function tokensLeftBy({ tokens, monthlyTokens }: KeyLimits, use: KeyUse): number {
   return Math.min(
     tokens === null ? Infinity : tokens - use.tokens - use.reservedTokens,
     monthlyTokens === null ? Infinity : monthlyTokens - use.monthTokens - use.monthReservedTokens,

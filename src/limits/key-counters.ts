@@ -57,15 +57,10 @@ export class KeyCounters {
     };
   }
 
-  /** Reserves tokens until they are released. */
+  /** Reserves tokens, or releases them when there are fewer than 0. */
   hold(month: MonthCounters, tokens: number): void {
     this.reservedTokens += tokens;
     month.reservedTokens += tokens;
-  }
-
-  giveBack(month: MonthCounters, tokens: number): void {
-    this.reservedTokens -= tokens;
-    month.reservedTokens -= tokens;
   }
 
   /** Counts the tokens that a call used. */

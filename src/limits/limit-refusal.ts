@@ -2,7 +2,7 @@ import type { KeyLimits } from "../core/caller.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import { type Refusal, tokensNeeded } from "./judge.ts";
 import type { LimitedCall } from "./limits.ts";
-import { type KeyUse, reportOf, statusOf } from "./report.ts";
+import { type CallUse, type KeyUse, statusOfCall } from "./report.ts";
 
 /** `Retry-After` where no wait helps: a client then checks once a day whether the limit was raised. */
 const FOR_GOOD_RETRY_SECONDS = 86_400;
@@ -24,15 +24,46 @@ const CODES: Record<keyof KeyLimits, ErrorCode> = {
  * the key's status. Client libraries sleep as long as the header asks. Where that would take days, or be useless, the
  * header asks them not to retry.
  */
-export function limitRefusal(refusal: Refusal, call: LimitedCall, use: KeyUse): ServiceError {
+export function limitRefusal(refusal: Refusal, call: LimitedCall, use: CallUse): ServiceError {
   const { limit, holds } = refusal;
   const isShort = holds === "while-reserved" || (holds !== "for-good" && limit !== "monthlyTokens");
-  return new ServiceError(CODES[limit], messageOf(refusal, call, use), {
+  return new ServiceError(CODES[limit], messageOf(refusal, refuserOf(refusal, call, use), call), {
     retryAfterSeconds: retrySeconds(refusal, call),
     shouldRetry: isShort ? undefined : false,
-    limits: statusOf(reportOf(call.limits, use)),
+    limits: statusOfCall(call, use),
   });
 }
+
+/** Whose limit refuses a call. */
+interface Refuser {
+  /** At the beginning of a sentence. */
+  readonly start: string;
+  /** Within a sentence. */
+  readonly name: string;
+  readonly remedy: string;
+  readonly limits: KeyLimits;
+  readonly use: KeyUse;
+}
+
+function refuserOf({ isOwners }: Refusal, call: LimitedCall, { own, owner }: CallUse): Refuser {
+  const { limits, ownerLimits, isSession } = call;
+  if (isOwners === true && ownerLimits !== undefined && owner !== undefined) {
+    return { ...USER, limits: ownerLimits, use: owner };
+  }
+  return { ...(isSession === true ? USER : KEY), limits, use: own };
+}
+
+const KEY = {
+  start: "This API key",
+  name: "this API key",
+  remedy: "Use another key, or ask an administrator to raise the limit.",
+};
+const USER = {
+  start: "Your user account",
+  name: "your user account",
+  remedy:
+    "The limit holds for all keys and sessions of the user together. Ask an administrator to raise it.",
+};
 
 function retrySeconds({ holds }: Refusal, { id }: LimitedCall): number {
   if (holds === "for-good") return FOR_GOOD_RETRY_SECONDS;
@@ -41,25 +72,28 @@ function retrySeconds({ holds }: Refusal, { id }: LimitedCall): number {
   return Math.max(1, Math.ceil(holds.forMs / 1_000));
 }
 
-function messageOf(refusal: Refusal, call: LimitedCall, use: KeyUse): string {
-  const limit = call.limits[refusal.limit];
+function messageOf(refusal: Refusal, refuser: Refuser, call: LimitedCall): string {
+  const { start, remedy, limits, use } = refuser;
+  const limit = limits[refusal.limit];
   if (limit === 0) {
-    return `This API key's limit of ${NAMES[refusal.limit]} is 0: it may make no calls. ${ASK_FOR_MORE}`;
+    return `${start}'s limit of ${NAMES[refusal.limit]} is 0: it may make no calls. ${remedy}`;
   }
   switch (refusal.limit) {
     case "requestsPerMinute":
-      return `This API key's limit of ${limit} requests in any 60 seconds is reached. Wait ${retrySeconds(refusal, call)} seconds.`;
+      return `${start}'s limit of ${limit} requests in any 60 seconds is reached. Wait ${retrySeconds(refusal, call)} seconds.`;
     case "requests":
-      return `This API key has used up its limit of ${limit} requests. ${ASK_FOR_MORE}`;
+      return `${start} has used up its limit of ${limit} requests. ${remedy}`;
     case "tokens": {
-      if (refusal.holds === "while-reserved") return reservedText(`${limit} tokens`);
-      return `${tokensText(call, limit, use.tokens)} over its life. ${ASK_FOR_MORE}`;
+      if (refusal.holds === "while-reserved") return reservedText(refuser, `${limit} tokens`);
+      return `${tokensText(refuser, call, { limit, used: use.tokens })} over its life. ${remedy}`;
     }
     case "monthlyTokens": {
-      if (refusal.holds === "while-reserved") return reservedText(`${limit} tokens a month`);
-      const text = `${tokensText(call, limit, use.monthTokens)} a month.`;
-      if (refusal.holds === "for-good") return `${text} ${ASK_FOR_MORE}`;
-      return `${text} The next month begins at ${new Date(use.monthEndsAt).toISOString()}. ${ASK_FOR_MORE}`;
+      if (refusal.holds === "while-reserved") {
+        return reservedText(refuser, `${limit} tokens a month`);
+      }
+      const text = `${tokensText(refuser, call, { limit, used: use.monthTokens })} a month.`;
+      if (refusal.holds === "for-good") return `${text} ${remedy}`;
+      return `${text} The next month begins at ${new Date(use.monthEndsAt).toISOString()}. ${remedy}`;
     }
   }
 }
@@ -71,14 +105,16 @@ const NAMES: Record<keyof KeyLimits, string> = {
   monthlyTokens: "tokens a month",
 };
 
-const ASK_FOR_MORE = "Use another key, or ask an administrator to raise the limit.";
-
-function tokensText(call: LimitedCall, limit: number | null, used: number): string {
+function tokensText(
+  { start, name }: Refuser,
+  call: LimitedCall,
+  { limit, used }: { readonly limit: number | null; readonly used: number },
+): string {
   const left = Math.max(0, (limit ?? 0) - used);
-  if (left === 0) return `This API key has used up its limit of ${limit} tokens`;
-  return `This call may need ${tokensNeeded(call)} tokens, and this API key has ${left} left of its limit of ${limit} tokens`;
+  if (left === 0) return `${start} has used up its limit of ${limit} tokens`;
+  return `This call may need ${tokensNeeded(call)} tokens, and ${name} has ${left} left of its limit of ${limit} tokens`;
 }
 
-function reservedText(limit: string): string {
-  return `Calls under way hold what is left of this API key's limit of ${limit}. Try again when they have ended.`;
+function reservedText({ name }: Refuser, limit: string): string {
+  return `Calls under way hold what is left of ${name}'s limit of ${limit}. Try again when they have ended.`;
 }

@@ -4,10 +4,10 @@ import type { LimitStatus } from "../core/limit-status.ts";
 /** A limit on calls holds in every window of 60 seconds, wherever it begins. */
 export const WINDOW_MS = 60_000;
 
-/** The limits of all keys, exact: usage never exceeds them, however many calls run at once. */
+/** The limits of all keys and users, exact: usage never exceeds them, however many calls run at once. */
 export interface Limits {
   /**
-   * Admits a call in one atomic step over all limits of its key, and reserves what it may spend; a refused call is not
+   * Admits a call in one atomic step over all limits of its key and the key's owner, and reserves what it may spend; a refused call is not
    * counted. Throws, or rejects with, a `ServiceError`: 429 that names the limit, or `storage_unavailable` while the
    * key's usage is unknown.
    */
@@ -27,8 +27,11 @@ export interface Limits {
    * throws.
    * @param startedAt Unix milliseconds; determines the month.
    * @param tokens input and output.
+   * @param ownerId the key's owner, whose month includes them.
    */
-  readonly book: (keyId: string, startedAt: number, tokens: number) => void;
+  readonly book: (keyId: string, startedAt: number, tokens: number, ownerId?: string) => void;
+  /** Counts a finished call of a session whose user had no limits when it began. Never throws. */
+  readonly bookSession: (userId: string, startedAt: number, tokens: number) => void;
   /** Reads what a key has used and has left, open reservations included. Rejects with `storage_unavailable`. */
   readonly read: (keyId: string, limits: KeyLimits | null, now: number) => Promise<LimitReport>;
   /**
@@ -54,8 +57,16 @@ export interface Limits {
 export interface LimitedCall {
   /** The request id, which names the reservation. */
   readonly id: string;
+  /** The key, or the user of a session. */
   readonly keyId: string;
+  /** The limits of the key, or of the user of a session. */
   readonly limits: KeyLimits;
+  /** The owner of the key, whose month includes the call. */
+  readonly ownerId?: string | undefined;
+  /** The owner's limits, which must admit the call as well. */
+  readonly ownerLimits?: KeyLimits | undefined;
+  /** True for a call of a session: its tokens are stored for the user's limit only. */
+  readonly isSession?: boolean | undefined;
   /** Unix milliseconds; determines the month that the call counts to. */
   readonly startedAt: number;
   /** The prompt's tokens, an upper bound. */
@@ -69,8 +80,14 @@ export interface LimitedCall {
   readonly asksAgain?: boolean;
 }
 
+/** Whose limits a call must keep. */
+export type LimitedSubject = Pick<
+  LimitedCall,
+  "keyId" | "limits" | "ownerId" | "ownerLimits" | "isSession"
+>;
+
 /** A call of which only the headers are known. */
-export interface EarlyCall extends Pick<LimitedCall, "id" | "keyId" | "limits" | "startedAt"> {
+export interface EarlyCall extends Pick<LimitedCall, "id" | "startedAt" | keyof LimitedSubject> {
   /** Its body is long, which justifies a check of limits that are counted elsewhere. */
   readonly isLarge: boolean;
 }
@@ -119,6 +136,9 @@ export interface LimitUse {
   /** When all of it is available again, in Unix milliseconds; null: never. */
   readonly resetsAt: number | null;
 }
+
+/** Stores the tokens of a finished session call, for the user's limit after a restart. Never throws. */
+export type StoreSession = (userId: string, startedAt: number, tokens: number) => void;
 
 /**
  * Receives the monthly usage of keys, on the replica that counts it. Must be quick and never throw. Only the current

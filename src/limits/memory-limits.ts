@@ -16,9 +16,10 @@ import type {
   Limits,
   LostCall,
   MonthlyUseObserver,
+  StoreSession,
 } from "./limits.ts";
 import { OpenReservations, type Reservation } from "./open-reservations.ts";
-import { type KeyUse, reportOf, statusOf, useWithCall } from "./report.ts";
+import { type CallUse, reportOf, statusOfCall, useWithCall } from "./report.ts";
 import { readDeletedKeys, UsageCounters } from "./usage-counters.ts";
 
 /** How far a call may exceed its timeout before its end counts as lost. */
@@ -37,6 +38,8 @@ export interface MemoryLimitsOptions {
   /** DB_POOL_WAIT_MS: how long a call waits while its key's usage is unknown. */
   readonly waitMs: number;
   readonly observer: MonthlyUseObserver;
+  /** Absent where no sessions call models. */
+  readonly storeSession?: StoreSession;
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   /** Throws while tokens must not be granted, because another process counts on its own. */
@@ -65,7 +68,7 @@ class MemoryLimits implements Limits {
   readonly #steady: Clock;
   readonly #monotonic: () => number;
   readonly #open = new OpenReservations({
-    onSettled: (reservation) => this.#tellSettled(reservation),
+    onSettled: (reservation, tokens) => this.#tellSettled(reservation, tokens),
     grant: (reservation, tokens, least) => this.#grant(reservation, tokens, least),
   });
   readonly #timers: readonly NodeJS.Timeout[];
@@ -102,13 +105,20 @@ class MemoryLimits implements Limits {
 
   countInMinute(call: EarlyCall): Promise<void> | undefined {
     if (!this.#isKnown) return this.#untilKnown().then(() => this.countInMinute(call));
-    const { key, moment } = this.#judge({ ...call, ...NO_TOKENS });
+    const { key, owner, moment } = this.#judge({ ...call, ...NO_TOKENS });
     key.addToWindow(moment.steadyNow, call.limits);
+    if (call.ownerLimits !== undefined) owner?.addToWindow(moment.steadyNow, call.ownerLimits);
     return undefined;
   }
 
-  book(keyId: string, startedAt: number, tokens: number): void {
+  book(keyId: string, startedAt: number, tokens: number, ownerId?: string): void {
     this.#counters.book(keyId, startedAt, tokens);
+    if (ownerId !== undefined) this.#counters.book(ownerId, startedAt, tokens);
+  }
+
+  bookSession(userId: string, startedAt: number, tokens: number): void {
+    this.#counters.book(userId, startedAt, tokens);
+    this.#options.storeSession?.(userId, startedAt, tokens);
   }
 
   async read(keyId: string, limits: KeyLimits | null, now: number): Promise<LimitReport> {
@@ -138,74 +148,88 @@ class MemoryLimits implements Limits {
 
   /** Synchronous: nothing else runs between the judgement and the counting. */
   #admit(call: LimitedCall): Admission {
-    const { keyId, limits } = call;
-    const { key, moment, use } = this.#judge(call);
+    const { keyId, limits, ownerLimits } = call;
+    const { key, owner, moment, use } = this.#judge(call);
     const { month } = moment;
     const outputTokens = grantOutput(call, use);
     // Tokens are held even without a limit on tokens, because one may be set while the call runs.
     const tokens = call.inputTokens + (outputTokens ?? call.outputTokens);
     key.addCall(moment.steadyNow, limits);
+    if (ownerLimits !== undefined) owner?.addCall(moment.steadyNow, ownerLimits);
     return this.#open.open({
       keyId,
       call,
       key,
       month: key.month(month.beginsAt),
+      owner,
+      ownerMonth: owner?.month(month.beginsAt),
       tokens,
       outputTokens,
-      status: statusOf(reportOf(limits, useWithCall(use, tokens))),
+      status: statusOfCall(call, {
+        own: useWithCall(use.own, tokens),
+        owner: use.owner && useWithCall(use.owner, tokens),
+      }),
       expiresAt: this.#monotonic() + this.#options.callTimeoutMs + EXPIRY_GRACE_MS,
     });
   }
 
-  /** Returns the usage of the call's key when its limits admit the call. Throws otherwise. */
+  /** Returns the usage of the call's key and its owner when their limits admit the call. Throws otherwise. */
   #judge(call: LimitedCall): {
     readonly key: KeyCounters;
+    readonly owner: KeyCounters | undefined;
     readonly moment: Moment;
-    readonly use: KeyUse;
+    readonly use: CallUse;
   } {
-    const { keyId, limits } = call;
-    const month = this.#counters.monthOf(call.startedAt);
-    const moment = { now: this.#options.clock.now(), steadyNow: this.#steady.now(), month };
+    const { keyId, ownerId } = call;
+    const moment = this.#momentOf(call);
     const key = this.#counters.of(keyId);
-    const use = key.useAt(moment, limits);
+    // The owner's calls are counted without limits too, for limits that are set later.
+    const owner = ownerId === undefined ? undefined : this.#counters.of(ownerId);
+    const use = useOf(call, moment, { key, owner });
     const refusal = findRefusal(call, use);
-    if (refusal === undefined) return { key, moment, use };
+    if (refusal === undefined) return { key, owner, moment, use };
     const isHeld = refusal.holds === "while-reserved";
     if (isHeld && this.#releaseExpired()) return this.#judge(call);
-    throw this.#refuse(refusal, call, use);
+    this.#tellRefused(refusal, call, use);
+    throw limitRefusal(refusal, call, use);
+  }
+
+  #momentOf({ startedAt }: LimitedCall): Moment {
+    const month = this.#counters.monthOf(startedAt);
+    return { now: this.#options.clock.now(), steadyNow: this.#steady.now(), month };
   }
 
   /** Returns how many of the further tokens the limits admit. Throws when they admit fewer than `least`. */
   #grant(reservation: Reservation, tokens: number, least: number): number {
     this.#options.requireSafe?.();
-    const { call, key, tokens: held } = reservation;
-    const month = this.#counters.monthOf(call.startedAt);
-    const moment = { now: this.#options.clock.now(), steadyNow: this.#steady.now(), month };
-    const use = key.useAt(moment, call.limits);
-    const left = Math.max(0, tokensLeft(call.limits, use));
+    const { call, tokens: held } = reservation;
+    const use = useOf(call, this.#momentOf(call), reservation);
+    const left = Math.max(0, tokensLeft(call, use));
     if (left >= least) return Math.min(tokens, left);
     const extended = extendedCall(call, use, { held, least });
     const refusal = findRefusal(extended.call, extended.use);
     if (refusal === undefined || (refusal.holds === "while-reserved" && this.#releaseExpired()))
       return this.#grant(reservation, tokens, least);
     this.#tellRefused(refusal, extended.call, use);
-    throw limitRefusal(refusal, { ...extended.call, limits: call.limits }, extended.use);
+    const { limits, ownerLimits } = call;
+    throw limitRefusal(refusal, { ...extended.call, limits, ownerLimits }, extended.use);
   }
 
-  #refuse(refusal: Refusal, call: LimitedCall, use: KeyUse): ServiceError {
-    this.#tellRefused(refusal, call, use);
-    return limitRefusal(refusal, call, use);
-  }
-
-  #tellRefused({ limit, holds }: Refusal, call: LimitedCall, use: KeyUse): void {
-    const { keyId, limits } = call;
+  /** Observers learn of keys only. */
+  #tellRefused({ limit, holds, isOwners }: Refusal, call: LimitedCall, { own }: CallUse): void {
+    const { keyId, limits, isSession } = call;
     if (limit !== "monthlyTokens" || holds === "while-reserved") return;
-    if (use.now < use.monthEndsAt && call.asksAgain !== true)
-      this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
+    if (isOwners === true || isSession === true) return;
+    if (own.now < own.monthEndsAt && call.asksAgain !== true)
+      this.#options.observer.onMonthlyRefusal(keyId, own.monthTokens, limits.monthlyTokens ?? 0);
   }
 
-  #tellSettled({ keyId, key, month }: Reservation): void {
-    const { clock, observer } = this.#options;
+  #tellSettled({ keyId, key, month, call }: Reservation, tokens: number): void {
+    const { clock, observer, storeSession } = this.#options;
+    if (call.isSession === true) {
+      storeSession?.(keyId, call.startedAt, tokens);
+      return;
+    }
     const isOfNow = month.beginsAt === this.#counters.monthOf(clock.now()).beginsAt;
     if (key.monthlyLimit === null || !isOfNow) return;
     observer.onMonthUse(keyId, month.tokens, key.monthlyLimit);
@@ -235,6 +259,16 @@ class MemoryLimits implements Limits {
       // The next round deletes them.
     }
   }
+}
+
+function useOf(
+  { limits, ownerLimits }: LimitedCall,
+  moment: Moment,
+  { key, owner }: { readonly key: KeyCounters; readonly owner: KeyCounters | undefined },
+): CallUse {
+  const own = key.useAt(moment, limits);
+  if (ownerLimits === undefined) return { own };
+  return { own, owner: owner?.useAt(moment, ownerLimits) };
 }
 
 function usageUnknown(): ServiceError {

@@ -6,6 +6,7 @@ import { type GuardedLimits, guardLimits, safetyOf } from "./guard-limits.ts";
 import type { MonthlyUseObserver } from "./limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
 import { openRedisLimits } from "./redis/redis-limits.ts";
+import { openSessionTokens } from "./session-tokens.ts";
 
 export interface OpenLimitsOptions {
   readonly guard: Pick<ReplicaGuard, "isSafe">;
@@ -32,11 +33,13 @@ export async function openLimits(
     onMonthUse: (keyId, tokens, limit) => current?.onMonthUse(keyId, tokens, limit),
     onMonthlyRefusal: (keyId, tokens, limit) => current?.onMonthlyRefusal(keyId, tokens, limit),
   };
+  const sessionTokens = openSessionTokens({ database, log });
   const common = {
     database,
     clock,
     log,
     observer,
+    storeSession: sessionTokens.add,
     callTimeoutMs: timeoutSeconds * 1_000,
     waitMs: settings.DB_POOL_WAIT_MS,
     // The limits wrapped below are asked only for admissions; these grant further tokens themselves.
@@ -49,6 +52,11 @@ export async function openLimits(
   const limits = guardLimits(counted, guard);
   return {
     ...limits,
+    async close() {
+      // Ends that Redis did not confirm are stored at last.
+      await limits.close();
+      await sessionTokens.close();
+    },
     observe: (next) => {
       current = next;
     },

@@ -9,7 +9,10 @@ export interface Reservation {
   readonly key: KeyCounters;
   /** The counters of the month in which the call began. */
   readonly month: MonthCounters;
-  /** Tokens that `key` holds for the call. */
+  /** The counters of the key's owner, and those of the same month. */
+  readonly owner: KeyCounters | undefined;
+  readonly ownerMonth: MonthCounters | undefined;
+  /** Tokens that `key` and `owner` hold for the call. */
   tokens: number;
   /** Output tokens that the call may spend; undefined without a limit. */
   readonly outputTokens: number | undefined;
@@ -21,7 +24,7 @@ export interface Reservation {
 /** What the limits do with a reservation. */
 interface ReservationRules {
   /** Called after a call's usage is counted. */
-  readonly onSettled: (reservation: Reservation) => void;
+  readonly onSettled: (reservation: Reservation, tokens: number) => void;
   /** Returns how many of the further tokens a call gets. Throws the refusal of a limit. */
   readonly grant: (reservation: Reservation, tokens: number, least: number) => number;
 }
@@ -41,7 +44,7 @@ export class OpenReservations {
   }
 
   open(reservation: Reservation): Admission {
-    reservation.key.hold(reservation.month, reservation.tokens);
+    hold(reservation, reservation.tokens);
     this.#open.add(reservation);
     return new OpenAdmission(reservation, this);
   }
@@ -50,15 +53,17 @@ export class OpenReservations {
   extend(reservation: Reservation, tokens: number, least: number): number {
     if (!this.#open.has(reservation)) throw reservationOver();
     const granted = this.#rules.grant(reservation, tokens, least);
-    reservation.key.hold(reservation.month, granted);
+    hold(reservation, granted);
     reservation.tokens += granted;
     return granted;
   }
 
   settle(reservation: Reservation, tokens: number): void {
     this.#release(reservation);
-    reservation.key.book(reservation.month, tokens);
-    this.#rules.onSettled(reservation);
+    const { key, month, owner, ownerMonth } = reservation;
+    key.book(month, tokens);
+    if (ownerMonth !== undefined) owner?.book(ownerMonth, tokens);
+    this.#rules.onSettled(reservation, tokens);
   }
 
   /** Returns the number of calls in progress per key. */
@@ -83,9 +88,14 @@ export class OpenReservations {
   }
 
   #release(reservation: Reservation): void {
-    if (this.#open.delete(reservation))
-      reservation.key.giveBack(reservation.month, reservation.tokens);
+    if (this.#open.delete(reservation)) hold(reservation, -reservation.tokens);
   }
+}
+
+/** Reserves further tokens of the key and its owner, or returns them when there are fewer than 0. */
+function hold({ key, month, owner, ownerMonth }: Reservation, tokens: number): void {
+  key.hold(month, tokens);
+  if (ownerMonth !== undefined) owner?.hold(ownerMonth, tokens);
 }
 
 /** The error of a call that asks for further tokens after its reservation was settled or has expired. */

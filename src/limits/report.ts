@@ -1,6 +1,6 @@
 import type { KeyLimits } from "../core/caller.ts";
 import type { LimitMeter, LimitStatus } from "../core/limit-status.ts";
-import { type LimitReport, type LimitUse, WINDOW_MS } from "./limits.ts";
+import { type LimitedCall, type LimitReport, type LimitUse, WINDOW_MS } from "./limits.ts";
 
 /**
  * A key's usage at one moment, independent of where it is counted. A call in progress counts in `requests` and in the
@@ -27,6 +27,14 @@ export interface KeyUse {
   readonly monthTokens: number;
   /** Held by calls of that month. */
   readonly monthReservedTokens: number;
+}
+
+/** The usage by which a call is judged. */
+export interface CallUse {
+  /** Of the key, or of the user of a session. */
+  readonly own: KeyUse;
+  /** Of the key's owner; undefined when the owner has no limits. */
+  readonly owner?: KeyUse | undefined;
 }
 
 /** Builds the report of a key, with one entry for each of its limits. */
@@ -56,10 +64,24 @@ function limitUse(
 }
 
 /** Returns the limits of a key with the least left, which is what a client can act upon. */
-export function statusOf(report: LimitReport): LimitStatus {
+function statusOf(report: LimitReport): LimitStatus {
   return {
     requests: scarcer(report.requests, report.requestsPerMinute),
     tokens: scarcer(report.tokens, report.monthlyTokens),
+  };
+}
+
+/** Returns the limits of a call with the least left, those of its key and of the key's owner. */
+export function statusOfCall(
+  { limits, ownerLimits }: Pick<LimitedCall, "limits" | "ownerLimits">,
+  { own, owner }: CallUse,
+): LimitStatus {
+  const status = statusOf(reportOf(limits, own));
+  if (owner === undefined || ownerLimits === undefined) return status;
+  const owners = statusOf(reportOf(ownerLimits, owner));
+  return {
+    requests: scarcer(status.requests, owners.requests),
+    tokens: scarcer(status.tokens, owners.tokens),
   };
 }
 

@@ -3,19 +3,24 @@ import type { Db } from "../db/context.ts";
 import { apiKeys, deletedApiKeys } from "../db/tables/api-keys.ts";
 import { usageMonths } from "../db/tables/usage.ts";
 import { KeyCounters, type UtcMonth, utcMonth } from "./key-counters.ts";
+import { readOwnersUsage } from "./owner-usage.ts";
 
-/** The usage of every key, in memory. A key that was never used has no entry. */
+/** The usage of every key and user, by id, in memory. One that was never used has no entry. */
 export class UsageCounters {
   readonly #keys = new Map<string, KeyCounters>();
   #lastMonth: UtcMonth = { beginsAt: 0, endsAt: 0 };
 
   /** Adds the usage in the database. */
   async load(db: Db, now: number): Promise<void> {
-    await readUsage(db, this.#firstMonth(now), ({ keyId, monthBeginsAt, requests, tokens }) => {
+    const firstMonth = await this.#firstMonth(db, now);
+    await readUsage(db, firstMonth, ({ keyId, monthBeginsAt, requests, tokens }) => {
       const key = this.of(keyId);
       key.requests += requests;
       key.tokens += tokens;
       if (monthBeginsAt !== null) key.month(monthBeginsAt).tokens += tokens;
+    });
+    await readOwnersUsage(db, firstMonth, ({ userId, monthBeginsAt, tokens }) => {
+      this.of(userId).month(monthBeginsAt).tokens += tokens;
     });
   }
 
@@ -30,7 +35,8 @@ export class UsageCounters {
     callsUnderWay: () => ReadonlyMap<string, number>,
   ): Promise<void> {
     const sums = new Map<string, { requests: number; tokens: number }>();
-    await readUsage(db, this.#firstMonth(now), ({ keyId, monthBeginsAt, requests, tokens }) => {
+    const firstMonth = await this.#firstMonth(db, now);
+    await readUsage(db, firstMonth, ({ keyId, monthBeginsAt, requests, tokens }) => {
       const sum = sums.get(keyId);
       sums.set(keyId, {
         requests: requests + (sum?.requests ?? 0),
@@ -38,6 +44,10 @@ export class UsageCounters {
       });
       if (monthBeginsAt === null) return;
       const month = this.of(keyId).month(monthBeginsAt);
+      month.tokens = Math.max(month.tokens, tokens);
+    });
+    await readOwnersUsage(db, firstMonth, ({ userId, monthBeginsAt, tokens }) => {
+      const month = this.of(userId).month(monthBeginsAt);
       month.tokens = Math.max(month.tokens, tokens);
     });
     const underWay = callsUnderWay();
@@ -92,9 +102,10 @@ export class UsageCounters {
     for (const key of this.#keys.values()) key.dropEmptyWindow(steadyNow);
   }
 
-  /** Calls of the previous month may still be in progress. */
-  #firstMonth(now: number): number {
-    return utcMonth(this.monthOf(now).beginsAt - 1).beginsAt;
+  /** Returns the first month to read separately, as `2026-07-01`: calls of the previous one may still be in progress. */
+  #firstMonth(db: Db, now: number): Promise<string> {
+    const since = utcMonth(this.monthOf(now).beginsAt - 1).beginsAt;
+    return firstMonthToTell(db, new Date(since).toISOString().slice(0, 10));
   }
 }
 
@@ -121,12 +132,12 @@ const PAGE_KEYS = 5_000;
 /** This many months of use are read separately whatever the clock: one of them may come from a clock that was ahead. */
 const LATEST_MONTHS = 3;
 
-/**
- * Reports the usage of each existing key, month by month from `since`, in Unix milliseconds, or from the latest
- * months of use if those are earlier. The clock may be ahead and be corrected later. A key's months come in order.
- */
-async function readUsage(db: Db, since: number, onUsage: (usage: KeyUsage) => void): Promise<void> {
-  const firstMonth = await firstMonthToTell(db, new Date(since).toISOString().slice(0, 10));
+/** Reports the usage of each existing key, month by month from `firstMonth`. A key's months come in order. */
+async function readUsage(
+  db: Db,
+  firstMonth: string,
+  onUsage: (usage: KeyUsage) => void,
+): Promise<void> {
   let lastId = "";
   for (;;) {
     const [page] = await db.execute<{ last: string | null; keys: number }>(sql`
@@ -148,7 +159,10 @@ async function readUsage(db: Db, since: number, onUsage: (usage: KeyUsage) => vo
   }
 }
 
-/** As `2026-07-01`. */
+/**
+ * Returns `since`, or the first of the latest months of use if that is earlier, as `2026-07-01`. The clock may be ahead
+ * and be corrected later.
+ */
 async function firstMonthToTell(db: Db, since: string): Promise<string> {
   const [row] = await db.execute<{ month: string | null }>(sql`
     select min(month)::text as month

@@ -32,6 +32,8 @@ const row: ApiKeyRow = {
   changeSeq: 1,
   ownerRole: "user",
   isOwnerDisabled: false,
+  ownerMonthlyTokenLimit: null,
+  ownerRpmLimit: null,
 };
 
 /** Stands in for the table: keys by their text. Counts what it is asked, which hostile credentials are not to reach. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { apiKeys, deletedApiKeys } from "../../db/tables/api-keys.ts";
+import { apiKeys, deletedApiKeys, formerApiKeys } from "../../db/tables/api-keys.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Access } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
@@ -101,6 +101,11 @@ export function deleteApiKey(access: Access, actor: AnyActor, id: string): Promi
       await refuseAboveToken(transaction, actor.caller, { ownerId, given: {} });
       await transaction.delete(apiKeys).where(eq(apiKeys.id, id));
       await transaction.insert(deletedApiKeys).values({ id, changeSeq });
+      const former = { ownerId, deletedAt: sql`now()` };
+      await transaction
+        .insert(formerApiKeys)
+        .values({ id, ...former })
+        .onConflictDoUpdate({ target: formerApiKeys.id, set: former });
       return { result: undefined, details: auditDetails({ name, ownerId, lastFour }) };
     },
   );

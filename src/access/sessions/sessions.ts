@@ -5,6 +5,7 @@ import { sessions, users } from "../../db/tables/users.ts";
 import { causeOf } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import type { HashCredential } from "../hash-credential.ts";
+import { personLimitsOf } from "../keys/known/key-limits.ts";
 import { pruneLogins } from "./prune-logins.ts";
 
 const PRUNE_PAUSE_MS = 3_600_000;
@@ -44,6 +45,8 @@ export function openSessions(
             ownerId: users.id,
             username: users.username,
             role: users.role,
+            monthlyTokenLimit: users.monthlyTokenLimit,
+            rpmLimit: users.rpmLimit,
             // A pending change restricts only sessions that a password opened.
             mustChangePassword: sql<boolean>`${users.mustChangePassword} and ${sessions.openedBy} = 'password'`,
           })
@@ -57,7 +60,10 @@ export function openSessions(
             ),
           ),
       );
-      return row && { kind: "session", ...row, passthrough: false };
+      if (row === undefined) return undefined;
+      const { monthlyTokenLimit, rpmLimit, ...user } = row;
+      const personLimits = personLimitsOf({ monthlyTokenLimit, rpmLimit });
+      return { kind: "session", ...user, passthrough: false, personLimits };
     },
   };
 }

@@ -4,6 +4,7 @@ import { users } from "../../db/tables/users.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { UserAccess } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
+import { auditDetails } from "../audit/record-audit.ts";
 import { change } from "../change.ts";
 import { newPassword } from "../sessions/new-password.ts";
 import { readUser, type User } from "./user.ts";
@@ -14,6 +15,9 @@ export interface NewUser {
   /** Undefined when a password must be generated. */
   readonly password?: string | undefined;
   readonly role?: Role | undefined;
+  /** Absent and null are unlimited. */
+  readonly monthlyTokenLimit?: number | null | undefined;
+  readonly rpmLimit?: number | null | undefined;
 }
 
 export interface CreatedUser {
@@ -29,7 +33,7 @@ export interface CreatedUser {
 export async function createUser(
   access: UserAccess,
   actor: AnyActor,
-  { username, password, role = "user" }: NewUser,
+  { username, password, role = "user", monthlyTokenLimit = null, rpmLimit = null }: NewUser,
 ): Promise<CreatedUser> {
   refuseAdministratorByToken(actor, role);
   const madeUp = password === undefined ? newPassword() : undefined;
@@ -44,14 +48,17 @@ export async function createUser(
   const user = await change(access, actor, frame, async (transaction) => {
     await refuseOverLicense(transaction, access);
     const name = username.toLowerCase();
-    const row = { id, username: name, role, passwordHash, mustChangePassword: true };
+    const limits = { monthlyTokenLimit, rpmLimit };
+    const row = { id, username: name, role, passwordHash, mustChangePassword: true, ...limits };
     const made = await transaction
       .insert(users)
       .values(row)
       .onConflictDoNothing({ target: users.username })
       .returning({ id: users.id });
     if (made.length === 0) throw nameTaken();
-    return { result: await readUser(transaction, id), details: { username: name, role } };
+    const given = Object.entries(limits).filter(([, limit]) => limit !== null);
+    const details = { username: name, role, ...auditDetails(Object.fromEntries(given)) };
+    return { result: await readUser(transaction, id), details };
   });
   return { user, password: madeUp };
 }

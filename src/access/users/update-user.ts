@@ -20,7 +20,13 @@ export interface UserChange {
   readonly role?: Role | undefined;
   readonly state?: User["state"] | undefined;
   readonly password?: string | undefined;
+  /** Null is unlimited. */
+  readonly monthlyTokenLimit?: number | null | undefined;
+  readonly rpmLimit?: number | null | undefined;
 }
+
+/** The fields that keys in memory follow. */
+const KEY_FIELDS = ["role", "state", "monthlyTokenLimit", "rpmLimit"] as const;
 
 /**
  * Changes a user, with immediate effect. Disabling ends the sessions and makes the keys unusable. A new password ends
@@ -36,8 +42,8 @@ export async function updateUser(
 ): Promise<User> {
   const { password } = change;
   const passwordHash = password === undefined ? undefined : await access.passwords.hash(password);
-  // Each key in memory has the role and the state of its owner.
-  const changesKeys = change.role !== undefined || change.state !== undefined;
+  // Each key in memory has the role, the state and the limits of its owner.
+  const changesKeys = KEY_FIELDS.some((field) => change[field] !== undefined);
   const frame: ChangeFrame = {
     action: "user.update",
     targetKind: "user",
@@ -58,6 +64,8 @@ export async function updateUser(
       .set({
         role: change.role,
         state: change.state,
+        monthlyTokenLimit: change.monthlyTokenLimit,
+        rpmLimit: change.rpmLimit,
         ...(passwordHash !== undefined && { passwordHash, mustChangePassword: true }),
       })
       .where(eq(users.id, id));
@@ -67,20 +75,19 @@ export async function updateUser(
     if (change.state === "disabled" || passwordHash !== undefined) {
       await transaction.delete(sessions).where(eq(sessions.userId, id));
     }
-    const { role, state } = change;
-    const details = { changed, ...auditDetails({ role, state }) };
+    const { password: _, ...fields } = change;
+    const details = { changed, ...auditDetails(fields) };
     return { result: await readUser(transaction, id), details };
   });
 }
 
 type Field = keyof UserChange;
 
-function changedFields(before: User, { role, state, password }: UserChange): readonly Field[] {
-  return [
-    ...(role !== undefined && role !== before.role ? (["role"] as const) : []),
-    ...(state !== undefined && state !== before.state ? (["state"] as const) : []),
-    ...(password !== undefined ? (["password"] as const) : []),
-  ];
+function changedFields(before: User, change: UserChange): readonly Field[] {
+  const changed: Field[] = KEY_FIELDS.filter(
+    (field) => change[field] !== undefined && change[field] !== before[field],
+  );
+  return change.password === undefined ? changed : [...changed, "password"];
 }
 
 interface AskedChange {

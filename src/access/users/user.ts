@@ -21,6 +21,9 @@ export interface User {
   readonly mustChangePassword: boolean;
   readonly createdAt: Date;
   readonly lastLoginAt: Date | null;
+  /** Limits of the sum of the user's keys and sessions: null is unlimited, 0 refuses. */
+  readonly monthlyTokenLimit: number | null;
+  readonly rpmLimit: number | null;
   /** The number of API access keys, active or not. */
   readonly keyCount: number;
 }
@@ -82,6 +85,8 @@ export function selectUsers(db: Db) {
       mustChangePassword: users.mustChangePassword,
       createdAt: users.createdAt,
       lastLoginAt: users.lastLoginAt,
+      monthlyTokenLimit: users.monthlyTokenLimit,
+      rpmLimit: users.rpmLimit,
       keyCount: sql<number>`coalesce(${counted.total}, 0)`.mapWith(Number),
     })
     .from(users)

@@ -105,3 +105,19 @@ export const deletedApiKeys = pgTable(
   },
   (table) => [index("deleted_api_keys_change_seq_index").on(table.changeSeq)],
 );
+
+/**
+ * The owners of deleted keys. A user's monthly limit includes what these keys have used, so deleting a key does not
+ * return its tokens. Kept for longer than two months, which are the months that limits count.
+ */
+export const formerApiKeys = pgTable(
+  "former_api_keys",
+  {
+    id: text("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    deletedAt: moment("deleted_at").notNull().defaultNow(),
+  },
+  (table) => [index("former_api_keys_owner_id_index").on(table.ownerId)],
+);

@@ -3,6 +3,7 @@ import {
   bigint,
   boolean,
   check,
+  date,
   index,
   pgTable,
   primaryKey,
@@ -12,6 +13,7 @@ import {
 } from "drizzle-orm/pg-core";
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+const limit = (name: string) => bigint(name, { mode: "number" });
 
 /** Users, who can own keys and log in. */
 export const users = pgTable(
@@ -34,6 +36,9 @@ export const users = pgTable(
     passwordResetAt: moment("password_reset_at"),
     createdAt: moment("created_at").notNull().defaultNow(),
     lastLoginAt: moment("last_login_at"),
+    /** Limits of the sum of the user's keys and sessions: null is unlimited, 0 refuses. */
+    monthlyTokenLimit: limit("monthly_token_limit"),
+    rpmLimit: limit("rpm_limit"),
   },
   (table) => [
     check("users_username_is_lower_case", sql`${table.username} = lower(${table.username})`),
@@ -67,6 +72,24 @@ export const sessions = pgTable(
     index("sessions_expires_at_index").on(table.expiresAt),
     check("sessions_opened_by_is_known", sql`${table.openedBy} in ('password', 'oidc')`),
   ],
+);
+
+/**
+ * The tokens of a user's sessions by month, for the user's monthly limit only: sessions write no usage rows, and no
+ * report reads this.
+ */
+export const sessionMonths = pgTable(
+  "session_months",
+  {
+    userId: text("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    /** The first day of the month, UTC. */
+    month: date("month", { mode: "string" }).notNull(),
+    /** Input and output. */
+    tokens: bigint("tokens", { mode: "number" }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.month] })],
 );
 
 /** The accounts of OpenID providers that users sign in with. The name and the mail of an account identify nobody. */

@@ -12,7 +12,7 @@ import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
 import { hasBody, readCheckedBody } from "../bodies/read-checked-body.ts";
-import { searchText, time } from "../fields.ts";
+import { limit, searchText, time } from "../fields.ts";
 import {
   keyExpiry,
   keyIpAllow,
@@ -29,13 +29,6 @@ import { idOf } from "../request/id-of.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const MAX_SCOPE_NAMES = 256;
-
-const limit = (what: string) =>
-  z
-    .int()
-    .min(0)
-    .nullable()
-    .openapi({ description: `${what} 0 refuses every metered call, null is unlimited.` });
 
 const scopeNames = z.array(printableName).max(MAX_SCOPE_NAMES).default([]);
 

@@ -8,7 +8,7 @@ import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
-import { newPassword, role, time } from "../fields.ts";
+import { limit, newPassword, role, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { actorOf } from "../request/actor-of.ts";
 import type { RequestContext } from "../request/route.ts";
@@ -40,6 +40,10 @@ const ownSession = z
     username: z.string(),
     role,
     must_change_password: z.boolean(),
+    monthly_token_limit: limit(
+      "Input and output tokens in a calendar month of UTC, of all the user's keys and sessions together.",
+    ),
+    rpm_limit: limit("Calls in any 60 seconds, of all the user's keys and sessions together."),
     session: z.object({ id: z.string(), created_at: time, expires_at: time }),
   })
   .openapi("OwnSession");
@@ -114,7 +118,12 @@ export function authRoutes(deps: Deps): Router {
   });
   router.add(SHOW, async (_, caller) => {
     const session = { id: caller.sessionId, ...(await findSession(access, caller.sessionId)) };
-    return jsonResponse(toJson(ownSession, { ...caller, id: caller.ownerId, session }));
+    const { ownerId: id, personLimits } = caller;
+    const limits = {
+      monthlyTokenLimit: personLimits?.monthlyTokens ?? null,
+      rpmLimit: personLimits?.requestsPerMinute ?? null,
+    };
+    return jsonResponse(toJson(ownSession, { ...caller, ...limits, id, session }));
   });
   return router;
 }

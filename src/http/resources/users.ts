@@ -5,9 +5,9 @@ import { updateUser } from "../../access/users/update-user.ts";
 import { findUser, listUsers, USERNAME } from "../../access/users/user.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
-import { toJson } from "../answers/to-json.ts";
+import { toJson, toRecord } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
-import { count, newPassword, role, time } from "../fields.ts";
+import { count, limit, newPassword, role, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery, search } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
@@ -20,6 +20,17 @@ const state = z
   .enum(["active", "disabled"])
   .openapi({ description: "A disabled user has no sessions, and their keys open nothing." });
 
+const limits = {
+  monthly_token_limit: limit(
+    "Input and output tokens in a calendar month of UTC, of all the user's keys and sessions together.",
+  ),
+  rpm_limit: limit("Calls in any 60 seconds, of all the user's keys and sessions together."),
+};
+const newLimits = {
+  monthly_token_limit: limits.monthly_token_limit.optional(),
+  rpm_limit: limits.rpm_limit.optional(),
+};
+
 const newUser = z
   .strictObject({
     username: z
@@ -30,8 +41,11 @@ const newUser = z
       .optional()
       .openapi({ description: "One is generated and shown once unless it is given." }),
     role: role.optional(),
+    ...newLimits,
   })
-  .openapi("NewUser", { example: { username: "ada", role: "user" } });
+  .openapi("NewUser", {
+    example: { username: "ada", role: "user", monthly_token_limit: 1_000_000 },
+  });
 
 const userChange = z
   .strictObject({
@@ -40,6 +54,7 @@ const userChange = z
     password: newPassword
       .optional()
       .openapi({ description: "Ends the user's sessions, and is changed at the next login." }),
+    ...newLimits,
   })
   .openapi("UserChange", { example: { state: "disabled" } });
 
@@ -52,6 +67,7 @@ const user = z
     must_change_password: z.boolean(),
     created_at: time,
     last_login_at: time.nullable(),
+    ...limits,
     key_count: count.openapi({ description: "API keys, active or not." }),
   })
   .openapi("User", {
@@ -63,6 +79,8 @@ const user = z
       must_change_password: false,
       created_at: "2026-09-21T13:33:20.000Z",
       last_login_at: null,
+      monthly_token_limit: 1_000_000,
+      rpm_limit: null,
       key_count: 2,
     },
   });
@@ -145,7 +163,7 @@ export function usersRoutes(deps: Deps): Router {
     return jsonResponse(toJson(userList, { data: users, total }));
   });
   router.add(CREATE, async (context, caller) => {
-    const given = await readCheckedBody(context, newUser);
+    const given = toRecord(await readCheckedBody(context, newUser));
     const created = await createUser(access, actorOf(context, caller), given);
     const { password } = created;
     return secretResponse(toJson(createdUser, { ...created.user, password }), 201);
@@ -154,7 +172,7 @@ export function usersRoutes(deps: Deps): Router {
     jsonResponse(toJson(user, await findUser(access, idOf(context)))),
   );
   router.add(UPDATE, async (context, caller) => {
-    const change = await readCheckedBody(context, userChange);
+    const change = toRecord(await readCheckedBody(context, userChange));
     const changed = await updateUser(access, actorOf(context, caller), idOf(context), change);
     return jsonResponse(toJson(user, changed));
   });

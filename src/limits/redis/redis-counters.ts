@@ -2,8 +2,8 @@ import type { KeyLimits } from "../../core/caller.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { tokensNeeded } from "../judge.ts";
 import { utcMonth } from "../key-counters.ts";
-import type { LimitedCall } from "../limits.ts";
-import type { KeyUse } from "../report.ts";
+import type { LimitedCall, LimitedSubject } from "../limits.ts";
+import type { CallUse, KeyUse } from "../report.ts";
 import type { StoredUsage } from "./read-stored-usage.ts";
 import type { RedisLink } from "./redis-link.ts";
 import { type RedisScript, redisScript, runScript } from "./redis-script.ts";
@@ -17,6 +17,8 @@ const EXTEND = redisScript("extend");
 
 /** More than any call may use, and well within the range of exact integers. */
 const TOKENS_MAX = 2 ** 40;
+/** The number of figures that a script returns of each subject. */
+const FIGURES = 9;
 /** Maximum of open calls per lookup, those that end first before the others. */
 const OPEN_CALLS_MAX = 1_000;
 
@@ -27,10 +29,11 @@ export interface RedisCountersOptions {
   readonly clock: Clock;
 }
 
-/** A key's usage; `generation` changes when Redis has lost its data about the key. */
+/** The usage of a call's subjects; a generation changes when Redis has lost its data about the subject. */
 export interface CountedUse {
-  readonly use: KeyUse;
+  readonly use: CallUse;
   readonly generation: number;
+  readonly ownerGeneration: number;
 }
 
 /** Includes the usage after an admission, or before a refusal. */
@@ -65,7 +68,7 @@ export interface SyncedState {
 }
 
 /**
- * The counters of all keys, kept in Redis; each method is one atomic step there. All reject with `storage_unavailable`.
+ * The counters of all keys and users, kept in Redis; each method is one atomic step there. All reject with `storage_unavailable`.
  */
 export class RedisCounters {
   readonly #options: RedisCountersOptions;
@@ -74,66 +77,68 @@ export class RedisCounters {
     this.#options = options;
   }
 
-  /** Undefined when the key is unknown. */
+  /** Undefined when the key or its owner is unknown. */
   async admit(call: LimitedCall, holdMs: number): Promise<CountedAdmission | undefined> {
-    const { limits, startedAt } = call;
-    const reply = await this.#run(ADMIT, call.keyId, [
+    const { startedAt } = call;
+    const reply = await this.#run(ADMIT, subjectIdsOf(call), [
       call.id,
       monthName(startedAt),
       tokenCount(call.inputTokens),
       tokenCount(call.outputTokens),
       tokenCount(tokensNeeded(call)),
       holdMs,
-      limitOf(limits.requestsPerMinute),
-      limitOf(limits.requests),
-      limitOf(limits.tokens),
-      limitOf(limits.monthlyTokens),
+      ...limitsOf(call).flatMap((limits) => [
+        limitOf(limits.requestsPerMinute),
+        limitOf(limits.requests),
+        limitOf(limits.tokens),
+        limitOf(limits.monthlyTokens),
+      ]),
     ]);
-    const [verdict] = reply;
-    if (verdict === -1) return undefined;
-    const outputTokens = reply[10] ?? 0;
-    return { ...this.#useOf(reply, startedAt), isAdmitted: verdict === 1, outputTokens };
+    return this.#admissionOf(reply, startedAt);
   }
 
   /**
-   * Holds further tokens for an open call; the result's `outputTokens` are those added. Undefined when the key or the
-   * call is unknown.
+   * Holds further tokens for an open call; the result's `outputTokens` are those added. Undefined when the key, its
+   * owner or the call is unknown.
    */
   async extend(
-    { id, keyId, limits, startedAt }: LimitedCall,
+    call: LimitedCall,
     { tokens, least }: { readonly tokens: number; readonly least: number },
   ): Promise<CountedAdmission | undefined> {
-    const reply = await this.#run(EXTEND, keyId, [
+    const { id, startedAt } = call;
+    const reply = await this.#run(EXTEND, subjectIdsOf(call), [
       id,
       monthName(startedAt),
       tokenCount(tokens),
       tokenCount(least),
-      limitOf(limits.requestsPerMinute),
-      limitOf(limits.tokens),
-      limitOf(limits.monthlyTokens),
+      ...limitsOf(call).flatMap((limits) => [
+        limitOf(limits.requestsPerMinute),
+        limitOf(limits.tokens),
+        limitOf(limits.monthlyTokens),
+      ]),
     ]);
-    const [verdict] = reply;
-    if (verdict === -1) return undefined;
-    const outputTokens = reply[10] ?? 0;
-    return { ...this.#useOf(reply, startedAt), isAdmitted: verdict === 1, outputTokens };
+    return this.#admissionOf(reply, startedAt);
   }
 
-  /** Undefined when the key is unknown. */
-  async read(keyId: string, limits: KeyLimits, now: number): Promise<CountedUse | undefined> {
-    const rpm = limitOf(limits.requestsPerMinute);
-    const reply = await this.#run(READ, keyId, [monthName(now), rpm]);
-    return reply[0] === -1 ? undefined : this.#useOf(reply, now);
+  /** Undefined when the key or its owner is unknown. */
+  async read(call: LimitedSubject, now: number): Promise<CountedUse | undefined> {
+    const perMinute = limitsOf(call).map((limits) => limitOf(limits.requestsPerMinute));
+    const reply = await this.#run(READ, subjectIdsOf(call), [monthName(now), ...perMinute]);
+    return reply[0] === -1 ? undefined : this.#countedOf(reply, now);
   }
 
-  /** Ends calls, each once; returns the settled tokens of each call's month, -1 for calls that had ended before. */
-  settle(keyId: string, calls: readonly EndedCall[]): Promise<readonly number[]> {
+  /**
+   * Ends calls of the same subjects, each once. Returns the settled tokens of each call's month, of the first subject;
+   * -1 for calls that had ended before.
+   */
+  settle(ids: readonly string[], calls: readonly EndedCall[]): Promise<readonly number[]> {
     const args = calls.flatMap(({ id, tokens }) => [id, tokens === -1 ? -1 : tokenCount(tokens)]);
-    return this.#run(SETTLE, keyId, args);
+    return this.#run(SETTLE, ids, args);
   }
 
-  /** Counts a call that held nothing. */
-  async book(keyId: string, startedAt: number, tokens: number): Promise<void> {
-    await this.#run(BOOK, keyId, [tokenCount(tokens), monthName(startedAt)]);
+  /** Counts a call that held nothing, for each of its subjects. */
+  async book(ids: readonly string[], startedAt: number, tokens: number): Promise<void> {
+    await this.#run(BOOK, ids, [tokenCount(tokens), monthName(startedAt)]);
   }
 
   /** Returns whether the key is known, and the ids of its calls in progress on all replicas. */
@@ -174,21 +179,24 @@ export class RedisCounters {
 
   async #run(
     script: RedisScript,
-    keyId: string,
+    ids: readonly string[],
     args: readonly (string | number)[],
   ): Promise<readonly number[]> {
     const all = [this.#clockAheadMs(), ...args];
     const reply = await this.#options.link.run((redis) =>
-      runScript(redis, script, this.#keysOf(keyId), all),
+      runScript(
+        redis,
+        script,
+        ids.flatMap((id) => this.#keysOf(id)),
+        all,
+      ),
     );
     return Array.isArray(reply) ? reply.map(Number) : [Number(reply)];
   }
 
-  /**
-   * The braces are a hash tag: on a cluster all Redis keys of one API key are in one slot, within reach of a script.
-   */
-  #keysOf(keyId: string): readonly string[] {
-    const tag = `${this.#options.prefix}:{${keyId}}`;
+  /** The id of an API key or a user. */
+  #keysOf(subjectId: string): readonly string[] {
+    const tag = `${this.#options.prefix}:{${subjectId}}`;
     return [`${tag}:counts`, `${tag}:open`, `${tag}:expiry`, `${tag}:window`];
   }
 
@@ -200,27 +208,52 @@ export class RedisCounters {
     return Math.round((this.#options.clock.now() - systemClock.now()) / 10) * 10;
   }
 
+  #admissionOf(reply: readonly number[], monthOf: number): CountedAdmission | undefined {
+    const [verdict, outputTokens = 0] = reply;
+    if (verdict === -1) return undefined;
+    return { ...this.#countedOf(reply, monthOf), isAdmitted: verdict === 1, outputTokens };
+  }
+
   /** @param monthOf a moment of the month that was counted, in Unix milliseconds. */
-  #useOf(reply: readonly number[], monthOf: number): CountedUse {
-    const [, generation = 0, windowCalls = 0, windowOpensInMs = 0, windowEmptiesInMs = 0] = reply;
-    const [requests = 0, tokens = 0, reservedTokens = 0, monthTokens = 0, monthReservedTokens = 0] =
-      reply.slice(5);
+  #countedOf(reply: readonly number[], monthOf: number): CountedUse {
+    const [own, owner] = [reply.slice(2), reply.slice(2 + FIGURES)];
     return {
-      generation,
+      generation: own[0] ?? 0,
+      ownerGeneration: owner[0] ?? 0,
       use: {
-        now: this.#options.clock.now(),
-        windowCalls,
-        windowOpensInMs,
-        windowEmptiesInMs,
-        requests,
-        tokens,
-        reservedTokens,
-        monthEndsAt: utcMonth(monthOf).endsAt,
-        monthTokens,
-        monthReservedTokens,
+        own: this.#useOf(own, monthOf),
+        owner: owner.length === 0 ? undefined : this.#useOf(owner, monthOf),
       },
     };
   }
+
+  #useOf(figures: readonly number[], monthOf: number): KeyUse {
+    const [, windowCalls = 0, windowOpensInMs = 0, windowEmptiesInMs = 0] = figures;
+    const [requests = 0, tokens = 0, reservedTokens = 0, monthTokens = 0, monthReservedTokens = 0] =
+      figures.slice(4);
+    return {
+      now: this.#options.clock.now(),
+      windowCalls,
+      windowOpensInMs,
+      windowEmptiesInMs,
+      requests,
+      tokens,
+      reservedTokens,
+      monthEndsAt: utcMonth(monthOf).endsAt,
+      monthTokens,
+      monthReservedTokens,
+    };
+  }
+}
+
+/** Returns the ids of a call's subjects: the key or the session's user, and the key's owner if the owner has limits. */
+export function subjectIdsOf({ keyId, ownerId, ownerLimits }: LimitedSubject): readonly string[] {
+  return ownerId === undefined || ownerLimits === undefined ? [keyId] : [keyId, ownerId];
+}
+
+/** In the same order. */
+function limitsOf({ limits, ownerId, ownerLimits }: LimitedSubject): readonly KeyLimits[] {
+  return ownerId === undefined || ownerLimits === undefined ? [limits] : [limits, ownerLimits];
 }
 
 /** Returns the UTC month of a moment, as `2026-07`. */

@@ -1,15 +1,24 @@
--- The counters of one API key. Each script begins with this text. Its first argument is the number of milliseconds by
--- which a test's clock is ahead.
+-- The counters of one API key, or of a user: of all keys and sessions. Each script begins with this text. Its first
+-- argument is the number of milliseconds by which a test's clock is ahead. A script gets four Redis keys for each
+-- subject of the call: the API key, or the user of a session, and after it the key's owner when the owner has limits.
 --   counts  generation, requests, tokens, reserved, tokens:<month>, reserved:<month>. Without a generation the key is
 --           unknown: it is created when the sums of the database are loaded, and lost when Redis loses its memory.
 --   open    a call's id to "<tokens held> <month> <its time in the window>"
 --   expiry  a call's id by the millisecond at which its reservation expires
 --   window  the microseconds at which the calls of the last minute were admitted, in order
-local counts, open, expiry, window = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local counts, open, expiry, window
+local SUBJECTS = #KEYS / 4
 local WINDOW = 60000000
 -- Longer than the longest call; after that the counters are rebuilt from the database.
 local IDLE_MS = 172800000
 local RELEASED_AT_ONCE = 1000
+
+-- Makes all functions below work on the counters of one subject.
+local function turn_to(subject)
+  local first = 4 * subject - 3
+  counts, open, expiry, window = KEYS[first], KEYS[first + 1], KEYS[first + 2], KEYS[first + 3]
+end
+turn_to(1)
 
 local clock = redis.call('TIME')
 local now = (clock[1] + 0) * 1000000 + clock[2] + ARGV[1] * 1000
@@ -87,7 +96,7 @@ local function until_passed(at)
   return math.max(0, math.ceil(((tonumber(at or 0)) + WINDOW - now) / 1000))
 end
 
--- Returns the key's usage in the shape of `KeyUse`.
+-- Returns the subject's usage in the shape of `KeyUse`.
 local function key_use(month, rpm)
   release_expired()
   local calls, opens, empties = 0, 0, 0
@@ -98,6 +107,7 @@ local function key_use(month, rpm)
     if calls >= rpm and rpm > 0 then opens = until_passed(redis.call('LINDEX', window, whole(calls - rpm))) end
   end
   return {
+    generation = count('generation'),
     calls = calls,
     opens = opens,
     empties = empties,
@@ -109,11 +119,25 @@ local function key_use(month, rpm)
   }
 end
 
-local function told(verdict, use)
-  return {
-    verdict, count('generation'), use.calls, use.opens, use.empties, use.requests, use.tokens, use.reserved,
-    use.month_tokens, use.month_reserved,
-  }
+-- Returns the verdict, the granted tokens, and nine figures for each subject.
+local function told(verdict, granted, uses)
+  local reply = {verdict, granted}
+  for _, use in ipairs(uses) do
+    local figures = {
+      use.generation, use.calls, use.opens, use.empties, use.requests, use.tokens, use.reserved,
+      use.month_tokens, use.month_reserved,
+    }
+    for _, figure in ipairs(figures) do reply[#reply + 1] = figure end
+  end
+  return reply
+end
+
+-- Returns the tokens that no call has used or holds. A limit of -1 means no limit.
+local function tokens_left(use, tokens, month_tokens)
+  local left = math.huge
+  if tokens >= 0 then left = tokens - use.tokens - use.reserved end
+  if month_tokens >= 0 then left = math.min(left, month_tokens - use.month_tokens - use.month_reserved) end
+  return left
 end
 
 local function keep()

@@ -5,7 +5,8 @@ import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { within } from "../../lib/within.ts";
 import { utcMonth } from "../key-counters.ts";
-import { readStoredUsage } from "./read-stored-usage.ts";
+import type { LimitedSubject } from "../limits.ts";
+import { readStoredUsage, readStoredUsageOfUser } from "./read-stored-usage.ts";
 import { type HeldCall, monthName, type RedisCounters } from "./redis-counters.ts";
 
 /** How long the data read from the database is fresh, while the key is used. */
@@ -17,9 +18,10 @@ const STORED_WITHIN_MS = 500;
 /** More keys than are in use at once; keys without a call in progress are evicted. */
 const KEYS_MAX = 20_000;
 
-/** This replica's state of a key whose calls it has admitted. */
+/** This replica's state of a key or a user whose calls it has admitted. */
 export interface KnownKey {
   readonly keyId: string;
+  readonly isUser: boolean;
   /** Its calls in progress on this replica, by id. */
   readonly underWay: Map<string, HeldCall>;
   /** As of the last read from the database: another object means that the key has changed. */
@@ -28,6 +30,12 @@ export interface KnownKey {
   /** By the process's own clock. */
   lookDueAt: number;
   looking: Promise<void> | undefined;
+}
+
+/** The subjects of one call. */
+export interface CallSubjects {
+  readonly key: KnownKey;
+  readonly owner?: KnownKey | undefined;
 }
 
 export interface KnownKeysOptions {
@@ -54,17 +62,29 @@ export class KnownKeys {
   }
 
   callsUnderWay(): number {
-    let calls = 0;
-    for (const { underWay } of this.#keys.values()) calls += underWay.size;
-    return calls;
+    const ids = new Set<string>();
+    for (const { underWay } of this.#keys.values()) {
+      // A call of a key is under way for the key and for its owner.
+      for (const id of underWay.keys()) ids.add(id);
+    }
+    return ids.size;
   }
 
-  of(keyId: string): KnownKey {
+  /** Returns the subjects of a call: the key or the session's user, and the key's owner if the owner has limits. */
+  subjectsOf(call: LimitedSubject): CallSubjects {
+    const { keyId, isSession, ownerId, ownerLimits } = call;
+    const key = this.of(keyId, isSession);
+    if (ownerId === undefined || ownerLimits === undefined) return { key };
+    return { key, owner: this.of(ownerId, true) };
+  }
+
+  of(keyId: string, isUser = false): KnownKey {
     const known = this.#keys.get(keyId);
     if (known !== undefined) return known;
     if (this.#keys.size >= KEYS_MAX) this.#makeRoom();
     const key: KnownKey = {
       keyId,
+      isUser,
       underWay: new Map(),
       limits: undefined,
       generation: 0,
@@ -84,7 +104,8 @@ export class KnownKeys {
    * because it may have been used without limits. When the database is unavailable, the data in Redis is used.
    */
   async ready(key: KnownKey, limits: KeyLimits): Promise<void> {
-    if (key.limits !== limits) {
+    // The limits of a user are read anew with each key and session.
+    if (key.limits !== limits && !(key.isUser && isEqual(key.limits, limits))) {
       await this.look(key).catch(() => undefined);
       key.limits = limits;
     } else if (performance.now() >= key.lookDueAt) this.lookSoon(key);
@@ -139,8 +160,9 @@ export class KnownKeys {
     const ids = new Set([...open, ...underWay.keys()]);
     const now = clock.now();
     const since = monthName(utcMonth(now).beginsAt - 1);
+    const readStored = key.isUser ? readStoredUsageOfUser : readStoredUsage;
     const stored = await database.askOwn((db) =>
-      readStoredUsage(db, keyId, { since, ids: [...ids], now }),
+      readStored(db, keyId, { since, ids: [...ids], now }),
     );
     const ended = new Set(stored.ended.map(({ id }) => id));
     key.generation = await counters.sync(keyId, {
@@ -156,6 +178,13 @@ export class KnownKeys {
       if (underWay.size === 0 && looking === undefined) this.#keys.delete(keyId);
     }
   }
+}
+
+function isEqual(known: KeyLimits | undefined, given: KeyLimits): boolean {
+  return (
+    known?.monthlyTokens === given.monthlyTokens &&
+    known.requestsPerMinute === given.requestsPerMinute
+  );
 }
 
 function usageUnknown(): ServiceError {

@@ -5,20 +5,29 @@ import type { Clock } from "../../lib/clock.ts";
 import { shortDigest } from "../../lib/id.ts";
 import type { Log } from "../../lib/log.ts";
 import type { GuardedLimits } from "../guard-limits.ts";
-import { extendedCall, findRefusal, type Refusal } from "../judge.ts";
+import { extendedCall, findRefusal, hasTokenLimit, type Refusal } from "../judge.ts";
 import { limitRefusal } from "../limit-refusal.ts";
 import type {
   Admission,
   EarlyCall,
   LimitedCall,
+  LimitedSubject,
   LimitReport,
   LostCall,
   MonthlyUseObserver,
+  StoreSession,
 } from "../limits.ts";
 import { reservationOver } from "../open-reservations.ts";
-import { type KeyUse, reportOf, statusOf } from "../report.ts";
-import { type CountedAdmission, monthName, RedisCounters } from "./redis-counters.ts";
-import { type KnownKey, KnownKeys } from "./redis-known-keys.ts";
+import { readOwners } from "../owner-usage.ts";
+import { type CallUse, reportOf, statusOfCall } from "../report.ts";
+import {
+  type CountedAdmission,
+  type HeldCall,
+  monthName,
+  RedisCounters,
+  subjectIdsOf,
+} from "./redis-counters.ts";
+import { type CallSubjects, KnownKeys } from "./redis-known-keys.ts";
 import { openRedisLink, type RedisLink } from "./redis-link.ts";
 import { UnsentSettles } from "./redis-unsent-settles.ts";
 
@@ -42,6 +51,8 @@ export interface RedisLimitsOptions {
   /** A text that is unique to this installation: several may share one Redis. */
   readonly installation: string;
   readonly observer: MonthlyUseObserver;
+  /** Absent where no sessions call models. */
+  readonly storeSession?: StoreSession;
   /** Throws while tokens must not be granted, because another process counts on its own. */
   readonly requireSafe?: () => void;
 }
@@ -97,40 +108,57 @@ class RedisLimits implements GuardedLimits {
   }
 
   async admit(call: LimitedCall): Promise<Admission> {
-    const key = this.#keys.of(call.keyId);
-    await this.#keys.ready(key, call.limits);
-    const counted = await this.#count(key, call);
-    this.#keys.noteGeneration(key, counted.generation);
+    const subjects = await this.#readySubjects(call);
+    const counted = await this.#count(subjects, call);
+    this.#noteGenerations(subjects, counted);
     if (!counted.isAdmitted) throw this.#refusal(call, counted.use);
-    return this.#admission(key, call, counted);
+    return this.#admission(subjects, call, counted);
   }
 
   /** Redis is asked where the refusal is certain, or where the answer may save reading a long body. */
   refuseExhausted(call: EarlyCall): Promise<void> | undefined {
-    const hasZero = Object.values(call.limits).includes(0);
+    const hasZero =
+      Object.values(call.limits).includes(0) || Object.values(call.ownerLimits ?? {}).includes(0);
     return hasZero || call.isLarge ? this.#refuseExhausted({ ...call, ...NO_TOKENS }) : undefined;
   }
 
   async #refuseExhausted(call: LimitedCall): Promise<void> {
-    const { keyId, limits, startedAt } = call;
-    const key = this.#keys.of(keyId);
-    await this.#keys.ready(key, limits);
-    const { use } = await this.#known(key, () => this.#counters.read(keyId, limits, startedAt));
+    const subjects = await this.#readySubjects(call);
+    const { use } = await this.#known(subjects, () => this.#counters.read(call, call.startedAt));
     if (findRefusal(call, use) !== undefined) throw this.#refusal(call, use);
   }
 
   async countInMinute(early: EarlyCall): Promise<void> {
     const call = { ...early, ...NO_TOKENS };
-    const key = this.#keys.of(call.keyId);
-    await this.#keys.ready(key, call.limits);
-    const counted = await this.#known(key, () => this.#counters.admit(call, 0));
+    const subjects = await this.#readySubjects(call);
+    const counted = await this.#known(subjects, () => this.#counters.admit(call, 0));
     if (!counted.isAdmitted) throw this.#refusal(call, counted.use);
   }
 
-  book(keyId: string, startedAt: number, tokens: number): void {
-    // A key without calls under limits is read from the database at its first such call.
-    if (!this.#keys.has(keyId)) return;
-    this.#counters.book(keyId, startedAt, tokens).catch(() => this.#keys.lookAgain(keyId));
+  book(keyId: string, startedAt: number, tokens: number, ownerId?: string): void {
+    this.#bookKnown(ownerId === undefined ? [keyId] : [keyId, ownerId], startedAt, tokens);
+  }
+
+  /** A key or user without calls under limits is read from the database at its first such call. */
+  #bookKnown(ids: readonly string[], startedAt: number, tokens: number): void {
+    const known = ids.filter((id) => this.#keys.has(id));
+    if (known.length === 0) return;
+    this.#counters.book(known, startedAt, tokens).catch(() => {
+      for (const id of known) this.#keys.lookAgain(id);
+    });
+  }
+
+  bookSession(userId: string, startedAt: number, tokens: number): void {
+    const store = () => this.#options.storeSession?.(userId, startedAt, tokens);
+    if (!this.#keys.has(userId)) {
+      store();
+      return;
+    }
+    // Stored only afterwards, because the sums of the database must not lead the counters.
+    this.#counters
+      .book([userId], startedAt, tokens)
+      .catch(() => this.#keys.lookAgain(userId))
+      .finally(store);
   }
 
   async read(keyId: string, limits: KeyLimits | null, now: number): Promise<LimitReport> {
@@ -138,15 +166,22 @@ class RedisLimits implements GuardedLimits {
     const key = this.#keys.of(keyId);
     // Not with `ready`: the reader passes its own limits object, which calls would take for a changed key.
     await this.#keys.look(key).catch(() => undefined);
-    const { use } = await this.#known(key, () => this.#counters.read(keyId, limits, now));
-    return reportOf(limits, use);
+    const { use } = await this.#known({ key }, () => this.#counters.read({ keyId, limits }, now));
+    return reportOf(limits, use.own);
   }
 
   async settleLost(calls: readonly LostCall[], store: () => Promise<void>): Promise<void> {
     await store();
-    for (const { keyId, id, tokens } of calls) this.#unsent.send({ keyId, id, tokens });
+    for (const { keyId, id, tokens } of calls) {
+      this.#unsent.send({ subjectIds: [keyId], id, tokens });
+    }
     // Usage without a reservation is in the sums of the database.
-    for (const keyId of new Set(calls.map((call) => call.keyId))) this.#keys.lookAgain(keyId);
+    const keyIds = new Set(calls.map((call) => call.keyId));
+    for (const keyId of keyIds) this.#keys.lookAgain(keyId);
+    // So are the rows of the calls whose reservations their owners still hold.
+    const { database } = this.#options;
+    const owners = await database.askOwn((db) => readOwners(db, keyIds));
+    for (const ownerId of new Set(owners.values())) this.#keys.lookAgain(ownerId);
   }
 
   openReservations(): number {
@@ -168,91 +203,135 @@ class RedisLimits implements GuardedLimits {
     this.#keys.lookAgainAll();
   }
 
-  #count(key: KnownKey, call: LimitedCall): Promise<CountedAdmission> {
-    return this.#known(key, async () => {
+  async #readySubjects(call: LimitedSubject): Promise<CallSubjects> {
+    const subjects = this.#keys.subjectsOf(call);
+    await this.#keys.ready(subjects.key, call.limits);
+    if (subjects.owner !== undefined && call.ownerLimits !== undefined)
+      await this.#keys.ready(subjects.owner, call.ownerLimits);
+    return subjects;
+  }
+
+  #noteGenerations({ key, owner }: CallSubjects, counted: CountedAdmission): void {
+    this.#keys.noteGeneration(key, counted.generation);
+    if (owner !== undefined) this.#keys.noteGeneration(owner, counted.ownerGeneration);
+  }
+
+  #count(subjects: CallSubjects, call: LimitedCall): Promise<CountedAdmission> {
+    return this.#known(subjects, async () => {
       const wasUp = this.#link.isUp();
       try {
         return await this.#counters.admit(call, this.#holdMs);
       } catch (thrown) {
         // The answer is lost, but the call may have been admitted.
-        if (wasUp) this.#unsent.keep({ keyId: call.keyId, id: call.id, tokens: -1 });
+        if (wasUp) this.#unsent.keep({ subjectIds: subjectIdsOf(call), id: call.id, tokens: -1 });
         throw thrown;
       }
     });
   }
 
-  /** Runs `ask`, and loads the key from the database whenever Redis does not know it. */
-  async #known<Answer>(key: KnownKey, ask: () => Promise<Answer | undefined>): Promise<Answer> {
+  /** Runs `ask`, and loads the subjects from the database whenever Redis does not know one. */
+  async #known<Answer>(
+    { key, owner }: CallSubjects,
+    ask: () => Promise<Answer | undefined>,
+  ): Promise<Answer> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const answer = await ask();
       if (answer !== undefined) return answer;
-      await this.#keys.look(key);
+      await Promise.all([this.#keys.look(key), owner && this.#keys.look(owner)]);
     }
     throw new ServiceError("storage_unavailable", "The gateway's Redis does not keep its data.");
   }
 
-  #admission(key: KnownKey, call: LimitedCall, counted: CountedAdmission): Admission {
-    const { id, keyId, limits, startedAt, inputTokens } = call;
+  #admission(
+    { key, owner }: CallSubjects,
+    call: LimitedCall,
+    counted: CountedAdmission,
+  ): Admission {
+    const { id, keyId, startedAt, inputTokens, isSession } = call;
     const { use, outputTokens } = counted;
     const month = monthName(startedAt);
-    const isMetered = limits.tokens !== null || limits.monthlyTokens !== null;
+    const { observer, clock, storeSession } = this.#options;
     const onSettled = (monthTokens: number) => {
-      const limit = key.limits?.monthlyTokens ?? null;
-      if (limit === null || month !== monthName(this.#options.clock.now())) return;
-      this.#options.observer.onMonthUse(keyId, monthTokens, limit);
+      const limit = isSession === true ? null : (key.limits?.monthlyTokens ?? null);
+      if (limit === null || month !== monthName(clock.now())) return;
+      observer.onMonthUse(keyId, monthTokens, limit);
     };
     const heldUntil = performance.now() + this.#holdMs;
-    key.underWay.set(id, { id, tokens: inputTokens + outputTokens, month, heldUntil });
+    const held = { id, tokens: inputTokens + outputTokens, month, heldUntil };
+    key.underWay.set(id, held);
+    owner?.underWay.set(id, held);
+    let isSettled = false;
     return {
-      outputTokens: isMetered ? outputTokens : undefined,
-      status: statusOf(reportOf(limits, use)),
-      extend: (tokens, least) => this.#extend(key, call, { tokens, least }),
+      outputTokens: hasTokenLimit(call) ? outputTokens : undefined,
+      status: statusOfCall(call, use),
+      extend: (tokens, least) => this.#extend({ key, owner }, call, { tokens, least }),
       settle: (tokens) => {
-        if (key.underWay.delete(id)) this.#unsent.send({ keyId, id, tokens, onSettled });
+        if (isSettled) return;
+        isSettled = true;
+        key.underWay.delete(id);
+        owner?.underWay.delete(id);
+        // Stored only afterwards, because the sums of the database must not lead the counters.
+        const onOver =
+          isSession === true ? () => storeSession?.(keyId, startedAt, tokens) : undefined;
+        this.#unsent.send({ subjectIds: subjectIdsOf(call), id, tokens, onSettled, onOver });
+        // The owner may have got limits during the call.
+        if (owner === undefined && call.ownerId !== undefined) {
+          this.#bookKnown([call.ownerId], startedAt, tokens);
+        }
       },
     };
   }
 
   /** Holds further tokens for a call in progress, and returns how many. */
   async #extend(
-    key: KnownKey,
+    subjects: CallSubjects,
     call: LimitedCall,
     asked: { readonly tokens: number; readonly least: number },
   ): Promise<number> {
     this.#options.requireSafe?.();
-    const { id } = call;
-    if (!key.underWay.has(id)) throw reservationOver();
-    const counted = await this.#known(key, () => this.#counters.extend(call, asked));
-    this.#keys.noteGeneration(key, counted.generation);
-    const held = key.underWay.get(id);
+    const { id, limits, ownerLimits } = call;
+    if (this.#heldBy(subjects, id) === undefined) throw reservationOver();
+    const counted = await this.#known(subjects, () => this.#counters.extend(call, asked));
+    this.#noteGenerations(subjects, counted);
+    const held = this.#heldBy(subjects, id);
     if (held === undefined) throw reservationOver();
     const { use, outputTokens: granted } = counted;
     if (!counted.isAdmitted) {
       const extended = extendedCall(call, use, { held: held.tokens, least: asked.least });
       const refusal = requireRefusal(extended.call, extended.use);
       this.#tellRefused(refusal, extended.call, use);
-      throw limitRefusal(refusal, { ...extended.call, limits: call.limits }, extended.use);
+      throw limitRefusal(refusal, { ...extended.call, limits, ownerLimits }, extended.use);
     }
-    key.underWay.set(id, { ...held, tokens: held.tokens + granted });
+    const more = { ...held, tokens: held.tokens + granted };
+    subjects.key.underWay.set(id, more);
+    subjects.owner?.underWay.set(id, more);
     return granted;
   }
 
-  #refusal(call: LimitedCall, use: KeyUse): ServiceError {
+  /** Returns what a call holds, as long as each of its subjects holds it. */
+  #heldBy({ key, owner }: CallSubjects, id: string): HeldCall | undefined {
+    if (owner !== undefined && !owner.underWay.has(id)) return undefined;
+    return key.underWay.get(id);
+  }
+
+  #refusal(call: LimitedCall, use: CallUse): ServiceError {
     const refusal = requireRefusal(call, use);
     this.#tellRefused(refusal, call, use);
     return limitRefusal(refusal, call, use);
   }
 
-  #tellRefused({ limit, holds }: Refusal, call: LimitedCall, use: KeyUse): void {
-    const { keyId, limits } = call;
+  /** Observers learn of keys only. */
+  #tellRefused({ limit, holds, isOwners }: Refusal, call: LimitedCall, { own }: CallUse): void {
+    const { keyId, limits, isSession } = call;
     if (limit !== "monthlyTokens" || holds === "while-reserved") return;
-    if (use.now < use.monthEndsAt && call.asksAgain !== true) {
-      this.#options.observer.onMonthlyRefusal(keyId, use.monthTokens, limits.monthlyTokens ?? 0);
+    if (isOwners === true || isSession === true) return;
+    if (own.now < own.monthEndsAt && call.asksAgain !== true) {
+      this.#options.observer.onMonthlyRefusal(keyId, own.monthTokens, limits.monthlyTokens ?? 0);
     }
   }
 }
 
-function requireRefusal(call: LimitedCall, use: KeyUse): Refusal {
+function requireRefusal(call: LimitedCall, use: CallUse): Refusal {
   const refusal = findRefusal(call, use);
   if (refusal === undefined) throw new Error("a call was refused that no limit refuses");
   return refusal;

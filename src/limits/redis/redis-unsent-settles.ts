@@ -4,11 +4,14 @@ import type { EndedCall, RedisCounters } from "./redis-counters.ts";
 const UNSENT_MAX = 50_000;
 const SENT_AT_ONCE = 200;
 
-/** An ended call with its key. */
+/** An ended call with its subjects. */
 export interface KeyCall extends EndedCall {
-  readonly keyId: string;
+  /** The key or the session's user, and the key's owner if the owner has limits. */
+  readonly subjectIds: readonly string[];
   /** Called with the settled tokens of the call's month, unless the call had ended before. */
   readonly onSettled?: (monthTokens: number) => void;
+  /** Called once, when Redis has received the end or never will. */
+  readonly onOver?: (() => void) | undefined;
 }
 
 /** Sends the ends of calls, and retries while Redis is unavailable. Sending one twice does no harm. */
@@ -30,6 +33,7 @@ export class UnsentSettles {
   /** Keeps the call for a later retry. */
   keep(call: KeyCall): void {
     if (this.#unsent.size < UNSENT_MAX) this.#unsent.set(call.id, call);
+    else call.onOver?.();
   }
 
   /** Sends the kept calls after Redis has returned. */
@@ -46,16 +50,19 @@ export class UnsentSettles {
     this.#isResending = false;
   }
 
-  /** Resolves when everything that can be sent now is sent. */
+  /** Resolves when everything that can be sent now is sent. Nothing is sent afterwards. */
   async finish(): Promise<void> {
     await this.resend();
     await Promise.all(this.#sending);
+    for (const call of this.#unsent.values()) call.onOver?.();
+    this.#unsent.clear();
   }
 
   /** Resolves with whether it arrived. */
   async #send(call: KeyCall): Promise<boolean> {
-    const sending = this.#counters.settle(call.keyId, [call]).then(([monthTokens = -1]) => {
+    const sending = this.#counters.settle(call.subjectIds, [call]).then(([monthTokens = -1]) => {
       if (monthTokens >= 0) call.onSettled?.(monthTokens);
+      call.onOver?.();
     });
     const settled = sending.catch(() => undefined);
     this.#sending.add(settled);

@@ -75,6 +75,8 @@ describe("a user", () => {
       mustChangePassword: true,
       createdAt: expect.any(Date),
       lastLoginAt: null,
+      monthlyTokenLimit: null,
+      rpmLimit: null,
       keyCount: 0,
     });
     expect(await here.logIn(username, PASSWORD)).toMatchObject({ mustChangePassword: true });

@@ -169,6 +169,8 @@ describe("a session", () => {
       username: "admin",
       role: "admin",
       must_change_password: false,
+      monthly_token_limit: null,
+      rpm_limit: null,
       session: {
         id: expect.stringMatching(/^sid_[0-9A-Za-z]{22}$/),
         created_at: expect.stringMatching(/Z$/),

@@ -75,6 +75,8 @@ describe("administrators' users", () => {
       must_change_password: true,
       created_at: expect.stringMatching(/Z$/),
       last_login_at: null,
+      monthly_token_limit: null,
+      rpm_limit: null,
       key_count: 0,
     });
     await logIn(gateway.url, user.username, password);

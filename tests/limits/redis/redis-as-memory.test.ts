@@ -79,6 +79,43 @@ describe.runIf(server !== undefined)("limits in Redis", () => {
     });
   }
 
+  for (const seed of SEEDS) {
+    it(`decide the calls of a user's keys and sessions as those in memory do (seed ${seed})`, async () => {
+      aheadMs = LAST_EVENING - Date.now();
+      const random = createRandom(seed + 100);
+      const twins = await openTwins();
+      const ownerId = `usr_${randomBase62(22)}`;
+      const ownerLimits = {
+        ...randomLimits(() => 0.4 + 0.6 * random()),
+        requests: null,
+        tokens: null,
+      };
+      const keys = Array.from({ length: 3 }, () => ({
+        keyId: `key_${randomBase62(22)}`,
+        limits: randomLimits(random),
+        ownerId,
+        ownerLimits,
+      }));
+      const session = { keyId: ownerId, limits: { ...ownerLimits }, isSession: true };
+      const nextCall = () => {
+        const subject = keys[Math.floor(random() * 4)] ?? session;
+        return { ...randomCall(random, subject.keyId, subject.limits), ...subject };
+      };
+      const open: OpenCall[] = [];
+      admittedAt.length = 0;
+      for (let step = 0; step < STEPS; step += 1) {
+        leaveBorders();
+        await takeStep(twins, open, nextCall, random);
+        for (const { keyId, limits } of keys) await expectSameReport(twins, keyId, limits);
+        await expectSameReport(twins, ownerId, ownerLimits);
+      }
+      while (open.length > 0) settleOne(open, random);
+      await expectSameReport(twins, ownerId, ownerLimits);
+      expect(twins.told[1].sort()).toEqual(twins.told[0].sort());
+      await Promise.all([twins.memory.close(), twins.redis.close()]);
+    });
+  }
+
   /**
    * Moves the clock on from where a call leaves its minute or its longest time, or a month ends: there a moment more
    * decides, and the two read their clocks one after the other.

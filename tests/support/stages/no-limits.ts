@@ -8,4 +8,5 @@ export const noLimits: Gateway["limits"] = {
   refuseExhausted: () => undefined,
   countInMinute: () => undefined,
   book: () => undefined,
+  bookSession: () => undefined,
 };

@@ -1,12 +1,14 @@
 import type { KeyCaller, Role } from "../../../core/caller.ts";
 import type { apiKeys, ToolScope } from "../../../db/tables/api-keys.ts";
 import { IpRanges } from "../../../lib/egress/ip-ranges.ts";
-import { keyLimitsOf } from "./key-limits.ts";
+import { keyLimitsOf, personLimitsOf } from "./key-limits.ts";
 
 /** A row of `api_keys` with the fields of the owner that its use needs. */
 export type ApiKeyRow = typeof apiKeys.$inferSelect & {
   readonly ownerRole: Role;
   readonly isOwnerDisabled: boolean;
+  readonly ownerMonthlyTokenLimit: number | null;
+  readonly ownerRpmLimit: number | null;
 };
 
 /** A key as it is held in memory: immutable, and replaced when it changes. */
@@ -66,6 +68,10 @@ function callerOf(row: ApiKeyRow): KeyCaller {
     maxLevel: row.maxLevel,
     toolScope: sharedScope(row.toolScope),
     limits,
+    personLimits: personLimitsOf({
+      monthlyTokenLimit: row.ownerMonthlyTokenLimit,
+      rpmLimit: row.ownerRpmLimit,
+    }),
     isRestricted:
       limits !== null ||
       row.expiresAt !== null ||

@@ -1,4 +1,4 @@
-import type { KeyLimits } from "../../../core/caller.ts";
+import { type KeyLimits, NO_LIMITS } from "../../../core/caller.ts";
 import type { ApiKeyFields } from "../api-key-record.ts";
 
 type LimitColumns = Pick<
@@ -15,4 +15,13 @@ export function keyLimitsOf(row: LimitColumns): KeyLimits | null {
     tokens: row.tokenLimit,
   };
   return Object.values(limits).every((limit) => limit === null) ? null : limits;
+}
+
+/** Returns the limits of a user; undefined when the user has no limits. */
+export function personLimitsOf({
+  monthlyTokenLimit: monthlyTokens,
+  rpmLimit: requestsPerMinute,
+}: Pick<LimitColumns, "monthlyTokenLimit" | "rpmLimit">): KeyLimits | undefined {
+  if (monthlyTokens === null && requestsPerMinute === null) return undefined;
+  return { ...NO_LIMITS, monthlyTokens, requestsPerMinute };
 }

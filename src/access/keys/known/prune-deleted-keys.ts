@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
-import { deletedApiKeys } from "../../../db/tables/api-keys.ts";
+import { deletedApiKeys, formerApiKeys } from "../../../db/tables/api-keys.ts";
 import { changeCounters } from "../../../db/tables/change-counters.ts";
 
 /**
@@ -9,8 +9,13 @@ import { changeCounters } from "../../../db/tables/change-counters.ts";
  */
 export const PRUNED_COUNTER = "deleted_api_keys";
 
+/** Longer than the two months of which limits count the tokens. */
+const FORMER_DAYS = 70;
+
 /** Prunes the keys that were deleted more than a day ago, because every follower has read these deletions. */
 export async function pruneDeletedKeys(db: Db): Promise<void> {
+  await db.execute(sql`
+    delete from ${formerApiKeys} where deleted_at < now() - interval '${sql.raw(String(FORMER_DAYS))} days'`);
   // The comparison uses the database's clock, which set the times.
   await db.execute(sql`
     with forgotten as (

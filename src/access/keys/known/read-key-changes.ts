@@ -6,6 +6,13 @@ import { users } from "../../../db/tables/users.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { PRUNED_COUNTER } from "./prune-deleted-keys.ts";
 
+const OWNER_FIELDS = {
+  role: users.role,
+  state: users.state,
+  ownerMonthlyTokenLimit: users.monthlyTokenLimit,
+  ownerRpmLimit: users.rpmLimit,
+};
+
 /** The number of rows read at once, so that 100,000 keys are not in memory twice. */
 const PAGE_ROWS = 5_000;
 
@@ -54,15 +61,16 @@ async function readRows(ask: Ask, cache: KeyCache, from: number): Promise<void> 
   for (;;) {
     const rows = await ask((db) =>
       db
-        .select({ key: apiKeys, ownerRole: users.role, ownerState: users.state })
+        .select({ key: apiKeys, owner: OWNER_FIELDS })
         .from(apiKeys)
         .innerJoin(users, eq(users.id, apiKeys.ownerId))
         .where(and(isChanged, gt(apiKeys.id, lastId)))
         .orderBy(asc(apiKeys.id))
         .limit(PAGE_ROWS),
     );
-    for (const { key, ownerRole, ownerState } of rows) {
-      cache.apply({ ...key, ownerRole, isOwnerDisabled: ownerState === "disabled" });
+    for (const { key, owner } of rows) {
+      const { role: ownerRole, state, ...ownerLimits } = owner;
+      cache.apply({ ...key, ...ownerLimits, ownerRole, isOwnerDisabled: state === "disabled" });
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE_ROWS) return;
