@@ -137,7 +137,7 @@ export const settingsSchema = z.object({
   EGRESS_ALLOW: egressEntries
     .prefault("")
     .describe(
-      "Comma list of private hosts, addresses or CIDR ranges that clients' images and saved tool servers may be at.",
+      "Comma list of private hosts, addresses or CIDR ranges of clients' images, tool servers and saved databases.",
     ),
   GATEWAY_REQUEST_TIMEOUT: positive
     .max(86_400)

@@ -236,6 +236,7 @@ describe("the first start", () => {
       id: first?.id,
       name: "dev",
       keyHash: hashApiKey(`${DEV_API_KEY}-next`),
+      toolScope: { tools: ["*"], sql_connections: ["*"] },
     });
     expect(second?.changeSeq).toBeGreaterThan(first?.changeSeq ?? 0);
   });

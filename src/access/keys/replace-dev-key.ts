@@ -5,6 +5,7 @@ import { apiKeys, deletedApiKeys } from "../../db/tables/api-keys.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { HashCredential } from "../hash-credential.ts";
 import type { NewApiKey } from "./create-api-key.ts";
+import { FULL_SCOPE } from "./refuse-more-rights.ts";
 
 /** The id is fixed, so that a developer's runs share one key and its usage, and no other key is ever replaced. */
 const DEV_KEY_ID = "key_dev";
@@ -31,7 +32,7 @@ export async function replaceDevKey(
   const secret = { keyHash, lastFour, state: "active" as const, changeSeq };
   await transaction
     .insert(apiKeys)
-    .values({ id: DEV_KEY_ID, name, ownerId, ...secret })
+    .values({ id: DEV_KEY_ID, name, ownerId, toolScope: FULL_SCOPE, ...secret })
     .onConflictDoUpdate({ target: apiKeys.id, set: secret });
   // A deleted key is created again with the same id. The record of its deletion would remove it from every reader's
   // cache.

@@ -43,7 +43,8 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
   await judgeEarly(deps, context, { caller, channel });
   const { name, args } = readCallParams(params);
   const tool = bound.tools.find((one) => one.name === name);
-  if (tool === undefined || bound.assistant === undefined) throw unknownTool(name);
+  if (bound.assistant === undefined) throw unboundCaller(name);
+  if (tool === undefined) throw unknownTool(name);
   const { assistant } = bound;
   let isAnswered = false;
   const client = { requestId, caller, channel, address, startedAt, signal: open.signal };
@@ -86,6 +87,13 @@ function unknownTool(name: string): ProtocolError {
   return new ProtocolError(
     "invalidParams",
     `Unknown tool: '${name.slice(0, 64)}'. 'tools/list' lists the tools that this key may call.`,
+  );
+}
+
+function unboundCaller(name: string): ProtocolError {
+  return new ProtocolError(
+    "invalidParams",
+    `Unknown tool: '${name.slice(0, 64)}'. Tools are those of an assistant: use an API key that is bound to one (its 'assistant_id').`,
   );
 }
 

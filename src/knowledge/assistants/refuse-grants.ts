@@ -46,7 +46,7 @@ export function refuseUnknownTools(
   if (unknown === undefined) return;
   throw new ServiceError(
     "invalid_value",
-    `There is no tool '${unknown}' here; see GET /v1/tools. Tools of a client are sent with its call.`,
+    `There is no tool '${unknown}' here. docs/tools.md lists those of the gateway, GET /api/mcp-servers those of tool servers; a client sends its own with its call.`,
     { param: "ext.tools" },
   );
 }
