@@ -18,7 +18,7 @@ const CHAT = "first";
 const EMBEDDINGS = "vectors";
 
 const table = createCaseTable();
-table.leavesOut("K06", "mcp tools/call", "not yet");
+table.leavesOut("K06", "mcp tools/call", "shown by tests/http/families/mcp-calls.test.ts");
 table.leavesOut("L04", "mcp, workflow starts", "not yet");
 
 /** Every metered route that takes JSON, and one that is not metered. */
