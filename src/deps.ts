@@ -59,7 +59,7 @@ export function buildDeps(
     const license = parts.add(await openLicense(base, { secret, installedAt }));
     const { maxUsers } = license;
     const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
-    const { access, authenticate, signIn } = parts.add(opening);
+    const { access, authenticate, currentCaller, signIn } = parts.add(opening);
     const backends = parts.add(openBackends({ ...base, overrides }));
     const { events, watchedFolders, alertWebhook } = parts.add(openQueue(base));
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
@@ -74,7 +74,7 @@ export function buildDeps(
     const { tools, connections, toolServers, countToolCall, auditToolCall } = parts.add(
       await openTools(base, { search, fileConnections, secret, version, add }),
     );
-    const running = { tools, countToolCall, auditToolCall };
+    const running = { tools, countToolCall, auditToolCall, currentCaller };
     const assistants = { ...running, known: answering.known, search, checkStores, settings, log };
     const { gateway, openCalls, callGate } = parts.add(
       openGateway(base, { backends, limits, journal, refusals, assistants }),

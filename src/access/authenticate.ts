@@ -7,7 +7,7 @@ import type {
 } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { ServiceScope } from "../core/service-scope.ts";
-import type { ApiKey } from "./keys/known/api-key.ts";
+import { type ApiKey, isUsable } from "./keys/known/api-key.ts";
 import type { ApiKeys } from "./keys/known/api-keys.ts";
 import { unusableApiKey } from "./keys/known/unusable-api-key.ts";
 import { type KnownToken, unusableServiceToken } from "./service-tokens/known-token.ts";
@@ -148,10 +148,7 @@ function letIn(
   keys: AuthenticationSources["keys"],
   { now, address }: Credentials,
 ): KeyCaller {
-  const isExpired = key?.expiresAt != null && key.expiresAt <= now;
-  if (key === undefined || !key.isActive || isExpired) {
-    throw unusableApiKey();
-  }
+  if (key === undefined || !isUsable(key, now)) throw unusableApiKey();
   if (key.ipAllow !== null && !key.ipAllow.has(address())) {
     throw new ServiceError(
       "ip_denied",

@@ -1,4 +1,5 @@
 import { count } from "drizzle-orm";
+import type { Caller } from "../core/caller.ts";
 import { byLabel } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
@@ -27,6 +28,11 @@ export interface OpenAccessOptions {
 
 export interface OpenAccess extends Part<Db> {
   readonly authenticate: Authenticate;
+  /**
+   * Returns a caller with the rights that its key has now, for calls that last; undefined once the key is no longer
+   * valid. Sessions are not held in memory, so theirs stay as they were. Does not wait.
+   */
+  readonly currentCaller: (caller: Caller) => Caller | undefined;
   /** Undefined unless there is an OpenID Connect provider. */
   readonly signIn: OpenSignIn | undefined;
   /** For the functions of users, keys and the audit log. */
@@ -54,6 +60,8 @@ export async function openAccess(
   return {
     signIn: openSignIn(base, secret),
     authenticate: createAuthenticate({ keys, sessions, tokens }),
+    currentCaller: (caller) =>
+      caller.kind === "key" ? keys.current(caller.keyId, clock.now()) : caller,
     access: {
       database,
       clock,

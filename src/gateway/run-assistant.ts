@@ -1,6 +1,8 @@
+import type { Caller } from "../core/caller.ts";
 import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatMessage, ToolChoice } from "../core/chat-request.ts";
 import { SEARCH_KNOWLEDGE } from "../tools/builtin/search-knowledge.ts";
+import { visibleTools } from "../tools/visible-tools.ts";
 import { askModel } from "./ask-model.ts";
 import { type AssistantServices, toolLimitsOf } from "./assistant/assistant-services.ts";
 import { fitTurn, type TurnParts } from "./assistant/fit-turn.ts";
@@ -8,7 +10,7 @@ import { GivenPassages, toFound } from "./assistant/given-passages.ts";
 import { noAnswerText } from "./assistant/grounding.ts";
 import type { AssistedRun } from "./assistant/prepare-run.ts";
 import { type Retrieved, retrievePassages } from "./assistant/retrieve-passages.ts";
-import { type CallRunner, runCalls } from "./assistant/run-calls.ts";
+import { type CallRunner, type FoundTool, runCalls } from "./assistant/run-calls.ts";
 import { TurnReader } from "./assistant/turn-reader.ts";
 import type { Answering, ChatCall, Round } from "./chat-call.ts";
 import { originOf } from "./gateway.ts";
@@ -160,12 +162,11 @@ function createRunner(
   passages: GivenPassages,
 ): CallRunner | undefined {
   const { caller, signal, requestId } = call.client;
-  const { assistant, tools } = run;
-  if (assistant === undefined) return undefined;
+  if (run.assistant === undefined) return undefined;
   let runs = 0;
   return {
-    tools,
-    context: { caller, assistant, signal, origin: originOf(call.client) },
+    find: (name) => (run.tools.has(name) ? findNow(services, run, caller, name) : "unknown"),
+    context: { signal, origin: originOf(call.client) },
     limits: toolLimitsOf(services, requestId),
     clock: call.gateway.clock,
     passages,
@@ -174,6 +175,21 @@ function createRunner(
       return `run_${runs}`;
     },
   };
+}
+
+/** Rights hold for the next call of a tool, not only for the next answer. */
+function findNow(
+  { known, tools: registry, currentCaller }: AssistantServices,
+  { assistant: asked }: AssistedRun,
+  client: Caller,
+  name: string,
+): FoundTool {
+  const caller = currentCaller(client);
+  if (asked === undefined || caller === undefined) return "withdrawn";
+  const assistant = known.find(asked.id, caller);
+  if (assistant === undefined) return "withdrawn";
+  const tool = visibleTools(registry, assistant, caller).find((one) => one.name === name);
+  return tool === undefined ? "withdrawn" : { tool, caller, assistant };
 }
 
 /** Inserts events after the start of an answer. */

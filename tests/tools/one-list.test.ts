@@ -150,4 +150,40 @@ describe("M04: the tools of a key", () => {
     expect(await isRun()).toBe(false);
     expect(await listedByProtocol(bound.key)).toEqual(["find_files", "mcp_crm_find"]);
   });
+
+  it.each([
+    { what: "its level is lowered", change: { max_level: "read_only" } },
+    {
+      what: "it loses the tool",
+      change: { tool_scope: { tools: ["find_files"], sql_connections: [] } },
+    },
+    { what: "it is disabled", change: { state: "inactive" } },
+    { what: "it is deleted", change: undefined },
+  ])("is shorter in an answer that a key has under way once $what", async ({ change }) => {
+    await setLevel("full_auto");
+    const bound = await stage.bindKey({}, assistantId);
+    const path = `/v1/api-keys/${bound.id}`;
+    const name = `change_${Object.keys(change ?? { deleted: 1 })}`;
+    const run = async () => {
+      await (change === undefined
+        ? stage.manage("DELETE", path)
+        : stage.manage("PATCH", path, change));
+      return { text: "done" };
+    };
+    stage.tools.push(testTool(name, run));
+    stage.simulator.reset();
+    const script = (called: string) => ({
+      toolCalls: [{ name: called, arguments: {} }],
+      finishReason: "tool_calls" as const,
+    });
+    stage.simulator.script(script("mcp_crm_save"), script(name), script("mcp_crm_save"), {
+      text: "Done.",
+    });
+    ran.length = 0;
+    await chat(bound.key);
+    stage.tools.pop();
+    expect(ran).toEqual(["mcp_crm_save"]);
+    const last = stage.simulator.ledger().at(-1)?.body ?? "";
+    expect(last).toContain("Tool 'mcp_crm_save' is no longer allowed.");
+  });
 });

@@ -11,6 +11,8 @@ import type { ToolFigures } from "../../tools/tool-figures.ts";
 /** The parts of other areas that answering as an assistant needs. */
 export interface AssistantServices {
   readonly known: KnownAssistants;
+  /** The caller with the rights of its key now; undefined once the key is no longer valid. Does not wait. */
+  readonly currentCaller: (caller: Caller) => Caller | undefined;
   readonly search: Search;
   /** Rejects with `not_found` for the first vector store that does not exist for the caller. */
   readonly checkStores: (caller: Caller, vectorStoreIds: readonly string[]) => Promise<void>;

@@ -15,7 +15,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { visibleTools } from "../../tools/visible-tools.ts";
 import type { ChatTarget } from "../resolve-target.ts";
 import type { AssistantServices } from "./assistant-services.ts";
-import { CITE, groundingText } from "./grounding.ts";
+import { CITE, groundingText, TOOLS_ARE_DATA } from "./grounding.ts";
 
 /** A call that the gateway adds something to: an assistant's, or one whose client wants a search first. */
 export interface AssistedRun {
@@ -49,7 +49,7 @@ export function prepareRun(
   const grounding = hasKnowledge
     ? (assistant.grounding ?? services.settings.RAG_GROUNDING_MODE)
     : "off";
-  const system = systemMessage(assistant, grounding);
+  const system = systemMessage(assistant, grounding, tools.size > 0);
   const parameters = withDefaults(request.parameters, assistant);
   return {
     assistant,
@@ -116,8 +116,14 @@ function toDefinition({ name, description, parameters }: Tool): ToolDefinition {
   return { name, description, parameters };
 }
 
-function systemMessage(assistant: Assistant, grounding: Grounding): SystemMessage | undefined {
-  const texts = [assistant.instructions ?? "", groundingText(grounding, assistant)];
+function systemMessage(
+  assistant: Assistant,
+  grounding: Grounding,
+  hasTools: boolean,
+): SystemMessage | undefined {
+  // The text about passages says the same of tools.
+  const alone = grounding === "off" && hasTools ? TOOLS_ARE_DATA : "";
+  const texts = [assistant.instructions ?? "", groundingText(grounding, assistant), alone];
   const text = texts.filter((part) => part.trim() !== "").join("\n\n");
   return text === "" ? undefined : systemText(text);
 }

@@ -6,10 +6,19 @@ import { failed, runTool, type ToolLimits } from "../../tools/run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../../tools/tool.ts";
 import { type GivenPassages, renderPassages } from "./given-passages.ts";
 
+/**
+ * Whether a tool may be called: `unknown` was never offered, `withdrawn` was, but the key, the assistant or the tool has
+ * been changed since. Otherwise it comes with the caller and the assistant of this moment.
+ */
+export type FoundTool =
+  | "unknown"
+  | "withdrawn"
+  | (Pick<ToolContext, "caller" | "assistant"> & { readonly tool: Tool });
+
 export interface CallRunner {
-  /** The tools that the model was offered. */
-  readonly tools: ReadonlyMap<string, Tool>;
-  readonly context: ToolContext;
+  /** Returns a tool that the model was offered as it may be used now. */
+  readonly find: (name: string) => FoundTool;
+  readonly context: Pick<ToolContext, "signal" | "origin">;
   readonly limits: ToolLimits;
   readonly clock: Clock;
   readonly passages: GivenPassages;
@@ -82,7 +91,8 @@ async function runAll(
   });
   const results: Promise<ToolResult>[] = [];
   for (const [index, call] of calls.entries()) {
-    const isReading = runner.tools.get(call.name)?.level === "read_only";
+    const found = runner.find(call.name);
+    const isReading = typeof found === "object" && found.tool.level === "read_only";
     if (!isReading) await Promise.all(results);
     const result = gate(() => runOne(runner, call, index < left ? report : undefined));
     // All are awaited in the end; one that is aborted earlier is no unhandled rejection.
@@ -97,19 +107,22 @@ async function runAll(
 
 /** @param report is undefined for a call that is one too many. */
 async function runOne(
-  { tools, context, limits, clock, nextId }: CallRunner,
+  { find, context, limits, clock, nextId }: CallRunner,
   { name, arguments: args }: ToolCallPart,
   report: Running["report"] | undefined,
 ): Promise<ToolResult> {
   if (report === undefined) {
     return failed("This answer has used up its tool calls. Answer with what is known so far.");
   }
-  const tool = tools.get(name);
-  if (tool === undefined) return failed(`Tool '${name.slice(0, 64)}' does not exist.`);
+  // Only now: the calls before it may have taken long.
+  const found = find(name);
+  if (found === "unknown") return failed(`Tool '${name.slice(0, 64)}' does not exist.`);
+  if (found === "withdrawn") return failed(`Tool '${name}' is no longer allowed.`);
+  const { tool, ...rights } = found;
   const id = nextId();
   const startedAt = clock.now();
   report({ id, name, status: "running" });
-  const result = await runTool(tool, args, context, limits);
+  const result = await runTool(tool, args, { ...context, ...rights }, limits);
   const durationMs = Math.max(0, clock.now() - startedAt);
   report({ id, name, status: result.isError === true ? "error" : "ok", durationMs });
   return result;

@@ -1,6 +1,10 @@
 import { checkPostgres } from "../../lib/sql-gate/postgres/check-postgres.ts";
 import type { PostgresPolicy } from "../../lib/sql-gate/postgres/policy.ts";
-import { refuseSecretRelation, refuseSecretSetting } from "../../lib/sql-gate/postgres/secrets.ts";
+import {
+  refuseSecretColumn,
+  refuseSecretRelation,
+  refuseSecretSetting,
+} from "../../lib/sql-gate/postgres/secrets.ts";
 import { checkMysql } from "../../lib/sql-gate/tokens/check-mysql.ts";
 import { checkSqlite } from "../../lib/sql-gate/tokens/check-sqlite.ts";
 import type { Verdict } from "../../lib/sql-gate/verdict.ts";
@@ -15,6 +19,7 @@ export const TOOL_POLICY: PostgresPolicy = {
   statements: new Set(["select", "explain", "show"]),
   takesParameters: false,
   refuseRelation: refuseSecretRelation,
+  refuseColumn: refuseSecretColumn,
   refuseSetting: refuseSecretSetting,
 };
 

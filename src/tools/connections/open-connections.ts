@@ -48,6 +48,11 @@ export interface Connections extends Part {
 
 /** Bytes that a database may send for one query: a value of a gigabyte must not fill the gateway's memory. */
 const RESULT_MAX_BYTES = 16 * 1024 * 1024;
+/**
+ * Queries of one saved connection at once; further ones wait. All SQLite files share a few processes, so that slow
+ * queries of one file must not hold them all.
+ */
+const SESSIONS_MAX: Readonly<Record<ConnectionKind, number>> = { postgres: 4, mysql: 4, sqlite: 1 };
 const DESCRIBE_TIMEOUT_MS = 15_000;
 const TEST_TIMEOUT_MS = 10_000;
 
@@ -72,10 +77,10 @@ export async function openConnections(
       pools.delete(id);
     },
   });
-  const poolOf = ({ id }: SavedConnection): SessionPool => {
+  const poolOf = ({ id, kind }: SavedConnection): SessionPool => {
     const known = pools.get(id);
     if (known !== undefined) return known;
-    const made = new SessionPool((signal) => {
+    const made = new SessionPool(SESSIONS_MAX[kind], (signal) => {
       const target = targetOf(secretBox, followed.row(id));
       return drivers[target.connection.kind](target, signal);
     });

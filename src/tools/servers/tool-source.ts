@@ -1,4 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
+import type { ToolLevel } from "../../knowledge/assistants/assistant.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ToolSource } from "../registry.ts";
 import { failed } from "../run-tool.ts";
@@ -9,7 +10,7 @@ import type { ServerChecks } from "./server-checks.ts";
 import type { ServerHealths } from "./server-health.ts";
 import { levelByAnnotations } from "./tool-level.ts";
 import { readDefinition, stateOf, type ToolRow, type ToolServer } from "./tool-server.ts";
-import type { ToolServerCall, ToolServerClient } from "./tool-server-client.ts";
+import type { ListedTool, ToolServerCall, ToolServerClient } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 interface SourceParts {
@@ -66,10 +67,11 @@ interface Offered {
 function toTool(server: ToolServer, { name, row, approved }: Offered, parts: SourceParts): Tool {
   const { description, inputSchema, annotations } = readDefinition(approved);
   const { id, name: serverName } = server.row;
+  const level = levelOf(row, annotations);
   return {
     name,
     description: `[Tool server ${serverName}] ${description}`.trim(),
-    level: row.level ?? levelByAnnotations(annotations),
+    level,
     source: "mcp",
     parameters: inputSchema,
     async run(args, context) {
@@ -77,6 +79,10 @@ function toTool(server: ToolServer, { name, row, approved }: Offered, parts: Sou
       // It may have been withdrawn since the model was told of it.
       if (now === undefined || offeredName(now, row.name) !== name) {
         return failed(`Tool '${name}' is no longer offered.`);
+      }
+      // The rights were checked, and the audit log decided, by the level at the beginning of the call.
+      if (currentLevel(now, row.name) !== level) {
+        return failed(`The level of tool '${name}' has just been changed. Call it again.`);
       }
       const { healths } = parts;
       if (now.link === undefined || healths.isInError(now.row)) {
@@ -90,6 +96,16 @@ function toTool(server: ToolServer, { name, row, approved }: Offered, parts: Sou
       );
     },
   };
+}
+
+function currentLevel(server: ToolServer, name: string): ToolLevel | undefined {
+  const row = server.tools.find((tool) => tool.name === name);
+  if (row === undefined || row.approved === null) return undefined;
+  return levelOf(row, readDefinition(row.approved).annotations);
+}
+
+function levelOf({ level }: ToolRow, annotations: ListedTool["annotations"]): ToolLevel {
+  return level ?? levelByAnnotations(annotations);
 }
 
 interface ServerCall extends SourceParts {

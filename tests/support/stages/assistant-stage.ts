@@ -77,6 +77,8 @@ export class AssistantStage {
   searchBy: ((question: Question) => Promise<readonly Passage[]>) | undefined;
   readonly questions: Question[] = [];
   tools: readonly Tool[] = [];
+  /** What the caller's key has become meanwhile. */
+  currentCaller: AssistantServices["currentCaller"] = (caller) => caller;
   settings: Partial<AssistantServices["settings"]> = {};
   client = new AbortController();
   calls = 0;
@@ -106,6 +108,7 @@ export class AssistantStage {
       ...parts.gateway,
       assistants: {
         known: this.#known,
+        currentCaller: (caller) => this.currentCaller(caller),
         search,
         checkStores: async () => undefined,
         tools: createToolRegistry({ search, settings }, [{ list: () => this.tools }]),
@@ -178,6 +181,7 @@ export class AssistantStage {
     this.searchBy = undefined;
     this.questions.length = 0;
     this.tools = [];
+    this.currentCaller = (caller) => caller;
     this.settings = {};
   }
 

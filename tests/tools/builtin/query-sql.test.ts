@@ -74,6 +74,14 @@ const kinds: readonly Kind[] = [
         "select i, repeat('x', 1000000) from generate_series(1, 1000) i",
         /larger than 16 MiB|^The first/,
       ],
+      [
+        "select (repeat('[', 6000) || repeat(']', 6000))::json as deep, 1 as n",
+        /^1 row\.\n\["deep","n"\]\n\["\[{200}/,
+      ],
+      [
+        "select (repeat('[', 65) || repeat(']', 65))::jsonb as deep, '[[1]]'::jsonb as flat",
+        /^1 row\.\n\["deep","flat"\]\n\["\[{65}\]{65}",\[\[1\]\]\]$/,
+      ],
       ["select generate_series(1, 1000000000)", /^The first 5 rows; there are more/],
       [`${RECURSION} select i from n`, /^The first 5 rows; there are more/],
       [`${RECURSION} select count(*) from n`, /longer than 0.5 s|took too long/],

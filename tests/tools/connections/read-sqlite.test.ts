@@ -116,6 +116,24 @@ it.each([
   expect(failure.message).toMatch(/too large|larger than|too much memory|too big|out of memory/);
 });
 
+it("reads one connection at a time, so that its endless queries hold up no other one", async () => {
+  makeDatabase(join(stage.workspace, "other.db"), "create table t (n); insert into t values (7)");
+  const other = await save("other.db");
+  const endless =
+    "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n";
+  const leaving = new AbortController();
+  const asked = [1, 2, 3, 4].map(() =>
+    failureOf(stage.read(shop, endless, { signal: leaving.signal, timeoutMs: 60_000 })),
+  );
+  // It would wait for its turn behind them until their time is over.
+  const { rows } = await stage.read(other, "select n from t", { timeoutMs: 20_000 });
+  expect(rows).toEqual([[7]]);
+  leaving.abort(new Error("left"));
+  expect(await Promise.all(asked)).toHaveLength(4);
+  const again = await stage.read(shop, "select count(*) from orders", { timeoutMs: 20_000 });
+  expect(again.rows).toEqual([[50]]);
+});
+
 it("reads a file whose format has a write-ahead log without making one", async () => {
   const path = join(stage.workspace, "log.db");
   makeDatabase(path, "create table t (a); insert into t values (1)");

@@ -6,7 +6,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { createAlertCheck } from "../../../src/operations/alerts/alert-check.ts";
-import { approveTools } from "../../../src/tools/servers/approve-tools.ts";
+import { approveTools, setToolLevel } from "../../../src/tools/servers/approve-tools.ts";
 import { deleteToolServer } from "../../../src/tools/servers/change-server.ts";
 import { updateToolServer } from "../../../src/tools/servers/update-server.ts";
 import {
@@ -137,6 +137,22 @@ describe("a tool server", () => {
     await approveTools(toolServers, here.admin, { id });
     expect(statesOf(gateway, id)).toEqual({ read: "approved", write: "gone" });
     expect(gateway.source.list()).toMatchObject([{ name: "mcp_tickets_read", level: "full_auto" }]);
+  });
+
+  it("whose tool gets another level while a model calls it does not run it as it was", async () => {
+    const gateway = await replica();
+    const server = await serve(WRITE);
+    const { id } = await gateway.save({ name: "tickets", url: server.url });
+    const [before] = gateway.source.list();
+    const change = { id, tool: "mcp_tickets_write", level: "full_auto" } as const;
+    await setToolLevel(gateway.toolServers, here.admin, change);
+    const context = { caller: here.admin.caller, signal: new AbortController().signal } as never;
+    const refused = await before?.run({}, context);
+    expect(refused?.isError).toBe(true);
+    expect(refused?.text).toMatch(/^The level of tool 'mcp_tickets_write' has just been changed/);
+    const [after] = gateway.source.list();
+    expect(after?.level).toBe("full_auto");
+    expect((await after?.run({}, context))?.text).not.toMatch(/level/);
   });
 
   it("whose tool is withdrawn while a model calls it answers that it is no longer offered", async () => {

@@ -26,6 +26,11 @@ export interface ApiKey {
   readonly changeSeq: number;
 }
 
+/** Whether calls with a key are accepted now. */
+export function isUsable({ isActive, expiresAt }: ApiKey, now: number): boolean {
+  return isActive && (expiresAt === null || expiresAt > now);
+}
+
 interface PreviousSecret {
   readonly keyHash: string;
   /** Unix milliseconds. */

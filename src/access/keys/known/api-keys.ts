@@ -1,8 +1,9 @@
+import type { KeyCaller } from "../../../core/caller.ts";
 import type { Database } from "../../../db/database.ts";
 import { causeOf, type Log } from "../../../lib/log.ts";
 import { repeat } from "../../../lib/repeat.ts";
 import type { HashCredential } from "../../hash-credential.ts";
-import type { ApiKey } from "./api-key.ts";
+import { type ApiKey, isUsable } from "./api-key.ts";
 import { followKeys } from "./follow-keys.ts";
 import { KeyUses } from "./key-uses.ts";
 import { pruneDeletedKeys } from "./prune-deleted-keys.ts";
@@ -22,6 +23,12 @@ export interface ApiKeys {
    * @param now in Unix milliseconds.
    */
   readonly find: (keyText: string, now: number) => ApiKey | undefined | Promise<ApiKey | undefined>;
+  /**
+   * Returns the caller that a key makes now; undefined once the key is revoked, disabled or expired. Does not wait.
+   *
+   * @param now in Unix milliseconds.
+   */
+  readonly current: (keyId: string, now: number) => KeyCaller | undefined;
   /** Notes that a call with a key was accepted; it is written later. */
   readonly noteUse: (keyId: string, now: number) => void;
   /** Reads the committed changes, so that a change made by this process holds for the next call. Never rejects. */
@@ -58,6 +65,10 @@ export async function openApiKeys(options: OpenApiKeysOptions): Promise<ApiKeys>
   ];
   return {
     find: (keyText, now) => followed.find(hashApiKey(keyText), now),
+    current(keyId, now) {
+      const key = followed.get(keyId);
+      return key !== undefined && isUsable(key, now) ? key.caller : undefined;
+    },
     noteUse: (keyId, now) => uses.note(keyId, now),
     catchUp: followed.look,
     async close() {

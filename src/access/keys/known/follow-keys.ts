@@ -23,6 +23,8 @@ interface FollowedKeys {
    * @param now in Unix milliseconds.
    */
   readonly find: (keyHash: string, now: number) => ApiKey | undefined | Promise<ApiKey | undefined>;
+  /** The key of this id as it is in memory now. */
+  readonly get: (id: string) => ApiKey | undefined;
   /** Reads the committed changes. Never rejects. */
   readonly look: () => Promise<void>;
 }
@@ -94,6 +96,7 @@ export async function followKeys({ database, log }: FollowOptions): Promise<Foll
   };
   return {
     look,
+    get: (id) => cache.get(id),
     find(keyHash, now) {
       const key = cache.find(keyHash, now);
       if (key !== undefined) return key;

@@ -15,6 +15,10 @@ export class KeyCache {
     return until > now ? rotated : undefined;
   }
 
+  get(id: string): ApiKey | undefined {
+    return this.#byId.get(id);
+  }
+
   apply(row: ApiKeyRow): void {
     const earlier = this.#byId.get(row.id);
     if (earlier !== undefined && row.changeSeq < earlier.changeSeq) return;

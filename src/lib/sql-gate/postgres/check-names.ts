@@ -1,6 +1,6 @@
 import { Refused } from "../verdict.ts";
 import type { FunctionCatalog } from "./function-catalog.ts";
-import { SYNTAX_FUNCTIONS } from "./function-lists.ts";
+import { CHECKED_BY_ARGUMENT, SYNTAX_FUNCTIONS } from "./function-lists.ts";
 import type { TreeNode } from "./parse-postgres.ts";
 
 type Names = ReadonlyMap<string, ReadonlySet<string>>;
@@ -55,10 +55,12 @@ export function checkOperator(words: readonly string[], catalog: FunctionCatalog
 
 /** `a.f` and `(x).f` call the function `f` where the value has no such field. */
 export function checkFields(words: readonly string[], catalog: FunctionCatalog): void {
-  const call = words.find((word) => catalog.unsafeFields.has(word));
+  const call = words.find(
+    (word) => catalog.unsafeFields.has(word) || CHECKED_BY_ARGUMENT.has(word),
+  );
   if (call === undefined) return;
   throw new Refused(
-    `The field ${call} is refused, because it could be a call of the function ${call}, which does not only read.`,
+    `The field ${call} is refused, because it could be a call of the function ${call}, which is not allowed in this form.`,
     "Where it is a column, write it without its table, or rename it in a subquery: (SELECT …) AS t(other_name).",
   );
 }

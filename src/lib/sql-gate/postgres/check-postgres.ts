@@ -139,12 +139,18 @@ function checkNode(
     case "SortBy":
       if (node["useOp"] !== undefined) checkOperator(readName(node["useOp"]), catalog);
       return;
-    case "ColumnRef":
-      checkFields(readName(node["fields"]).slice(1), catalog);
+    case "ColumnRef": {
+      const words = readName(node["fields"]);
+      checkColumns(words, policy);
+      checkFields(words.slice(1), catalog);
       return;
-    case "A_Indirection":
-      checkFields(readName(node["indirection"]), catalog);
+    }
+    case "A_Indirection": {
+      const words = readName(node["indirection"]);
+      checkColumns(words, policy);
+      checkFields(words, catalog);
       return;
+    }
     case "TypeName":
       checkType(readName(node["names"]), catalog);
       return;
@@ -197,6 +203,13 @@ function checkSettingCall(node: TreeNode, policy: PostgresPolicy): void {
     );
   }
   checkSetting(name, policy);
+}
+
+function checkColumns(words: readonly string[], { refuseColumn }: PostgresPolicy): void {
+  for (const word of words) {
+    const refusal = refuseColumn(word);
+    if (refusal !== undefined) throw new Refused(refusal.message, refusal.hint);
+  }
 }
 
 function checkSampling(words: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { ALLOWED_VOLATILE, EXCLUDED_FUNCTIONS } from "./function-lists.ts";
+import { ALLOWED_VOLATILE, CHECKED_BY_ARGUMENT, EXCLUDED_FUNCTIONS } from "./function-lists.ts";
 
 /** The functions, operators and types of one database, as far as the gate decides by them. Names are exact. */
 export interface FunctionCatalog {
@@ -38,7 +38,8 @@ const namePatterns = literals(
 /**
  * Reads what `readFunctionCatalog` takes: a row for each list and schema, `list`, `schema` and `names` (a JSON array).
  * A function reads only if it is immutable or stable, or one of a few harmless volatile ones of PostgreSQL, and is not
- * excluded by its name. An aggregate is what its parts are: it is marked immutable itself. PostgreSQL 11 or newer.
+ * excluded by its name; what only a call of it shows to be harmless must not stand behind an operator, a cast or an
+ * aggregate. An aggregate is what its parts are: it is marked immutable itself. PostgreSQL 11 or newer.
  */
 export const FUNCTION_CATALOG_SQL = `
 with rated as materialized (
@@ -47,34 +48,35 @@ with rated as materialized (
       and not 'pg_catalog.internal'::pg_catalog.regtype = any (p.proargtypes) as is_field,
     p.prokind = 'p' or p.proname in (${exactNames}) or p.proname like any (array[${namePatterns}])
       or (p.provolatile = 'v' and not (n.nspname = 'pg_catalog' and p.proname in (${literals(ALLOWED_VOLATILE)})))
-      as is_unsafe
+      as is_unsafe,
+    p.proname in (${literals([...CHECKED_BY_ARGUMENT])}) as is_checked
   from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
 ), unsafe_aggregates as materialized (
   select a.aggfnoid from pg_catalog.pg_aggregate a,
     lateral pg_catalog.unnest(array[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn,
       a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn]::oid[]) part (oid)
-  where part.oid in (select oid from rated where is_unsafe)
+  where part.oid in (select oid from rated where is_unsafe or is_checked)
 ), functions as materialized (
-  select r.oid, r.name, r.schema, r.is_field,
+  select r.oid, r.name, r.schema, r.is_field, r.is_checked,
     r.is_unsafe or r.oid in (select aggfnoid from unsafe_aggregates) as is_unsafe
   from rated r
 ), function_names as (
   select schema, name, pg_catalog.bool_or(is_unsafe) as is_unsafe, pg_catalog.bool_or(is_unsafe and is_field) as is_field
   from functions group by schema, name
 ), operator_names as (
-  select n.nspname as schema, o.oprname as name, pg_catalog.bool_or(f.is_unsafe) as is_unsafe
+  select n.nspname as schema, o.oprname as name, pg_catalog.bool_or(f.is_unsafe or f.is_checked) as is_unsafe
   from pg_catalog.pg_operator o join pg_catalog.pg_namespace n on n.oid = o.oprnamespace
   join functions f on f.oid = o.oprcode
   group by n.nspname, o.oprname
 ), type_names as (
   select t.typname as name from pg_catalog.pg_type t,
     lateral pg_catalog.unnest(array[t.typinput, t.typoutput, t.typmodin]::oid[]) part (oid)
-  where part.oid in (select oid from functions where is_unsafe)
+  where part.oid in (select oid from functions where is_unsafe or is_checked)
   union
   select t.typname from pg_catalog.pg_cast c
   join pg_catalog.pg_type source on source.oid = c.castsource join pg_catalog.pg_type target on target.oid = c.casttarget
   join pg_catalog.pg_type t on t.oid in (source.oid, target.oid)
-  where c.castfunc in (select oid from functions where is_unsafe) and (t.typnamespace <> 'pg_catalog'::pg_catalog.regnamespace
+  where c.castfunc in (select oid from functions where is_unsafe or is_checked) and (t.typnamespace <> 'pg_catalog'::pg_catalog.regnamespace
     or (t.oid = target.oid and source.typnamespace = target.typnamespace))
 )
 select list, schema, pg_catalog.json_agg(name)::text as names

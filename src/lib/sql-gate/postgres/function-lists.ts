@@ -54,6 +54,8 @@ export const EXCLUDED_FUNCTIONS: readonly string[] = [
   "pg_show_all_file_settings",
   // Settings, which hold passwords of other servers; `current_setting` is checked by its argument.
   "set_config",
+  // It shows the settings of the function that it describes.
+  "pg_get_functiondef",
   "pg_show_all_settings",
   // Sequences, transaction numbers, sessions, locks, waiting.
   "nextval",
@@ -79,6 +81,12 @@ export const EXCLUDED_FUNCTIONS: readonly string[] = [
   "pg_stat_get_progress_info",
   "pg_stat_statements*",
 ];
+
+/**
+ * Functions that are allowed or refused by their arguments. Only a call shows these, so any other way to reach them is
+ * refused: as a field `(x).f`, and through an operator, a cast or an aggregate of a database's own.
+ */
+export const CHECKED_BY_ARGUMENT: ReadonlySet<string> = new Set(["current_setting"]);
 
 /**
  * Functions that stand for syntax of their own, such as `EXTRACT(year FROM d)`. Older servers have them under other

@@ -15,6 +15,8 @@ export interface PostgresPolicy {
   readonly takesParameters: boolean;
   /** Why a relation may not be read; undefined where it may. */
   readonly refuseRelation: (relation: RelationName) => Refusal | undefined;
+  /** Why a column, or the field of a row, may not be named; undefined where it may. */
+  readonly refuseColumn: (name: string) => Refusal | undefined;
   /** Why a setting may not be shown; undefined where it may. Its name is in lower case. */
   readonly refuseSetting: (name: string) => Refusal | undefined;
 }

@@ -6,6 +6,10 @@ const SECRET_RELATIONS: ReadonlySet<string> = new Set([
   // Passwords of users and of other servers
   "pg_authid",
   "pg_shadow",
+  // Settings of roles and of functions, which may be passwords
+  "pg_roles",
+  "pg_user",
+  "pg_proc",
   "pg_user_mapping",
   "pg_user_mappings",
   "pg_foreign_server",
@@ -51,6 +55,23 @@ export function refuseSecretRelation({ schema, name }: RelationName): Refusal | 
   return {
     message: `The relation ${schema === undefined ? name : `${schema}.${name}`} is refused: it holds secrets of the server.`,
     hint: "Read the database's own tables. For their shape read information_schema.tables and information_schema.columns.",
+  };
+}
+
+/** Columns with settings, also where a view of the owner's shows them. */
+const SECRET_COLUMNS: ReadonlySet<string> = new Set([
+  "rolconfig",
+  "useconfig",
+  "proconfig",
+  "setconfig",
+]);
+
+/** Why a column may not be named, whatever relation has it; undefined where it may. */
+export function refuseSecretColumn(name: string): Refusal | undefined {
+  if (!SECRET_COLUMNS.has(name)) return undefined;
+  return {
+    message: `The column ${name} is refused: it holds settings, which can be secrets of the server.`,
+    hint: "Name the columns that you need, without this one.",
   };
 }
 

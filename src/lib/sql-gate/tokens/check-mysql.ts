@@ -95,9 +95,21 @@ const SHAPE_TABLES: ReadonlySet<string> = new Set([
   "periods",
 ]);
 
-/** The first words after SHOW that show the shape of the data. Others show rights, settings or what others run. */
+/** Those of them that show the options of tables as well. */
+const OPTION_TABLES: ReadonlySet<string> = new Set(["tables", "partitions"]);
+const OPTION_COLUMNS: ReadonlySet<string> = new Set([
+  "create_options",
+  "table_comment",
+  "partition_comment",
+]);
+const BEFORE_COLUMNS = /^(select|all|distinct|distinctrow|high_priority|straight_join|sql_\w+)$/;
+
+/**
+ * The first words after SHOW that show the shape of the data. Others show rights, settings or what others run; CREATE
+ * TABLE and TABLE STATUS the password with which a table reaches another server (FEDERATED, SPIDER, CONNECT).
+ */
 const SHOWN =
-  /^((full |extended |extended full )?(tables|columns|fields)|databases|schemas|index|indexes|keys|table status|create (table|view)|character set|charset|collation|warnings|errors|count|engines$|storage engines$)\b/;
+  /^((full |extended |extended full )?(tables|columns|fields)|databases|schemas|index|indexes|keys|character set|charset|collation|warnings|errors|count|engines$|storage engines$)\b/;
 
 const SHOWN_VARIABLE =
   /^(version|version_comment|sql_mode|time_zone|system_time_zone|timestamp|lower_case_table_names|character_set_\w+|collation_\w+|div_precision_increment|group_concat_max_len|max_execution_time|max_statement_time|autocommit|tx_isolation|tx_read_only|transaction_isolation|transaction_read_only)$/;
@@ -125,6 +137,8 @@ export function checkMysql(
     refuseWords(tokens, REFUSED_WORDS, CALLABLE);
     for (const sequence of REFUSED_SEQUENCES) refuseSequence(tokens, sequence);
     if (kind === "show") checkShown(tokens);
+    if (kind !== "select") refuseNamedSchemas(tokens);
+    refuseTableOptions(tokens);
     if (database !== undefined) refuseOwnSchema(database);
     for (const [index, token] of tokens.entries()) checkToken(token, index, tokens);
     return kind;
@@ -136,8 +150,43 @@ function checkShown(tokens: readonly Token[]): void {
   if (SHOWN.test(words.trim())) return;
   throw new Refused(
     `SHOW ${words.trim().toUpperCase()} is refused.`,
-    "Use SHOW TABLES, COLUMNS, INDEX, TABLE STATUS, CREATE TABLE, CREATE VIEW or DATABASES.",
+    "Use SHOW TABLES, COLUMNS, INDEX or DATABASES, and for more information_schema.tables, views and columns.",
   );
+}
+
+/** SHOW and DESCRIBE take a schema also without a dot: `SHOW TABLES FROM mysql`, `SHOW COLUMNS IN t IN mysql`. */
+function refuseNamedSchemas(tokens: readonly Token[]): void {
+  for (const [index, { kind, text }] of tokens.entries()) {
+    if (kind !== "word" || (text !== "from" && text !== "in")) continue;
+    const named = tokens[index + 1];
+    const isName = named !== undefined && named.kind !== "mark" && named.kind !== "number";
+    // A name with a dot is checked as in any other statement.
+    if (isName && !isMark(tokens[index + 2], ".")) refuseOwnSchema(named.text);
+  }
+}
+
+/** Refuses the columns of information_schema that hold the options and comments of tables, however they are asked for. */
+function refuseTableOptions(tokens: readonly Token[]): void {
+  const isDescribed = tokens.some(
+    ({ text }, index) => OPTION_TABLES.has(text) && isMark(tokens[index - 1], "."),
+  );
+  if (!isDescribed) return;
+  const found = tokens.find(
+    (token, index) => OPTION_COLUMNS.has(token.text) || isWholeRow(token, tokens[index - 1]),
+  );
+  if (found === undefined) return;
+  throw new Refused(
+    `${found.text.toUpperCase()} of information_schema is refused here: a table's options and comments can hold passwords of other servers.`,
+    "Name the columns that you need, without CREATE_OPTIONS, TABLE_COMMENT and PARTITION_COMMENT.",
+  );
+}
+
+/** `*`, `t.*`, and the statement `TABLE t`; not the marks of `COUNT(*)` and `a * b`. */
+function isWholeRow(token: Token, before: Token | undefined): boolean {
+  if (token.kind === "word" && token.text === "table") return !isMark(before, ".");
+  if (!isMark(token, "*")) return false;
+  if (before?.kind === "mark") return before.text === "." || before.text === ",";
+  return before?.kind === "word" && BEFORE_COLUMNS.test(before.text);
 }
 
 function checkToken(token: Token, index: number, tokens: readonly Token[]): void {

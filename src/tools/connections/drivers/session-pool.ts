@@ -2,8 +2,6 @@ import { ServiceError } from "../../../core/service-error.ts";
 import { untilAborted } from "../../../lib/until-aborted.ts";
 import { DriverFault, type Session } from "./session.ts";
 
-/** Sessions of one saved connection at once; further queries wait. */
-const SESSIONS_MAX = 4;
 const WAITING_MAX = 32;
 /** A session without work ends after this time. */
 const IDLE_MS = 30_000;
@@ -22,10 +20,12 @@ export class SessionPool {
   readonly #idle: Idle[] = [];
   readonly #waiting = new Set<() => void>();
   readonly #busy = new Set<Session>();
-  #places = SESSIONS_MAX;
+  #places: number;
   #isClosed = false;
 
-  constructor(open: (signal: AbortSignal) => Promise<Session>) {
+  /** @param places is the number of sessions at once; further queries wait. */
+  constructor(places: number, open: (signal: AbortSignal) => Promise<Session>) {
+    this.#places = places;
     this.#open = open;
   }
 

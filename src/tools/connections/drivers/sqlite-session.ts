@@ -8,8 +8,8 @@ import type { SqliteJob, SqliteResult } from "./read-sqlite.ts";
 import { DriverFault, type OpenSession, type Session, type SessionQuery } from "./session.ts";
 
 const PROGRAM = fileURLToPath(new URL("./read-sqlite.ts", import.meta.url));
-/** Files that are read at once; others wait. */
-const PROCESSES = 2;
+/** Files that are read at once; others wait. A connection has one of them at most. */
+const PROCESSES = 3;
 const MEMORY_BYTES = 512 * 1024 * 1024;
 const IDLE_MS = 60_000;
 /** Bytes of JSON for a byte of a value, at most. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../../../lib/json.ts";
+import { isDeeperThan } from "../../../lib/json-depth.ts";
 
 /** An integer: a number where JSON's readers keep it whole, otherwise text. */
 export function integer(text: string): JsonValue {
@@ -12,8 +13,15 @@ export function float(text: string): JsonValue {
   return Number.isFinite(value) ? value : text;
 }
 
-/** JSON as it is; text where it is none after all. */
+/** Longer ones are shown by their beginning only, which a text has and a value does not. */
+const JSON_MAX_CHARACTERS = 4_000;
+/** The runtime writes and reads by recursion, and a value with thousands of levels exhausts its stack. */
+const JSON_MAX_DEPTH = 64;
+
+/** JSON as it is; text where it is long, nested deeply, or none after all. */
 export function json(text: string): JsonValue {
+  if (text.length > JSON_MAX_CHARACTERS) return text;
+  if (isDeeperThan(JSON_MAX_DEPTH, Buffer.from(text))) return text;
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
