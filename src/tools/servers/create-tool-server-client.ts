@@ -7,6 +7,7 @@ import { broken, type Reply } from "./protocol/json-rpc.ts";
 import { createKnownDialects } from "./protocol/known-dialects.ts";
 import { negotiate } from "./protocol/negotiate.ts";
 import { parameterHeaders } from "./protocol/parameter-headers.ts";
+import { MAX_ANSWER_BYTES } from "./protocol/read-answer.ts";
 import { describeError } from "./protocol/reply-error.ts";
 import type { ToolServerClient } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
@@ -15,6 +16,8 @@ export interface ToolServerClientParts {
   readonly egress: Egress;
   /** How the gateway introduces itself. */
   readonly info: ClientInfo;
+  /** Bytes of a tool's result that are of use; MAX_ANSWER_BYTES when it is not given. */
+  readonly maxResultBytes?: number;
 }
 
 const MAX_CURSOR_LENGTH = 4_096;
@@ -24,7 +27,11 @@ const MAX_CURSOR_LENGTH = 4_096;
  * limit, waits for the time limit where an answer is invalid, opens listening streams and reconnects by itself, and
  * compiles schemas of servers that nobody trusts.
  */
-export function createToolServerClient({ egress, info }: ToolServerClientParts): ToolServerClient {
+export function createToolServerClient({
+  egress,
+  info,
+  maxResultBytes = MAX_ANSWER_BYTES,
+}: ToolServerClientParts): ToolServerClient {
   const exchange = createExchange(egress, info);
   const dialects = createKnownDialects((server, signal) =>
     negotiate(exchange, info, server, signal),
@@ -61,7 +68,7 @@ export function createToolServerClient({ egress, info }: ToolServerClientParts):
           return exchange.ask({ server, dialect, message, headers, signal: limited });
         };
         const reply = replyOf(await dialects.use(server, limited, ask));
-        if (reply.error === undefined) return readResult(reply.result);
+        if (reply.error === undefined) return readResult(reply.result, maxResultBytes);
         return {
           text: `The tool server reports: ${describeError(reply.error)}`,
           isError: true,
