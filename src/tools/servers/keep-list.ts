@@ -36,12 +36,12 @@ export function createKeepList({ database, clock, log, catchUp }: KeepOptions): 
     );
   });
   // The lists that were found equal to the stored tools: comparing large ones takes long.
-  const equal = new WeakMap<readonly ListedTool[], ToolServer["tools"]>();
+  const equal = new WeakMap<ToolServer["tools"], readonly ListedTool[]>();
   return async (server, list) => {
     // Most checks find what is stored, and ask the database nothing.
-    if (equal.get(list) === server.tools) return;
+    if (equal.get(server.tools) === list) return;
     if (mergeList(server.tools, list) === undefined) {
-      equal.set(list, server.tools);
+      equal.set(server.tools, list);
       return;
     }
     if (!takeTurn(server)) return;
