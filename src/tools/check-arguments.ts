@@ -1,7 +1,10 @@
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
+import { Ajv, type Options, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { isDeeperThan } from "../lib/json-depth.ts";
+import { findExcess, MAX_SERVER_BYTES } from "./argument-bounds.ts";
+import { checkTopLevel, type SchemaFault, typeOf } from "./check-top-level.ts";
+import { readCheckedSchema } from "./schema-bounds.ts";
 import type { Tool } from "./tool.ts";
 
 /** Either the arguments, or the text that says what is wrong with them. */
@@ -23,13 +26,26 @@ const OPTIONS: Options = {
   addUsedSchema: false,
   logger: false,
 };
+const UNNAMED: SchemaFault = { keyword: "", instancePath: "", params: {}, message: "are invalid" };
 const OLDER_DRAFT = /draft-0[4-7]/;
-const validators = new WeakMap<JsonObject, ValidateFunction | Error>();
+
+interface Check {
+  /** An error where the schema cannot be used. */
+  readonly findFault: Error | ((args: JsonObject) => SchemaFault | undefined);
+  /** How many comparisons a value may need. */
+  readonly weight: number;
+}
+
+const checks = new WeakMap<JsonObject, Check>();
+/** Those for tool servers by the text of their schema, because each listing of the same schema is another object. */
+const serverChecks = new Map<string, Check>();
+const MAX_SERVER_CHECKS = 500;
 
 /** Reads the arguments that a model has written for a tool. No text at all counts as no arguments. */
 export function readArguments(tool: Tool, text: string): CheckedArguments {
   const bytes = Buffer.from(text);
-  if (bytes.length > MAX_BYTES) return faulty(tool, "the arguments are too long");
+  const maxBytes = tool.source === "mcp" ? MAX_SERVER_BYTES : MAX_BYTES;
+  if (bytes.length > maxBytes) return faulty(tool, "the arguments are too long");
   if (isDeeperThan(MAX_DEPTH, bytes)) return faulty(tool, "the arguments are nested too deeply");
   let args: unknown;
   try {
@@ -40,43 +56,66 @@ export function readArguments(tool: Tool, text: string): CheckedArguments {
   return checkArguments(tool, args);
 }
 
-/** Checks arguments against the tool's schema. They are never coerced. Texts name the tool and the argument. */
+/**
+ * Checks arguments against the tool's schema. They are never coerced. Texts name the tool and the argument. Of tool
+ * servers both are bounded, because a check holds up everybody else: what is too large here, the server checks itself.
+ */
 export function checkArguments(tool: Tool, args: unknown): CheckedArguments {
   if (!isJsonObject(args)) {
     return faulty(tool, `the arguments must be an object, got ${typeOf(args)}`);
   }
-  const validate = validatorOf(tool.parameters);
-  if (validate instanceof Error) return faulty(tool, "its schema cannot be used");
-  if (validate(args)) return { args };
-  const [error] = validate.errors ?? [];
-  return faulty(tool, error === undefined ? "the arguments are invalid" : describe(error, args));
+  const { findFault, weight } = checkOf(tool);
+  const excess = tool.source === "mcp" ? findExcess(args, weight) : undefined;
+  if (excess !== undefined) return faulty(tool, excess);
+  if (findFault instanceof Error) return faulty(tool, "its schema cannot be used");
+  const fault = findFault(args);
+  return fault === undefined ? { args } : faulty(tool, describe(fault, args));
 }
 
 function faulty({ name }: Tool, what: string): CheckedArguments {
   return { fault: `Tool '${name}': ${what}.` };
 }
 
-/** Compiled once for each schema object. */
-function validatorOf(schema: JsonObject): ValidateFunction | Error {
-  const known = validators.get(schema);
+/** Made at the first call, and once for each schema object. */
+function checkOf({ source, parameters }: Tool): Check {
+  const known = checks.get(parameters);
   if (known !== undefined) return known;
-  const made = compile(schema);
-  validators.set(schema, made);
+  const made =
+    source === "mcp" ? serverCheckOf(parameters) : { findFault: compile(parameters), weight: 0 };
+  checks.set(parameters, made);
   return made;
 }
 
-function compile({ $schema: draft, $id: _id, ...schema }: JsonObject): ValidateFunction | Error {
+function serverCheckOf(parameters: JsonObject): Check {
+  const checked = readCheckedSchema(parameters);
+  if (checked === undefined) {
+    return { findFault: (args) => checkTopLevel(parameters, args), weight: 1 };
+  }
+  const known = serverChecks.get(checked.text);
+  if (known !== undefined) return known;
+  const made = { findFault: compile(JSON.parse(checked.text)), weight: checked.weight };
+  serverChecks.set(checked.text, made);
+  for (const oldest of serverChecks.keys()) {
+    if (serverChecks.size <= MAX_SERVER_CHECKS) break;
+    serverChecks.delete(oldest);
+  }
+  return made;
+}
+
+function compile({ $schema: draft, $id: _id, ...schema }: JsonObject): Check["findFault"] {
   const isOlder = typeof draft === "string" && OLDER_DRAFT.test(draft);
+  let validate: ValidateFunction;
   try {
-    return (isOlder ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS)).compile(schema);
+    validate = (isOlder ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS)).compile(schema);
   } catch (thrown) {
     return thrown instanceof Error ? thrown : new Error("the schema does not compile");
   }
+  return (args) => (validate(args) ? undefined : (validate.errors?.[0] ?? UNNAMED));
 }
 
-function describe(error: ErrorObject, args: JsonObject): string {
+function describe(error: SchemaFault, args: JsonObject): string {
   const { keyword, instancePath, message = "is invalid" } = error;
-  const params: Readonly<Record<string, unknown>> = error.params;
+  const params: Readonly<Record<string, unknown>> = { ...error.params };
   const path = instancePath.split("/").slice(1).map(unescaped);
   switch (keyword) {
     case "required":
@@ -123,11 +162,4 @@ function valueAt(args: unknown, path: readonly string[]): unknown {
     value = Reflect.get(value, word);
   }
   return value;
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "number" && Number.isInteger(value)) return "integer";
-  return value === undefined ? "nothing" : typeof value;
 }

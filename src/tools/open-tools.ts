@@ -56,7 +56,11 @@ export async function openTools(
   const connections = add(await openConnections(base, { secretBox, fileConnections }));
   const databases = { saved: connections.saved, settings, clock };
   const egress = createEgress({ allow: settings.EGRESS_ALLOW });
-  const client = createToolServerClient({ egress, info: { name: CLIENT_NAME, version } });
+  const client = createToolServerClient({
+    egress,
+    info: { name: CLIENT_NAME, version },
+    maxResultBytes: settings.TOOL_RESULT_MAX_BYTES,
+  });
   const servers = add(await openToolServers(base, { secretBox, client }));
   const parts = { search, settings, files, shell, databases };
   const tools = createToolRegistry(parts, [servers.source]);

@@ -111,9 +111,11 @@ export function failed(text: string): ToolResult {
   return { text, isError: true };
 }
 
-/** Returns the text in at most so many bytes of UTF-8, with a note when it was cut; never cut inside a character. */
-export function cutResult(text: string, maxBytes: number): string {
-  const bytes = Buffer.byteLength(text);
+/**
+ * Returns the text in at most so many bytes of UTF-8, with a note when it was cut; never cut inside a character. `bytes`
+ * is given where the text is only the start of one with that many.
+ */
+export function cutResult(text: string, maxBytes: number, bytes = Buffer.byteLength(text)): string {
   if (bytes <= maxBytes) return text;
   const note = `\n[The result was cut: it has ${bytes} bytes.]`;
   const room = maxBytes - Buffer.byteLength(note);

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it, vi } from "vitest";
+import type { JsonObject, JsonValue } from "../../src/lib/json.ts";
 import { checkArguments, readArguments } from "../../src/tools/check-arguments.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 
@@ -100,5 +101,104 @@ describe("Arguments of a tool", () => {
       properties: { a: { $ref: "https://example.com/else" } },
     });
     expect(checkArguments(broken, {}).fault).toMatch(/schema cannot be used/);
+  });
+});
+
+describe("Arguments of a tool of a tool server", () => {
+  const faultOf = (parameters: JsonObject, args: JsonObject): string | undefined =>
+    checkArguments({ ...tool(parameters), source: "mcp" }, args).fault;
+  const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+    type: "object",
+    properties,
+    ...more,
+  });
+  const many = (count: number, of: (name: string) => JsonValue): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, of(`p${index}`)]));
+
+  it("are checked by the whole schema where it is of ordinary size", () => {
+    const described = { type: "string", minLength: 2, description: "d".repeat(900) };
+    const schema = object(
+      { ...many(200, () => described), either: { anyOf: [{ type: "null" }, { minimum: 5 }] } },
+      { required: ["p1"], dependentSchemas: { p2: { required: ["p3"] } } },
+    );
+    expect(faultOf(schema, { p1: "ab", either: 7 })).toBeUndefined();
+    expect(faultOf(schema, {})).toContain("argument 'p1' is missing");
+    expect(faultOf(schema, { p1: "a" })).toContain("'p1' must NOT have fewer than 2");
+    expect(faultOf(schema, { p1: "ab", either: 3 })).toContain("'either' must");
+    expect(faultOf(schema, { p1: "ab", p2: "ab" })).toContain("'p3' is missing");
+    const named = object({ title: { type: "integer" }, format: { const: 1 }, enum: { enum: [2] } });
+    expect(faultOf(named, { title: "a" })).toContain("'title' must be integer");
+    expect(faultOf(named, { format: 2 })).toContain("'format' must");
+    expect(faultOf(named, { enum: 1 })).toContain("'enum' must be one of 2");
+  });
+
+  const alternatives = Array.from({ length: 33 }, (_, index) => ({ const: index }));
+  it.each<readonly [string, JsonObject]>([
+    ["many properties", many(300, () => ({ type: "string", minLength: 3 }))],
+    ["long rules", { long: { enum: ["e".repeat(17_000)] } }],
+    ["many alternatives", { either: { oneOf: alternatives } }],
+    [
+      "alternatives within alternatives",
+      { either: { anyOf: [{ allOf: alternatives.slice(16) }, { oneOf: alternatives.slice(16) }] } },
+    ],
+    ["many conditions", { either: { dependentSchemas: many(33, () => true) } }],
+  ])("are checked for required ones and for types where the schema has %s", (_what, large) => {
+    const odd = { "a/b~": { type: ["number", "null"] }, yes: true };
+    const parameters = object(
+      { ...large, p1: { type: "string", minLength: 3 }, ...odd },
+      {
+        required: ["p1", "toString"],
+      },
+    );
+    const good = { p1: "x", toString: "x" };
+    expect(faultOf(parameters, good)).toBeUndefined();
+    expect(faultOf(parameters, { ...good, either: 7, other: 8, yes: 9 })).toBeUndefined();
+    expect(faultOf(parameters, { p1: "x" })).toContain("argument 'toString' is missing");
+    expect(faultOf(parameters, { ...good, p1: 7 })).toContain("'p1' must be string, got integer");
+    expect(faultOf(parameters, { ...good, "a/b~": 7 })).toBeUndefined();
+    expect(faultOf(parameters, { ...good, "a/b~": "x" })).toContain(
+      "argument 'a/b~' must be number or null, got string",
+    );
+  });
+
+  it("are refused where they are too long or hold too many values", () => {
+    const free = { type: "object" };
+    expect(faultOf(free, { a: new Array(9_000).fill(1) })).toBeUndefined();
+    expect(faultOf(free, { a: new Array(10_000).fill(1) })).toMatch(/more than 10000 values/);
+    expect(
+      faultOf(
+        free,
+        many(10_000, () => []),
+      ),
+    ).toMatch(/more than 10000 values/);
+    expect(faultOf(free, { a: "é".repeat(131_000) })).toBeUndefined();
+    expect(faultOf(free, { a: "é".repeat(131_100) })).toMatch(/too long/);
+    expect(faultOf(free, { ["n".repeat(262_200)]: 1 })).toMatch(/too long/);
+    const served: Tool = { ...tool(free), source: "mcp" };
+    expect(readArguments(served, `{"a":"${"x".repeat(262_200)}"}`).fault).toMatch(/too long/);
+    // Built-in tools read more.
+    expect(checkArguments(tool(free), { a: new Array(20_000).fill(1) }).fault).toBeUndefined();
+    expect(readArguments(tool(free), `{"a":"${"x".repeat(500_000)}"}`).fault).toBeUndefined();
+  });
+
+  it("are refused where they are too many for the schema", () => {
+    const item = { enum: Array.from({ length: 500 }, (_, index) => `e${index}`) };
+    const schema = object({ list: { type: "array", items: item } });
+    expect(faultOf(schema, { list: new Array(1_500).fill("e499") })).toBeUndefined();
+    expect(faultOf(schema, { list: new Array(3_000).fill("e499") })).toMatch(
+      /3002 values, which is too many for its schema/,
+    );
+  });
+
+  it("are checked by one validator for each schema, however often it is listed", () => {
+    const listed = () => object({ size: { type: "integer" } });
+    const first = vi.spyOn(Ajv2020.prototype, "compile");
+    for (let round = 0; round < 5; round += 1) {
+      expect(faultOf(listed(), { size: "1" })).toContain("'size' must be integer");
+    }
+    expect(first).toHaveBeenCalledTimes(1);
+    expect(faultOf(object({ size: { type: "string" } }), { size: "1" })).toBeUndefined();
+    expect(first).toHaveBeenCalledTimes(2);
+    first.mockRestore();
   });
 });

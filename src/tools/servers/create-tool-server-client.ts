@@ -1,25 +1,25 @@
 import type { Egress } from "../../lib/egress/egress.ts";
-import type { JsonValue } from "../../lib/json.ts";
-import { cleanTool } from "./clean/clean-tools.ts";
 import { readResult } from "./clean/read-result.ts";
+import { createListTools, listTooLarge, MAX_LIST_BYTES, type ReadToolPage } from "./list-tools.ts";
 import type { ClientInfo, Dialect } from "./protocol/dialect.ts";
 import { type Asked, createExchange, refusedBy } from "./protocol/exchange.ts";
 import { broken, type Reply } from "./protocol/json-rpc.ts";
 import { createKnownDialects } from "./protocol/known-dialects.ts";
 import { negotiate } from "./protocol/negotiate.ts";
 import { parameterHeaders } from "./protocol/parameter-headers.ts";
+import { MAX_ANSWER_BYTES } from "./protocol/read-answer.ts";
 import { describeError } from "./protocol/reply-error.ts";
-import type { ListedTool, ToolServerClient, ToolServerLink } from "./tool-server-client.ts";
+import type { ToolServerClient } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 export interface ToolServerClientParts {
   readonly egress: Egress;
   /** How the gateway introduces itself. */
   readonly info: ClientInfo;
+  /** Bytes of a tool's result that are of use; MAX_ANSWER_BYTES when it is not given. */
+  readonly maxResultBytes?: number;
 }
 
-const MAX_PAGES = 20;
-const MAX_TOOLS = 512;
 const MAX_CURSOR_LENGTH = 4_096;
 
 /**
@@ -27,19 +27,22 @@ const MAX_CURSOR_LENGTH = 4_096;
  * limit, waits for the time limit where an answer is invalid, opens listening streams and reconnects by itself, and
  * compiles schemas of servers that nobody trusts.
  */
-export function createToolServerClient({ egress, info }: ToolServerClientParts): ToolServerClient {
+export function createToolServerClient({
+  egress,
+  info,
+  maxResultBytes = MAX_ANSWER_BYTES,
+}: ToolServerClientParts): ToolServerClient {
   const exchange = createExchange(egress, info);
   const dialects = createKnownDialects((server, signal) =>
     negotiate(exchange, info, server, signal),
   );
 
-  const listPage = async (
-    server: ToolServerLink,
-    cursor: string | undefined,
-    signal: AbortSignal,
-  ): Promise<Page> => {
+  const readPage: ReadToolPage = async (server, cursor, signal) => {
     const message = { method: "tools/list", params: cursor === undefined ? {} : { cursor } };
-    const ask = (dialect: Dialect) => exchange.ask({ server, dialect, message, signal });
+    const ask = (dialect: Dialect) =>
+      exchange
+        .ask({ server, dialect, message, signal, maxBytes: MAX_LIST_BYTES })
+        .catch(nameLargeList);
     const reply = replyOf(await dialects.use(server, signal, ask));
     if (reply.error !== undefined) {
       const text = `The tool server refused to list its tools: ${describeError(reply.error)}`;
@@ -50,23 +53,11 @@ export function createToolServerClient({ egress, info }: ToolServerClientParts):
     const isCursor = typeof next === "string" && next.length <= MAX_CURSOR_LENGTH;
     return { tools, nextCursor: isCursor ? next : undefined };
   };
+  const listTools = createListTools(readPage);
 
   return {
     list: (server, signal) =>
-      withinTime(server.timeoutMs, signal, async (limited) => {
-        const tools = new Map<string, ListedTool>();
-        const cursors = new Set<string>();
-        let cursor: string | undefined;
-        for (let page = 0; page < MAX_PAGES && tools.size < MAX_TOOLS; page += 1) {
-          const { tools: listed, nextCursor } = await listPage(server, cursor, limited);
-          addTools(tools, listed);
-          // A server that repeats a cursor would never come to its end.
-          if (nextCursor === undefined || cursors.has(nextCursor)) break;
-          cursors.add(nextCursor);
-          cursor = nextCursor;
-        }
-        return [...tools.values()];
-      }),
+      withinTime(server.timeoutMs, signal, (limited) => listTools(server, limited)),
 
     call: (server, { name, args, inputSchema }, signal) =>
       withinTime(server.timeoutMs, signal, async (limited) => {
@@ -77,7 +68,7 @@ export function createToolServerClient({ egress, info }: ToolServerClientParts):
           return exchange.ask({ server, dialect, message, headers, signal: limited });
         };
         const reply = replyOf(await dialects.use(server, limited, ask));
-        if (reply.error === undefined) return readResult(reply.result);
+        if (reply.error === undefined) return readResult(reply.result, maxResultBytes);
         return {
           text: `The tool server reports: ${describeError(reply.error)}`,
           isError: true,
@@ -86,19 +77,9 @@ export function createToolServerClient({ egress, info }: ToolServerClientParts):
   };
 }
 
-/** One page of a list of tools, as the server sent it. */
-interface Page {
-  readonly tools: readonly JsonValue[];
-  readonly nextCursor: string | undefined;
-}
-
-/** Of two tools with one name, the first one counts. */
-function addTools(tools: Map<string, ListedTool>, listed: readonly JsonValue[]): void {
-  for (const item of listed) {
-    if (tools.size >= MAX_TOOLS) return;
-    const tool = cleanTool(item);
-    if (tool !== undefined && !tools.has(tool.name)) tools.set(tool.name, tool);
-  }
+function nameLargeList(thrown: unknown): never {
+  const isTooLarge = thrown instanceof ToolServerFailure && thrown.reason === "too_large";
+  throw isTooLarge ? listTooLarge({ cause: thrown }) : thrown;
 }
 
 function replyOf({ status, reply }: Asked): Reply {

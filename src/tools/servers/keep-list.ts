@@ -35,9 +35,16 @@ export function createKeepList({ database, clock, log, catchUp }: KeepOptions): 
       "a tool server lists other tools too often; its list is stored again in an hour",
     );
   });
+  // The lists that were found equal to the stored tools: comparing large ones takes long.
+  const equal = new WeakMap<ToolServer["tools"], readonly ListedTool[]>();
   return async (server, list) => {
     // Most checks find what is stored, and ask the database nothing.
-    if (mergeList(server.tools, list) === undefined || !takeTurn(server)) return;
+    if (equal.get(server.tools) === list) return;
+    if (mergeList(server.tools, list) === undefined) {
+      equal.set(server.tools, list);
+      return;
+    }
+    if (!takeTurn(server)) return;
     try {
       const changes = await storeList(database, server, list);
       if (changes === undefined) return;

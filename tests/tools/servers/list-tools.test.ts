@@ -3,6 +3,7 @@ import { scriptedTools } from "../../../simulator/tool-server/scripted-tools.ts"
 import { createEgress } from "../../../src/lib/egress/egress.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { createToolServerClient } from "../../../src/tools/servers/create-tool-server-client.ts";
+import { createListTools, type ReadToolPage } from "../../../src/tools/servers/list-tools.ts";
 import type { ListedTool } from "../../../src/tools/servers/tool-server-client.ts";
 import { startToolServer, type TestToolServer } from "../../support/servers/start-tool-server.ts";
 
@@ -24,6 +25,10 @@ const list = () =>
 function offer(listed: readonly JsonObject[]): void {
   const run = () => ({ result: {} });
   server.offer(listed.map((item, index) => ({ name: `${index}`, list: () => item, run })));
+}
+
+function manyTools(count: number, more: () => JsonObject = () => ({})): readonly JsonObject[] {
+  return Array.from({ length: count }, (_, index) => ({ name: `tool_${index}`, ...more() }));
 }
 
 async function listed(name: string): Promise<ListedTool | undefined> {
@@ -99,6 +104,85 @@ it("A list ends after 512 tools, and after 20 pages", async () => {
   const second = server.requests().length;
   expect(await list()).toEqual([]);
   expect(pagesSince(second)).toBe(20);
+});
+
+const withDescriptions = (count: number, length: number) =>
+  offer(manyTools(count, () => ({ description: "d".repeat(length) })));
+
+it("A list of more than 1 MiB is refused, in one page and in all pages together", async () => {
+  for (const [count, length] of [
+    [30, 40_000],
+    [60, 20_000],
+  ] as const) {
+    withDescriptions(count, length);
+    await expect(list()).rejects.toMatchObject({
+      reason: "too_large",
+      message: expect.stringContaining("list of tools is larger than 1 MiB"),
+    });
+  }
+  withDescriptions(60, 16_000);
+  expect(await list()).toHaveLength(60);
+});
+
+it("A list that is the same as before is not cleaned again, and another one is", async () => {
+  withDescriptions(40, 100);
+  const first = await list();
+  expect(await list()).toBe(first);
+  withDescriptions(40, 101);
+  const second = await list();
+  expect(second).not.toBe(first);
+  expect(second[39]?.description).toHaveLength(101);
+  withDescriptions(40, 100);
+  expect(await list()).toBe(first);
+});
+
+it("What references repeat in all tools of a list together has a limit", async () => {
+  const refer = (count: number, to: string) => ({
+    type: "object",
+    properties: Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`p${index}`, { $ref: to }]),
+    ),
+  });
+  const inputSchema = { ...refer(40, "#/A"), A: refer(40, "#/B"), B: { type: "string" } };
+  offer(manyTools(100, () => ({ inputSchema })));
+  const schemas = (await list()).map((tool) => JSON.stringify(tool.inputSchema));
+  expect(schemas).toHaveLength(100);
+  const whole = schemas.filter((schema) => schema === schemas[0]);
+  // 3,281 schemas each with its references, and 20,000 in all.
+  expect(whole).toHaveLength(6);
+  expect(schemas[0]?.match(/"string"/g)).toHaveLength(1_600);
+  expect(new Set(schemas.slice(6))).toEqual(new Set(['{"type":"object"}']));
+});
+
+it("A long list leaves others their turn after each of its tools", async () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`p${index}`, { type: "string" }]),
+  );
+  let turns = 0;
+  const readPage: ReadToolPage = async () => ({
+    tools: manyTools(300, () => ({ inputSchema: { type: "object", properties } })),
+    nextCursor: undefined,
+  });
+  let isDone = false;
+  const count = () => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const link = { url: server.url, headers: {}, timeoutMs: 30_000 };
+  const tools = await createListTools(readPage)(link, new AbortController().signal);
+  isDone = true;
+  expect(tools).toHaveLength(300);
+  expect(turns).toBeGreaterThanOrEqual(300);
+});
+
+it("Cleaning a long list ends with the signal of its caller", async () => {
+  const readPage: ReadToolPage = async () => ({ tools: manyTools(300), nextCursor: undefined });
+  const leaving = new AbortController();
+  const link = { url: server.url, headers: {}, timeoutMs: 30_000 };
+  const listing = createListTools(readPage)(link, leaving.signal);
+  leaving.abort(new Error("the caller left"));
+  await expect(listing).rejects.toThrow("the caller left");
 });
 
 it("A list ends where its server repeats a cursor", async () => {

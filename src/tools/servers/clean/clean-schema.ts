@@ -1,12 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { type CleanBudget, type CleanLimits, createCleanBudget, TooLarge } from "./clean-budget.ts";
 import { cleanText, cutText } from "./clean-text.ts";
 
-const MAX_BYTES = 65_536;
+/** Of one schema. */
+const LIMITS: CleanLimits = { bytes: 65_536, nodes: 5_000 };
 const MAX_DEPTH = 32;
-/** Schemas within the schema, each counted as often as references repeat it. */
-const MAX_NODES = 5_000;
 const MAX_ENUM = 500;
 const MAX_PATTERN_SHOWN = 200;
+/** What a value without text costs: a number, a word, or the brackets of a list with a comma. */
+const SMALL_BYTES = 4;
 
 /** Accepts whatever the tool server itself accepts. */
 const ANY_OBJECT: JsonObject = { type: "object" };
@@ -29,27 +31,27 @@ interface Place {
   readonly depth: number;
   /** The references that led here. */
   readonly path: readonly string[];
-  readonly budget: { nodes: number };
+  readonly budget: CleanBudget;
 }
-
-/** The schema is larger than it may be. */
-class TooLarge extends Error {}
 
 const number: Clean = (value) => (typeof value === "number" ? value : undefined);
 const count: Clean = (value) =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined;
 const flag: Clean = (value) => (typeof value === "boolean" ? value : undefined);
-const text: Clean = (value) => (typeof value === "string" ? cleanText(value) : undefined);
-const names: Clean = (value) => (isStrings(value) ? [...new Set(value.map(cleanText))] : undefined);
+const text: Clean = (value, { budget }) =>
+  typeof value === "string" ? copyText(value, budget) : undefined;
+const names: Clean = (value, { budget }) => copyNames(value, budget);
 const schema: Clean = (value, place) =>
   typeof value === "boolean" || isJsonObject(value) ? cleanNode(value, place) : undefined;
 const schemas: Clean = (value, place) =>
   Array.isArray(value) && value.length > 0
-    ? value.map((item) => schema(item, place) ?? true)
+    ? value.map((item) => schema(item, place) ?? anything(place))
     : undefined;
 const namedSchemas: Clean = (value, place) =>
-  isJsonObject(value) ? mapEntries(value, (item) => schema(item, place) ?? true) : undefined;
-const anyValue: Clean = (value, place) => cleanValue(value, place.depth);
+  isJsonObject(value)
+    ? mapEntries(value, place.budget, (item) => schema(item, place) ?? anything(place))
+    : undefined;
+const anyValue: Clean = (value, { depth, budget }) => copyValue(value, depth, budget);
 
 /**
  * The keywords that are kept, with how. Left out are `$id`, `$anchor` and the like; `pattern` and `patternProperties`,
@@ -90,9 +92,9 @@ const KEYWORDS: Readonly<Record<string, Clean>> = {
   unevaluatedProperties: schema,
   propertyNames: schema,
   dependentSchemas: namedSchemas,
-  dependentRequired: (value) =>
-    isJsonObject(value) && Object.values(value).every(isStrings)
-      ? mapEntries(value, (item) => (isStrings(item) ? item.map(cleanText) : []))
+  dependentRequired: (value, { budget }) =>
+    isJsonObject(value)
+      ? mapEntries(value, budget, (item) => copyNames(item, budget) ?? [])
       : undefined,
   items: schema,
   prefixItems: schemas,
@@ -110,41 +112,64 @@ const KEYWORDS: Readonly<Record<string, Clean>> = {
   "x-mcp-header": text,
 };
 
+const CLEANERS = Object.entries(KEYWORDS);
+
 /**
  * Returns the schema of a tool's arguments as it is shown and checked here; undefined where it is no object schema. What
  * is too deep accepts anything, and so does a whole schema that is too large: the tool server checks its arguments.
+ * `listBudget` is that of all schemas of one list.
  */
-export function cleanInputSchema(input: JsonValue | undefined): JsonObject | undefined {
-  if (input === undefined || input === null) return ANY_OBJECT;
-  if (!isJsonObject(input) || (input["type"] ?? "object") !== "object") return undefined;
-  const place: Place = { root: input, depth: 0, path: [], budget: { nodes: MAX_NODES } };
+export function cleanInputSchema(
+  input: JsonValue | undefined,
+  listBudget?: CleanBudget,
+): JsonObject | undefined {
+  if (!isInputSchema(input)) return undefined;
+  if (!isJsonObject(input)) return ANY_OBJECT;
+  const budget = createCleanBudget(LIMITS, listBudget);
   try {
-    const cleaned = cleanNode(input, place);
+    const cleaned = cleanNode(input, { root: input, depth: 0, path: [], budget });
     const whole: JsonObject = { ...ANY_OBJECT, ...(isJsonObject(cleaned) && cleaned) };
-    return Buffer.byteLength(JSON.stringify(whole)) <= MAX_BYTES ? whole : ANY_OBJECT;
+    // The budget does not count the escapes of JSON.
+    return Buffer.byteLength(JSON.stringify(whole)) <= LIMITS.bytes ? whole : ANY_OBJECT;
   } catch (thrown) {
     if (thrown instanceof TooLarge) return ANY_OBJECT;
     throw thrown;
   }
 }
 
+/** Whether this can be the schema of a tool's arguments: it is that of an object, or there is none. */
+export function isInputSchema(input: JsonValue | undefined): boolean {
+  if (input === undefined || input === null) return true;
+  return isJsonObject(input) && (input["type"] ?? "object") === "object";
+}
+
 function cleanNode(node: JsonObject | boolean, place: Place): JsonObject | boolean {
-  if (typeof node === "boolean") return node;
-  if (place.depth >= MAX_DEPTH) return true;
-  place.budget.nodes -= 1;
-  if (place.budget.nodes < 0) throw new TooLarge();
-  const below = { ...place, depth: place.depth + 1 };
-  const entries = Object.entries(modern(node)).flatMap(([name, value]) => {
-    const clean = Object.hasOwn(KEYWORDS, name) ? KEYWORDS[name] : undefined;
-    const cleaned = value === undefined ? undefined : clean?.(value, below);
-    return cleaned === undefined ? [] : [[name, cleaned] as const];
-  });
-  const cleaned: JsonObject = Object.fromEntries(entries);
+  const { depth, budget } = place;
+  if (typeof node === "boolean" || depth >= MAX_DEPTH) {
+    budget.spend(SMALL_BYTES);
+    return node === false ? node : true;
+  }
+  budget.spend(SMALL_BYTES, 1);
+  const below = { ...place, depth: depth + 1 };
+  const cleaned: Record<string, JsonValue> = {};
+  // The known keywords are looked up: how many others there are costs nothing.
+  for (const [keyword, clean] of CLEANERS) {
+    const value = keywordOf(node, keyword);
+    const copy = value === undefined ? undefined : clean(value, below);
+    if (copy === undefined) continue;
+    budget.spend(keyword.length + SMALL_BYTES);
+    cleaned[keyword] = copy;
+  }
   const referred = followReference(node["$ref"], below);
   if (referred === undefined) return cleaned;
-  if (entries.length === 0) return referred;
+  if (Object.keys(cleaned).length === 0) return referred;
   const rest = Array.isArray(cleaned["allOf"]) ? cleaned["allOf"] : [];
   return { ...cleaned, allOf: [...rest, referred] };
+}
+
+function anything({ budget }: Place): true {
+  budget.spend(SMALL_BYTES);
+  return true;
 }
 
 /** Returns what a reference within the schema refers to; undefined for another one. A circle ends: anything goes there. */
@@ -153,7 +178,8 @@ function followReference(
   place: Place,
 ): JsonObject | boolean | undefined {
   if (typeof reference !== "string" || !/^#(?:\/|$)/.test(reference)) return undefined;
-  if (place.path.includes(reference)) return true;
+  place.budget.spendText(reference);
+  if (place.path.includes(reference)) return anything(place);
   let target: JsonValue | undefined = place.root;
   for (const word of reference.split("/").slice(1)) {
     const name = decodePointer(word);
@@ -178,43 +204,76 @@ function decodePointer(word: string): string {
   }
 }
 
-/** Rewrites what older drafts and other dialects spell otherwise. A pattern becomes a part of the description. */
-function modern(node: JsonObject): JsonObject {
-  const { pattern, nullable, items, type } = node;
-  const shown =
-    typeof pattern === "string" ? `Pattern: ${cutText(pattern, MAX_PATTERN_SHOWN)}` : "";
-  const description = typeof node["description"] === "string" ? node["description"] : "";
-  return {
-    ...node,
-    ...(shown !== "" && { description: `${description} ${shown}`.trim() }),
-    ...(nullable === true && typeof type === "string" && { type: [type, "null"] }),
-    ...(Array.isArray(items) && { prefixItems: items, items: node["additionalItems"] }),
-  };
+/**
+ * Returns the value of a keyword. What older drafts and other dialects spell otherwise is rewritten, and a pattern
+ * becomes a part of the description.
+ */
+function keywordOf(node: JsonObject, keyword: string): JsonValue | undefined {
+  const value = Object.hasOwn(node, keyword) ? node[keyword] : undefined;
+  switch (keyword) {
+    case "description": {
+      const { pattern } = node;
+      if (typeof pattern !== "string") return value;
+      const shown = `Pattern: ${cutText(pattern, MAX_PATTERN_SHOWN)}`;
+      return typeof value === "string" ? `${value} ${shown}`.trim() : shown;
+    }
+    case "type":
+      return node["nullable"] === true && typeof value === "string" ? [value, "null"] : value;
+    case "prefixItems":
+      return Array.isArray(node["items"]) ? node["items"] : value;
+    case "items":
+      return Array.isArray(value) ? node["additionalItems"] : value;
+    default:
+      return value;
+  }
 }
 
-function cleanValue(value: JsonValue, depth: number): JsonValue | undefined {
-  if (typeof value === "string") return cleanText(value);
+function copyText(value: string, budget: CleanBudget): string {
+  budget.spendText(value);
+  return cleanText(value);
+}
+
+/** Returns the names of a list without repetitions; undefined where it is no list of names. */
+function copyNames(value: JsonValue, budget: CleanBudget): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const copies = new Set<string>();
+  for (const name of value) {
+    budget.spend(1);
+    if (typeof name !== "string") return undefined;
+    copies.add(copyText(name, budget));
+  }
+  return [...copies];
+}
+
+function copyValue(value: JsonValue, depth: number, budget: CleanBudget): JsonValue | undefined {
+  if (typeof value === "string") return copyText(value, budget);
+  budget.spend(typeof value === "number" ? String(value).length : SMALL_BYTES);
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return undefined;
-  if (Array.isArray(value)) return value.map((item) => cleanValue(item, depth + 1) ?? null);
-  return mapEntries(value as JsonObject, (item) => cleanValue(item, depth + 1) ?? null);
+  const copyItem = (item: JsonValue) => copyValue(item, depth + 1, budget) ?? null;
+  if (!Array.isArray(value)) return mapEntries(value as JsonObject, budget, copyItem);
+  budget.spend(value.length);
+  return value.map(copyItem);
 }
 
 /** Unlike an assignment, it makes a property even of the name `__proto__`. */
-function mapEntries(value: JsonObject, change: (item: JsonValue) => JsonValue): JsonObject {
+function mapEntries(
+  value: JsonObject,
+  budget: CleanBudget,
+  change: (item: JsonValue) => JsonValue,
+): JsonObject {
+  const given = Object.keys(value);
+  budget.spend(given.length * 2);
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [cleanText(name), change(item ?? null)]),
+    given.map((name) => [copyText(name, budget), change(value[name] ?? null)]),
   );
 }
 
 function isType(value: JsonValue): boolean {
   return Array.isArray(value)
     ? value.length > 0 &&
+        value.length <= TYPES.size &&
         new Set(value).size === value.length &&
         value.every((one) => TYPES.has(one))
     : TYPES.has(value);
-}
-
-function isStrings(value: JsonValue | undefined): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }

@@ -1,25 +1,37 @@
-import { isJsonObject, type JsonValue } from "../../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
 import type { ListedTool } from "../tool-server-client.ts";
-import { cleanInputSchema } from "./clean-schema.ts";
+import type { CleanBudget } from "./clean-budget.ts";
+import { cleanInputSchema, isInputSchema } from "./clean-schema.ts";
 import { cleanText, cutText } from "./clean-text.ts";
 
 const MAX_NAME_LENGTH = 128;
 const MAX_DESCRIPTION_LENGTH = 4_096;
 
 /**
- * Returns a listed tool, cleaned and bounded; undefined for what cannot be offered. Names are not changed, because the
- * server knows the tool by this name only: one that is empty, too long or holds control characters is left out.
+ * Whether this can be offered as a tool. Names are not changed, because the server knows the tool by this name only: one
+ * that is empty, too long or holds control characters cannot.
  */
-export function cleanTool(listed: JsonValue): ListedTool | undefined {
-  if (!isJsonObject(listed)) return undefined;
-  const { name, description, inputSchema: schema } = listed;
-  if (typeof name !== "string" || !isGoodName(name)) return undefined;
-  const inputSchema = cleanInputSchema(schema);
-  if (inputSchema === undefined) return undefined;
-  const text = typeof description === "string" ? cleanText(description).trim() : "";
+export function isTool(listed: JsonValue): listed is JsonObject {
+  if (!isJsonObject(listed) || !isInputSchema(listed["inputSchema"])) return false;
+  const { name } = listed;
+  return typeof name === "string" && isGoodName(name);
+}
+
+/**
+ * Returns a listed tool, cleaned and bounded; undefined for what cannot be offered. A schema that is too large for what
+ * is left of `budget`, that of the whole list, accepts any object.
+ */
+export function cleanTool(listed: JsonObject, budget: CleanBudget): ListedTool | undefined {
+  if (!isTool(listed)) return undefined;
+  const { name, description } = listed;
+  const inputSchema = cleanInputSchema(listed["inputSchema"], budget);
+  if (typeof name !== "string" || inputSchema === undefined) return undefined;
+  // Cleaning removes much more than this only from texts that are not worth reading.
+  const start =
+    typeof description === "string" ? description.slice(0, MAX_DESCRIPTION_LENGTH * 4) : "";
   return {
     name,
-    description: cutText(text, MAX_DESCRIPTION_LENGTH),
+    description: cutText(cleanText(start).trim(), MAX_DESCRIPTION_LENGTH),
     inputSchema,
     annotations: readAnnotations(listed["annotations"]),
   };

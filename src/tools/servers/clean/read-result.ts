@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { cutResult } from "../../run-tool.ts";
 import type { ToolResult } from "../../tool.ts";
 import { ToolServerFailure } from "../tool-server-failure.ts";
 import { cleanLine, cleanText } from "./clean-text.ts";
@@ -8,8 +9,11 @@ const MAX_LABEL_LENGTH = 300;
 const NO_INPUT =
   "The tool asks a user for further input, which the gateway does not pass on. Give all it needs in its arguments.";
 
-/** Returns the text of a tool's result. What is no text is named. Throws a `ToolServerFailure` for no result at all. */
-export function readResult(result: JsonObject): ToolResult {
+/**
+ * Returns the text of a tool's result. What is no text is named. Far more than `maxBytes` is cut, because cleaning takes
+ * long; the rest is left to whoever runs the tool. Throws a `ToolServerFailure` for no result at all.
+ */
+export function readResult(result: JsonObject, maxBytes: number): ToolResult {
   const { content, structuredContent, isError, resultType } = result;
   if (resultType === "input_required") return { text: NO_INPUT, isError: true };
   const isComplete = resultType === undefined || resultType === "complete";
@@ -22,7 +26,15 @@ export function readResult(result: JsonObject): ToolResult {
   const hasText = parts.some((part) => isJsonObject(part) && part["type"] === "text");
   // A result with structured content should repeat it as a text; many leave that out.
   if (!hasText && structuredContent !== undefined) texts.push(JSON.stringify(structuredContent));
-  return { text: cleanText(texts.join("\n")), ...(isError === true && { isError }) };
+  return { text: cleanStart(texts.join("\n"), maxBytes), ...(isError === true && { isError }) };
+}
+
+function cleanStart(text: string, maxBytes: number): string {
+  const start = text.slice(0, maxBytes * 4);
+  const cleaned = cleanText(start);
+  return start.length === text.length
+    ? cleaned
+    : cutResult(cleaned, maxBytes, Buffer.byteLength(text));
 }
 
 function describePart(part: JsonValue): string {

@@ -23,7 +23,12 @@ export interface Ask {
   /** Sent with this message only. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** Of the answer; MAX_ANSWER_BYTES when it is not given. */
+  readonly maxBytes?: number;
 }
+
+/** What one POST needs beside its text. */
+type Bounds = Pick<Ask, "signal" | "maxBytes">;
 
 /** Single requests to tool servers, without memory of them. */
 export interface Exchange {
@@ -47,7 +52,7 @@ export function createExchange(egress: Egress, info: ClientInfo): Exchange {
   const post = async (
     { url, headers, timeoutMs }: ToolServerLink,
     spoken: Spoken,
-    signal: AbortSignal,
+    { signal, maxBytes = MAX_ANSWER_BYTES }: Bounds,
   ): Promise<EgressResponse> => {
     try {
       return await egress.send(url, {
@@ -56,7 +61,7 @@ export function createExchange(egress: Egress, info: ClientInfo): Exchange {
         body: spoken.body,
         signal,
         connectTimeoutMs: Math.min(timeoutMs, CONNECT_TIMEOUT_MS),
-        maxBytes: MAX_ANSWER_BYTES,
+        maxBytes,
       });
     } catch (thrown) {
       throw toToolServerFailure(thrown);
@@ -67,7 +72,7 @@ export function createExchange(egress: Egress, info: ClientInfo): Exchange {
   const postAside = (server: ToolServerLink, spoken: Spoken): void => {
     if (asideCount >= MAX_ASIDE) return;
     asideCount += 1;
-    post(server, spoken, AbortSignal.timeout(ASIDE_TIMEOUT_MS))
+    post(server, spoken, { signal: AbortSignal.timeout(ASIDE_TIMEOUT_MS) })
       .then(({ cancel }) => cancel())
       .catch(() => undefined)
       .finally(() => {
@@ -92,7 +97,7 @@ export function createExchange(egress: Egress, info: ClientInfo): Exchange {
       const spoken = writeMessage({ ...message, id }, dialect, info);
       try {
         const sent = { ...spoken, headers: { ...headers, ...spoken.headers } };
-        const response = await post(server, sent, signal);
+        const response = await post(server, sent, asked);
         return await readAsked(response, id, answerRequests(asked));
       } catch (thrown) {
         // In the modern era the closed connection says it.
@@ -106,7 +111,7 @@ export function createExchange(egress: Egress, info: ClientInfo): Exchange {
     },
 
     async tell({ server, dialect, message, signal }) {
-      const response = await post(server, writeMessage(message, dialect, info), signal);
+      const response = await post(server, writeMessage(message, dialect, info), { signal });
       response.cancel();
     },
   };

@@ -35,6 +35,21 @@ const nested = (depth: number, innermost: JsonValue = { type: "string" }): JsonO
   return schema as JsonObject;
 };
 
+const manyNames = (count: number) => Array.from({ length: count }, (_, index) => `p${index}`);
+
+/** Counts how often the values of an object are read. */
+function watchReads(watched: JsonObject, reads: { count: number }): JsonObject {
+  const copy = {};
+  for (const [name, value] of Object.entries(watched)) {
+    const get = () => {
+      reads.count += 1;
+      return value;
+    };
+    Object.defineProperty(copy, name, { enumerable: true, get });
+  }
+  return copy;
+}
+
 describe("The schema of a tool's arguments", () => {
   it("stays as it is where it is an ordinary one", () => {
     const schema = object(
@@ -186,6 +201,35 @@ describe("The schema of a tool's arguments", () => {
     expect(JSON.stringify(cleanInputSchema(object(wide)))).toHaveLength(
       JSON.stringify(object(wide)).length,
     );
+  });
+
+  it.each<readonly [string, JsonObject]>([
+    ["a description", { description: "a".repeat(30_000) }],
+    ["a default", { default: new Array(20_000).fill(0) }],
+    ["examples", { examples: [{ a: new Array(20_000).fill(null) }] }],
+    ["an enumeration", { enum: [new Array(20_000).fill("")] }],
+    ["a constant", { const: new Array(20_000).fill([]) }],
+    ["required names", { required: [...new Array(20_000).fill(""), 7] }],
+    ["a pattern", { description: "b".repeat(30_000), pattern: "a" }],
+    ["dependent names", { dependentRequired: { a: new Array(20_000).fill("a") } }],
+    ["properties", { properties: Object.fromEntries(manyNames(9_000).map((name) => [name, 7])) }],
+    ["alternatives", { anyOf: new Array(9_000).fill(7) }],
+  ])("stops copying %s that references repeat as soon as it is too large", (_what, repeated) => {
+    const reads = { count: 0 };
+    const watched = watchReads(repeated, reads);
+    const properties = Object.fromEntries(
+      manyNames(2_000).map((name) => [name, { $ref: "#/repeated" }]),
+    );
+    expect(cleanInputSchema(object(properties, { repeated: watched }))).toEqual({ type: "object" });
+    // Each copy reads its keyword; a thousand copies would be more than 64 KiB.
+    expect(reads.count).toBeLessThan(20);
+  });
+
+  it("is not kept from its end by keywords that it does not know, or by long references", () => {
+    const unknown = Object.fromEntries(manyNames(50_000).map((name) => [name, 1]));
+    expect(cleanProperty({ ...unknown, type: "string" })).toEqual({ type: "string" });
+    const long = `#/${"a/".repeat(40_000)}`;
+    expect(cleanInputSchema(object({ property: { $ref: long } }))).toEqual({ type: "object" });
   });
 
   it("is clean in its texts and names, which a database can store", () => {

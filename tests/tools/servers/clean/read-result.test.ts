@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../../../src/lib/json.ts";
-import { readResult } from "../../../../src/tools/servers/clean/read-result.ts";
+import { readResult as readAnyResult } from "../../../../src/tools/servers/clean/read-result.ts";
 
+const readResult = (result: JsonObject, maxBytes = 65_536) => readAnyResult(result, maxBytes);
 const data = Buffer.alloc(12_345).toString("base64");
 
 it.each<[what: string, result: JsonObject, text: string]>([
@@ -56,6 +57,16 @@ it("A result keeps that it is an error, and only the word of the protocol is one
     isError: true,
   });
   expect(readResult({ content: [], isError: "yes" })).toEqual({ text: "" });
+});
+
+it("No more of a result is cleaned than can be of use, and its note names the size of the whole", () => {
+  const long = readResult({ content: [text("é".repeat(50_000))] }, 1_000);
+  expect(Buffer.byteLength(long.text)).toBeLessThanOrEqual(1_000);
+  expect(long.text).toMatch(/^é+\n\[The result was cut: it has 100000 bytes\.\]$/);
+  const unclean = readResult({ content: [text("\u0007".repeat(4_000)), text("end")] }, 1_000);
+  expect(unclean.text).toBe("\n[The result was cut: it has 4004 bytes.]");
+  // Whoever runs the tool cuts what is a little longer, after it was cleaned.
+  expect(readResult({ content: [text("a".repeat(4_000))] }, 1_000).text).toHaveLength(4_000);
 });
 
 it("A tool that asks for further input has failed, with a text for the model", () => {
