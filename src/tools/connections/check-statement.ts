@@ -11,8 +11,8 @@ import type { Verdict } from "../../lib/sql-gate/verdict.ts";
 import type { SavedConnection } from "./connection.ts";
 import type { FunctionCatalogs } from "./function-catalogs.ts";
 
-/** Parsing works on the thread that all calls share, so a model's statement is bounded more than a person's. */
-const MAX_BYTES = 16 * 1024;
+/** Parsing works on the thread that all calls share, so a model's statement is bounded. */
+const MAX_BYTES = 8 * 1024;
 
 export const TOOL_POLICY: PostgresPolicy = {
   maxBytes: MAX_BYTES,

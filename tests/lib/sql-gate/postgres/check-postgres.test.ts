@@ -253,8 +253,9 @@ describe("The parser of the gate", () => {
   });
 
   it("serves statements that arrive together with one that breaks it", async () => {
+    const policy = { ...TOOL_POLICY, maxBytes: 1_000_000 };
     const all = [1, 2, 3, 4].map((number) =>
-      checkPostgres(number % 2 === 0 ? deep(1_700) : "select 1", EMPTY, TOOL_POLICY),
+      checkPostgres(number % 2 === 0 ? deep(1_700) : "select 1", EMPTY, policy),
     );
     expect((await Promise.all(all)).map(({ statement }) => statement)).toEqual([
       "select",
@@ -269,6 +270,8 @@ describe("The parser of the gate", () => {
       (await checkPostgres(statement, EMPTY, { ...TOOL_POLICY, maxBytes })).refusal?.message;
     expect(await refusalOf(`select '${"x".repeat(16_384)}'`)).toMatch(/16393 bytes.*16384/);
     expect(await refusalOf(`select '${"ä".repeat(90)}'`, 100)).toMatch(/189 bytes/);
+    const { refusal } = await checkPostgres(`select '${"x".repeat(8_192)}'`, EMPTY, TOOL_POLICY);
+    expect(refusal?.message).toMatch(/8201 bytes, more than the 8192 allowed/);
     expect(await refusalOf("select 1\0; drop table x")).toMatch(/NUL/);
     expect(await refusalOf("select '\ud800'")).toMatch(/surrogate/);
     expect(await refusalOf("selec 1")).toMatch(
