@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { Browser, type Shown } from "../../support/clients/browser.ts";
+import { Browser, load, type Shown } from "../../support/clients/browser.ts";
 import {
   callHttp,
   type HttpAnswer,
@@ -77,8 +77,9 @@ async function lastAudit() {
   const { body } = await call("GET", "/api/admin/audit?action=user.&limit=1");
   return body.data[0];
 }
-async function userNamed(username: string) {
-  const { body } = await call("GET", `/api/admin/users?search=${username}`);
+const userNamed = (username: string) => userNamedBy(admin, username);
+async function userNamedBy(token: string, username: string) {
+  const { body } = await call("GET", `/api/admin/users?search=${username}`, undefined, token);
   return body.data.find((user: { username: string }) => user.username === username);
 }
 
@@ -138,15 +139,60 @@ describe("a person who signs in at the provider", () => {
     expect((await call("GET", "/api/admin/users", undefined, earlier)).status).toBe(403);
   });
 
-  it("is refused once removed from the groups, while a session goes on", async () => {
+  it("is refused once removed from the groups, and no longer an administrator anywhere", async () => {
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
     await signIn();
     const earlier = session();
+    const { id } = await me();
+    const made = await call("POST", "/v1/api-keys", { name: "of mine" }, earlier);
+    const service = { name: "of mine", scopes: ["users:read"] };
+    const token = (await call("POST", "/api/service-tokens", service, earlier)).body.token;
+    const { key } = made.body;
+    const others = async () => {
+      const { body } = await call("GET", "/v1/api-keys?limit=100", undefined, key);
+      return body.data.filter((one: { owner_id: string }) => one.owner_id !== id).length;
+    };
+    const users = async () => (await call("GET", "/api/admin/users", undefined, token)).status;
+    expect([await others(), await users()]).toEqual([expect.toSatisfy((n) => n > 0), 200]);
     setClaims({ preferred_username: name, groups: [] });
     browser = new Browser(newAddress());
     const shown = await signIn();
     expect(shown.text).toContain("OIDC_ALLOWED_VALUES");
     await expectRefused(shown, "not_allowed");
-    expect((await call("GET", "/api/auth/me", undefined, earlier)).status).toBe(200);
+    expect((await lastAudit()).target).toMatchObject({ id });
+    const audit = await call("GET", `/api/admin/audit?action=user.update&target_id=${id}`);
+    expect(audit.body.data[0].details).toMatchObject({ role: "user", method: "oidc" });
+    expect((await call("GET", "/api/auth/me", undefined, earlier)).status).toBe(401);
+    expect([await others(), await users()]).toEqual([0, 401]);
+    expect((await userNamed(name)).role).toBe("user");
+  });
+
+  it("is refused as the last administrator too, who keeps the role", async () => {
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
+    await signIn();
+    const { id } = await me();
+    const rest = await call("GET", "/api/admin/users?limit=100");
+    const administrators: { readonly id: string; readonly username: string }[] =
+      rest.body.data.filter((user: { id: string; role: string }) => {
+        return user.role === "admin" && user.id !== id;
+      });
+    const setRole = (role: string) =>
+      Promise.all(
+        administrators.map((user) =>
+          call("PATCH", `/api/admin/users/${user.id}`, { role }, session()),
+        ),
+      );
+    await setRole("user");
+    const earlier = session();
+    setClaims({ preferred_username: name, groups: [] });
+    const { text } = await signIn();
+    expect(text).toContain("not signed in");
+    expect((await call("GET", "/api/auth/me", undefined, earlier)).status).toBe(401);
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
+    await signIn();
+    expect((await userNamedBy(session(), name)).role).toBe("admin");
+    await setRole("admin");
+    admin = await logIn(gateway.url, "admin", PASSWORD);
   });
 
   it("is refused above the number of users of the license", async () => {
@@ -246,6 +292,40 @@ describe("an attack on a sign-in", () => {
     const { url } = await toCallback();
     url.searchParams.set("iss", "http://127.0.0.1:9");
     await expectRefused(await browser.open(url.href), "wrong_issuer");
+  });
+
+  it("by many refusals from an address locks nobody there out", async () => {
+    const { url } = await toCallback();
+    browser = new Browser(browser.address);
+    for (let refused = 0; refused < 25; refused += 1) {
+      expect((await browser.open(url.href, "http://attacker.test")).status).toBe(403);
+    }
+    const { status } = await callHttp(gateway.url, {
+      method: "POST",
+      path: "/api/auth/login",
+      headers: { "x-forwarded-for": browser.address },
+      body: { username: "admin", password: PASSWORD },
+    });
+    expect(status).toBe(200);
+  });
+
+  it("by a picture or a frame in another site's page does nothing", async () => {
+    const { url } = await toCallback();
+    const cookie = browser.cookieHeader(url);
+    const before = (await lastAudit()).id;
+    for (const [mode, destination] of [
+      ["no-cors", "image"],
+      ["navigate", "iframe"],
+    ] as const) {
+      const shown = await load(url, {
+        cookie,
+        "sec-fetch-mode": mode,
+        "sec-fetch-dest": destination,
+      });
+      expect([shown.status, shown.headers.getSetCookie()]).toEqual([403, []]);
+    }
+    expect((await lastAudit()).id).toBe(before);
+    expect((await browser.open(url.href, provider.issuer)).status).toBe(200);
   });
 
   const forged: readonly [string, string, (claims: object) => string][] = [
