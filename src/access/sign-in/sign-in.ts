@@ -20,7 +20,14 @@ export interface SignIn {
   /** OIDC_CREATE_USERS. */
   readonly createsUsers: boolean;
   /** The session that asked for its user to be bound to this account. */
-  readonly bindTo?: { readonly sessionId: string; readonly userId: string } | undefined;
+  readonly bindTo?:
+    | {
+        readonly sessionId: string;
+        readonly userId: string;
+        /** The browser's: a browser that somebody else's link was put into has another one, or none. */
+        readonly token: string | undefined;
+      }
+    | undefined;
 }
 
 /**
@@ -170,10 +177,10 @@ async function createBound(
   return id;
 }
 
-/** The callback comes without the session, which is looked at again: it may have ended meanwhile. */
+/** Only the browser of the session that asked may link. The session may have ended meanwhile. */
 async function bindAsked(
   transaction: Db,
-  { clock }: UserAccess,
+  { clock, hashSession }: UserAccess,
   { person, options: { bindTo, origin } }: Asked,
 ): Promise<string> {
   const { issuer, subject } = person;
@@ -183,6 +190,7 @@ async function bindAsked(
     .where(
       and(
         eq(sessions.id, bindTo?.sessionId ?? ""),
+        eq(sessions.tokenHash, hashSession(bindTo?.token ?? "")),
         eq(sessions.userId, bindTo?.userId ?? ""),
         gt(sessions.expiresAt, new Date(clock.now())),
       ),
@@ -191,7 +199,7 @@ async function bindAsked(
     throw new SignInRefusal(
       403,
       "session_over",
-      "The session in which you asked to link your account is over. Log in and link it again.",
+      "The session that asked to link your account is over, or is not that of this browser. Log in here and link it again.",
     );
   }
   await bindIdentity(transaction, origin, { issuer, subject, userId: found.userId });

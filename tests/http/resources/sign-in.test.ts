@@ -252,27 +252,61 @@ describe("a person who signs in at the provider", () => {
     const begun = await call("POST", "/api/auth/oidc/link", { return_to: "/api/auth/me" }, token);
     expect(begun.status).toBe(200);
     browser.setCookie(gateway.url, begun.headers.get("set-cookie") ?? "");
+    browser.setCookie(gateway.url, `gateway_session=${token}; Path=/; SameSite=Strict`);
     await browser.open(begun.body.url, gateway.url);
     expect(await me()).toMatchObject({ id: made.id });
+    const identities = await call("GET", `/api/admin/users/${made.id}/identities`);
+    expect(identities.body.data).toHaveLength(1);
     browser = new Browser(newAddress());
     await signIn();
     expect(await me()).toMatchObject({ id: made.id, username: name });
   });
 });
 
+const callback = (url: URL) => url.pathname === "/api/auth/oidc/callback";
+const toCallback = () =>
+  browser.open(`${gateway.url}${LOGIN}?return_to=/api/auth/me`, undefined, callback);
+
+describe("a browser", () => {
+  it("may sign in in several tabs at once", async () => {
+    const tabs = [await toCallback(), await toCallback()];
+    for (const { url } of tabs) {
+      const shown = await browser.open(url.href, provider.issuer);
+      expect([shown.status, shown.text]).toEqual([200, expect.stringContaining(name)]);
+    }
+  });
+
+  it("keeps the last five sign-ins that it began", async () => {
+    const tabs: URL[] = [];
+    for (let begun = 0; begun < 6; begun += 1) tabs.push((await toCallback()).url);
+    const [first, ...others] = tabs;
+    const kept = browser.cookieHeader(others[0] as URL).match(/gateway_sign_in_/g);
+    expect(kept).toHaveLength(5);
+    expect((await browser.open(first?.href ?? "", provider.issuer)).status).toBe(403);
+    for (const { href } of others) {
+      expect((await browser.open(href, provider.issuer)).status).toBe(200);
+    }
+  });
+});
+
 describe("an attack on a sign-in", () => {
-  const callback = (url: URL) => url.pathname === "/api/auth/oidc/callback";
-  const toCallback = () =>
-    browser.open(`${gateway.url}${LOGIN}?return_to=/api/auth/me`, undefined, callback);
+  /** The pair of name and value of the sign-in that the callback belongs to. */
+  const signInCookie = (url: URL) => {
+    const name = `gateway_sign_in_${url.searchParams.get("state")?.slice(0, 8)}=`;
+    const pairs = browser.cookieHeader(url).split("; ");
+    return pairs.find((pair) => pair.startsWith(name)) ?? "";
+  };
 
   it("by a code that was used is refused", async () => {
     const { url } = await toCallback();
-    const cookie = browser.cookie(gateway.url, "gateway_sign_in") ?? "";
+    const cookie = signInCookie(url);
     expect((await browser.open(url.href, provider.issuer)).status).toBe(200);
-    expect(browser.cookie(gateway.url, "gateway_sign_in")).toBeUndefined();
+    expect(browser.cookieHeader(url)).not.toContain("gateway_sign_in");
     browser = new Browser(newAddress());
-    browser.setCookie(gateway.url, `gateway_sign_in=${cookie}; Path=/api/auth/oidc`);
-    await expectRefused(await browser.open(url.href), "refused_by_provider");
+    browser.setCookie(gateway.url, cookie);
+    const asked = provider.tokenRequests;
+    await expectRefused(await browser.open(url.href), "wrong_state");
+    expect(provider.tokenRequests).toBe(asked);
   });
 
   it("by a link with the attacker's own code, in a browser that began nothing, is refused", async () => {
@@ -307,6 +341,56 @@ describe("an attack on a sign-in", () => {
       body: { username: "admin", password: PASSWORD },
     });
     expect(status).toBe(200);
+  });
+
+  it("by more sign-ins than a person makes asks the provider nothing", async () => {
+    const { url } = await toCallback();
+    for (let tried = 0; tried < 60; tried += 1) {
+      await browser.open(`${gateway.url}/api/auth/oidc/callback?state=none`);
+    }
+    const asked = provider.tokenRequests;
+    const before = (await lastAudit()).id;
+    const shown = await browser.open(url.href, provider.issuer);
+    expect([shown.status, shown.text]).toEqual([429, expect.stringContaining("wait")]);
+    expect(Number(shown.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect([provider.tokenRequests, (await lastAudit()).id]).toEqual([asked, before]);
+    const { address } = browser;
+    browser = new Browser(newAddress());
+    expect(address).not.toBe(browser.address);
+    expect((await signIn()).status).toBe(200);
+  });
+
+  it("by a link to an account that is finished in another browser is refused", async () => {
+    const made = (await call("POST", "/api/admin/users", { username: name })).body;
+    const credentials = { current_password: made.password, new_password: PASSWORD };
+    const first = await logIn(gateway.url, name, made.password);
+    const { token } = (await call("POST", "/api/auth/password", credentials, first)).body;
+    const begin = async () => {
+      const begun = await call("POST", "/api/auth/oidc/link", { return_to: "/" }, token);
+      browser.setCookie(gateway.url, begun.headers.get("set-cookie") ?? "");
+      return begun.body.url;
+    };
+    const identities = async () => {
+      const { body } = await call("GET", `/api/admin/users/${made.id}/identities`);
+      return body.data.length;
+    };
+    // The victim's browser got the cookie of the one who began, and is logged in as nobody, or as somebody else.
+    await expectRefused(await browser.open(await begin(), gateway.url), "session_over");
+    browser.setCookie(gateway.url, `gateway_session=${admin}; Path=/; SameSite=Strict`);
+    const shown = await browser.open(await begin(), gateway.url);
+    expect(shown.status).toBe(403);
+    expect(await identities()).toBe(0);
+  });
+
+  it("by a cookie from a neighbour's site is not read over https", async () => {
+    const login = await load(new URL(`${gateway.url}${LOGIN}`), {
+      "x-forwarded-for": browser.address,
+      "x-forwarded-proto": "https",
+    });
+    const [line = ""] = login.headers.getSetCookie();
+    expect(line).toMatch(
+      /^__Host-gateway_sign_in_[\w-]{8}=\S+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+    );
   });
 
   it("by a picture or a frame in another site's page does nothing", async () => {
