@@ -14,6 +14,7 @@ import {
   refuseAdministratorByToken,
   refuseLastAdministrator,
   refuseOverLicense,
+  refusePasswordByToken,
 } from "./user-rules.ts";
 
 export interface UserChange {
@@ -92,9 +93,10 @@ interface AskedChange {
 async function refuseChange(
   transaction: Db,
   access: UserAccess,
-  { actor, before, change: { role, state } }: AskedChange,
+  { actor, before, change: { role, state, password } }: AskedChange,
 ): Promise<void> {
   refuseAdministratorByToken(actor, before.role === "admin" ? before.role : (role ?? before.role));
+  if (password !== undefined) await refusePasswordByToken(transaction, actor, before.id);
   if (state === "disabled" && before.id === actor.caller.ownerId) {
     throw new ServiceError(
       "invalid_value",
