@@ -5,6 +5,7 @@ import { nextChange } from "../../db/next-change.ts";
 import { identities, sessions, users } from "../../db/tables/users.ts";
 import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
+import { clearForPromotion } from "../users/before-promotion.ts";
 import { readUser, type User } from "../users/user.ts";
 import { lockUsers, markCredentials, refuseLastAdministrator } from "../users/user-rules.ts";
 import type { Person } from "./read-person.ts";
@@ -35,11 +36,12 @@ export async function followRole(
   if (role === "user") await refuseLast(transaction, user);
   await markCredentials(transaction, id, changeSeq);
   await transaction.update(users).set({ role }).where(eq(users.id, id));
+  const cleared = role === "admin" ? await clearForPromotion(transaction, id) : {};
   await recordAudit(transaction, origin, {
     action: "user.update",
     targetKind: "user",
     targetId: id,
-    details: { changed: ["role"], role, method: "oidc" },
+    details: { changed: ["role"], role, method: "oidc", ...cleared },
   });
 }
 

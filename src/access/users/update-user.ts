@@ -7,6 +7,7 @@ import type { UserAccess } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { type ChangeFrame, change as runChange } from "../change.ts";
+import { clearForPromotion } from "./before-promotion.ts";
 import { readUser, type User } from "./user.ts";
 import {
   lockUsers,
@@ -69,7 +70,9 @@ export async function updateUser(
       await transaction.delete(sessions).where(eq(sessions.userId, id));
     }
     const { role, state } = change;
-    const details = { changed, ...auditDetails({ role, state }) };
+    const isPromoted = role === "admin" && before.role !== "admin";
+    const cleared = isPromoted ? await clearForPromotion(transaction, id, passwordHash) : {};
+    const details = { changed, ...auditDetails({ role, state }), ...cleared };
     return { result: await readUser(transaction, id), details };
   });
 }

@@ -235,6 +235,43 @@ describe("a service token", () => {
     ).toBe(200);
   });
 
+  it("does not become an administrator with a user whose keys and password it made", async () => {
+    const { token } = await issue(["users:write", "keys:write"]);
+    const name = { username: "carol" };
+    const { id, password } = (await call("POST", "/api/admin/users", name, token)).body;
+    const own = { owner_id: id };
+    const make = async (label: string, by = admin) =>
+      (await call("POST", "/v1/api-keys", { ...own, name: label }, by)).body;
+    const [made, rotated, kept] = [
+      await make("made", token),
+      await make("rotated"),
+      await make("kept"),
+    ];
+    await call("POST", `/v1/api-keys/${rotated.id}/rotate`, undefined, token);
+    const passwords = { current_password: password, new_password: PASSWORD };
+    const first = await logIn(here.url, "carol", password);
+    const session = (await call("POST", "/api/auth/password", passwords, first)).body.token;
+    const promoted = await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
+    expect(promoted.body.role).toBe("admin");
+    expect((await call("GET", "/api/auth/me", undefined, session)).status).toBe(401);
+    const states = [];
+    for (const key of [made, rotated, kept]) {
+      states.push((await call("GET", `/v1/api-keys/${key.id}`)).body.state);
+    }
+    expect(states).toEqual(["inactive", "inactive", "active"]);
+    expect((await call("GET", "/v1/api-keys", undefined, made.key)).status).toBe(401);
+    expect((await call("GET", "/v1/api-keys", undefined, kept.key)).status).toBe(200);
+    const login = { path: "/api/auth/login", body: { ...name, password: PASSWORD } };
+    expect((await callHttp(here.url, { ...login, method: "POST" })).status).toBe(401);
+    const audit = await call("GET", `/api/admin/audit?action=user.update&target_id=${id}`);
+    expect(audit.body.data[0].details).toMatchObject({ password: "void", ended_sessions: 1 });
+    // An administrator's password stays, also through a later promotion.
+    await call("PATCH", `/api/admin/users/${id}`, { role: "user", password: PASSWORD });
+    await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
+    expect((await callHttp(here.url, { ...login, method: "POST" })).status).toBe(200);
+    await call("DELETE", `/api/admin/users/${id}`);
+  });
+
   it("with keys:write binds no key to an assistant that its owner may not use", async () => {
     const { token } = await issue(["keys:write"]);
     const assistant = await call("POST", "/v1/assistants", { name: "private" });

@@ -126,6 +126,21 @@ describe("a person who signs in at the provider", () => {
     expect((await call("POST", "/api/auth/logout", undefined, session())).status).toBe(204);
   });
 
+  it("becomes an administrator without the key that a service token made", async () => {
+    await signIn();
+    const { id } = await me();
+    const scopes = { name: "keys", scopes: ["keys:write"] };
+    const { token } = (await call("POST", "/api/service-tokens", scopes)).body;
+    const asked = { name: "of a program", owner_id: id };
+    const { key } = (await call("POST", "/v1/api-keys", asked, token)).body;
+    const use = async () => (await call("GET", "/v1/api-keys", undefined, key)).status;
+    expect(await use()).toBe(200);
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
+    await signIn();
+    expect(await me()).toMatchObject({ role: "admin" });
+    expect(await use()).toBe(401);
+  });
+
   it("has the role of the groups, at once in every session", async () => {
     await signIn();
     const earlier = session();
