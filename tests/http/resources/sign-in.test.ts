@@ -609,3 +609,13 @@ it("the settings say what is missing", async () => {
   const incomplete = await startRefused({ OIDC_ONLY: "1", OIDC_ALLOWED_VALUES: "staff" });
   expect(incomplete.output).toMatch(/OIDC_ONLY: must be 0[\s\S]*OIDC_ALLOWED_VALUES: needs/);
 });
+
+it("a start warns of a public provider where everybody may sign in", async () => {
+  const open = await startGateway({
+    OIDC_ISSUER: "https://accounts.google.com",
+    OIDC_CLIENT_ID: CLIENT_ID,
+  });
+  await open.stop();
+  expect(open.output()).toContain("OIDC_ALLOWED_VALUES");
+  expect(gateway.output()).not.toContain("public provider");
+});
