@@ -1,4 +1,5 @@
 import { count } from "drizzle-orm";
+import { isOpenToEverybody } from "../config/sign-in-settings.ts";
 import type { Caller } from "../core/caller.ts";
 import { byLabel } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
@@ -46,7 +47,13 @@ export async function openAccess(
   base: Base,
   { secret, maxUsers, onFirstSecrets }: OpenAccessOptions,
 ): Promise<OpenAccess> {
-  const { settings, database, clock } = base;
+  const { settings, database, clock, log } = base;
+  if (isOpenToEverybody(settings)) {
+    log.warn(
+      { issuer: settings.OIDC_ISSUER },
+      "everybody with an account at this public provider can sign in here; list who may in OIDC_ALLOWED_VALUES, by OIDC_ADMIN_CLAIM",
+    );
+  }
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
   const hashServiceToken = hashCredentialUnder(secret, "service-tokens");
   const hashSession = hashCredentialUnder(secret, "sessions");

@@ -3,6 +3,10 @@ import { flag, fullUrl, name, words } from "./setting-types.ts";
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
+/** Providers where everybody can have an account. A tenant of one has an issuer of its own. */
+const PUBLIC_PROVIDER =
+  /^https:\/\/(?:accounts\.google\.com|login\.microsoftonline\.com\/(?:common|organizations|consumers))(?:\/|$)/i;
+
 /** An address that secrets are sent to. Kept as it is: providers compare it character by character. */
 const secureUrl = fullUrl.refine(
   isSecure,
@@ -84,6 +88,16 @@ export function incompleteSignIn(settings: SignInSettings): { path: string[]; me
       lacks(OIDC_ADMIN_CLAIM === undefined, name, "needs OIDC_ADMIN_CLAIM, whose values it lists"),
     ),
   ];
+}
+
+/** Whether anybody with an account of a public provider becomes a user here. */
+export function isOpenToEverybody(settings: SignInSettings): boolean {
+  const {
+    OIDC_ISSUER: issuer,
+    OIDC_ALLOWED_VALUES: allowed,
+    OIDC_CREATE_USERS: creates,
+  } = settings;
+  return issuer !== undefined && creates && allowed.length === 0 && PUBLIC_PROVIDER.test(issuer);
 }
 
 /** Whether plain HTTP is used, which only an issuer on this machine may. */

@@ -21,7 +21,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],
-  [/^GET \/api\/auth\/(methods|oidc\/(login|callback))$/, "open"],
+  [/^GET \/api\/auth\/(methods|oidc\/(login|callback|link))$/, "open"],
   [/^POST \/api\/auth\/oidc\/link$/, "session"],
   [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
   [/^GET \/api\/license$/, "session"],
@@ -395,6 +395,7 @@ describe("every route that is served", () => {
     const unlisted = app.routes.filter(({ audience }) => audience === "unlisted");
     expect(unlisted.map(({ path }) => path).sort()).toEqual([
       "/api/auth/oidc/callback",
+      "/api/auth/oidc/link",
       "/api/auth/oidc/login",
       "/api/docs",
       "/api/openapi.json",

@@ -56,6 +56,8 @@ const RULES: Rules = {
 };
 
 const FIELDS = Object.keys(RULES) as (keyof AdminSet)[];
+/** The names by which clients and the audit log have these fields. */
+export const BOUND_PARAMS: readonly string[] = FIELDS.map((field) => RULES[field].param);
 
 /**
  * Refuses an owner without the administrator role who grants a key more than an administrator did. Without an
@@ -71,6 +73,17 @@ export function refuseRaise(caller: AnyCaller, given: ApiKeyPatch, adminSet: Adm
   const values = boundedFields(given);
   for (const field of FIELDS) {
     if (isRaised(field, values, bounds)) throw raised(RULES[field].param);
+  }
+}
+
+/**
+ * Throws `insufficient_permission` for a service token's change that grants a key more than it has, where a person set
+ * the key's bounds.
+ */
+export function refuseWidening(given: ApiKeyPatch, had: ApiKeyPatch): void {
+  const [values, bounds] = [boundedFields(given), boundedFields(had)];
+  for (const field of FIELDS) {
+    if (isRaised(field, values, bounds)) throw widened(RULES[field].param);
   }
 }
 
@@ -112,6 +125,14 @@ function raised(param: string): ServiceError {
     "insufficient_permission",
     `The owner of a key may lower its ${param}, and may not raise it above what an administrator set ` +
       "(max_level: read_only unless one set more). Ask an administrator.",
+    { param },
+  );
+}
+
+function widened(param: string): ServiceError {
+  return new ServiceError(
+    "insufficient_permission",
+    `A person set the bounds of this key, so a service token may lower its ${param} only. Use the session of an administrator.`,
     { param },
   );
 }

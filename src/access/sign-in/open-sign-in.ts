@@ -2,9 +2,11 @@ import type { Settings } from "../../config/settings.ts";
 import type { Base } from "../../db/base.ts";
 import { createSecretBox } from "../../lib/secret-box.ts";
 import type { Secret } from "../secret.ts";
+import { createAddressPace } from "./address-pace.ts";
 import { createProvider, type Provider, type SignInChecks } from "./provider.ts";
 import { type ClaimSettings, type Person, readPerson } from "./read-person.ts";
 import { SignInRefusal } from "./sign-in-refusal.ts";
+import { createSpentStates } from "./spent-states.ts";
 
 /** A sign-in that has begun, as the browser's cookie keeps it, sealed. */
 export interface BegunSignIn extends SignInChecks {
@@ -24,9 +26,11 @@ export interface OpenSignIn {
   /** Begins a sign-in. Returns the address to send the browser to, and its cookie. */
   readonly begin: (
     asked: Pick<BegunSignIn, "returnTo" | "redirectUri" | "bindTo">,
-  ) => Promise<{ readonly url: string; readonly cookie: string }>;
+  ) => Promise<{ readonly url: string; readonly state: string; readonly cookie: string }>;
   /** Returns what the cookie keeps; undefined when it is missing, forged or too old. */
   readonly readCookie: (cookie: string | undefined) => BegunSignIn | undefined;
+  /** Throws `rate_limit_exceeded` for an address that comes back too often. */
+  readonly keepPace: (address: string | null) => void;
   /** Identifies the person with whom the browser came back. Rejects with a SignInRefusal. */
   readonly identify: (query: URLSearchParams, begun: BegunSignIn | undefined) => Promise<Person>;
 }
@@ -44,6 +48,7 @@ export function openSignIn(
   const { OIDC_ISSUER: issuer } = settings;
   if (issuer === undefined) return undefined;
   const provider = createProvider(issuer, settings, clock);
+  const spend = createSpentStates(clock);
   const box = createSecretBox(secret.derive("sign-in"));
   return {
     provider,
@@ -53,7 +58,7 @@ export function openSignIn(
       const { url, checks } = await provider.begin(redirectUri);
       const expiresAt = clock.now() + SIGN_IN_SECONDS * 1_000;
       const begun: BegunSignIn = { ...checks, returnTo, ...(bindTo && { bindTo }), expiresAt };
-      return { url, cookie: box.seal(JSON.stringify(begun), OWNER) };
+      return { url, state: checks.state, cookie: box.seal(JSON.stringify(begun), OWNER) };
     },
     readCookie(cookie) {
       const text = cookie === undefined ? undefined : box.open(cookie, OWNER);
@@ -61,26 +66,29 @@ export function openSignIn(
       const begun = text === undefined ? undefined : (JSON.parse(text) as BegunSignIn);
       return begun !== undefined && begun.expiresAt > clock.now() ? begun : undefined;
     },
-    identify: (query, begun) => identify({ provider, settings }, query, begun),
+    keepPace: createAddressPace(clock),
+    identify: (query, begun) => identify({ provider, settings, spend }, query, begun),
   };
 }
 
 interface Identifying {
   readonly provider: Provider;
   readonly settings: ClaimSettings & Pick<Settings, "OIDC_ISSUER">;
+  readonly spend: ReturnType<typeof createSpentStates>;
 }
 
 async function identify(
-  { provider, settings }: Identifying,
+  { provider, settings, spend }: Identifying,
   query: URLSearchParams,
   begun: BegunSignIn | undefined,
 ): Promise<Person> {
   // A link that somebody else has made brings a state that this browser did not begin with.
-  if (begun === undefined || query.getAll("state").join() !== begun.state) {
+  const isOwn = begun !== undefined && query.getAll("state").join() === begun.state;
+  if (!isOwn || !spend(begun)) {
     throw new SignInRefusal(
       403,
       "wrong_state",
-      "This sign-in was not begun in this browser, or took too long. Begin again.",
+      "This sign-in was not begun in this browser, took too long, or is over. Begin again.",
     );
   }
   return readPerson(await provider.finish(query, begun), settings);

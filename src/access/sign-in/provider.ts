@@ -87,25 +87,25 @@ export function createProvider(issuer: string, settings: ProviderSettings, clock
   };
   return {
     issuer: async () => (await discoverOnce()).serverMetadata().issuer,
-    begin: (redirectUri) =>
-      inTurn(async () => {
-        const config = await discoverOnce();
-        const checks = {
-          state: client.randomState(),
-          nonce: client.randomNonce(),
-          verifier: client.randomPKCECodeVerifier(),
-          redirectUri,
-        };
-        const url = client.buildAuthorizationUrl(config, {
-          redirect_uri: redirectUri,
-          scope: settings.OIDC_SCOPES,
-          state: checks.state,
-          nonce: checks.nonce,
-          code_challenge: await client.calculatePKCECodeChallenge(checks.verifier),
-          code_challenge_method: "S256",
-        });
-        return { url: url.href, checks };
-      }),
+    // Not in turn: whoever begins waits for no more than one discovery, which all share.
+    async begin(redirectUri) {
+      const config = await discoverOnce();
+      const checks = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+        redirectUri,
+      };
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: settings.OIDC_SCOPES,
+        state: checks.state,
+        nonce: checks.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(checks.verifier),
+        code_challenge_method: "S256",
+      });
+      return { url: url.href, checks };
+    },
     finish: (query, checks) =>
       inTurn(async () => {
         // Found anew, with its keys, so that changed keys are known at once.

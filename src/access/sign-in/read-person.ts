@@ -17,6 +17,8 @@ export interface Person {
   readonly username: string;
   /** Undefined when the provider does not decide it. */
   readonly role: Role | undefined;
+  /** False for somebody who may not sign in. */
+  readonly isAllowed: boolean;
 }
 
 const SUBJECT_MAX_LENGTH = 255;
@@ -32,7 +34,7 @@ const DEFAULT_NAME = "preferred_username";
 
 /**
  * Reads the claims of a verified token. Throws a SignInRefusal that names the setting for claims that are missing or of
- * another form, and for a person who is not allowed.
+ * another form.
  */
 export function readPerson(claims: JsonObject, settings: ClaimSettings): Person {
   const { iss: issuer, sub: subject } = claims;
@@ -43,7 +45,7 @@ export function readPerson(claims: JsonObject, settings: ClaimSettings): Person 
     issuer,
     subject,
     username: readUsername(claims, settings),
-    role: readRole(claims, settings),
+    ...readGrant(claims, settings),
   };
 }
 
@@ -77,22 +79,18 @@ function readUsername(claims: JsonObject, { OIDC_USERNAME_CLAIM: set }: ClaimSet
   );
 }
 
-/** Throws for a person who may not sign in. */
-function readRole(claims: JsonObject, settings: ClaimSettings): Role | undefined {
+function readGrant(
+  claims: JsonObject,
+  settings: ClaimSettings,
+): Pick<Person, "role" | "isAllowed"> {
   const { OIDC_ADMIN_CLAIM: claim, OIDC_ADMIN_VALUES: admins } = settings;
-  if (claim === undefined) return undefined;
+  if (claim === undefined) return { role: undefined, isAllowed: true };
   const values = readValues(claims, claim);
   const isAdmin = admins.some((value) => values.has(value));
   const { OIDC_ALLOWED_VALUES: allowed } = settings;
-  if (allowed.length > 0 && !isAdmin && !allowed.some((value) => values.has(value))) {
-    throw new SignInRefusal(
-      403,
-      "not_allowed",
-      "You may not sign in here. An administrator lists who may in OIDC_ALLOWED_VALUES, by the claim of OIDC_ADMIN_CLAIM.",
-    );
-  }
-  if (admins.length === 0) return undefined;
-  return isAdmin ? "admin" : "user";
+  const isAllowed = allowed.length === 0 || isAdmin || allowed.some((value) => values.has(value));
+  if (admins.length === 0) return { role: undefined, isAllowed };
+  return { role: isAdmin ? "admin" : "user", isAllowed };
 }
 
 /** A person without groups may lack the claim. */

@@ -1,23 +1,16 @@
 import { and, eq, gt } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
-import { nextChange } from "../../db/next-change.ts";
 import { repeatConflict } from "../../db/repeat-conflict.ts";
-import { identities, sessions, users } from "../../db/tables/users.ts";
+import { sessions, users } from "../../db/tables/users.ts";
 import { randomBase62 } from "../../lib/id.ts";
 import type { UserAccess } from "../access.ts";
 import type { Origin } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import type { LoggedIn } from "../sessions/logged-in.ts";
-import { clearFailures, underBrake } from "../sessions/login-brake.ts";
 import { openSession } from "../sessions/open-session.ts";
-import { readUser } from "../users/user.ts";
-import {
-  lockUsers,
-  markCredentials,
-  refuseLastAdministrator,
-  refuseOverLicense,
-} from "../users/user-rules.ts";
+import { lockUsers, refuseOverLicense } from "../users/user-rules.ts";
+import { disabled, findBound, followRole, shutOut } from "./follow-provider.ts";
 import { bindIdentity } from "./identities.ts";
 import type { Person } from "./read-person.ts";
 import { SignInRefusal } from "./sign-in-refusal.ts";
@@ -27,7 +20,14 @@ export interface SignIn {
   /** OIDC_CREATE_USERS. */
   readonly createsUsers: boolean;
   /** The session that asked for its user to be bound to this account. */
-  readonly bindTo?: { readonly sessionId: string; readonly userId: string } | undefined;
+  readonly bindTo?:
+    | {
+        readonly sessionId: string;
+        readonly userId: string;
+        /** The browser's: a browser that somebody else's link was put into has another one, or none. */
+        readonly token: string | undefined;
+      }
+    | undefined;
 }
 
 /**
@@ -46,7 +46,7 @@ async function signIn(access: UserAccess, person: Person, options: SignIn): Prom
             ? ((await findBound(transaction, person)) ??
               (await createBound(transaction, access, { person, options })))
             : await bindAsked(transaction, access, { person, options });
-        await followRole(transaction, id, { person, options });
+        await followRole(transaction, id, { person, origin: options.origin });
         const createdAt = new Date(clock.now());
         const [user] = await transaction
           .update(users)
@@ -69,42 +69,52 @@ async function signIn(access: UserAccess, person: Person, options: SignIn): Prom
 }
 
 /**
- * Identifies a person and signs in, under the login throttle of the address. A refusal counts as a failed login and is
- * recorded, unless the provider could not be reached. Rejects with a SignInRefusal, or as `underBrake` does.
+ * Identifies a person and signs in. A refusal is recorded, unless the provider could not be reached. It does not count as
+ * a failed login, because any page can send a browser here to be refused. Rejects with a SignInRefusal.
  *
- * @param identify asks the provider; it runs outside the throttle, because it may take seconds.
+ * @param identify asks the provider.
  */
 export async function identifyAndSignIn(
   access: UserAccess,
   options: SignIn,
   identify: () => Promise<Person>,
 ): Promise<LoggedIn> {
-  const { origin } = options;
-  const identified = await identify().then((person) => ({ person }), toOutcome);
-  const outcome = await underBrake(access, undefined, origin.address, async (attempt) => {
-    const result =
-      "refusal" in identified
-        ? identified
-        : await signIn(access, identified.person, options).then(
-            (session) => ({ session }),
-            toOutcome,
-          );
-    await access.database.ask((db) =>
-      withTransaction(db, async (transaction) => {
-        if ("refusal" in result) await recordRefusal(transaction, origin, result.refusal);
-        else await clearFailures(transaction, attempt);
-      }),
+  const person = await identify().catch((thrown: unknown) => refuse(access, options, thrown));
+  // In turn, so that many sign-ins at once leave database connections to others.
+  return access.inLoginTurn(async () => {
+    if (!person.isAllowed) return refuseUnallowed(access, options.origin, person);
+    return signIn(access, person, options).catch((thrown: unknown) =>
+      refuse(access, options, thrown),
     );
-    return result;
   });
-  if ("refusal" in outcome) throw outcome.refusal;
-  return outcome.session;
 }
 
-function toOutcome(thrown: unknown): { readonly refusal: SignInRefusal } {
-  const isToCount = thrown instanceof SignInRefusal && thrown.reason !== "provider_unreachable";
-  if (isToCount) return { refusal: thrown };
+async function refuse(
+  { database }: UserAccess,
+  { origin }: SignIn,
+  thrown: unknown,
+): Promise<never> {
+  const isToRecord = thrown instanceof SignInRefusal && thrown.reason !== "provider_unreachable";
+  if (isToRecord) await database.ask((db) => recordRefusal(db, origin, thrown));
   throw thrown;
+}
+
+async function refuseUnallowed(
+  { database, keys }: UserAccess,
+  origin: Origin,
+  person: Person,
+): Promise<never> {
+  const refusal = await repeatConflict(() =>
+    database.ask((db) =>
+      withTransaction(db, async (transaction) => {
+        const made = await shutOut(transaction, origin, person);
+        await recordRefusal(transaction, origin, made);
+        return made;
+      }),
+    ),
+  );
+  await keys.catchUp();
+  throw refusal;
 }
 
 async function recordRefusal(
@@ -119,17 +129,6 @@ async function recordRefusal(
     targetId: typeof userId === "string" ? userId : null,
     details: { method: "oidc", reason, ...rest },
   });
-}
-
-async function findBound(
-  transaction: Db,
-  { issuer, subject }: Person,
-): Promise<string | undefined> {
-  const [found] = await transaction
-    .select({ userId: identities.userId })
-    .from(identities)
-    .where(and(eq(identities.issuer, issuer), eq(identities.subject, subject)));
-  return found?.userId;
 }
 
 interface Asked {
@@ -178,10 +177,10 @@ async function createBound(
   return id;
 }
 
-/** The callback comes without the session, which is looked at again: it may have ended meanwhile. */
+/** Only the browser of the session that asked may link. The session may have ended meanwhile. */
 async function bindAsked(
   transaction: Db,
-  { clock }: UserAccess,
+  { clock, hashSession }: UserAccess,
   { person, options: { bindTo, origin } }: Asked,
 ): Promise<string> {
   const { issuer, subject } = person;
@@ -191,6 +190,7 @@ async function bindAsked(
     .where(
       and(
         eq(sessions.id, bindTo?.sessionId ?? ""),
+        eq(sessions.tokenHash, hashSession(bindTo?.token ?? "")),
         eq(sessions.userId, bindTo?.userId ?? ""),
         gt(sessions.expiresAt, new Date(clock.now())),
       ),
@@ -199,56 +199,11 @@ async function bindAsked(
     throw new SignInRefusal(
       403,
       "session_over",
-      "The session in which you asked to link your account is over. Log in and link it again.",
+      "The session that asked to link your account is over, or is not that of this browser. Log in here and link it again.",
     );
   }
   await bindIdentity(transaction, origin, { issuer, subject, userId: found.userId });
   return found.userId;
-}
-
-async function followRole(
-  transaction: Db,
-  id: string,
-  { person: { role }, options: { origin } }: Asked,
-): Promise<void> {
-  const user = await readUser(transaction, id);
-  if (user.state === "disabled") throw disabled(id);
-  if (role === undefined || role === user.role) return;
-  const changeSeq = await nextChange(transaction, "api_keys");
-  if (role === "user") await refuseLast(transaction, user);
-  await markCredentials(transaction, id, changeSeq);
-  await transaction.update(users).set({ role }).where(eq(users.id, id));
-  await recordAudit(transaction, origin, {
-    action: "user.update",
-    targetKind: "user",
-    targetId: id,
-    details: { changed: ["role"], role, method: "oidc" },
-  });
-}
-
-async function refuseLast(
-  transaction: Db,
-  user: Awaited<ReturnType<typeof readUser>>,
-): Promise<void> {
-  await refuseLastAdministrator(transaction, user).catch((thrown: unknown) => {
-    if (!(thrown instanceof ServiceError)) throw thrown;
-    throw new SignInRefusal(
-      403,
-      "last_administrator",
-      "You are the last administrator here, and the provider no longer says that you are one. Add you to OIDC_ADMIN_VALUES, " +
-        "or make another user an administrator first.",
-      { details: { user_id: user.id } },
-    );
-  });
-}
-
-function disabled(userId: string): SignInRefusal {
-  return new SignInRefusal(
-    403,
-    "disabled",
-    "Your user is disabled here. Ask an administrator to enable it.",
-    { details: { user_id: userId } },
-  );
 }
 
 function toRefusal(thrown: unknown): never {

@@ -7,6 +7,7 @@ import type { UserAccess } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
 import { auditDetails } from "../audit/record-audit.ts";
 import { type ChangeFrame, change as runChange } from "../change.ts";
+import { clearForPromotion } from "./before-promotion.ts";
 import { readUser, type User } from "./user.ts";
 import {
   lockUsers,
@@ -14,6 +15,7 @@ import {
   refuseAdministratorByToken,
   refuseLastAdministrator,
   refuseOverLicense,
+  refusePasswordByToken,
 } from "./user-rules.ts";
 
 export interface UserChange {
@@ -75,8 +77,10 @@ export async function updateUser(
     if (change.state === "disabled" || passwordHash !== undefined) {
       await transaction.delete(sessions).where(eq(sessions.userId, id));
     }
+    const isPromoted = change.role === "admin" && before.role !== "admin";
+    const cleared = isPromoted ? await clearForPromotion(transaction, id, passwordHash) : {};
     const { password: _, ...fields } = change;
-    const details = { changed, ...auditDetails(fields) };
+    const details = { changed, ...auditDetails(fields), ...cleared };
     return { result: await readUser(transaction, id), details };
   });
 }
@@ -99,9 +103,10 @@ interface AskedChange {
 async function refuseChange(
   transaction: Db,
   access: UserAccess,
-  { actor, before, change: { role, state } }: AskedChange,
+  { actor, before, change: { role, state, password } }: AskedChange,
 ): Promise<void> {
   refuseAdministratorByToken(actor, before.role === "admin" ? before.role : (role ?? before.role));
+  if (password !== undefined) await refusePasswordByToken(transaction, actor, before.id);
   if (state === "disabled" && before.id === actor.caller.ownerId) {
     throw new ServiceError(
       "invalid_value",

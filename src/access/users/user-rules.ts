@@ -1,4 +1,4 @@
-import { and, count, eq, ne, sql } from "drizzle-orm";
+import { and, count, eq, ne, or, sql } from "drizzle-orm";
 import type { Role } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
@@ -66,6 +66,36 @@ export function refuseAdministratorByToken({ caller }: AnyActor, role: Role): vo
   throw new ServiceError(
     "insufficient_permission",
     "A service token makes and changes only users who are not administrators. Use the session of an administrator.",
+  );
+}
+
+/**
+ * Throws `insufficient_permission` for a service token that would set the password of a user with a key that may do, or
+ * that its owner may let do, more than a key of a service token: it could log in as that user and rotate the key.
+ */
+export async function refusePasswordByToken(
+  transaction: Db,
+  { caller }: AnyActor,
+  userId: string,
+): Promise<void> {
+  if (caller.kind !== "service_token") return;
+  const { maxLevel, passthrough, adminSet } = apiKeys;
+  const mayMore = or(
+    ne(maxLevel, "read_only"),
+    eq(passthrough, true),
+    sql`coalesce(${adminSet} ->> 'maxLevel', 'read_only') <> 'read_only'`,
+    sql`${adminSet} ->> 'passthrough' = 'true'`,
+  );
+  const [found] = await transaction
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.ownerId, userId), mayMore))
+    .limit(1);
+  if (found === undefined) return;
+  throw new ServiceError(
+    "insufficient_permission",
+    `The user owns ${found.id}, a key with more rights than a service token may give. Use the session of an administrator.`,
+    { param: "password" },
   );
 }
 

@@ -52,7 +52,8 @@ const CREATE = resourceRoute({
   summary: "Add a tool server",
   description:
     "A server of the Model Context Protocol over Streamable HTTP. The tools that it lists at this moment are approved. " +
-    "One that cannot be used is saved too, with the status `error`; its tools wait for approval when it lists them.",
+    "One that cannot be used is saved too, with the status `error`; its tools wait for approval when it lists them. The " +
+    "tools of one that a service token adds wait too.",
   body: newMcpServer,
   answer: { ...answer, status: 201 },
 });
@@ -89,6 +90,8 @@ const DELETE = resourceRoute({
 const APPROVE = resourceRoute({
   ...ONE,
   path: `${ONE.path}/approve`,
+  // A tool acts with whatever it was approved for, so a person decides.
+  tokens: "closed",
   method: "post",
   operationId: "approveMcpServerTools",
   summary: "Approve tools of a tool server",
@@ -111,6 +114,8 @@ const CHECK = resourceRoute({
 const SET_LEVEL = resourceRoute({
   ...ONE,
   path: `${ONE.path}/tools/{tool}`,
+  // A tool acts with whatever it was approved for, so a person decides.
+  tokens: "closed",
   method: "patch",
   operationId: "updateMcpServerTool",
   summary: "Set the level of a tool",

@@ -1,24 +1,25 @@
 import { z } from "@hono/zod-openapi";
-import type { OpenSignIn } from "../../access/sign-in/open-sign-in.ts";
-import { SIGN_IN_SECONDS } from "../../access/sign-in/open-sign-in.ts";
+import { SESSION_COOKIE } from "../../access/authenticate.ts";
+import type { BegunSignIn, OpenSignIn } from "../../access/sign-in/open-sign-in.ts";
 import { identifyAndSignIn } from "../../access/sign-in/sign-in.ts";
 import { SignInRefusal } from "../../access/sign-in/sign-in-refusal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
-import { causeOf } from "../../lib/log.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { signInPage } from "../answers/sign-in-page.ts";
+import { RETRY_SECONDS, refusalPage } from "../answers/sign-in-refusal-page.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
+import { readReturnTo } from "../request/read-return-to.ts";
 import type { RequestContext, RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 import { sessionCookie } from "../request/session-cookie.ts";
+import { forgetBegun, keepBegun, readBegun, readCookie } from "../request/sign-in-cookies.ts";
 
 const FOLDER = "/api/auth/oidc";
 const LOGIN_PATH = `${FOLDER}/login`;
+const LINK_PATH = `${FOLDER}/link`;
 const CALLBACK_PATH = `${FOLDER}/callback`;
-const COOKIE = "gateway_sign_in";
-const RETURN_MAX_LENGTH = 2_000;
 
 const methods = z
   .object({
@@ -43,60 +44,56 @@ const METHODS = resourceRoute({
   answer: { description: "The ways.", schema: methods },
 });
 const LINK = resourceRoute({
-  path: `${FOLDER}/link`,
+  path: LINK_PATH,
   method: "post",
   access: "session",
   tokens: "closed",
   tag: "Sessions",
   operationId: "linkAccount",
   summary: "Link one's user to an account of the provider",
-  description: "The browser that asks signs in at `url`, and the session's user is linked then.",
+  description:
+    "The browser that asks signs in at `url`. It must have the session's cookie, and the session's user is linked then.",
   body: linkAsked,
   answer: { description: "Where to sign in.", schema: linkBegun },
   errors: { 404: "There is no provider.", 503: "The provider cannot be reached." },
 });
 const LOGIN = browserRoute(LOGIN_PATH);
 const CALLBACK = browserRoute(CALLBACK_PATH);
+const FINISH_LINK = browserRoute(LINK_PATH);
 
 /** `/api/auth/oidc/*`: signing in with an OpenID Connect provider, in a browser. */
 export function signInRoutes(deps: Deps): Router {
-  const { access, settings, signIn } = deps;
+  const { settings, signIn } = deps;
   const router = createRouter(deps);
   const inPages = pagesOf(deps);
   router.add(METHODS, () =>
     jsonResponse({ password: !settings.OIDC_ONLY, oidc: signIn !== undefined }),
   );
   router.add(LOGIN, (context) =>
-    inPages(context, async (opened) => {
+    inPages(async (opened) => {
       const asked = new URL(context.req.url).searchParams.get("return_to") ?? "/";
       const returnTo = readReturnTo(asked);
       if (returnTo === undefined) return refuseReturnTo(context, deps, opened);
       const redirectUri = redirectUriOf(context, opened);
-      const { url, cookie } = await opened.begin({ returnTo, redirectUri });
-      const headers = { location: url, "cache-control": "no-store" };
+      const begun = await opened.begin({ returnTo, redirectUri });
+      const headers = { location: begun.url, "cache-control": "no-store" };
       const response = new Response(null, { status: 302, headers });
-      response.headers.append("set-cookie", signInCookie(context, cookie));
-      return response;
+      return withCookies(response, keepBegun(context, opened, begun));
     }),
   );
   router.add(CALLBACK, (context) =>
-    inPages(context, async (opened) => {
-      const begun = opened.readCookie(readSignInCookie(context));
-      const { searchParams } = new URL(context.req.url);
-      const { bindTo } = begun ?? {};
-      const options = { origin: originOf(context), createsUsers: opened.createsUsers, bindTo };
-      const session = await identifyAndSignIn(access, options, () =>
-        opened.identify(searchParams, begun),
-      );
-      const response = signInPage(200, {
-        title: "You are signed in",
-        text: `You are signed in as ${session.user.username}.`,
-        link: { path: begun?.returnTo ?? "/", text: "Continue" },
-        follows: true,
-      });
-      const seconds = settings.SESSION_LIFETIME_HOURS * 3_600;
-      response.headers.append("set-cookie", sessionCookie(context, session.token, seconds));
-      return response;
+    inPages(async (opened) => {
+      const begun = openedBy(context, opened);
+      return begun?.bindTo === undefined
+        ? finish(context, { deps, opened, begun })
+        : toFinishLink(context);
+    }),
+  );
+  router.add(FINISH_LINK, (context) =>
+    inPages(async (opened) => {
+      const begun = openedBy(context, opened);
+      const isLink = begun?.bindTo !== undefined;
+      return finish(context, { deps, opened, begun: isLink ? begun : undefined });
     }),
   );
   router.add(LINK, async (context, caller) => {
@@ -111,9 +108,7 @@ export function signInRoutes(deps: Deps): Router {
     const redirectUri = redirectUriOf(context, opened);
     const bindTo = { sessionId: caller.sessionId, userId: caller.ownerId };
     const begun = await opened.begin({ returnTo, redirectUri, bindTo }).catch(toServiceError);
-    const response = jsonResponse({ url: begun.url });
-    response.headers.append("set-cookie", signInCookie(context, begun.cookie));
-    return response;
+    return withCookies(jsonResponse({ url: begun.url }), keepBegun(context, opened, begun));
   });
   return router;
 }
@@ -123,39 +118,85 @@ function browserRoute(path: string): RouteDefinition<"open"> {
   return { method: "get", path, access: "open", audience: "unlisted", responses: {} };
 }
 
-/** Creates the function that answers a browser: with a page for every refusal, and without the cookie after it. */
-function pagesOf({ signIn, log }: Deps) {
-  return async (
-    context: RequestContext,
-    answer: (opened: OpenSignIn) => Promise<Response>,
-  ): Promise<Response> => {
-    const isCallback = context.env.path === CALLBACK_PATH;
-    let response: Response;
-    try {
-      response = await answer(requireSignIn(signIn));
-    } catch (thrown) {
-      if (thrown instanceof SignInRefusal && thrown.reason === "provider_unreachable") {
-        log.warn({ cause: causeOf(thrown.cause ?? thrown) }, "the sign-in provider failed");
-      }
-      response = refusalPage(thrown);
-    }
-    if (isCallback) response.headers.append("set-cookie", signInCookie(context, ""));
-    return response;
-  };
+/** Returns the sign-in with which the browser came back; undefined unless it began there. */
+function openedBy(context: RequestContext, opened: OpenSignIn): BegunSignIn | undefined {
+  refuseEmbedded(context);
+  const { searchParams } = new URL(context.req.url);
+  return readBegun(context, opened, searchParams.getAll("state").join());
 }
 
-function refusalPage(thrown: unknown): Response {
-  const isForPerson = thrown instanceof SignInRefusal || thrown instanceof ServiceError;
-  if (!isForPerson) throw thrown;
-  const response = signInPage(thrown.status, {
-    title: "You are not signed in",
-    text: thrown.message,
-    link: { path: LOGIN_PATH, text: "Sign in again" },
-  });
-  if (thrown instanceof ServiceError && thrown.retryAfterSeconds !== undefined) {
-    response.headers.set("retry-after", String(Math.max(1, Math.ceil(thrown.retryAfterSeconds))));
+interface Finishing {
+  readonly deps: Deps;
+  readonly opened: OpenSignIn;
+  readonly begun: BegunSignIn | undefined;
+}
+
+async function finish(
+  context: RequestContext,
+  { deps: { access, settings, log }, opened, begun }: Finishing,
+): Promise<Response> {
+  const origin = originOf(context);
+  opened.keepPace(origin.address);
+  const token = readCookie(context, SESSION_COOKIE);
+  const bindTo = begun?.bindTo && { ...begun.bindTo, token };
+  const { searchParams } = new URL(context.req.url);
+  const identify = () => opened.identify(searchParams, begun);
+  // Whatever comes of it, the sign-in is over.
+  const over = begun === undefined ? [] : [forgetBegun(context, begun)];
+  const options = { origin, createsUsers: opened.createsUsers, bindTo };
+  try {
+    const session = await identifyAndSignIn(access, options, identify);
+    const page = signInPage(200, {
+      title: "You are signed in",
+      text: `You are signed in as ${session.user.username}.`,
+      link: { path: begun?.returnTo ?? "/", text: "Continue" },
+      follows: true,
+    });
+    const seconds = settings.SESSION_LIFETIME_HOURS * 3_600;
+    return withCookies(page, [...over, sessionCookie(context, session.token, seconds)]);
+  } catch (thrown) {
+    return withCookies(refusalPage(thrown, log), over);
   }
+}
+
+/**
+ * The callback comes from the provider's site, and so without the session's cookie. A page of this site leads the browser
+ * to the same answer of the provider once more, with that cookie.
+ */
+function toFinishLink(context: RequestContext): Response {
+  return signInPage(200, {
+    title: "Your account is being linked",
+    text: "One moment.",
+    link: { path: `${LINK_PATH}${new URL(context.req.url).search}`, text: "Continue" },
+    follows: true,
+  });
+}
+
+/** Browsers say what they load a page for: only a person's own navigation ends a sign-in, no picture and no frame. */
+function refuseEmbedded({ req }: RequestContext): void {
+  const mode = req.header("sec-fetch-mode") ?? "navigate";
+  const destination = req.header("sec-fetch-dest") ?? "document";
+  if (mode === "navigate" && destination === "document") return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "This address ends a sign-in, and cannot be a part of a page. Open it in a window of its own.",
+  );
+}
+
+function withCookies(response: Response, lines: readonly string[]): Response {
+  for (const line of lines) response.headers.append("set-cookie", line);
   return response;
+}
+
+/** Creates the function that answers a browser: with a page for every refusal. */
+function pagesOf({ signIn, log }: Deps) {
+  return async (answer: (opened: OpenSignIn) => Promise<Response>): Promise<Response> => {
+    try {
+      return await answer(requireSignIn(signIn));
+    } catch (thrown) {
+      return refusalPage(thrown, log);
+    }
+  };
 }
 
 function requireSignIn(signIn: OpenSignIn | undefined): OpenSignIn {
@@ -168,34 +209,27 @@ function requireSignIn(signIn: OpenSignIn | undefined): OpenSignIn {
 
 function toServiceError(thrown: unknown): never {
   if (!(thrown instanceof SignInRefusal)) throw thrown;
-  throw new ServiceError("overloaded", thrown.message, { cause: thrown });
+  throw new ServiceError("overloaded", thrown.message, {
+    cause: thrown,
+    retryAfterSeconds: RETRY_SECONDS,
+  });
 }
 
-/** A link with another site in it is an attack: it is counted and recorded as a failed login. */
+/** A link with another site in it is an attack: it is recorded as a refused sign-in. */
 async function refuseReturnTo(
   context: RequestContext,
   { access }: Deps,
-  { createsUsers }: OpenSignIn,
+  { createsUsers, keepPace }: OpenSignIn,
 ): Promise<never> {
+  const origin = originOf(context);
+  keepPace(origin.address);
   const refusal = new SignInRefusal(
     400,
     "wrong_return_to",
     "The link that led here would have sent you to another site afterwards. `return_to` must be a path of this server.",
   );
-  await identifyAndSignIn(access, { origin: originOf(context), createsUsers }, () =>
-    Promise.reject(refusal),
-  );
+  await identifyAndSignIn(access, { origin, createsUsers }, () => Promise.reject(refusal));
   throw refusal;
-}
-
-/** Returns the path, if it stays on this server in every reader's eyes; undefined otherwise. */
-function readReturnTo(text: string): string | undefined {
-  if (text.length > RETURN_MAX_LENGTH || !/^\/(?![/\\])[\x21-\x7e]*$/.test(text)) return undefined;
-  const base = "http://here.invalid";
-  if (text.includes("\\") || !URL.canParse(text, base)) return undefined;
-  const { origin, pathname, search, hash } = new URL(text, base);
-  // `/.//elsewhere` is such a path only before it is resolved.
-  return origin === base && !pathname.startsWith("//") ? pathname + search + hash : undefined;
 }
 
 function originOf({ env }: RequestContext) {
@@ -207,19 +241,4 @@ function redirectUriOf({ req, env }: RequestContext, { redirectUri }: OpenSignIn
   if (redirectUri !== undefined) return redirectUri;
   const scheme = env.isHttps() ? "https" : "http";
   return `${scheme}://${req.header("host") ?? ""}${CALLBACK_PATH}`;
-}
-
-/** `Lax`, because the callback comes from the provider's site. An empty value removes it. */
-function signInCookie({ env }: RequestContext, value: string): string {
-  const secure = env.isHttps() ? "; Secure" : "";
-  const seconds = value === "" ? 0 : SIGN_IN_SECONDS;
-  return `${COOKIE}=${value}; Path=${FOLDER}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
-}
-
-function readSignInCookie({ req }: RequestContext): string | undefined {
-  for (const pair of (req.header("cookie") ?? "").split(";")) {
-    const [name, value] = pair.trim().split("=", 2);
-    if (name === COOKIE) return value;
-  }
-  return undefined;
 }

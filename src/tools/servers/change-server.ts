@@ -31,8 +31,8 @@ export interface ServerFields {
 }
 
 /**
- * Saves a tool server and approves the tools that it lists at this moment. One that cannot be used is saved too; its
- * tools wait for approval when it lists them. Rejects with `invalid_value` for a name that is taken.
+ * Saves a tool server and approves the tools that it lists at this moment, unless a service token adds it. One that
+ * cannot be used is saved too; its tools wait for approval when it lists them. Rejects with `invalid_value` for a name that is taken.
  */
 export async function createToolServer(
   servers: ToolServers,
@@ -53,7 +53,8 @@ export async function createToolServer(
   const created = await change(servers, actor, frame, async (transaction, changeSeq) => {
     await refuseTakenPlace(transaction, name);
     await transaction.insert(mcpServers).values({ ...row, changeSeq });
-    const approved = await addTools(transaction, id, { ...checked, areApproved: true });
+    const areApproved = actor.caller.kind !== "service_token";
+    const approved = await addTools(transaction, id, { ...checked, areApproved });
     const { headerNames } = row;
     return {
       result: await readBack(servers, transaction, id),

@@ -34,14 +34,15 @@ export type ServerPatch = {
 
 /**
  * Sets the given fields, and checks the server if it may answer differently then. At a new URL all tools wait for
- * approval. Rejects with `not_found`, with `changed_meanwhile`, and with `invalid_value` for a URL of another origin
- * without headers.
+ * approval. Rejects with `not_found`, with `changed_meanwhile`, with `invalid_value` for a URL of another origin without
+ * headers, and with `insufficient_permission` for a service token that would approve tools.
  */
 export async function updateToolServer(
   servers: ToolServers,
   actor: AnyActor,
   { id, given }: { readonly id: string; readonly given: ServerPatch },
 ): Promise<ShownServerWithTools> {
+  if (given.approveTools === true) refuseApprovalByToken(actor);
   const before = (await servers.database.ask((db) => readServer(db, id))) ?? throwUnknown();
   const isMoved = given.url !== undefined && given.url !== before.url;
   if (isMoved) refuseForeignHeaders(before, given);
@@ -127,6 +128,15 @@ function refuseForeignHeaders(before: ServerRow, { url = "", headers }: ServerPa
     "invalid_value",
     "'headers' must be sent with a 'url' of another origin, because the secrets of one server are not sent to another; {} sends none.",
     { param: "headers" },
+  );
+}
+
+function refuseApprovalByToken({ caller }: AnyActor): void {
+  if (caller.kind !== "service_token") return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "A service token approves no tools; a person does, with POST /api/mcp-servers/{id}/approve.",
+    { param: "approve_tools" },
   );
 }
 

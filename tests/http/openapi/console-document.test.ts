@@ -90,7 +90,8 @@ describe("GET /api/openapi.json", () => {
         expect(security, where).toEqual([]);
         continue;
       }
-      const isForPeople = /^\/api\/(auth|service-tokens)|\/identities$/.test(path);
+      const isForPeople =
+        /^\/api\/(auth|service-tokens)|\/(identities|approve|tools\/\{tool\})$/.test(path);
       expect(security, where).toEqual([
         { bearerSession: [] },
         { consoleCookie: [] },

@@ -66,6 +66,38 @@ afterAll(async () => {
 });
 
 describe("4.6 /api/mcp-servers", () => {
+  it("lets a service token add and move a tool server, whose tools then wait for a person", async () => {
+    const scopes = ["mcp_servers:read", "mcp_servers:write"];
+    const issued = await post("/api/service-tokens", { name: "a program", scopes });
+    const { token } = issued.body;
+    const body = { name: "by-program", url: server.url };
+    const saved = await call({ method: "POST", path: PATH, body, token });
+    expect([saved.status, new Set(Object.values(states(saved.body)))]).toEqual([
+      201,
+      new Set(["waiting"]),
+    ]);
+    const path = `${PATH}/${saved.body.id}`;
+    const tool = saved.body.tools[0].tool;
+    const moved = { url: `${server.url}?again`, approve_tools: true };
+    expect(refused(await call({ method: "PATCH", path, body: moved, token }))).toEqual([
+      403,
+      "insufficient_permission",
+      "approve_tools",
+    ]);
+    for (const [method, to, more] of [
+      ["POST", `${path}/approve`, {}],
+      ["PATCH", `${path}/tools/${tool}`, { level: "read_only" }],
+    ] as const) {
+      const answer = await call({ method, path: to, body: more, token });
+      expect(refused(answer).slice(0, 2)).toEqual([403, "insufficient_permission"]);
+    }
+    expect((await post(`${path}/approve`)).status).toBe(200);
+    const { url } = moved;
+    const again = await call({ method: "PATCH", path, body: { url }, token });
+    expect(new Set(Object.values(states(again.body)))).toEqual(new Set(["waiting"]));
+    expect((await call({ method: "DELETE", path, token })).status).toBe(204);
+  });
+
   it("saves a tool server and shows its tools, but never its headers", async () => {
     const { status, body } = await post(PATH, {
       name: "tickets",

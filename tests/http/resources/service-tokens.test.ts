@@ -36,6 +36,14 @@ async function issue(scopes: readonly string[], more: object = {}) {
   return made.body as { readonly id: string; readonly token: string };
 }
 
+/** The session of a user, whose password an administrator sets and the user changes. */
+async function addSession(username: string, id: string): Promise<string> {
+  await call("PATCH", `/api/admin/users/${id}`, { password: PASSWORD });
+  const passwords = { current_password: PASSWORD, new_password: `${PASSWORD} of ${username}` };
+  const first = await logIn(here.url, username, PASSWORD);
+  return (await call("POST", "/api/auth/password", passwords, first)).body.token;
+}
+
 const refusal = ({ status, body }: HttpAnswer) => [status, body.error.code, body.error.param];
 const DENIED = (param: string | null = null) => [403, "insufficient_permission", param];
 
@@ -144,7 +152,7 @@ describe("a service token", () => {
     expect(refusal(await call("POST", `${one}/rotate`, undefined, token))).toEqual(
       DENIED("max_level"),
     );
-    expect((await call("PATCH", one, { rpm_limit: 6 }, token)).status).toBe(200);
+    expect((await call("PATCH", one, { rpm_limit: 4 }, token)).status).toBe(200);
     expect((await call("DELETE", one, undefined, token)).status).toBe(200);
 
     const owned = await call("POST", "/v1/api-keys", { name: "of an administrator" });
@@ -161,6 +169,107 @@ describe("a service token", () => {
     expect([biKey.status, biKey.body.owner_id]).toEqual([201, people["admin"]]);
     const reading = await call("GET", "/v1/api-keys", undefined, token);
     expect(reading.body.error.message).toContain("keys:read");
+  });
+
+  it("with keys:write only lowers a key that is above read_only, or that a person bound", async () => {
+    const { token } = await issue(["keys:write"]);
+    const mine = { name: "a key", owner_id: people["ada"] };
+    const bounds = {
+      rpm_limit: 5,
+      monthly_token_limit: 100,
+      ip_allow: ["10.0.0.0/8"],
+      expires_at: "2090-01-01T00:00:00Z",
+      tool_scope: { tools: ["find_*"], sql_connections: [] },
+    };
+    const raises = {
+      rpm_limit: 6,
+      monthly_token_limit: null,
+      ip_allow: [],
+      expires_at: null,
+      tool_scope: { tools: ["*"], sql_connections: [] },
+      passthrough: true,
+    };
+    const lowered = { ...bounds, rpm_limit: 4, monthly_token_limit: 50, ip_allow: ["10.1.0.0/16"] };
+    const bound = (await call("POST", "/v1/api-keys", { ...mine, ...bounds })).body;
+    const higher = (await call("POST", "/v1/api-keys", { ...mine, ...bounds }, token)).body;
+    await call("PATCH", `/v1/api-keys/${higher.id}`, { max_level: "write" });
+    for (const { id } of [bound, higher]) {
+      for (const [param, value] of Object.entries(raises)) {
+        const refused = await call("PATCH", `/v1/api-keys/${id}`, { [param]: value }, token);
+        expect([param, ...refusal(refused)]).toEqual([param, ...DENIED(param)]);
+      }
+      expect((await call("PATCH", `/v1/api-keys/${id}`, lowered, token)).status).toBe(200);
+    }
+    await call("PATCH", `/v1/api-keys/${bound.id}`, { state: "inactive" });
+    const active = { state: "active" };
+    expect(refusal(await call("PATCH", `/v1/api-keys/${bound.id}`, active, token))).toEqual(
+      DENIED("state"),
+    );
+
+    const own = (await call("POST", "/v1/api-keys", { ...mine, rpm_limit: 5 }, token)).body;
+    await call("PATCH", `/v1/api-keys/${own.id}`, { name: "named by a person" });
+    const raised = { rpm_limit: 50, state: "inactive" };
+    expect((await call("PATCH", `/v1/api-keys/${own.id}`, raised, token)).status).toBe(200);
+    const passing = { ...mine, passthrough: true };
+    expect(refusal(await call("POST", "/v1/api-keys", passing, token))).toEqual(
+      DENIED("passthrough"),
+    );
+    for (const { id } of [bound, higher, own]) await call("DELETE", `/v1/api-keys/${id}`);
+  });
+
+  it("with users:write sets no password of a user whose key may do more than read", async () => {
+    const { token } = await issue(["users:write"]);
+    const { id } = (await call("POST", "/api/admin/users", { username: "bob" }, token)).body;
+    const setPassword = () =>
+      call("PATCH", `/api/admin/users/${id}`, { password: "a password of the token's" }, token);
+    expect((await setPassword()).status).toBe(200);
+    const body = { name: "strong", owner_id: id, max_level: "write" };
+    const key = (await call("POST", "/v1/api-keys", body)).body.id;
+    expect(refusal(await setPassword())).toEqual(DENIED("password"));
+    // What an administrator set, the owner may set again.
+    const bob = await addSession("bob", id);
+    await call("PATCH", `/v1/api-keys/${key}`, { max_level: "read_only" }, bob);
+    expect(refusal(await setPassword())).toEqual(DENIED("password"));
+    expect(
+      (await call("PATCH", `/api/admin/users/${id}`, { state: "disabled" }, token)).status,
+    ).toBe(200);
+  });
+
+  it("does not become an administrator with a user whose keys and password it made", async () => {
+    const { token } = await issue(["users:write", "keys:write"]);
+    const name = { username: "carol" };
+    const { id, password } = (await call("POST", "/api/admin/users", name, token)).body;
+    const own = { owner_id: id };
+    const make = async (label: string, by = admin) =>
+      (await call("POST", "/v1/api-keys", { ...own, name: label }, by)).body;
+    const [made, rotated, kept] = [
+      await make("made", token),
+      await make("rotated"),
+      await make("kept"),
+    ];
+    await call("POST", `/v1/api-keys/${rotated.id}/rotate`, undefined, token);
+    const passwords = { current_password: password, new_password: PASSWORD };
+    const first = await logIn(here.url, "carol", password);
+    const session = (await call("POST", "/api/auth/password", passwords, first)).body.token;
+    const promoted = await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
+    expect(promoted.body.role).toBe("admin");
+    expect((await call("GET", "/api/auth/me", undefined, session)).status).toBe(401);
+    const states = [];
+    for (const key of [made, rotated, kept]) {
+      states.push((await call("GET", `/v1/api-keys/${key.id}`)).body.state);
+    }
+    expect(states).toEqual(["inactive", "inactive", "active"]);
+    expect((await call("GET", "/v1/api-keys", undefined, made.key)).status).toBe(401);
+    expect((await call("GET", "/v1/api-keys", undefined, kept.key)).status).toBe(200);
+    const login = { path: "/api/auth/login", body: { ...name, password: PASSWORD } };
+    expect((await callHttp(here.url, { ...login, method: "POST" })).status).toBe(401);
+    const audit = await call("GET", `/api/admin/audit?action=user.update&target_id=${id}`);
+    expect(audit.body.data[0].details).toMatchObject({ password: "void", ended_sessions: 1 });
+    // An administrator's password stays, also through a later promotion.
+    await call("PATCH", `/api/admin/users/${id}`, { role: "user", password: PASSWORD });
+    await call("PATCH", `/api/admin/users/${id}`, { role: "admin" });
+    expect((await callHttp(here.url, { ...login, method: "POST" })).status).toBe(200);
+    await call("DELETE", `/api/admin/users/${id}`);
   });
 
   it("with keys:write binds no key to an assistant that its owner may not use", async () => {

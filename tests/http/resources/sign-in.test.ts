@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { Browser, type Shown } from "../../support/clients/browser.ts";
+import { Browser, load, type Shown } from "../../support/clients/browser.ts";
 import {
   callHttp,
   type HttpAnswer,
@@ -77,8 +77,9 @@ async function lastAudit() {
   const { body } = await call("GET", "/api/admin/audit?action=user.&limit=1");
   return body.data[0];
 }
-async function userNamed(username: string) {
-  const { body } = await call("GET", `/api/admin/users?search=${username}`);
+const userNamed = (username: string) => userNamedBy(admin, username);
+async function userNamedBy(token: string, username: string) {
+  const { body } = await call("GET", `/api/admin/users?search=${username}`, undefined, token);
   return body.data.find((user: { username: string }) => user.username === username);
 }
 
@@ -125,6 +126,21 @@ describe("a person who signs in at the provider", () => {
     expect((await call("POST", "/api/auth/logout", undefined, session())).status).toBe(204);
   });
 
+  it("becomes an administrator without the key that a service token made", async () => {
+    await signIn();
+    const { id } = await me();
+    const scopes = { name: "keys", scopes: ["keys:write"] };
+    const { token } = (await call("POST", "/api/service-tokens", scopes)).body;
+    const asked = { name: "of a program", owner_id: id };
+    const { key } = (await call("POST", "/v1/api-keys", asked, token)).body;
+    const use = async () => (await call("GET", "/v1/api-keys", undefined, key)).status;
+    expect(await use()).toBe(200);
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
+    await signIn();
+    expect(await me()).toMatchObject({ role: "admin" });
+    expect(await use()).toBe(401);
+  });
+
   it("has the role of the groups, at once in every session", async () => {
     await signIn();
     const earlier = session();
@@ -138,15 +154,60 @@ describe("a person who signs in at the provider", () => {
     expect((await call("GET", "/api/admin/users", undefined, earlier)).status).toBe(403);
   });
 
-  it("is refused once removed from the groups, while a session goes on", async () => {
+  it("is refused once removed from the groups, and no longer an administrator anywhere", async () => {
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
     await signIn();
     const earlier = session();
+    const { id } = await me();
+    const made = await call("POST", "/v1/api-keys", { name: "of mine" }, earlier);
+    const service = { name: "of mine", scopes: ["users:read"] };
+    const token = (await call("POST", "/api/service-tokens", service, earlier)).body.token;
+    const { key } = made.body;
+    const others = async () => {
+      const { body } = await call("GET", "/v1/api-keys?limit=100", undefined, key);
+      return body.data.filter((one: { owner_id: string }) => one.owner_id !== id).length;
+    };
+    const users = async () => (await call("GET", "/api/admin/users", undefined, token)).status;
+    expect([await others(), await users()]).toEqual([expect.toSatisfy((n) => n > 0), 200]);
     setClaims({ preferred_username: name, groups: [] });
     browser = new Browser(newAddress());
     const shown = await signIn();
     expect(shown.text).toContain("OIDC_ALLOWED_VALUES");
     await expectRefused(shown, "not_allowed");
-    expect((await call("GET", "/api/auth/me", undefined, earlier)).status).toBe(200);
+    expect((await lastAudit()).target).toMatchObject({ id });
+    const audit = await call("GET", `/api/admin/audit?action=user.update&target_id=${id}`);
+    expect(audit.body.data[0].details).toMatchObject({ role: "user", method: "oidc" });
+    expect((await call("GET", "/api/auth/me", undefined, earlier)).status).toBe(401);
+    expect([await others(), await users()]).toEqual([0, 401]);
+    expect((await userNamed(name)).role).toBe("user");
+  });
+
+  it("is refused as the last administrator too, who keeps the role", async () => {
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
+    await signIn();
+    const { id } = await me();
+    const rest = await call("GET", "/api/admin/users?limit=100");
+    const administrators: { readonly id: string; readonly username: string }[] =
+      rest.body.data.filter((user: { id: string; role: string }) => {
+        return user.role === "admin" && user.id !== id;
+      });
+    const setRole = (role: string) =>
+      Promise.all(
+        administrators.map((user) =>
+          call("PATCH", `/api/admin/users/${user.id}`, { role }, session()),
+        ),
+      );
+    await setRole("user");
+    const earlier = session();
+    setClaims({ preferred_username: name, groups: [] });
+    const { text } = await signIn();
+    expect(text).toContain("not signed in");
+    expect((await call("GET", "/api/auth/me", undefined, earlier)).status).toBe(401);
+    setClaims({ preferred_username: name, groups: ["gateway-admins"] });
+    await signIn();
+    expect((await userNamedBy(session(), name)).role).toBe("admin");
+    await setRole("admin");
+    admin = await logIn(gateway.url, "admin", PASSWORD);
   });
 
   it("is refused above the number of users of the license", async () => {
@@ -206,27 +267,61 @@ describe("a person who signs in at the provider", () => {
     const begun = await call("POST", "/api/auth/oidc/link", { return_to: "/api/auth/me" }, token);
     expect(begun.status).toBe(200);
     browser.setCookie(gateway.url, begun.headers.get("set-cookie") ?? "");
+    browser.setCookie(gateway.url, `gateway_session=${token}; Path=/; SameSite=Strict`);
     await browser.open(begun.body.url, gateway.url);
     expect(await me()).toMatchObject({ id: made.id });
+    const identities = await call("GET", `/api/admin/users/${made.id}/identities`);
+    expect(identities.body.data).toHaveLength(1);
     browser = new Browser(newAddress());
     await signIn();
     expect(await me()).toMatchObject({ id: made.id, username: name });
   });
 });
 
+const callback = (url: URL) => url.pathname === "/api/auth/oidc/callback";
+const toCallback = () =>
+  browser.open(`${gateway.url}${LOGIN}?return_to=/api/auth/me`, undefined, callback);
+
+describe("a browser", () => {
+  it("may sign in in several tabs at once", async () => {
+    const tabs = [await toCallback(), await toCallback()];
+    for (const { url } of tabs) {
+      const shown = await browser.open(url.href, provider.issuer);
+      expect([shown.status, shown.text]).toEqual([200, expect.stringContaining(name)]);
+    }
+  });
+
+  it("keeps the last five sign-ins that it began", async () => {
+    const tabs: URL[] = [];
+    for (let begun = 0; begun < 6; begun += 1) tabs.push((await toCallback()).url);
+    const [first, ...others] = tabs;
+    const kept = browser.cookieHeader(others[0] as URL).match(/gateway_sign_in_/g);
+    expect(kept).toHaveLength(5);
+    expect((await browser.open(first?.href ?? "", provider.issuer)).status).toBe(403);
+    for (const { href } of others) {
+      expect((await browser.open(href, provider.issuer)).status).toBe(200);
+    }
+  });
+});
+
 describe("an attack on a sign-in", () => {
-  const callback = (url: URL) => url.pathname === "/api/auth/oidc/callback";
-  const toCallback = () =>
-    browser.open(`${gateway.url}${LOGIN}?return_to=/api/auth/me`, undefined, callback);
+  /** The pair of name and value of the sign-in that the callback belongs to. */
+  const signInCookie = (url: URL) => {
+    const name = `gateway_sign_in_${url.searchParams.get("state")?.slice(0, 8)}=`;
+    const pairs = browser.cookieHeader(url).split("; ");
+    return pairs.find((pair) => pair.startsWith(name)) ?? "";
+  };
 
   it("by a code that was used is refused", async () => {
     const { url } = await toCallback();
-    const cookie = browser.cookie(gateway.url, "gateway_sign_in") ?? "";
+    const cookie = signInCookie(url);
     expect((await browser.open(url.href, provider.issuer)).status).toBe(200);
-    expect(browser.cookie(gateway.url, "gateway_sign_in")).toBeUndefined();
+    expect(browser.cookieHeader(url)).not.toContain("gateway_sign_in");
     browser = new Browser(newAddress());
-    browser.setCookie(gateway.url, `gateway_sign_in=${cookie}; Path=/api/auth/oidc`);
-    await expectRefused(await browser.open(url.href), "refused_by_provider");
+    browser.setCookie(gateway.url, cookie);
+    const asked = provider.tokenRequests;
+    await expectRefused(await browser.open(url.href), "wrong_state");
+    expect(provider.tokenRequests).toBe(asked);
   });
 
   it("by a link with the attacker's own code, in a browser that began nothing, is refused", async () => {
@@ -246,6 +341,90 @@ describe("an attack on a sign-in", () => {
     const { url } = await toCallback();
     url.searchParams.set("iss", "http://127.0.0.1:9");
     await expectRefused(await browser.open(url.href), "wrong_issuer");
+  });
+
+  it("by many refusals from an address locks nobody there out", async () => {
+    const { url } = await toCallback();
+    browser = new Browser(browser.address);
+    for (let refused = 0; refused < 25; refused += 1) {
+      expect((await browser.open(url.href, "http://attacker.test")).status).toBe(403);
+    }
+    const { status } = await callHttp(gateway.url, {
+      method: "POST",
+      path: "/api/auth/login",
+      headers: { "x-forwarded-for": browser.address },
+      body: { username: "admin", password: PASSWORD },
+    });
+    expect(status).toBe(200);
+  });
+
+  it("by more sign-ins than a person makes asks the provider nothing", async () => {
+    const { url } = await toCallback();
+    for (let tried = 0; tried < 60; tried += 1) {
+      await browser.open(`${gateway.url}/api/auth/oidc/callback?state=none`);
+    }
+    const asked = provider.tokenRequests;
+    const before = (await lastAudit()).id;
+    const shown = await browser.open(url.href, provider.issuer);
+    expect([shown.status, shown.text]).toEqual([429, expect.stringContaining("wait")]);
+    expect(Number(shown.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect([provider.tokenRequests, (await lastAudit()).id]).toEqual([asked, before]);
+    const { address } = browser;
+    browser = new Browser(newAddress());
+    expect(address).not.toBe(browser.address);
+    expect((await signIn()).status).toBe(200);
+  });
+
+  it("by a link to an account that is finished in another browser is refused", async () => {
+    const made = (await call("POST", "/api/admin/users", { username: name })).body;
+    const credentials = { current_password: made.password, new_password: PASSWORD };
+    const first = await logIn(gateway.url, name, made.password);
+    const { token } = (await call("POST", "/api/auth/password", credentials, first)).body;
+    const begin = async () => {
+      const begun = await call("POST", "/api/auth/oidc/link", { return_to: "/" }, token);
+      browser.setCookie(gateway.url, begun.headers.get("set-cookie") ?? "");
+      return begun.body.url;
+    };
+    const identities = async () => {
+      const { body } = await call("GET", `/api/admin/users/${made.id}/identities`);
+      return body.data.length;
+    };
+    // The victim's browser got the cookie of the one who began, and is logged in as nobody, or as somebody else.
+    await expectRefused(await browser.open(await begin(), gateway.url), "session_over");
+    browser.setCookie(gateway.url, `gateway_session=${admin}; Path=/; SameSite=Strict`);
+    const shown = await browser.open(await begin(), gateway.url);
+    expect(shown.status).toBe(403);
+    expect(await identities()).toBe(0);
+  });
+
+  it("by a cookie from a neighbour's site is not read over https", async () => {
+    const login = await load(new URL(`${gateway.url}${LOGIN}`), {
+      "x-forwarded-for": browser.address,
+      "x-forwarded-proto": "https",
+    });
+    const [line = ""] = login.headers.getSetCookie();
+    expect(line).toMatch(
+      /^__Host-gateway_sign_in_[\w-]{8}=\S+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+    );
+  });
+
+  it("by a picture or a frame in another site's page does nothing", async () => {
+    const { url } = await toCallback();
+    const cookie = browser.cookieHeader(url);
+    const before = (await lastAudit()).id;
+    for (const [mode, destination] of [
+      ["no-cors", "image"],
+      ["navigate", "iframe"],
+    ] as const) {
+      const shown = await load(url, {
+        cookie,
+        "sec-fetch-mode": mode,
+        "sec-fetch-dest": destination,
+      });
+      expect([shown.status, shown.headers.getSetCookie()]).toEqual([403, []]);
+    }
+    expect((await lastAudit()).id).toBe(before);
+    expect((await browser.open(url.href, provider.issuer)).status).toBe(200);
   });
 
   const forged: readonly [string, string, (claims: object) => string][] = [
@@ -429,4 +608,14 @@ it("the settings say what is missing", async () => {
   expect(refused.output).toContain("OIDC_ISSUER: must begin with https://");
   const incomplete = await startRefused({ OIDC_ONLY: "1", OIDC_ALLOWED_VALUES: "staff" });
   expect(incomplete.output).toMatch(/OIDC_ONLY: must be 0[\s\S]*OIDC_ALLOWED_VALUES: needs/);
+});
+
+it("a start warns of a public provider where everybody may sign in", async () => {
+  const open = await startGateway({
+    OIDC_ISSUER: "https://accounts.google.com",
+    OIDC_CLIENT_ID: CLIENT_ID,
+  });
+  await open.stop();
+  expect(open.output()).toContain("OIDC_ALLOWED_VALUES");
+  expect(gateway.output()).not.toContain("public provider");
 });

@@ -1,3 +1,5 @@
+import { request } from "node:http";
+
 interface Cookie {
   readonly value: string;
   readonly path: string;
@@ -63,13 +65,12 @@ export class Browser {
     for (let hops = 0; hops < HOPS_MAX; hops += 1) {
       way.push(url.href);
       const isCross = sites.some((site) => site !== url.origin);
-      const response = await fetch(url, {
-        redirect: "manual",
-        headers: {
-          accept: "text/html",
-          cookie: this.#header(url, isCross),
-          "x-forwarded-for": this.address,
-        },
+      const response = await load(url, {
+        accept: "text/html",
+        cookie: this.#header(url, isCross),
+        "x-forwarded-for": this.address,
+        "sec-fetch-mode": "navigate",
+        "sec-fetch-dest": "document",
       });
       for (const line of response.headers.getSetCookie()) this.setCookie(url.origin, line);
       const text = await response.text();
@@ -87,6 +88,11 @@ export class Browser {
     throw new Error(`the browser is sent around: ${way.join(" ")}`);
   }
 
+  /** The cookies that a request from the site's own page carries. */
+  cookieHeader(url: URL): string {
+    return this.#header(url, false);
+  }
+
   #header(url: URL, isCross: boolean): string {
     const jar = [...(this.#jars.get(url.origin) ?? [])];
     return jar
@@ -94,4 +100,25 @@ export class Browser {
       .map(([name, { value }]) => `${name}=${value}`)
       .join("; ");
   }
+}
+
+/** Not by `fetch`, which says in its own words that it is no navigation. */
+export function load(url: URL, headers: Readonly<Record<string, string>>): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { headers, agent: false }, (message) => {
+      const chunks: Buffer[] = [];
+      message.on("data", (chunk: Buffer) => chunks.push(chunk));
+      message.on("error", reject);
+      message.on("end", () => {
+        const kept = new Headers();
+        for (const [name, values] of Object.entries(message.headersDistinct)) {
+          for (const value of values ?? []) kept.append(name, value);
+        }
+        const status = message.statusCode ?? 0;
+        resolve(new Response(Buffer.concat(chunks), { status, headers: kept }));
+      });
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
 }

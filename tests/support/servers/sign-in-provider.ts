@@ -20,6 +20,8 @@ export interface SignInProvider {
   instead: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** The parameters of the last authorization request. */
   readonly asked: () => URLSearchParams;
+  /** How many codes somebody tried to redeem. */
+  readonly tokenRequests: number;
   readonly allowRedirect: (redirectUri: string) => void;
   /** Signs with another key from now on. */
   readonly rotateKey: () => void;
@@ -44,10 +46,12 @@ export async function startSignInProvider(): Promise<SignInProvider> {
   let redirectUri = "";
   let provider: Provider | undefined;
   let asked = new URLSearchParams();
+  let tokenRequests = 0;
   const server = createServer((request, response) => {
     if (stand.instead?.(request, response) === true) return;
     const { pathname, searchParams } = new URL(request.url ?? "", stand.issuer);
     if (pathname === "/auth") asked = searchParams;
+    if (pathname === "/token") tokenRequests += 1;
     tamperWith(response, (body) => stand.tamper?.(pathname, body) ?? body);
     if (pathname.startsWith("/interaction/")) {
       void provider?.interactionFinished(request, response, {
@@ -66,6 +70,9 @@ export async function startSignInProvider(): Promise<SignInProvider> {
     tamper: undefined,
     instead: undefined,
     asked: () => asked,
+    get tokenRequests() {
+      return tokenRequests;
+    },
     allowRedirect(uri) {
       redirectUri = uri;
       build();
@@ -106,6 +113,10 @@ function configurationOf(
     // Nobody is asked for consent.
     async loadExistingGrant({ oidc }: GrantContext) {
       const { client, session, provider } = oidc;
+      // The same for every tab, because another one voids the codes of the first.
+      const given = session.grantIdFor(client.clientId);
+      const known = given === undefined ? undefined : await provider.Grant.find(given);
+      if (known !== undefined) return known;
       const fields = { clientId: client.clientId, accountId: session.accountId };
       const grant = new provider.Grant(fields);
       grant.addOIDCScope("openid profile email");
@@ -118,7 +129,10 @@ function configurationOf(
 interface GrantContext {
   readonly oidc: {
     readonly client: { readonly clientId: string };
-    readonly session: { readonly accountId: string };
+    readonly session: {
+      readonly accountId: string;
+      readonly grantIdFor: (clientId: string) => string | undefined;
+    };
     readonly provider: Provider;
   };
 }
