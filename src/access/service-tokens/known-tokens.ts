@@ -84,9 +84,11 @@ export async function openServiceTokens({
   });
   const lookThenFind = async (hash: string): Promise<KnownToken | undefined> => {
     waiting += 1;
-    const pauseMs = Math.max(0, lookedAt + LOOK_PAUSE_MS - performance.now());
+    const arrivedAt = performance.now();
+    const pauseMs = Math.max(0, lookedAt + LOOK_PAUSE_MS - arrivedAt);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    if (performance.now() - lookedAt >= LOOK_PAUSE_MS) await catchUp();
+    // A check that began before the call may have missed the token.
+    if (confirmedAt < arrivedAt) await catchUp();
     waiting -= 1;
     const found = known.get(hash);
     if (found === undefined && performance.now() - confirmedAt > FRESH_MS) throw unknownWhileAway();
