@@ -149,7 +149,7 @@ describe.each(ENGINES)("%s: one beginning that all calls have", (engine) => {
     "keeps its replica busy and does not drown it",
     async () => {
       const calls = 64;
-      stage = await startReplicaGateway(engine, REPLICAS, { latencyMs: 1_500 });
+      stage = await startReplicaGateway(engine, REPLICAS, { latencyMs: 4_000 });
       const { chat } = stage;
       const answers = await Promise.all(
         Array.from({ length: calls }, () => chat(opening(7), { max_tokens: 4 })),
