@@ -158,7 +158,8 @@ describe.each(ENGINES)("%s: one beginning that all calls have", (engine) => {
       // A call that comes after another has ended may go where that one was.
       const counts = stage.calls().map(mostAtOnce);
       process.stdout.write(`${engine}: ${calls} calls of one beginning: ${counts.join(", ")}\n`);
-      expect(Math.max(...counts)).toBeLessThanOrEqual(Math.ceil((1.5 * calls) / REPLICAS));
+      // The share is of all open requests, and the gateway may be reading a list of models.
+      expect(Math.max(...counts)).toBeLessThanOrEqual(Math.ceil((1.5 * (calls + 1)) / REPLICAS));
       expect(counts.filter((count) => count > 0).length).toBeGreaterThan(2);
     },
     PATIENCE_MS,
