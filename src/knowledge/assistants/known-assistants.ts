@@ -1,26 +1,19 @@
-import { and, asc, eq, gt } from "drizzle-orm";
+import { and, asc, gt } from "drizzle-orm";
 import { byLabel, type Metric } from "../../core/metric.ts";
 import type { Ask, Database } from "../../db/database.ts";
+import { type FollowedChanges, followChanges } from "../../db/follow-changes.ts";
 import { assistants } from "../../db/tables/assistants.ts";
-import { changeCounters } from "../../db/tables/change-counters.ts";
-import { shareRuns } from "../../lib/concurrency.ts";
-import { causeOf, type Log } from "../../lib/log.ts";
-import { repeat } from "../../lib/repeat.ts";
+import type { Log } from "../../lib/log.ts";
 import type { KnownAssistants } from "./assistant.ts";
 import { AssistantIndex } from "./assistant-index.ts";
 import { toAssistant } from "./assistant-record.ts";
 
-/** The pause between two checks for changes by other replicas. */
-const POLL_PAUSE_MS = 500;
 /** The number of rows read at once: the instructions of each may have 256,000 characters. */
 const PAGE_ROWS = 100;
 
-export interface FollowedAssistants {
+export interface FollowedAssistants extends FollowedChanges {
   readonly known: KnownAssistants;
-  /** Reads the committed changes, so that a change made by this process holds for the next call. Never rejects. */
-  readonly catchUp: () => Promise<void>;
   readonly metrics: readonly Metric[];
-  readonly close: () => void;
 }
 
 export interface FollowOptions {
@@ -33,41 +26,19 @@ export interface FollowOptions {
  * database is unreachable.
  */
 export async function followAssistants(options: FollowOptions): Promise<FollowedAssistants> {
-  const { database, log } = options;
   let index = new AssistantIndex();
-  let upTo = 0;
-  let isAway = false;
-
-  const readChanges = async (ask: Ask): Promise<void> => {
-    const reached = await readCounter(ask);
-    if (reached === upTo) return;
-    // A lower number: the database was restored to an earlier state.
-    const from = reached < upTo ? 0 : upTo;
-    const target = from === 0 ? new AssistantIndex() : index;
-    await readRows(ask, target, from);
-    // Read last, so that no row read earlier is newer than its deletion.
-    if (from > 0) await removeDeleted(ask, target);
-    index = target;
-    upTo = reached;
-  };
-  await readChanges((work) => work(database.db));
-  const catchUp = shareRuns(async () => {
-    try {
-      await readChanges(database.askOwn);
-      if (isAway) log.info("assistants are read from the database again");
-      isAway = false;
-    } catch (thrown) {
-      if (!isAway) {
-        log.warn(
-          { cause: causeOf(thrown) },
-          "assistants cannot be read from the database; those last read stay in use",
-        );
-      }
-      isAway = true;
-    }
+  const { catchUp, close } = await followChanges({
+    ...options,
+    counter: "assistants",
+    name: "assistants",
+    async read(ask, from) {
+      const target = from === 0 ? new AssistantIndex() : index;
+      await readRows(ask, target, from);
+      // Read last, so that no row read earlier is newer than its deletion.
+      if (from > 0) await removeDeleted(ask, target);
+      index = target;
+    },
   });
-  // Only this process writes to the embedded database.
-  const polling = database.kind === "embedded" ? undefined : repeat(POLL_PAUSE_MS, catchUp);
   return {
     known: {
       find: (name, caller) => index.find(name, caller),
@@ -83,18 +54,8 @@ export async function followAssistants(options: FollowOptions): Promise<Followed
         read: () => byLabel("visibility", index.countByVisibility()),
       },
     ],
-    close: () => polling?.stop(),
+    close,
   };
-}
-
-async function readCounter(ask: Ask): Promise<number> {
-  const [counter] = await ask((db) =>
-    db
-      .select({ seq: changeCounters.seq })
-      .from(changeCounters)
-      .where(eq(changeCounters.name, "assistants")),
-  );
-  return counter?.seq ?? 0;
 }
 
 /** Reads also the changes after the counter was read, so that a row that changed twice is never missed. */

@@ -1,30 +1,22 @@
-import { asc, eq } from "drizzle-orm";
+import { asc } from "drizzle-orm";
 import { byLabel, type Metric } from "../../core/metric.ts";
-import type { Ask, Database } from "../../db/database.ts";
-import { changeCounters } from "../../db/tables/change-counters.ts";
+import type { Database } from "../../db/database.ts";
+import { type FollowedChanges, followChanges } from "../../db/follow-changes.ts";
 import { connections } from "../../db/tables/connections.ts";
 import { nameKey } from "../../knowledge/assistants/name-key.ts";
-import { shareRuns } from "../../lib/concurrency.ts";
-import { causeOf, type Log } from "../../lib/log.ts";
-import { repeat } from "../../lib/repeat.ts";
+import type { Log } from "../../lib/log.ts";
 import type { SecretBox } from "../../lib/secret-box.ts";
 import { zeroCounts } from "../../lib/zero-counts.ts";
 import { CONNECTION_KINDS, type SavedConnection } from "./connection.ts";
 
-/** The pause between two checks for changes by other replicas. */
-const POLL_PAUSE_MS = 500;
-
 export type ConnectionRow = typeof connections.$inferSelect;
 
-export interface FollowedConnections {
+export interface FollowedConnections extends FollowedChanges {
   readonly list: () => readonly SavedConnection[];
   readonly find: (name: string) => SavedConnection | undefined;
   /** The row as it was last read; undefined for a deleted one. */
   readonly row: (id: string) => ConnectionRow | undefined;
-  /** Reads the committed changes, so that a change made by this process holds for the next call. Never rejects. */
-  readonly catchUp: () => Promise<void>;
   readonly metrics: readonly Metric[];
-  readonly close: () => void;
 }
 
 export interface FollowOptions {
@@ -39,44 +31,25 @@ export interface FollowOptions {
  * each change. Those in memory remain valid while the database is unreachable.
  */
 export async function followConnections(options: FollowOptions): Promise<FollowedConnections> {
-  const { database, log, onChange } = options;
+  const { onChange } = options;
   let rows = new Map<string, ConnectionRow>();
   let byName = new Map<string, SavedConnection>();
-  let upTo = 0;
-  let isAway = false;
-
-  const readChanges = async (ask: Ask): Promise<void> => {
-    const reached = await readCounter(ask);
-    if (reached === upTo) return;
-    const found = await ask((db) =>
-      db.select().from(connections).orderBy(asc(connections.nameKey)),
-    );
-    const before = rows;
-    rows = new Map(found.map((row) => [row.id, row]));
-    byName = new Map(found.map((row) => [row.nameKey, toConnection(row)]));
-    upTo = reached;
-    for (const { id, changeSeq } of before.values()) {
-      if (rows.get(id)?.changeSeq !== changeSeq) onChange(id);
-    }
-  };
-  await readChanges((work) => work(database.db));
-  const catchUp = shareRuns(async () => {
-    try {
-      await readChanges(database.askOwn);
-      if (isAway) log.info("saved connections are read from the database again");
-      isAway = false;
-    } catch (thrown) {
-      if (!isAway) {
-        log.warn(
-          { cause: causeOf(thrown) },
-          "saved connections cannot be read from the database; those last read stay in use",
-        );
+  const { catchUp, close } = await followChanges({
+    ...options,
+    counter: "connections",
+    name: "saved connections",
+    async read(ask) {
+      const found = await ask((db) =>
+        db.select().from(connections).orderBy(asc(connections.nameKey)),
+      );
+      const before = rows;
+      rows = new Map(found.map((row) => [row.id, row]));
+      byName = new Map(found.map((row) => [row.nameKey, toConnection(row)]));
+      for (const { id, changeSeq } of before.values()) {
+        if (rows.get(id)?.changeSeq !== changeSeq) onChange(id);
       }
-      isAway = true;
-    }
+    },
   });
-  // Only this process writes to the embedded database.
-  const polling = database.kind === "embedded" ? undefined : repeat(POLL_PAUSE_MS, catchUp);
   return {
     list: () => [...byName.values()],
     find: (name) => byName.get(nameKey(name)),
@@ -91,7 +64,7 @@ export async function followConnections(options: FollowOptions): Promise<Followe
         read: () => byLabel("kind", countByKind(rows.values())),
       },
     ],
-    close: () => polling?.stop(),
+    close,
   };
 }
 
@@ -112,14 +85,4 @@ function countByKind(rows: Iterable<ConnectionRow>): Readonly<Record<string, num
   const counts = zeroCounts(CONNECTION_KINDS);
   for (const { kind } of rows) counts[kind] += 1;
   return counts;
-}
-
-async function readCounter(ask: Ask): Promise<number> {
-  const [counter] = await ask((db) =>
-    db
-      .select({ seq: changeCounters.seq })
-      .from(changeCounters)
-      .where(eq(changeCounters.name, "connections")),
-  );
-  return counter?.seq ?? 0;
 }

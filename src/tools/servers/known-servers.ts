@@ -1,12 +1,8 @@
-import type { Ask, Database } from "../../db/database.ts";
-import { shareRuns } from "../../lib/concurrency.ts";
-import { causeOf, type Log } from "../../lib/log.ts";
-import { repeat } from "../../lib/repeat.ts";
-import { readChangedServers, readCounter, readServerIds, readTools } from "./server-rows.ts";
+import type { Database } from "../../db/database.ts";
+import { type FollowedChanges, followChanges } from "../../db/follow-changes.ts";
+import type { Log } from "../../lib/log.ts";
+import { readChangedServers, readServerIds, readTools } from "./server-rows.ts";
 import type { ServerRow, ToolRow, ToolServer } from "./tool-server.ts";
-
-/** The pause between two checks for changes by other replicas. */
-const POLL_PAUSE_MS = 500;
 
 /** The tool servers in memory. */
 export interface KnownServers {
@@ -15,11 +11,8 @@ export interface KnownServers {
   readonly find: (id: string) => ToolServer | undefined;
 }
 
-export interface FollowedServers {
+export interface FollowedServers extends FollowedChanges {
   readonly known: KnownServers;
-  /** Reads the committed changes, so that a change made by this process holds for the next call. Never rejects. */
-  readonly catchUp: () => Promise<void>;
-  readonly close: () => void;
 }
 
 export interface FollowOptions {
@@ -35,51 +28,30 @@ export interface FollowOptions {
  * database is unreachable.
  */
 export async function followServers(options: FollowOptions): Promise<FollowedServers> {
-  const { database, log, toServer, onChange } = options;
+  const { toServer, onChange } = options;
   let byId: ReadonlyMap<string, ToolServer> = new Map();
   let list: readonly ToolServer[] = [];
-  let upTo = 0;
-  let isAway = false;
-
-  const readChanges = async (ask: Ask): Promise<void> => {
-    const reached = await ask(readCounter);
-    if (reached === upTo) return;
-    // A lower number: the database was restored to an earlier state.
-    const from = reached < upTo ? 0 : upTo;
-    const servers = new Map(from === 0 ? [] : byId);
-    for (const row of await ask((db) => readChangedServers(db, from))) {
-      const tools = await ask((db) => readTools(db, row.id));
-      servers.set(row.id, toServer(row, tools));
-    }
-    // There are no tombstones. Read last, so that no row read earlier is newer than its deletion.
-    const present = await ask(readServerIds);
-    for (const id of servers.keys()) if (!present.has(id)) servers.delete(id);
-    byId = servers;
-    list = [...servers.values()].sort((one, other) => (one.row.name < other.row.name ? -1 : 1));
-    upTo = reached;
-    onChange();
-  };
-  await readChanges((work) => work(database.db));
-  const catchUp = shareRuns(async () => {
-    try {
-      await readChanges(database.askOwn);
-      if (isAway) log.info("tool servers are read from the database again");
-      isAway = false;
-    } catch (thrown) {
-      if (!isAway) {
-        log.warn(
-          { cause: causeOf(thrown) },
-          "tool servers cannot be read from the database; those last read stay in use",
-        );
+  const { catchUp, close } = await followChanges({
+    ...options,
+    counter: "mcp_servers",
+    name: "tool servers",
+    async read(ask, from) {
+      const servers = new Map(from === 0 ? [] : byId);
+      for (const row of await ask((db) => readChangedServers(db, from))) {
+        const tools = await ask((db) => readTools(db, row.id));
+        servers.set(row.id, toServer(row, tools));
       }
-      isAway = true;
-    }
+      // There are no tombstones. Read last, so that no row read earlier is newer than its deletion.
+      const present = await ask(readServerIds);
+      for (const id of servers.keys()) if (!present.has(id)) servers.delete(id);
+      byId = servers;
+      list = [...servers.values()].sort((one, other) => (one.row.name < other.row.name ? -1 : 1));
+      onChange();
+    },
   });
-  // Only this process writes to the embedded database.
-  const polling = database.kind === "embedded" ? undefined : repeat(POLL_PAUSE_MS, catchUp);
   return {
     known: { list: () => list, find: (id) => byId.get(id) },
     catchUp,
-    close: () => polling?.stop(),
+    close,
   };
 }

@@ -1,17 +1,8 @@
 import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { changeCounters } from "../../db/tables/change-counters.ts";
 import { mcpServers, mcpServerTools } from "../../db/tables/mcp-servers.ts";
 import type { ListChanges } from "./merge-list.ts";
 import type { ServerRow, ToolRow } from "./tool-server.ts";
-
-export async function readCounter(db: Db): Promise<number> {
-  const [counter] = await db
-    .select({ seq: changeCounters.seq })
-    .from(changeCounters)
-    .where(eq(changeCounters.name, "mcp_servers"));
-  return counter?.seq ?? 0;
-}
 
 export async function readServer(db: Db, id: string): Promise<ServerRow | undefined> {
   const [row] = await db.select().from(mcpServers).where(eq(mcpServers.id, id));
