@@ -5,6 +5,7 @@ import { openIdentity } from "./access/open-installation.ts";
 import { loadModelsFile } from "./backends/models/models-file.ts";
 import { openBackends } from "./backends/open-backends.ts";
 import type { Settings } from "./config/settings.ts";
+import { openDatasets } from "./data/datasets/open-datasets.ts";
 import type { Base } from "./db/base.ts";
 import { openStore } from "./db/open-store.ts";
 import { openGateway } from "./gateway/open-gateway.ts";
@@ -26,6 +27,7 @@ import { openTracing } from "./operations/tracing/open-tracing.ts";
 import { openQueue } from "./queue/open-queue.ts";
 import { openTools } from "./tools/open-tools.ts";
 import { openUsage } from "./usage/open-usage.ts";
+import { openWorkflows } from "./workflows/open-workflows.ts";
 
 /** For the edge, the jobs and the stop. */
 export type Deps = Awaited<ReturnType<typeof buildDeps>>;
@@ -79,7 +81,13 @@ export function buildDeps(
     const { gateway, openCalls, callGate } = parts.add(
       openGateway(base, { backends, limits, journal, refusals, assistants }),
     );
-    knowledge.yieldTo(() => openCalls.count() > 0);
+    const isBusy = () => openCalls.count() > 0;
+    knowledge.yieldTo(isBusy);
+    const { datasets } = parts.add(openDatasets(base, { events }));
+    const isLicensed = () => !license.isInvalid();
+    const workflows = openWorkflows(base, {
+      ...{ gateway, knowledge, connections, datasets, events, secret, isLicensed, isBusy, add },
+    });
     // An event that no part has subscribed to counts as delivered.
     events.start();
     parts.add(await serveCommands(base, version));
@@ -87,26 +95,11 @@ export function buildDeps(
     const stopping = new AbortController();
     const isStopping = () => stopping.signal.aborted;
     return {
-      settings,
-      log,
+      ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
+      ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
+      ...{ datasets, workflows, events, watchedFolders },
       clock: base.clock,
-      version,
       parts: parts.list,
-      gateway,
-      knowledge,
-      tools,
-      connections,
-      toolServers,
-      openCalls,
-      callGate,
-      authenticate,
-      access,
-      signIn,
-      license,
-      limits,
-      refusals,
-      events,
-      watchedFolders,
       figures,
       metrics: { collect },
       readiness: createReadiness({ parts: parts.list, isStopping, settings }),

@@ -13,7 +13,8 @@ type SecretPurpose =
   | "settings"
   | "seen-time"
   | "sealed-secrets"
-  | "sign-in";
+  | "sign-in"
+  | "workflow-secrets";
 /** The kinds of credentials that are stored only as a hash. */
 export type CredentialKind = "api-keys" | "bi-keys" | "service-tokens" | "sessions";
 

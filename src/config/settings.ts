@@ -20,6 +20,7 @@ import {
   words,
 } from "./setting-types.ts";
 import { signInSettings } from "./sign-in-settings.ts";
+import { workflowSettings } from "./workflow-settings.ts";
 
 /**
  * Every setting: its environment variable, its type, its default and one line of documentation. An absent or empty one
@@ -229,6 +230,7 @@ export const settingsSchema = z.object({
     .describe("Seconds between two checks of the license and the clock."),
   ...alertSettings,
   ...assistantSettings,
+  ...workflowSettings,
   OUTBOX_BACKOFF_SCALE: fraction
     .positive()
     .max(10)

@@ -29,6 +29,7 @@ const ERROR_TABLE = {
   request_timeout: [408, "invalid_request_error", "timeout_error"],
   run_active: [409, "conflict_error", "invalid_request_error"],
   idempotency_mismatch: [409, "conflict_error", "invalid_request_error"],
+  version_conflict: [409, "conflict_error", "invalid_request_error"],
   changed_meanwhile: [409, "conflict_error", "invalid_request_error"],
   request_too_large: [413, "invalid_request_error", "request_too_large"],
   unsupported_media_type: [415, "invalid_request_error", "invalid_request_error"],

@@ -12,6 +12,8 @@ import type { JsonObject } from "../lib/json.ts";
 const LOCK_BUCKETS = 1_024;
 
 export interface NewJob {
+  /** `evt_` and 22 base62 characters, for a cause that has to know the id; made up unless given. */
+  readonly id?: string | undefined;
   /** The topic's name. */
   readonly topic: string;
   readonly kind: string;
@@ -91,8 +93,11 @@ export async function lockOrderKeys(transaction: Db, keys: SQL): Promise<void> {
     ) as buckets`);
 }
 
-function rowOf({ topic, kind, body }: NewJob, now: number) {
+export function newJobId(): string {
+  return `evt_${randomBase62(22)}`;
+}
+
+function rowOf({ id = newJobId(), topic, kind, body }: NewJob, now: number) {
   const at = new Date(now);
-  const id = `evt_${randomBase62(22)}`;
   return { id, sink: topic, kind, body: { ...body }, createdAt: at, nextAttemptAt: at };
 }

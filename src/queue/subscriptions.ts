@@ -45,6 +45,38 @@ export interface UploadedFileFacts {
   readonly source: "upload";
 }
 
+/** The facts about a run of a workflow that has ended. */
+interface EndedRunFacts {
+  readonly workflow_id: string;
+  readonly workflow_name: string;
+  readonly run_id: string;
+  /** Of the workflow; null when that user was deleted. */
+  readonly owner_id: string | null;
+  /** What started the run. */
+  readonly trigger: string;
+  readonly rows_received: number;
+  /** The workflows whose runs led to this one, and its own as the last. */
+  readonly chain: readonly string[];
+  /** The step that failed, and why; null when the run completed. */
+  readonly failed_step: string | null;
+  readonly error: string | null;
+}
+
+/** The facts about a change of a dataset's rows. */
+interface DatasetFacts {
+  readonly dataset: string;
+  readonly dataset_name: string;
+  readonly change: "append" | "replace" | "upsert" | "delete";
+  /** Rows that were written. */
+  readonly rows: number;
+  /** The dataset's version after the change. */
+  readonly version: number;
+  /** The run that wrote them; null when a person or program did. */
+  readonly run_id: string | null;
+  /** Its chain, its own workflow last. */
+  readonly chain: readonly string[];
+}
+
 /** The facts about a file; `source` is how the gateway learned of it. */
 export type FileFacts = WatchedFileFacts | UploadedFileFacts;
 
@@ -56,6 +88,8 @@ export type FileFacts = WatchedFileFacts | UploadedFileFacts;
  * - `file.deleted`: a file is gone; its size and time are the last known ones. A renamed file is deleted under its old
  * name and uploaded under the new one.
  * - `knowledge.ingested`: all files of a batch have ended, or one file that was added by itself.
+ * - `workflow.completed`, `workflow.failed`: a run has ended; a stopped one fires none.
+ * - `dataset.updated`: a change of a dataset's rows was committed.
  */
 export type InternalEvent =
   | {
@@ -63,7 +97,10 @@ export type InternalEvent =
       readonly body: FileFacts & { readonly change: "created" | "modified" };
     }
   | { readonly kind: "file.deleted"; readonly body: FileFacts }
-  | { readonly kind: "knowledge.ingested"; readonly body: IngestedFacts };
+  | { readonly kind: "knowledge.ingested"; readonly body: IngestedFacts }
+  | { readonly kind: "workflow.completed"; readonly body: EndedRunFacts }
+  | { readonly kind: "workflow.failed"; readonly body: EndedRunFacts }
+  | { readonly kind: "dataset.updated"; readonly body: DatasetFacts };
 
 export type InternalEventKind = InternalEvent["kind"];
 

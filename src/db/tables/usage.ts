@@ -45,6 +45,8 @@ export const usageRecords = pgTable(
     toolName: text("tool_name"),
     /** The assistant that answered. No reference, because the rows of a deleted assistant stay. */
     assistantId: text("assistant_id"),
+    /** The workflow's run that made the call. */
+    runId: text("run_id"),
   },
   (table) => [
     primaryKey({ columns: [table.id, table.startedAt] }),

@@ -1,0 +1,75 @@
+import type { Secret } from "../access/secret.ts";
+import type { Part } from "../core/part.ts";
+import type { Datasets } from "../data/datasets/datasets.ts";
+import type { Base } from "../db/base.ts";
+import type { Db } from "../db/context.ts";
+import type { EmbeddingGateway } from "../gateway/embed.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Knowledge } from "../knowledge/open-knowledge.ts";
+import { createEgress } from "../lib/egress/egress.ts";
+import { createSecretBox } from "../lib/secret-box.ts";
+import type { InternalEvents } from "../queue/internal-events.ts";
+import type { Connections } from "../tools/connections/open-connections.ts";
+import { createExecution } from "./execute/execute-run.ts";
+import { createRowUpkeep } from "./execute/row-upkeep.ts";
+import { createStepModels } from "./models/create-step-models.ts";
+import { openRowProcess } from "./row-process/open-row-process.ts";
+import { createChildRuns } from "./runs/create-child-runs.ts";
+import { createDiscardCounts } from "./runs/discard-counts.ts";
+import { openRuns } from "./runs/open-runs.ts";
+import { createWorkflowSecrets } from "./secrets.ts";
+import { createStepKinds } from "./steps/registry.ts";
+import { openTriggers } from "./triggers/open-triggers.ts";
+import { createWorkflowFigures } from "./workflow-figures.ts";
+import type { WorkflowStore } from "./workflow-store.ts";
+
+export interface WorkflowParts {
+  readonly gateway: Gateway & EmbeddingGateway;
+  readonly knowledge: Pick<Knowledge, "files" | "stores" | "search" | "fileConnections">;
+  readonly connections: Connections;
+  readonly datasets: Datasets;
+  readonly events: Pick<InternalEvents, "subscribe" | "wake">;
+  readonly secret: Pick<Secret, "derive">;
+  readonly isLicensed: () => boolean;
+  /** True while calls of clients are open. */
+  readonly isBusy: () => boolean;
+  /** Registers each part as soon as it is open, so that a failing start closes it. */
+  readonly add: <Opened extends Part<Db>>(part: Opened) => Opened;
+}
+
+/** Work that runs by itself: definitions, runs, triggers. */
+export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
+  const { settings, database, clock, log } = base;
+  const { events, isLicensed, add, knowledge } = parts;
+  const secretBox = createSecretBox(parts.secret.derive("workflow-secrets"));
+  const rowProcess = openRowProcess({ processes: settings.ROW_PROCESSES });
+  add({ close: async () => rowProcess.close() });
+  const discards = createDiscardCounts();
+  const wakeEvents = () => events.wake();
+  const known = {
+    ...{ settings, database, clock, log, secretBox, rowProcess },
+    ...{ isLicensed, discards, wakeEvents },
+  };
+  const runs = add(openRuns(known));
+  const kinds = createStepKinds({
+    ...{ settings, database, clock, log, rowProcess },
+    models: createStepModels({
+      gateway: parts.gateway,
+      ask: database.askOwn,
+      clock,
+      isBusy: parts.isBusy,
+    }),
+    datasets: parts.datasets,
+    connections: parts.connections,
+    ...knowledge,
+    egress: createEgress({ allow: settings.EGRESS_ALLOW }),
+    secrets: createWorkflowSecrets({ database, secretBox }),
+    childRuns: createChildRuns(() => store),
+  });
+  const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
+  add(createRowUpkeep(store));
+  add(createWorkflowFigures(store));
+  add(openTriggers({ store, events }));
+  runs.start(createExecution(store));
+  return store;
+}

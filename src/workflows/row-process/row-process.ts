@@ -1,0 +1,68 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { OnRowError } from "../definition/definition.ts";
+import type { Row, RowChunk, RowError, StepInput } from "../rows/row.ts";
+
+/** The work of one step in a row process: the kind of a program, and its settings. */
+export interface RowJob {
+  /** `filter`, `map`, `sql`, `read_file` and so on: a name of the process's own registry. */
+  readonly program: string;
+  readonly settings: JsonObject;
+  /** What expressions see as `trigger` and `run`. */
+  readonly scope: ExpressionScope;
+  readonly onRowError: OnRowError;
+}
+
+export interface ExpressionScope {
+  readonly trigger: JsonObject;
+  readonly run: JsonObject;
+}
+
+/** What a row process yields, as it comes. Routed rows are chunks of the output `errors`. */
+export type RowResult =
+  | { readonly kind: "chunk"; readonly output: string; readonly chunk: RowChunk }
+  | { readonly kind: "row_errors"; readonly count: number; readonly first: RowError }
+  /** A condition over the inputs, for `flow_break`. */
+  | { readonly kind: "condition"; readonly value: boolean };
+
+/** A text or expression that is evaluated for each row. */
+export type Template =
+  /** A text with `{{ expression }}` in it; the result is a text. */
+  | { readonly kind: "text"; readonly text: string }
+  /** A CEL expression; the result is any JSON. */
+  | { readonly kind: "expression"; readonly expression: string };
+
+/** The results of the templates for one row, or why one of them has none. */
+export type Evaluated = { readonly values: JsonObject } | { readonly error: Omit<RowError, "row"> };
+
+/** One expression, text or SELECT that is checked when a workflow is saved. */
+export type Expression =
+  | { readonly field: string; readonly kind: "expression" | "text"; readonly text: string }
+  /** `tables`: the names of the inputs. */
+  | {
+      readonly field: string;
+      readonly kind: "sql";
+      readonly text: string;
+      readonly tables: readonly string[];
+    };
+
+/** Processes that run what others wrote: expressions, SQL, readers of files. ROW_PROCESSES at once, 512 MiB each. */
+export interface RowProcess {
+  /** Waits for a free process. Throws a `StepFailure` that names the cause, or the signal's reason. */
+  readonly run: (
+    job: RowJob,
+    inputs: readonly StepInput[],
+    limits: { readonly signal: AbortSignal; readonly timeMs: number },
+  ) => AsyncGenerator<RowResult, void>;
+  /** Evaluates templates for a few rows, at most one chunk, and frees the process. */
+  readonly evaluate: (
+    templates: Readonly<Record<string, Template>>,
+    rows: readonly Row[],
+    scope: ExpressionScope,
+    signal: AbortSignal,
+  ) => Promise<readonly Evaluated[]>;
+  /** Returns what is wrong with expressions and SQL, by their fields. */
+  readonly check: (
+    expressions: readonly Expression[],
+  ) => Promise<readonly { readonly field: string; readonly message: string }[]>;
+  readonly close: () => void;
+}
