@@ -15,6 +15,8 @@ export type CheckedArguments =
 const MAX_DEPTH = 64;
 const MAX_BYTES = 1024 * 1024;
 const NAME_SHOWN = 80;
+/** Characters of the values or names that an error lists. */
+const ALLOWED_SHOWN = 500;
 
 // Schemas of tool servers use keywords and formats that no validator knows; they are left to the server.
 const OPTIONS: Options = {
@@ -69,7 +71,7 @@ export function checkArguments(tool: Tool, args: unknown): CheckedArguments {
   if (excess !== undefined) return faulty(tool, excess);
   if (findFault instanceof Error) return faulty(tool, "its schema cannot be used");
   const fault = findFault(args);
-  return fault === undefined ? { args } : faulty(tool, describe(fault, args));
+  return fault === undefined ? { args } : faulty(tool, describe(fault, args, tool.parameters));
 }
 
 function faulty({ name }: Tool, what: string): CheckedArguments {
@@ -113,7 +115,7 @@ function compile({ $schema: draft, $id: _id, ...schema }: JsonObject): Check["fi
   return (args) => (validate(args) ? undefined : (validate.errors?.[0] ?? UNNAMED));
 }
 
-function describe(error: SchemaFault, args: JsonObject): string {
+function describe(error: SchemaFault, args: JsonObject, parameters: JsonObject): string {
   const { keyword, instancePath, message = "is invalid" } = error;
   const params: Readonly<Record<string, unknown>> = { ...error.params };
   const path = instancePath.split("/").slice(1).map(unescaped);
@@ -123,7 +125,8 @@ function describe(error: SchemaFault, args: JsonObject): string {
     case "additionalProperties":
     case "unevaluatedProperties": {
       const added = params["additionalProperty"] ?? params["unevaluatedProperty"];
-      return `argument '${nameOf([...path, String(added)])}' is unknown`;
+      const known = path.length === 0 ? knownNames(parameters) : "";
+      return `argument '${nameOf([...path, String(added)])}' is unknown${known}`;
     }
     case "type": {
       const expected = [params["type"]].flat().join(" or ");
@@ -131,13 +134,23 @@ function describe(error: SchemaFault, args: JsonObject): string {
     }
     case "enum": {
       const allowed = [params["allowedValues"]].flat().map((value) => JSON.stringify(value));
-      return `argument '${nameOf(path)}' must be one of ${allowed.join(", ").slice(0, 500)}`;
+      return `argument '${nameOf(path)}' must be one of ${allowed.join(", ").slice(0, ALLOWED_SHOWN)}`;
     }
     default:
       return path.length === 0
         ? `the arguments ${message}`
         : `argument '${nameOf(path)}' ${message}`;
   }
+}
+
+/** A model that misspelled an argument finds the right one in the error. */
+function knownNames({ properties }: JsonObject): string {
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  if (names.length === 0) return "";
+  return `; there is ${names
+    .map((name) => `'${name}'`)
+    .join(", ")
+    .slice(0, ALLOWED_SHOWN)}`;
 }
 
 /** Undoes the escapes of a JSON pointer. */

@@ -191,7 +191,7 @@ describe("An assistant", () => {
     expect(results).toEqual([
       "Tool 'broken' failed. The operator finds the cause in the log.",
       "Tool 'typed': argument 'limit' must be integer, got string.",
-      "Tool 'typed': argument '__proto__' is unknown.",
+      "Tool 'typed': argument '__proto__' is unknown; there is 'limit'.",
       "Tool 'typed': the arguments are not valid JSON.",
       "Tool 'unknown_tool' does not exist.",
     ]);

@@ -40,7 +40,10 @@ describe("Arguments of a tool", () => {
       "argument 'inner.size' must be number or null, got array.",
     ],
     [{}, "argument 'glob' is missing."],
-    [{ glob: "*", more: 1 }, "argument 'more' is unknown."],
+    [
+      { glob: "*", more: 1 },
+      "argument 'more' is unknown; there is 'glob', 'limit', 'kinds', 'inner'.",
+    ],
     [[], "the arguments must be an object, got array."],
   ])("%j are refused with the tool, the argument and what it must be", (args, text) => {
     expect(checkArguments(FIND, args).fault).toBe(`Tool 'find_files': ${text}`);
@@ -68,7 +71,7 @@ describe("Arguments of a tool", () => {
     expect(Object.getPrototypeOf(args)).toBe(Object.prototype);
     expect(Reflect.get({}, "polluted")).toBeUndefined();
     expect(checkArguments(FIND, JSON.parse('{"glob":"*","__proto__":{"limit":"5"}}')).fault).toBe(
-      "Tool 'find_files': argument '__proto__' is unknown.",
+      "Tool 'find_files': argument '__proto__' is unknown; there is 'glob', 'limit', 'kinds', 'inner'.",
     );
     // An inherited name is no argument.
     const wants = tool({ type: "object", required: ["toString"] });
