@@ -26,5 +26,19 @@ await runCommand(USAGE, async ([username, ...more]) => {
   if (reset.isDisabled) {
     say(`${reset.username} is disabled and cannot log in until an administrator enables the user`);
   }
+  const { linkedAccounts: linked, role } = reset;
+  if (linked > 0) {
+    say(
+      `${linked} linked ${linked === 1 ? "account still signs" : "accounts still sign"} in as ${reset.username}; ` +
+        "an administrator can unlink them",
+    );
+  }
+  if (settings.OIDC_ONLY) {
+    say(
+      role === "admin"
+        ? "OIDC_ONLY is 1: the password works for one hour from now"
+        : "OIDC_ONLY is 1: only administrators can log in with a password, so this one does not work",
+    );
+  }
   process.stdout.write(`${reset.password}\n`);
 });

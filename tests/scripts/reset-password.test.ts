@@ -12,6 +12,11 @@ import {
 vi.setConfig({ testTimeout: 300_000 });
 const LOST = "a password that nobody knows any more";
 const CHOSEN = "a password that its user has chosen";
+/** Passwords are switched off. The provider is not asked. */
+const PROVIDER = {
+  ...{ OIDC_ISSUER: "https://login.example.com", OIDC_CLIENT_ID: "gateway" },
+  ...{ OIDC_ONLY: "1" },
+};
 /** More failures than an account has without a wait. */
 const FAILURES = 8;
 
@@ -75,8 +80,17 @@ describe.each(storeKinds)("reset-password, with the %s database", (kind) => {
       });
       expect(changed.status).toBe(200);
 
-      const off = await reset(place, "ada");
+      const linked = await callHttp(gateway.url, {
+        method: "POST",
+        path: `${path}/identities`,
+        token: changed.body.token,
+        body: { issuer: PROVIDER.OIDC_ISSUER, subject: "ada-1" },
+      });
+      expect(linked.status).toBe(201);
+      const off = await reset({ ...place, ...PROVIDER }, "ada");
       expect([off.code, off.stderr]).toEqual([0, expect.stringContaining("ada is disabled")]);
+      expect(off.stderr).toContain("1 linked account still signs in as ada");
+      expect(off.stderr).toContain("only administrators can log in with a password");
       const unknown = await reset(place, "nobody");
       expect(unknown).toEqual({
         code: 1,

@@ -3,7 +3,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { escapeLike } from "../../db/escape-like.ts";
-import { loginFailures, sessions, users } from "../../db/tables/users.ts";
+import { identities, loginFailures, sessions, users } from "../../db/tables/users.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { hashPassword } from "./hash-password.ts";
@@ -20,6 +20,8 @@ export interface ResetPassword {
   /** A disabled user cannot log in, whatever the password. */
   readonly isDisabled: boolean;
   readonly endedSessions: number;
+  /** Accounts of a provider that the user still signs in with, whatever the password. */
+  readonly linkedAccounts: number;
 }
 
 export interface ResetOptions {
@@ -62,8 +64,12 @@ export async function resetPassword(
       targetId: user.id,
       details: { changed: ["password"], ended_sessions: ended.length },
     });
-    const isDisabled = user.state === "disabled";
-    return { username: name, password, role: user.role, isDisabled, endedSessions: ended.length };
+    return {
+      ...{ username: name, password, role: user.role },
+      isDisabled: user.state === "disabled",
+      endedSessions: ended.length,
+      linkedAccounts: await transaction.$count(identities, eq(identities.userId, user.id)),
+    };
   });
 }
 
