@@ -190,6 +190,17 @@ export const mcpServer = z
     ...shown,
     revision: z.string().openapi({ description: "Stands for the list of tools; for `approve`." }),
     tools: z.array(tool),
+    left_out: z
+      .array(
+        z.object({
+          name: z.string().nullable().openapi({ description: "Cleaned, if it has one." }),
+          reason: z.string(),
+        }),
+      )
+      .openapi({
+        description:
+          "Tools that it lists but that cannot be offered, the first 50, as the replica that answers saw them.",
+      }),
   })
   .openapi("McpServer", {
     example: {
@@ -205,6 +216,9 @@ export const mcpServer = z
           state: "approved",
           parameters: { type: "object", properties: { title: { type: "string" } } },
         },
+      ],
+      left_out: [
+        { name: "create_ticket", reason: "An earlier tool of the list has the same name." },
       ],
     },
   });

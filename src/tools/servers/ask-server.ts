@@ -1,6 +1,6 @@
 import { causeOf, type Log } from "../../lib/log.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
-import type { ListedTool, ToolServerClient, ToolServerLink } from "./tool-server-client.ts";
+import type { ListedTools, ToolServerClient, ToolServerLink } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** The longest check. With the pause between two of them a failure is seen within half a minute. */
@@ -8,7 +8,7 @@ const CHECK_TIMEOUT_MS = 8_000;
 
 /** What a check has found: the tools that the server lists, or a sentence about why it cannot be used. */
 export type CheckOutcome =
-  | { readonly tools: readonly ListedTool[]; readonly reason?: undefined }
+  | (ListedTools & { readonly reason?: undefined })
   | { readonly reason: string };
 
 export type AskServer = (link: ToolServerLink | undefined) => Promise<CheckOutcome>;
@@ -33,7 +33,7 @@ export function createAskServer({ client, log, closing }: AskOptions): AskServer
     const timeoutMs = Math.min(link.timeoutMs, CHECK_TIMEOUT_MS);
     try {
       const listing = client.list({ ...link, timeoutMs }, closing);
-      return { tools: await untilAborted(listing, closing) };
+      return await untilAborted(listing, closing);
     } catch (thrown) {
       closing.throwIfAborted();
       if (thrown instanceof ToolServerFailure) return { reason: thrown.message };

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BoundedMemory } from "../../lib/bounded-memory.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import { createCleanBudget } from "./clean/clean-budget.ts";
-import { cleanTool, isTool } from "./clean/clean-tools.ts";
-import type { ListedTool, ToolServerLink } from "./tool-server-client.ts";
+import { cleanTool, faultOf, shownName } from "./clean/clean-tools.ts";
+import type { LeftOutTool, ListedTool, ListedTools, ToolServerLink } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
 
 /** One page of a list of tools, as the server sent it. */
@@ -19,15 +19,17 @@ export type ReadToolPage = (
   signal: AbortSignal,
 ) => Promise<ToolPage>;
 
-export type ListTools = (
-  server: ToolServerLink,
-  signal: AbortSignal,
-) => Promise<readonly ListedTool[]>;
+export type ListTools = (server: ToolServerLink, signal: AbortSignal) => Promise<ListedTools>;
 
 /** Of all pages together, as JSON. */
 export const MAX_LIST_BYTES = 2 ** 20;
 const MAX_PAGES = 20;
+const TOO_MANY = "The list has more than 512 tools.";
+const TWICE = "An earlier tool of the list has the same name.";
+const NO_TOOL = "It is not described as a tool.";
 const MAX_TOOLS = 512;
+/** Enough to see what is wrong with a list. */
+const MAX_LEFT_OUT = 50;
 /** What the schemas of all tools of a list may become, where references repeat parts of them. */
 const SCHEMAS = { bytes: 2 ** 20, nodes: 20_000 };
 /** The lists that are remembered: one for each of many servers, as long as they are of ordinary size. */
@@ -43,14 +45,14 @@ const REMEMBERED = {
  */
 export function createListTools(readPage: ReadToolPage): ListTools {
   // A list is found by its content, so what is remembered never becomes wrong.
-  const cleaned = new BoundedMemory<readonly ListedTool[]>({ now: () => 0 }, REMEMBERED);
+  const cleaned = new BoundedMemory<ListedTools>({ now: () => 0 }, REMEMBERED);
   return async (server, signal) => {
-    const { items, bytes, digest } = await readList(server, readPage, signal);
+    const { bytes, digest, ...list } = await readList(server, readPage, signal);
     const known = cleaned.get(digest);
     if (known !== undefined) return known;
-    const tools = await cleanTools(items, signal);
-    cleaned.set(digest, tools, bytes);
-    return tools;
+    const listed = await cleanTools(list, signal);
+    cleaned.set(digest, listed, bytes);
+    return listed;
   };
 }
 
@@ -60,6 +62,7 @@ type RawTools = Map<JsonValue | undefined, JsonObject>;
 /** All that a server lists and that can be offered, before it is cleaned. */
 interface RawList {
   readonly items: readonly JsonObject[];
+  readonly leftOut: LeftOutTool[];
   readonly bytes: number;
   /** Equal for equal lists. */
   readonly digest: string;
@@ -71,6 +74,7 @@ async function readList(
   signal: AbortSignal,
 ): Promise<RawList> {
   const items: RawTools = new Map();
+  const leftOut: LeftOutTool[] = [];
   const cursors = new Set<string>();
   const hash = createHash("sha256");
   let bytes = 0;
@@ -83,28 +87,34 @@ async function readList(
     bytes += Buffer.byteLength(text);
     if (bytes > MAX_LIST_BYTES) throw listTooLarge();
     hash.update(text);
-    addTools(items, tools);
+    addTools(items, leftOut, tools);
     // A server that repeats a cursor would never come to its end.
     if (nextCursor === undefined || cursors.has(nextCursor)) break;
     cursors.add(nextCursor);
     cursor = nextCursor;
   }
-  return { items: [...items.values()], bytes, digest: hash.digest("hex") };
+  return { items: [...items.values()], leftOut, bytes, digest: hash.digest("hex") };
 }
 
 /** Of two tools with one name, the first one counts. */
-function addTools(items: RawTools, tools: readonly JsonValue[]): void {
+function addTools(items: RawTools, leftOut: LeftOutTool[], tools: readonly JsonValue[]): void {
   for (const item of tools) {
-    if (items.size >= MAX_TOOLS) return;
-    if (isTool(item) && !items.has(item["name"])) items.set(item["name"], item);
+    const fault = items.size >= MAX_TOOLS ? TOO_MANY : faultOf(item);
+    if (fault !== undefined || !isJsonObject(item)) leaveOut(leftOut, item, fault ?? NO_TOOL);
+    else if (items.has(item["name"])) leaveOut(leftOut, item, TWICE);
+    else items.set(item["name"], item);
   }
+}
+
+function leaveOut(leftOut: LeftOutTool[], item: JsonValue, reason: string): void {
+  if (leftOut.length < MAX_LEFT_OUT) leftOut.push({ name: shownName(item), reason });
 }
 
 /** Between two tools others have a turn: a whole list may take as long as many requests. */
 async function cleanTools(
-  items: readonly JsonObject[],
+  { items, leftOut }: Pick<RawList, "items" | "leftOut">,
   signal: AbortSignal,
-): Promise<readonly ListedTool[]> {
+): Promise<ListedTools> {
   const budget = createCleanBudget(SCHEMAS);
   const tools: ListedTool[] = [];
   for (const item of items) {
@@ -112,8 +122,9 @@ async function cleanTools(
     signal.throwIfAborted();
     const tool = cleanTool(item, budget);
     if (tool !== undefined) tools.push(tool);
+    else leaveOut(leftOut, item, NO_TOOL);
   }
-  return tools;
+  return { tools, leftOut };
 }
 
 export function listTooLarge(options?: ErrorOptions): ToolServerFailure {

@@ -4,6 +4,7 @@ import { zeroCounts } from "../../lib/zero-counts.ts";
 import type { CheckOutcome } from "./ask-server.ts";
 import type { KnownServers } from "./known-servers.ts";
 import { addressOf, type ServerRow } from "./tool-server.ts";
+import type { LeftOutTool } from "./tool-server-client.ts";
 
 export const SERVER_STATUSES = ["connected", "disabled", "error"] as const;
 export type ServerStatus = (typeof SERVER_STATUSES)[number];
@@ -15,12 +16,15 @@ export interface ServerHealth {
   readonly reason: string | null;
   /** The end of its last check; null: it is not checked yet, at this address. */
   readonly checkedAt: Date | null;
+  /** The tools of its last list that cannot be offered. */
+  readonly leftOut: readonly LeftOutTool[];
 }
 
 const UNCHECKED: ServerHealth = {
   status: "error",
   reason: "The tool server is being checked for the first time since this replica knows of it.",
   checkedAt: null,
+  leftOut: [],
 };
 
 /** The results of the last checks. Each replica has its own: one may reach a server that another does not. */
@@ -47,15 +51,17 @@ export function createServerHealths({ clock, log, list }: HealthOptions): Server
   const of = (row: ServerRow): ServerHealth => {
     const last = found.get(addressOf(row)) ?? UNCHECKED;
     if (row.enabled) return last;
-    return { status: "disabled", reason: null, checkedAt: last.checkedAt };
+    return { ...last, status: "disabled", reason: null };
   };
   return {
     of,
     isInError: (row) => row.enabled && found.get(addressOf(row))?.status === "error",
-    record(row, { reason = null }) {
-      const before = found.get(addressOf(row))?.status;
+    record(row, outcome) {
+      const { status: before, leftOut: known = [] } = found.get(addressOf(row)) ?? {};
+      const { reason = null } = outcome;
       const status = reason === null ? "connected" : "error";
-      found.set(addressOf(row), { status, reason, checkedAt: new Date(clock.now()) });
+      const leftOut = outcome.reason === undefined ? outcome.leftOut : known;
+      found.set(addressOf(row), { status, reason, checkedAt: new Date(clock.now()), leftOut });
       const fields = { server: row.id, name: row.name };
       if (status === "error" && before !== "error") {
         log.warn({ ...fields, reason }, "a tool server cannot be used; calls of its tools fail");

@@ -26,6 +26,20 @@ export interface ListedTool {
   };
 }
 
+/** A tool of a list that cannot be offered, and why: for administrators, who would miss it. */
+export interface LeftOutTool {
+  /** What it can be recognised by: its name, cleaned and cut; null without one. */
+  readonly name: string | null;
+  readonly reason: string;
+}
+
+/** Everything that a server lists. */
+export interface ListedTools {
+  readonly tools: readonly ListedTool[];
+  /** At most a few dozen. */
+  readonly leftOut: readonly LeftOutTool[];
+}
+
 export interface ToolServerCall {
   /** The server's own name of the tool. */
   readonly name: string;
@@ -37,7 +51,7 @@ export interface ToolServerCall {
 /** The client of tool servers: servers of the Model Context Protocol over Streamable HTTP. */
 export interface ToolServerClient {
   /** Returns the tools of all pages. Rejects with a `ToolServerFailure`, or with the reason of the signal. */
-  readonly list: (server: ToolServerLink, signal: AbortSignal) => Promise<readonly ListedTool[]>;
+  readonly list: (server: ToolServerLink, signal: AbortSignal) => Promise<ListedTools>;
   /**
    * Runs a tool. A failure that the server reports is a result with `isError`. Rejects with a `ToolServerFailure`, or
    * with the reason of the signal.

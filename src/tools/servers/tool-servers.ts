@@ -19,6 +19,7 @@ import {
   type ToolServer,
   type ToolState,
 } from "./tool-server.ts";
+import type { LeftOutTool } from "./tool-server-client.ts";
 
 /** What the functions of this folder need. */
 export interface ToolServers {
@@ -51,6 +52,8 @@ export interface ShownServer {
 export interface ShownServerWithTools extends ShownServer {
   readonly revision: string;
   readonly tools: readonly ShownTool[];
+  /** What its last list holds that cannot be offered. */
+  readonly leftOut: readonly LeftOutTool[];
 }
 
 export interface ShownTool {
@@ -124,6 +127,7 @@ export function showWithTools(
     ...showServer(server, healths),
     revision: revisionOf(row, tools),
     tools: tools.map((tool) => showTool(tool, published.get(tool.name) ?? null)),
+    leftOut: healths.of(row).leftOut,
   };
 }
 

@@ -106,7 +106,8 @@ describe("4.6 /api/mcp-servers", () => {
       timeout_ms: 5_000,
     });
     expect(status).toBe(201);
-    const { tools, revision, ...shown } = body;
+    const { tools, revision, left_out: leftOut, ...shown } = body;
+    expect(leftOut).toEqual([]);
     expect(shown).toEqual({
       id: expect.stringMatching(/^mcps_[0-9A-Za-z]{22}$/),
       object: "mcp_server",

@@ -18,8 +18,9 @@ const client = createToolServerClient({
   egress: createEgress({ allow: ["127.0.0.1"] }),
   info: { name: "inference-gateway", version: "1.0.0" },
 });
-const list = () =>
+const listAll = () =>
   client.list({ url: server.url, headers: {}, timeoutMs: 30_000 }, new AbortController().signal);
+const list = async () => (await listAll()).tools;
 
 /** Offers tools as the server would list them. */
 function offer(listed: readonly JsonObject[]): void {
@@ -36,11 +37,29 @@ async function listed(name: string): Promise<ListedTool | undefined> {
 }
 
 it("A list has the tools of all pages, but those that cannot be named or described", async () => {
-  const names = (await list()).map(({ name }) => name);
+  const { tools, leftOut } = await listAll();
+  const names = tools.map(({ name }) => name);
   const left = scriptedTools.map(({ name }) => name).filter((name) => !names.includes(name));
   expect(left).toEqual(["n".repeat(200), "broken\nname", "no_object"]);
   expect(names).toContain("a/b");
   expect(names).toContain("a.b");
+  const isMisnamed = expect.stringContaining("Its name is missing, longer than 128");
+  expect(leftOut).toEqual([
+    { name: "n".repeat(128), reason: isMisnamed },
+    { name: expect.stringMatching(/^broken\s*name$/), reason: isMisnamed },
+    { name: "no_object", reason: expect.stringContaining("inputSchema") },
+  ]);
+});
+
+it("Of two tools with one name the second is left out, and reported with what is no tool at all", async () => {
+  const twice = { name: "twice", inputSchema: { type: "object" } };
+  offer([twice, twice, { description: "nameless" }]);
+  const { tools, leftOut } = await listAll();
+  expect(tools.map(({ name }) => name)).toEqual(["twice"]);
+  expect(leftOut).toEqual([
+    { name: "twice", reason: "An earlier tool of the list has the same name." },
+    { name: null, reason: expect.stringContaining("Its name is missing") },
+  ]);
 });
 
 it("A listed tool has its description, its schema and the hints that count", async () => {
@@ -170,7 +189,7 @@ it("A long list leaves others their turn after each of its tools", async () => {
   };
   setImmediate(count);
   const link = { url: server.url, headers: {}, timeoutMs: 30_000 };
-  const tools = await createListTools(readPage)(link, new AbortController().signal);
+  const { tools } = await createListTools(readPage)(link, new AbortController().signal);
   isDone = true;
   expect(tools).toHaveLength(300);
   expect(turns).toBeGreaterThanOrEqual(300);
@@ -189,7 +208,7 @@ it("A list ends where its server repeats a cursor", async () => {
   const repeating = await startToolServer({ pageSize: 0, tools: ["echo"] });
   const { signal } = new AbortController();
   const link = { url: repeating.url, headers: {}, timeoutMs: 30_000 };
-  expect(await client.list(link, signal)).toEqual([]);
+  expect((await client.list(link, signal)).tools).toEqual([]);
   const pages = repeating.requests().filter(({ method }) => method === "tools/list");
   expect(pages.map(({ message }) => (message["params"] as JsonObject)["cursor"])).toEqual([
     undefined,

@@ -126,7 +126,7 @@ function linkTo(name: string): ToolServerLink {
 
 describe.each(Object.keys(servers))("A tool server built with %s", (name) => {
   it("is listed", async () => {
-    const tools = await client.list(linkTo(name), signal);
+    const { tools } = await client.list(linkTo(name), signal);
     expect(tools.map((tool) => tool.name)).toEqual(["add", "fail"]);
     expect(tools[0]).toMatchObject({
       description: "Adds two numbers.",

@@ -61,7 +61,7 @@ describe.each(MODES)("A tool server in the mode %s", (mode) => {
 
   it("is listed after it has been asked how it speaks, and then at once", async () => {
     const start = server.requests().length;
-    const first = await client.list(linkTo(), signal);
+    const { tools: first } = await client.list(linkTo(), signal);
     const handshake = ["initialize", "notifications/initialized"];
     expect(since(start)).toEqual([
       "server/discover",
@@ -69,7 +69,7 @@ describe.each(MODES)("A tool server in the mode %s", (mode) => {
       "tools/list",
     ]);
     const next = server.requests().length;
-    expect(await client.list(linkTo(), signal)).toEqual(first);
+    expect((await client.list(linkTo(), signal)).tools).toEqual(first);
     expect(since(next)).toEqual(["tools/list"]);
   });
 
@@ -237,7 +237,7 @@ describe("A tool server that changes", () => {
   it("shows its new list, and is itself again after it died", async () => {
     server.speak("modern");
     server.offer(["changing"]);
-    const described = async () => (await client.list(linkTo(), signal))[0]?.description;
+    const described = async () => (await client.list(linkTo(), signal)).tools[0]?.description;
     const version = server.state.version;
     expect(await described()).toBe(`Version ${version}.`);
     server.change();

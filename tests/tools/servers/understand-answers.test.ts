@@ -79,7 +79,8 @@ async function failureOf(work: Promise<unknown>): Promise<readonly [string, stri
   throw new Error(`expected a ToolServerFailure, but: ${String(outcome)}`);
 }
 
-const listing = (next: Readonly<Record<string, Given>>) => answering(next).list(linkTo(), signal);
+const listing = async (next: Readonly<Record<string, Given>>) =>
+  (await answering(next).list(linkTo(), signal)).tools;
 const calling = (next: Readonly<Record<string, Given>>) =>
   answering(next).call(linkTo(), { name: "one", args: {} }, signal);
 

@@ -8,13 +8,25 @@ const MAX_NAME_LENGTH = 128;
 const MAX_DESCRIPTION_LENGTH = 4_096;
 
 /**
- * Whether this can be offered as a tool. Names are not changed, because the server knows the tool by this name only: one
- * that is empty, too long or holds control characters cannot.
+ * Returns why this cannot be offered as a tool; undefined when it can. Names are not changed, because the server knows
+ * the tool by this name only: one that is empty, too long or holds control characters cannot.
  */
-export function isTool(listed: JsonValue): listed is JsonObject {
-  if (!isJsonObject(listed) || !isInputSchema(listed["inputSchema"])) return false;
+export function faultOf(listed: JsonValue): string | undefined {
+  if (!isJsonObject(listed)) return "It is not an object.";
   const { name } = listed;
-  return typeof name === "string" && isGoodName(name);
+  if (typeof name !== "string" || !isGoodName(name)) {
+    return `Its name is missing, longer than ${MAX_NAME_LENGTH} characters, or has control characters.`;
+  }
+  return isInputSchema(listed["inputSchema"])
+    ? undefined
+    : "Its inputSchema is missing, or describes no object.";
+}
+
+/** Returns the name by which an administrator recognises a listed tool; null without one. */
+export function shownName(listed: JsonValue): string | null {
+  const name = isJsonObject(listed) ? listed["name"] : undefined;
+  if (typeof name !== "string") return null;
+  return cutText(cleanText(name.slice(0, MAX_NAME_LENGTH * 4)).trim(), MAX_NAME_LENGTH) || null;
 }
 
 /**
@@ -22,7 +34,6 @@ export function isTool(listed: JsonValue): listed is JsonObject {
  * is left of `budget`, that of the whole list, accepts any object.
  */
 export function cleanTool(listed: JsonObject, budget: CleanBudget): ListedTool | undefined {
-  if (!isTool(listed)) return undefined;
   const { name, description } = listed;
   const inputSchema = cleanInputSchema(listed["inputSchema"], budget);
   if (typeof name !== "string" || inputSchema === undefined) return undefined;
