@@ -35,23 +35,9 @@ export function combineAcceptances(store: RunStore): Acceptances {
   const work = async (workflowId: string, waiting: Waiting[]) => {
     while (waiting.length > 0) {
       const batch = takeBatch(waiting);
-      try {
-        const acceptances = await store.database.ask((db) =>
-          withTransaction(db, (transaction) => {
-            const requests = batch.map(({ request }) => request);
-            return acceptRuns(transaction, store, workflowId, requests);
-          }),
-        );
-        announceAcceptances(store, acceptances);
-        for (const [index, { resolve }] of batch.entries()) {
-          resolve(acceptances[index] ?? { kind: "unavailable" });
-        }
-      } catch (thrown) {
-        // Those behind would wait as long again for the same answer.
-        const isAway = thrown instanceof ServiceError && thrown.code === "storage_unavailable";
-        const refused = isAway ? [...batch, ...waiting.splice(0)] : batch;
-        for (const { reject } of refused) reject(thrown);
-      }
+      const refusal = await acceptBatch(store, workflowId, batch);
+      // Those behind would wait as long again for the same answer.
+      if (isAway(refusal)) for (const { reject } of waiting.splice(0)) reject(refusal);
     }
     queues.delete(workflowId);
   };
@@ -68,6 +54,32 @@ export function combineAcceptances(store: RunStore): Acceptances {
         else reject(tooMany());
       }),
   };
+}
+
+/** Settles all of a batch. Resolves with what refused it; undefined when it is stored. Never rejects. */
+async function acceptBatch(
+  store: RunStore,
+  workflowId: string,
+  batch: readonly Waiting[],
+): Promise<unknown> {
+  const requests = batch.map(({ request }) => request);
+  try {
+    const acceptances = await store.database.ask((db) =>
+      withTransaction(db, (transaction) => acceptRuns(transaction, store, workflowId, requests)),
+    );
+    announceAcceptances(store, acceptances);
+    for (const [index, { resolve }] of batch.entries()) {
+      resolve(acceptances[index] ?? { kind: "unavailable" });
+    }
+    return undefined;
+  } catch (thrown) {
+    for (const { reject } of batch) reject(thrown);
+    return thrown;
+  }
+}
+
+function isAway(thrown: unknown): boolean {
+  return thrown instanceof ServiceError && thrown.code === "storage_unavailable";
 }
 
 function takeBatch(waiting: Waiting[]): readonly Waiting[] {

@@ -45,15 +45,13 @@ export class ElementScanner {
     for (;;) {
       const elementStart = this.#at;
       const separator = this.#skipElement(elementStart + elementBytes);
-      if (separator === "too large" || separator === "broken") return separator;
+      if (typeof separator === "string") return separator;
       // An empty element is a fault, which a parser sees only between two others.
       if (isBlank(this.#bytes, elementStart, this.#at)) return "broken";
-      const end = this.#at;
-      if (separator === CLOSE_BRACKET) {
-        return this.#end() === "broken" ? "broken" : this.#bytes.subarray(start, end);
-      }
+      const slice = this.#bytes.subarray(start, this.#at);
+      if (separator === CLOSE_BRACKET) return this.#end() ?? slice;
       this.#at += 1;
-      if (end - start >= bytes) return this.#bytes.subarray(start, end);
+      if (slice.length >= bytes) return slice;
     }
   }
 
@@ -71,13 +69,13 @@ export class ElementScanner {
     const bytes = this.#bytes;
     let depth = 0;
     for (let at = this.#at; at < bytes.length; at += 1) {
-      const byte = bytes[at];
-      if (byte === QUOTE) at = endOfString(bytes, at);
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
-      else if (depth === 0 && (byte === COMMA || byte === CLOSE_BRACKET)) {
+      const byte = bytes[at] ?? 0;
+      if (depth === 0 && (byte === COMMA || byte === CLOSE_BRACKET)) {
         this.#at = at;
         return byte;
-      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+      }
+      if (byte === QUOTE) at = endOfString(bytes, at);
+      depth += depthOf(byte);
       if (depth < 0) return "broken";
       if (at >= limit) return "too large";
     }
@@ -87,6 +85,11 @@ export class ElementScanner {
   #skipSpaces(): void {
     while (isSpace(this.#bytes[this.#at])) this.#at += 1;
   }
+}
+
+function depthOf(byte: number): number {
+  if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return 1;
+  return byte === CLOSE_BRACE || byte === CLOSE_BRACKET ? -1 : 0;
 }
 
 function isSpace(byte: number | undefined): boolean {

@@ -15,7 +15,7 @@ const ELEMENT_MAX_BYTES = 3 * MAX_ROW_BYTES;
 /** Chunks that are compressed at the same time, in the threads of zlib. */
 const COMPRESSING_MAX = 4;
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export interface ReceivedRows {
   readonly chunks: readonly RowChunk[];
