@@ -36,6 +36,7 @@ import { vectorStoreFilesRoutes } from "./http/resources/vector-store-files.ts";
 import { vectorStoreSearchRoutes } from "./http/resources/vector-store-search.ts";
 import { vectorStoresRoutes } from "./http/resources/vector-stores.ts";
 import { watchedFoldersRoutes } from "./http/resources/watched-folders.ts";
+import { workflowWebhookRoutes } from "./http/resources/workflow-webhook.ts";
 import { createRequestsUnderWay, type RequestsUnderWay } from "./http/server/requests-under-way.ts";
 import type { ServeOptions } from "./http/server/server.ts";
 import { healthRoutes } from "./http/service/health.ts";
@@ -85,6 +86,7 @@ export function createApp(deps: Deps): App {
     requestsRoutes(deps),
     eventsRoutes(deps),
     watchedFoldersRoutes(deps),
+    workflowWebhookRoutes(deps),
     healthRoutes(deps),
     metricsRoutes(deps),
     helloRoutes(deps),

@@ -17,12 +17,15 @@ export interface Owned {
  * Whether a caller may read and use a record. A key acts as its owner. For all others the record does not exist: they
  * get a 404.
  */
-export function mayUse(record: Owned, caller: Caller): boolean {
+export function mayUse(record: Owned, caller: Pick<Caller, "role" | "ownerId">): boolean {
   return record.visibility === "everyone" || mayChange(record, caller);
 }
 
 /** Whether a caller may change or delete a record: its owner, and administrators. */
-export function mayChange({ ownerId }: Owned, { role, ownerId: callerId }: Caller): boolean {
+export function mayChange(
+  { ownerId }: Owned,
+  { role, ownerId: callerId }: Pick<Caller, "role" | "ownerId">,
+): boolean {
   return role === "admin" || ownerId === callerId;
 }
 

@@ -64,7 +64,7 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
     ...knowledge,
     egress: createEgress({ allow: settings.EGRESS_ALLOW }),
     secrets: createWorkflowSecrets({ database, secretBox }),
-    childRuns: createChildRuns(() => store),
+    childRuns: createChildRuns(() => store, runs.waits),
   });
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
   add(createRowUpkeep(store));

@@ -30,6 +30,8 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
   [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
   [/^\w+ \/api\/(admin|connections|mcp-servers|service-tokens)(\/|$)/, "administrator"],
+  // It reads its own credentials: a secret, a signature, its address, a key or a session.
+  [/^POST \/api\/pipeline\/webhook\/\{id\}$/, "open"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],
 ];

@@ -34,6 +34,17 @@ export interface JsonBody {
  * these. Throws a `ServiceError` for each.
  */
 export async function readJsonBody(request: Request, limits: BodyLimits): Promise<JsonBody> {
+  const bytes = await readJsonBytes(request, limits);
+  return bytes.length > LARGE_BYTES
+    ? inLargeTurn((pause) => parseInSteps(bytes, limits, pause))
+    : parse(bytes, limits.maxDepth);
+}
+
+/** Reads a body that is declared to be JSON, under its limits of type, size and time, without looking at its bytes. */
+export async function readJsonBytes(
+  request: Request,
+  limits: Omit<BodyLimits, "maxDepth">,
+): Promise<Uint8Array> {
   checkHeaders(request.headers);
   const announced = announcedBytes(request.headers);
   if (announced !== undefined && announced > limits.maxBytes) throw tooLarge(limits);
@@ -46,9 +57,7 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
     hold: limits.hold,
   });
   if (bytes.length > limits.maxBytes) throw tooLarge(limits);
-  return bytes.length > LARGE_BYTES
-    ? inLargeTurn((pause) => parseInSteps(bytes, limits, pause))
-    : parse(bytes, limits.maxDepth);
+  return bytes;
 }
 
 function checkHeaders(headers: Headers): void {
@@ -132,7 +141,7 @@ function whereWrong(text: string): string {
   return isEnd ? "it ends before its value does" : `see line ${line}, column ${column}`;
 }
 
-function tooLarge({ maxBytes, isFixed }: BodyLimits): ServiceError {
+function tooLarge({ maxBytes, isFixed }: Pick<BodyLimits, "maxBytes" | "isFixed">): ServiceError {
   const hint = isFixed ? "" : "; the operator sets GATEWAY_MAX_BODY_BYTES";
   return new ServiceError("request_too_large", `The body is larger than ${maxBytes} bytes${hint}.`);
 }

@@ -23,7 +23,7 @@ interface ResourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = 
   readonly form?: z.ZodType;
   readonly answer: {
     /** 200 unless set. */
-    readonly status?: 201 | 204;
+    readonly status?: 201 | 202 | 204;
     readonly description: string;
     /** Undefined when the answer has no body. */
     readonly schema?: z.ZodType;

@@ -7,7 +7,7 @@ const DEPTH_MAX = 3;
  * it is as long as a key.
  */
 const CREDENTIAL =
-  /(?:(?<![A-Za-z0-9])|(?<=%[0-9a-f]{2}))(?:sk|bk|sv|ses)[-_][\w-]{6,}|(?:sk|bk|sv|ses)[-_][\w-]{17,}/gi;
+  /(?:(?<![A-Za-z0-9])|(?<=%[0-9a-f]{2}))(?:sk|bk|sv|ses|wh[uk])[-_][\w-]{6,}|(?:sk|bk|sv|ses|wh[uk])[-_][\w-]{17,}/gi;
 const UNPRINTABLE = /[^\x21-\x7e]/g;
 
 /**

@@ -32,6 +32,8 @@ export interface PostgresCluster {
 export interface PostgresClusterOptions {
   /** Gives the server alone an empty disk of this size, beside its own files; gone when it stops. Needs root. */
   readonly smallDiskMb?: number;
+  /** Forces what is committed to the disk, as an operator's server does: for measurements. */
+  readonly isDurable?: boolean;
   /** It then speaks TLS as well. */
   readonly tls?: { readonly keyFile: string; readonly certificateFile: string };
 }
@@ -47,6 +49,7 @@ function findPostgresPrograms(): string | undefined {
 /** Makes and starts a cluster; undefined, with a line that says so, where PostgreSQL is not installed. */
 export async function startPostgresCluster({
   smallDiskMb,
+  isDurable = false,
   tls,
 }: PostgresClusterOptions = {}): Promise<PostgresCluster | undefined> {
   const programs = findPostgresPrograms();
@@ -66,7 +69,7 @@ export async function startPostgresCluster({
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async start() {
       // What is written survives a kill of the server all the same; only a power cut would lose it.
-      const cheap = "-c fsync=off -c max_connections=300";
+      const cheap = `-c fsync=${isDurable ? "on" : "off"} -c max_connections=300`;
       const secured =
         tls === undefined
           ? ""

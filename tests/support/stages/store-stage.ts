@@ -47,7 +47,10 @@ export interface StoreStage {
 
 export const EMBEDDING_MODEL = "sim-embed";
 
-export async function openStoreStage(databaseUrl: string | undefined): Promise<StoreStage> {
+export async function openStoreStage(
+  databaseUrl: string | undefined,
+  more: Readonly<Record<string, string>> = {},
+): Promise<StoreStage> {
   const simulator = await startSimulator({ engine: "vllm" });
   const clock = await createMovedClock();
   const questions: Question[] = [];
@@ -63,6 +66,7 @@ export async function openStoreStage(databaseUrl: string | undefined): Promise<S
     DB_POOL_WAIT_MS: "60000",
     INGEST_CONCURRENCY: "0",
     ...clock.environment,
+    ...more,
   };
   const served = await serveDeps(databaseUrl, environment, (deps) => ({
     ...deps,

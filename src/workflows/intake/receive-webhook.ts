@@ -1,0 +1,169 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Caller } from "../../core/caller.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { type Acceptance, answerOf } from "../runs/acceptance.ts";
+import { mayStart } from "../runs/may-start.ts";
+import { readQueueWait } from "../runs/queue-wait.ts";
+import type { WorkflowStore } from "../workflow-store.ts";
+import type { Acceptances } from "./combine-acceptances.ts";
+import { readRows } from "./read-rows.ts";
+import {
+  isHubSignature,
+  isSecret,
+  isStandardSignature,
+  readCredential,
+  type WebhookCredential,
+} from "./webhook-credential.ts";
+import { findTarget, isUrlId, type WebhookTarget } from "./webhook-target.ts";
+
+/** An idempotency key has up to this many printable characters. */
+const KEY = /^[\x20-\x7e]{1,255}$/;
+/** Signatures for an unknown address are compared too, so that it takes as long as a known one. */
+const NOBODYS_SECRET = randomBytes(32).toString("hex");
+
+export interface WebhookCall {
+  /** From the path: `wf_…` or `whu_…`. */
+  readonly id: string;
+  readonly headers: Headers;
+  /** Authenticates by an API key or a session; undefined when there is none. Rejects for one that is not valid. */
+  readonly readCaller: () => Promise<Caller | undefined>;
+  /** Reads a JSON body as it arrived. */
+  readonly readBody: () => Promise<Uint8Array>;
+}
+
+/** The answer to an accepted call. */
+export interface WebhookAnswer {
+  /** `{runId, status, pipelineId, rowsReceived}`. */
+  readonly body: JsonObject;
+  /** The same call came before. */
+  readonly isReplayed: boolean;
+}
+
+type Proof =
+  | WebhookCredential
+  | { readonly kind: "url" }
+  | { readonly kind: "caller"; readonly caller: Caller };
+
+/**
+ * Accepts a run for a call of a webhook; resolves after its commit. Rejects with a `ServiceError`: without a credential
+ * always 401; an unknown, disabled or foreign workflow is one 404.
+ */
+export async function receiveWebhook(
+  store: WorkflowStore,
+  { accept }: Acceptances,
+  call: WebhookCall,
+): Promise<WebhookAnswer> {
+  const proof = await readProof(call);
+  const target = await findTarget(store, call.id);
+  // Only a signature needs the body; nobody else's is read before it is known that it is wanted.
+  if (!isSigned(proof) && !isProven(proof, target)) throw unknownWorkflow();
+  if (!isSigned(proof) && !target?.enabled) throw unknownWorkflow();
+  const body = await call.readBody();
+  const signed = { secret: target?.secret ?? NOBODYS_SECRET, body, now: store.clock.now() };
+  if (isSigned(proof) && !isSignature(proof, signed)) throw unknownWorkflow();
+  if (!target?.enabled) throw unknownWorkflow();
+  const key = readKey(call.headers);
+  const received = await readRows(body, store.settings.MAX_JSON_DEPTH);
+  const bodyHash = createHash("sha256").update(body).digest("hex");
+  const { workflowId } = target;
+  const acceptance = await accept(workflowId, {
+    trigger: { kind: "webhook", auth: proof.kind === "caller" ? proof.caller.kind : proof.kind },
+    triggerKey: "webhook",
+    rows: received.chunks,
+    fact: key === undefined ? undefined : { fact: key, bodyHash },
+  });
+  return answerTo(store, workflowId, { acceptance, bodyHash });
+}
+
+async function readProof({ id, headers, readCaller }: WebhookCall): Promise<Proof> {
+  if (isUrlId(id)) return { kind: "url" };
+  const credential = readCredential(headers);
+  if (credential !== undefined) return credential;
+  const caller = await readCaller();
+  if (caller !== undefined) return { kind: "caller", caller };
+  throw new ServiceError(
+    "invalid_api_key",
+    "No credential came with the call. Send the webhook's secret as `Authorization: Bearer whk_…` or `x-webhook-secret`, " +
+      "sign the body with it (`webhook-signature` or `x-hub-signature-256`), or send an API key.",
+  );
+}
+
+function isSigned(proof: Proof): proof is Extract<Proof, { readonly kind: "standard" | "hub" }> {
+  return proof.kind === "standard" || proof.kind === "hub";
+}
+
+function isProven(proof: Proof, target: WebhookTarget | undefined): boolean {
+  if (proof.kind === "secret") return isSecret(proof.secret, target?.secret ?? NOBODYS_SECRET);
+  if (target === undefined) return false;
+  return proof.kind === "caller" ? mayStart(target, proof.caller) : proof.kind === "url";
+}
+
+function isSignature(
+  proof: Extract<Proof, { readonly kind: "standard" | "hub" }>,
+  signed: Parameters<typeof isStandardSignature>[1],
+): boolean {
+  return proof.kind === "standard"
+    ? isStandardSignature(proof, signed)
+    : isHubSignature(proof.signature, signed);
+}
+
+/** What makes a call the same as an earlier one; undefined when the sender does not say. */
+function readKey(headers: Headers): string | undefined {
+  for (const name of ["idempotency-key", "webhook-id"]) {
+    const key = headers.get(name);
+    if (key === null) continue;
+    if (KEY.test(key)) return key;
+    throw new ServiceError(
+      "invalid_value",
+      `The header ${name} is invalid: expected 1 to 255 printable ASCII characters.`,
+      { param: name },
+    );
+  }
+  return undefined;
+}
+
+async function answerTo(
+  store: WorkflowStore,
+  workflowId: string,
+  { acceptance, bodyHash }: { readonly acceptance: Acceptance; readonly bodyHash: string },
+): Promise<WebhookAnswer> {
+  switch (acceptance.kind) {
+    case "accepted":
+    case "joined":
+      return { body: answerOf(workflowId, acceptance), isReplayed: false };
+    case "repeated":
+      if (acceptance.bodyHash === bodyHash && acceptance.answer !== null) {
+        return { body: acceptance.answer, isReplayed: true };
+      }
+      throw new ServiceError(
+        "idempotency_mismatch",
+        "Another body came with this idempotency key within the last 24 hours. Send each body under a key of its own.",
+      );
+    case "unavailable":
+      throw unknownWorkflow();
+    case "discarded":
+      throw await refusalOf(store, workflowId, acceptance);
+  }
+}
+
+async function refusalOf(
+  store: WorkflowStore,
+  workflowId: string,
+  { reason }: Extract<Acceptance, { readonly kind: "discarded" }>,
+): Promise<ServiceError> {
+  if (reason === "license") {
+    return new ServiceError("license_expired", "No license is in force: nothing starts.");
+  }
+  if (reason !== "queue_full") return unknownWorkflow();
+  const waiting = store.settings.PIPELINE_MAX_QUEUED_RUNS;
+  return new ServiceError(
+    "queue_full",
+    `One run of this workflow is active and ${waiting} wait, which is all that may (PIPELINE_MAX_QUEUED_RUNS). Nothing was accepted; send the call again later.`,
+    { retryAfterSeconds: await readQueueWait(store, workflowId) },
+  );
+}
+
+function unknownWorkflow(): ServiceError {
+  return new ServiceError("not_found", "There is no such webhook for this credential.");
+}

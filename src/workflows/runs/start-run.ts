@@ -1,0 +1,52 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { Db } from "../../db/context.ts";
+import type { RowChunk } from "../rows/row.ts";
+import { type AcceptStore, acceptRun } from "./accept-runs.ts";
+import type { Acceptance, AcceptedRun } from "./acceptance.ts";
+
+export interface ManualStart {
+  readonly workflowId: string;
+  /** By `chunksOf`. */
+  readonly rows: readonly RowChunk[];
+  /** The user who starts it. */
+  readonly userId: string;
+}
+
+/**
+ * Starts a workflow by hand, in the caller's transaction; also a disabled one, which is how it is tried out. Rejects
+ * with `run_active` while a run is queued or running, and then has changed nothing. The caller has checked that the user
+ * may start it, and wakes the worker after the commit (`announceAcceptances`).
+ */
+export async function startRun(
+  transaction: Db,
+  store: AcceptStore,
+  { workflowId, rows, userId }: ManualStart,
+): Promise<AcceptedRun> {
+  const acceptance = await acceptRun(transaction, store, workflowId, {
+    trigger: { kind: "manual", user_id: userId },
+    triggerKey: "manual",
+    rows,
+    onlyWhenFree: true,
+    evenDisabled: true,
+  });
+  return acceptedOf(acceptance);
+}
+
+/** The run of a start that somebody waits for. Throws the `ServiceError` that says why there is none. */
+export function acceptedOf(acceptance: Acceptance): AcceptedRun {
+  switch (acceptance.kind) {
+    case "accepted":
+    case "joined":
+      return acceptance;
+    case "discarded":
+      throw acceptance.reason === "license"
+        ? new ServiceError("license_expired", "No license is in force: nothing starts.")
+        : new ServiceError(
+            "insufficient_permission",
+            "The workflow's owner is deleted or disabled, so that its runs do not start. An administrator enables the owner, or takes the workflow over.",
+          );
+    case "repeated":
+    case "unavailable":
+      throw new ServiceError("not_found", "There is no such workflow.");
+  }
+}

@@ -1,0 +1,158 @@
+import { and, asc, eq, inArray } from "drizzle-orm";
+import { ServiceError } from "../../core/service-error.ts";
+import { withTransaction } from "../../db/context.ts";
+import { isFromDatabase, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { workflowSteps } from "../../db/tables/workflows.ts";
+import { ClaimLost, type Job, type JobOutcome, type WorkContext } from "../../queue/topic.ts";
+import type { WorkflowStore } from "../workflow-store.ts";
+import { type BegunRun, beginRun } from "./claim-run.ts";
+import { dropRows, endRun } from "./end-run.ts";
+import { executeInTime, isOverdue } from "./execute-in-time.ts";
+import type { ExecuteRun } from "./open-runs.ts";
+import { type RunEnd, StepFailure } from "./run.ts";
+import { runOfJob } from "./run-topic.ts";
+import type { RunWaits } from "./run-waits.ts";
+import type { ReadDefinition } from "./stored-definition.ts";
+
+/** Workers that may be lost, one after another, without progress of the run between them. */
+const LOST_WORKERS_MAX = 3;
+
+const DONE: JobOutcome = { kind: "done" };
+/** Handed back: it does not count as a try, and any replica takes it up. */
+const RELEASED: JobOutcome = { kind: "released" };
+
+export interface RunWork {
+  readonly store: Pick<WorkflowStore, "database" | "clock" | "log" | "wakeEvents">;
+  readonly execute: ExecuteRun;
+  readonly readDefinition: ReadDefinition;
+  readonly waits: RunWaits;
+  /** Looks for the next job at once. */
+  readonly wake: () => void;
+}
+
+/** How a try at a run went: `end`, or why nothing can run. The step is filled in where it is not known. */
+type Failure = readonly [code: string, message: string];
+
+/** One worker's try at a run, from its claim to its end. The worker before it may have been lost anywhere. */
+export async function workOnRun(
+  work: RunWork,
+  job: Job,
+  context: WorkContext,
+): Promise<JobOutcome> {
+  const { database, clock } = work.store;
+  const named = runOfJob(job.body);
+  if (named === undefined) return { kind: "refused", error: "the job names no run" };
+  const { confirm, signal } = context;
+  try {
+    const run = await database.askOwn((db) =>
+      withTransaction(db, (transaction) =>
+        beginRun(transaction, { runId: named.run_id, jobId: job.id, confirm, now: clock.now() }),
+      ),
+    );
+    if (run === undefined) return DONE;
+    const refusal = refusalOf(job, run, clock.now());
+    const end = refusal ? await failed(work, run, refusal) : await execute(work, run, context);
+    await finish(work, { run, end, confirm });
+    return DONE;
+  } catch (thrown) {
+    if (signal.aborted || thrown instanceof ClaimLost || isAway(thrown)) return RELEASED;
+    throw thrown;
+  }
+}
+
+/** Why a claimed run ends without being worked on. */
+function refusalOf(job: Job, run: BegunRun, now: number): Failure | undefined {
+  if (job.attempts > LOST_WORKERS_MAX) {
+    return [
+      "worker_lost",
+      `${LOST_WORKERS_MAX} workers were lost one after another while they worked on this run, without progress between them. ` +
+        "The log of the gateway says what ended them; start the run again with its retry.",
+    ];
+  }
+  if (isOverdue(run, now)) return timeout(run);
+  if (run.hasActiveOwner) return undefined;
+  return [
+    "owner_disabled",
+    "The owner of the workflow is deleted or disabled. An administrator enables the owner, or takes the workflow over.",
+  ];
+}
+
+function timeout({ timeoutSeconds }: BegunRun): Failure {
+  return [
+    "run_timeout",
+    `The run took longer than the ${timeoutSeconds} seconds that its workflow allows (timeout_seconds).`,
+  ];
+}
+
+async function execute(work: RunWork, run: BegunRun, context: WorkContext): Promise<RunEnd> {
+  const { store, readDefinition } = work;
+  try {
+    const claimed = { ...run, definition: readDefinition(run.definition) };
+    const end = await executeInTime(work.execute, claimed, { context, clock: store.clock });
+    return end === "run_timeout" ? await failed(work, run, timeout(run)) : end;
+  } catch (thrown) {
+    const isOurs = context.signal.aborted || thrown instanceof ClaimLost || isAway(thrown);
+    if (isOurs) throw thrown;
+    if (thrown instanceof StepFailure) return failed(work, run, [thrown.code, thrown.message]);
+    store.log.error({ err: thrown, run: run.id }, "the work on a run threw an error");
+    return failed(work, run, [
+      "internal_error",
+      "The gateway failed on this run. The operator finds the cause in the log by the run's id.",
+    ]);
+  }
+}
+
+/** A failed end at the step that was under way. */
+async function failed(
+  { store }: RunWork,
+  { day, id }: BegunRun,
+  [code, message]: Failure,
+): Promise<RunEnd> {
+  const { status, position, stepId } = workflowSteps;
+  const [open] = await store.database.askOwn((db) =>
+    db
+      .select({ stepId })
+      .from(workflowSteps)
+      .where(
+        and(
+          eq(workflowSteps.day, day),
+          eq(workflowSteps.runId, id),
+          inArray(status, ["running", "failed"]),
+        ),
+      )
+      .orderBy(asc(position))
+      .limit(1),
+  );
+  return { status: "failed", error: { step: open?.stepId ?? null, code, message } };
+}
+
+async function finish(
+  { store, waits, wake }: RunWork,
+  { run, end, confirm }: Pick<WorkContext, "confirm"> & { run: BegunRun; end: RunEnd },
+): Promise<void> {
+  const { database, clock, log } = store;
+  const { id: runId, workflowId, day, keepRows } = run;
+  const ended = await database.askOwn((db) =>
+    withTransaction(db, (transaction) =>
+      endRun(transaction, { runId, workflowId, end, confirm, now: clock.now() }),
+    ),
+  );
+  if (ended === undefined) return;
+  waits.ended(runId);
+  store.wakeEvents();
+  if (ended.isNextRunning) wake();
+  const isKept = keepRows === "all" || (keepRows === "failed" && end.status === "failed");
+  if (isKept) return;
+  await database
+    .askOwn((db) => dropRows(db, runId, day))
+    .catch((thrown: unknown) => {
+      const cause = toDatabaseError(thrown).message;
+      log.warn({ run: runId, cause }, "the rows of a run stay until their day is dropped");
+    });
+}
+
+/** The database does not answer: the run goes on when it does. */
+function isAway(thrown: unknown): boolean {
+  if (thrown instanceof ServiceError) return thrown.code === "storage_unavailable";
+  return isFromDatabase(thrown) && isUnavailable(toDatabaseError(thrown));
+}

@@ -1,0 +1,187 @@
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { withTransaction } from "../../../src/db/context.ts";
+import type { Database } from "../../../src/db/database.ts";
+import {
+  workflowRows,
+  workflowRuns,
+  workflowSteps,
+  workflows,
+  workflowVersions,
+} from "../../../src/db/tables/workflows.ts";
+import type { JsonObject } from "../../../src/lib/json.ts";
+import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
+import { endRun } from "../../../src/workflows/runs/end-run.ts";
+import { retryRun } from "../../../src/workflows/runs/retry-run.ts";
+import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
+import { startRun } from "../../../src/workflows/runs/start-run.ts";
+import { stopWorkflow } from "../../../src/workflows/runs/stop-runs.ts";
+import { readStoredDefinition } from "../../../src/workflows/runs/stored-definition.ts";
+import { openTestDatabase } from "../../support/servers/test-database.ts";
+import {
+  insertUser,
+  insertWorkflow,
+  openRunStage,
+  type RunStage,
+  runsOf,
+} from "../../support/workflows/run-stage.ts";
+
+const STEPS: readonly JsonObject[] = [
+  { id: "take", kind: "input" },
+  { id: "check", kind: "if", condition: "row.a > 1" },
+  { id: "left", kind: "map", from: ["check"] },
+  { id: "right", kind: "map", from: ["check.else"] },
+  { id: "store", kind: "dataset_write", from: ["left", "right"] },
+];
+
+let database: Database;
+let stage: RunStage;
+let owner: string;
+let workflow: string;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  owner = await insertUser(database);
+  stage = openRunStage(database);
+});
+beforeEach(async () => {
+  const definition = { triggers: [], steps: STEPS };
+  workflow = await insertWorkflow(database, { ownerId: owner, definition });
+});
+afterAll(() => database.close());
+
+const retry = (runId: string, from?: string) =>
+  withTransaction(database.db, (transaction) =>
+    retryRun(transaction, stage.store, {
+      ...{ runId, from, userId: owner, readDefinition: readStoredDefinition },
+    }),
+  );
+
+/** A run that failed in `left`, with what it stored. */
+async function failedRun(): Promise<string> {
+  const acceptance = await acceptRunNow(stage.store, workflow, {
+    trigger: { kind: "webhook" },
+    triggerKey: "webhook",
+    chain: ["wf_before"],
+    rows: await chunksOf([{ a: 1 }, { a: 2 }]),
+  });
+  if (acceptance.kind !== "accepted") throw new Error(acceptance.kind);
+  const { runId } = acceptance;
+  const day = dayOfRun(runId) ?? "";
+  const step = { day, runId, kind: "map" };
+  await database.db.insert(workflowSteps).values([
+    { ...step, stepId: "take", position: 0, status: "completed" },
+    { ...step, stepId: "check", position: 1, status: "completed" },
+    { ...step, stepId: "left", position: 2, status: "failed" },
+    { ...step, stepId: "right", position: 3, status: "completed" },
+    { ...step, stepId: "store", position: 4, status: "skipped" },
+  ]);
+  const error = { step: "left", code: "x", message: "x" };
+  await withTransaction(database.db, (transaction) =>
+    endRun(transaction, {
+      ...{ runId, workflowId: workflow, end: { status: "failed", error }, now: Date.now() },
+      confirm: async () => undefined,
+    }),
+  );
+  return runId;
+}
+
+async function change(steps: readonly JsonObject[]): Promise<void> {
+  const definition = { triggers: [], steps };
+  await database.db
+    .update(workflows)
+    .set({ definition, version: 2 })
+    .where(eq(workflows.id, workflow));
+  await database.db
+    .insert(workflowVersions)
+    .values({ workflowId: workflow, version: 2, definition });
+}
+const changed = (id: string, fields: JsonObject) =>
+  STEPS.map((step) => (step["id"] === id ? { ...step, ...fields } : step));
+
+describe("a retry", () => {
+  test("is a new run from the failed step, with the rows and the chain of the old one", async () => {
+    const runId = await failedRun();
+    const retried = await retry(runId);
+    expect(retried).toMatchObject({ status: "running", rowsReceived: 2 });
+    const [, run] = await runsOf(database, workflow);
+    expect(run).toMatchObject({
+      ...{ id: retried.runId, retryOf: runId, retryFrom: "left", rowsReceived: 2, version: 1 },
+      ...{ chain: ["wf_before"], trigger: { kind: "retry", of: { kind: "webhook" } } },
+    });
+    const rows = await database.db
+      .select({ rows: workflowRows.rows })
+      .from(workflowRows)
+      .where(eq(workflowRows.runId, retried.runId));
+    expect(rows).toEqual([{ rows: 2 }]);
+    await expect(retry(runId)).rejects.toMatchObject({ code: "run_active", status: 409 });
+  });
+
+  test("runs the current version when the steps before are unchanged", async () => {
+    const runId = await failedRun();
+    await change(changed("left", { fields: { b: "1" } }));
+    await retry(runId);
+    const [, run] = await runsOf(database, workflow);
+    expect(run).toMatchObject({ version: 2, retryFrom: "left" });
+  });
+
+  test("is refused when a step before was changed, and says from where it goes", async () => {
+    const runId = await failedRun();
+    await change(changed("check", { condition: "row.a > 2" }));
+    await expect(retry(runId)).rejects.toMatchObject({
+      ...{ code: "changed_meanwhile", status: 409 },
+      message: expect.stringContaining("Retry from 'check'"),
+    });
+    expect(await retry(runId, "check")).toMatchObject({ status: "running" });
+  });
+
+  test.each([
+    ["store", "'left' before it did not complete"],
+    ["nothing", "no step 'nothing'"],
+  ])("from %s is refused: %s", async (from, message) => {
+    const runId = await failedRun();
+    await expect(retry(runId, from)).rejects.toMatchObject({
+      ...{ code: "invalid_value", param: "from", message: expect.stringContaining(message) },
+    });
+    expect(await runsOf(database, workflow)).toHaveLength(1);
+  });
+
+  test("of a run whose rows are gone is refused", async () => {
+    const runId = await failedRun();
+    await database.db
+      .update(workflowRuns)
+      .set({ rowsDropped: true })
+      .where(eq(workflowRuns.id, runId));
+    await expect(retry(runId)).rejects.toMatchObject({ code: "changed_meanwhile" });
+  });
+
+  test("of an unknown run, or of one that has not ended, is refused", async () => {
+    await expect(retry("run_0000aaaaaaaaaaaaaaaaaaaa")).rejects.toMatchObject({
+      code: "not_found",
+    });
+    await expect(retry("nothing")).rejects.toMatchObject({ code: "not_found" });
+    const start = () =>
+      withTransaction(database.db, (transaction) =>
+        startRun(transaction, stage.store, { workflowId: workflow, rows: [], userId: owner }),
+      );
+    const { runId } = await start();
+    await expect(retry(runId)).rejects.toMatchObject({ code: "run_active" });
+    await expect(start()).rejects.toMatchObject({ code: "run_active" });
+    await withTransaction(database.db, (transaction) =>
+      stopWorkflow(transaction, workflow, Date.now()),
+    );
+    expect(await start()).toMatchObject({ status: "running" });
+  });
+});
+
+test("of 50 starts by hand at once one is accepted, and the others leave no trace", async () => {
+  const start = () =>
+    withTransaction(database.db, (transaction) =>
+      startRun(transaction, stage.store, { workflowId: workflow, rows: [], userId: owner }),
+    );
+  const starts = await Promise.allSettled(Array.from({ length: 50 }, start));
+  const refused = starts.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  expect(refused).toHaveLength(49);
+  expect(refused.every(({ code, status }) => code === "run_active" && status === 409)).toBe(true);
+  expect(await runsOf(database, workflow)).toMatchObject([{ number: 1, status: "running" }]);
+});
