@@ -30,7 +30,9 @@ export function checkSchedule(trigger: ScheduleTimes, now: number): ScheduleChec
     if (hasSeconds(trigger.cron)) refuseCloseTicks(next, now);
     const shown = ticksAfter(next, now, SHOWN);
     if (shown.length === 0) {
-      throw new ScheduleFault("cron", "There is no such time: no day of any month matches.");
+      throw new ScheduleFault("There is no such time: no day of any month matches.", {
+        field: "cron",
+      });
     }
     return { next: shown.map((tick) => new Date(tick)) };
   } catch (thrown) {

@@ -11,9 +11,9 @@ export class ScheduleFault extends Error {
   override readonly name = "ScheduleFault";
   readonly field: "cron" | "every" | "timezone";
 
-  constructor(field: ScheduleFault["field"], message: string, cause?: unknown) {
-    super(message, { cause });
-    this.field = field;
+  constructor(message: string, details: ErrorOptions & Pick<ScheduleFault, "field">) {
+    super(message, details);
+    this.field = details.field;
   }
 }
 
@@ -39,12 +39,15 @@ const CRON_LENGTH = 200;
  * @param savedAt Unix milliseconds. Throws a ScheduleFault.
  */
 export function readTicks({ cron, every, timezone }: ScheduleTimes, savedAt: number): NextTick {
+  if (cron !== undefined && every !== undefined) {
+    throw new ScheduleFault("Give `cron` or `every`, not both.", { field: "every" });
+  }
   const interval = every ?? /^@every\s+(\S+)$/.exec(cron?.trim() ?? "")?.[1];
   if (interval !== undefined) {
     const ms = readInterval(interval, every === undefined ? "cron" : "every");
     return (after) => savedAt + (Math.floor((after - savedAt) / ms) + 1) * ms;
   }
-  if (cron === undefined) throw new ScheduleFault("cron", "Give `cron` or `every`.");
+  if (cron === undefined) throw new ScheduleFault("Give `cron` or `every`.", { field: "cron" });
   refuseZone(timezone);
   const pattern = readCron(cron, timezone);
   return (after) => pattern.nextRun(new Date(after))?.getTime();
@@ -78,21 +81,21 @@ function readInterval(text: string, field: "cron" | "every"): number {
   const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN);
   if (Number.isNaN(ms)) {
     throw new ScheduleFault(
-      field,
       `'${text.slice(0, 40)}' is no interval: expected a number of seconds, minutes or hours, as in 30s, 5m or 2h.`,
+      { field },
     );
   }
   if (ms < LEAST_INTERVAL_MS) throw tooClose(field);
   if (ms > LONGEST_INTERVAL_MS) {
-    throw new ScheduleFault(field, "The interval is longer than 366 days: use a shorter one.");
+    throw new ScheduleFault("The interval is longer than 366 days: use a shorter one.", { field });
   }
   return ms;
 }
 
 export function tooClose(field: "cron" | "every"): ScheduleFault {
   return new ScheduleFault(
-    field,
     `The times are closer than ${LEAST_INTERVAL_MS / 1_000} s: leave at least that between two of them.`,
+    { field },
   );
 }
 
@@ -100,8 +103,8 @@ function refuseZone(timezone: string): void {
   // The runtimes also take offsets as zones, which would miss daylight saving time.
   if (/^[A-Za-z]/.test(timezone) && isKnownZone(timezone)) return;
   throw new ScheduleFault(
-    "timezone",
     `There is no time zone '${timezone.slice(0, 64)}': expected an IANA name, as in Europe/Berlin.`,
+    { field: "timezone" },
   );
 }
 
@@ -122,8 +125,8 @@ function readCron(cron: string, timezone: string): Cron {
   const isKnown = isShort ? NICKNAMES.has(text) : fields.length === 5 || fields.length === 6;
   if (!isKnown || cron.length > CRON_LENGTH) {
     throw new ScheduleFault(
-      "cron",
       "Expected five or six fields, as in 30 6 * * 1-5, or one of @hourly, @daily, @weekly, @monthly, @yearly, @every 30s.",
+      { field: "cron" },
     );
   }
   try {
@@ -135,7 +138,10 @@ function readCron(cron: string, timezone: string): Cron {
     });
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message.replace(/^CronPattern:\s*/, "") : "";
-    throw new ScheduleFault("cron", `'${cron}' is no schedule: ${cause.slice(0, 200)}`, thrown);
+    throw new ScheduleFault(`'${cron}' is no schedule: ${cause.slice(0, 200)}`, {
+      field: "cron",
+      cause: thrown,
+    });
   }
 }
 
