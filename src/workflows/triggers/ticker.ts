@@ -47,8 +47,12 @@ export interface Ticker {
   readonly close: () => Promise<void>;
 }
 
-export function openTicker(store: TickerStore): Ticker {
-  const ticker = new ScheduleTicker(store);
+/** @param elapsedMs of a monotonic clock. */
+export function openTicker(
+  store: TickerStore,
+  elapsedMs: () => number = () => performance.now(),
+): Ticker {
+  const ticker = new ScheduleTicker(store, elapsedMs);
   ticker.start();
   return {
     look: () => ticker.look(),
@@ -59,14 +63,17 @@ export function openTicker(store: TickerStore): Ticker {
 
 class ScheduleTicker {
   readonly #store: TickerStore;
+  readonly #elapsedMs: () => number;
   readonly #looks = new LookTimer(() => this.look(), LOOK_INTERVAL_MS);
   /** The clock at the last look; undefined before the first one. */
   #lookedAt: number | undefined;
-  #succeededAt = performance.now();
+  #succeededAt: number;
   #isAway = false;
 
-  constructor(store: TickerStore) {
+  constructor(store: TickerStore, elapsedMs: () => number) {
     this.#store = store;
+    this.#elapsedMs = elapsedMs;
+    this.#succeededAt = elapsedMs();
   }
 
   start(): void {
@@ -74,7 +81,7 @@ class ScheduleTicker {
   }
 
   isOnTime(): boolean {
-    return performance.now() - this.#succeededAt < LATE_MS;
+    return this.#elapsedMs() - this.#succeededAt < LATE_MS;
   }
 
   close(): Promise<void> {
@@ -91,7 +98,7 @@ class ScheduleTicker {
       const due = await database.askOwn((db) => readDue(db, now, PAGE_ROWS));
       for (const schedule of inAnyOrder(due)) await this.#tick(schedule, now);
       const nextAt = await database.askOwn(readNextDue);
-      this.#succeededAt = performance.now();
+      this.#succeededAt = this.#elapsedMs();
       if (this.#isAway) log.info("schedules are followed again");
       this.#isAway = false;
       // A tick that failed stays due; it is tried again at the next interval.
