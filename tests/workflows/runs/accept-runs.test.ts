@@ -6,8 +6,8 @@ import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { workflowRows, workflows } from "../../../src/db/tables/workflows.ts";
 import { unpackRows } from "../../../src/workflows/rows/pack-rows.ts";
-import { MAIN, readChunks, TRIGGER_STEP } from "../../../src/workflows/rows/row-store.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
+import { MAIN, readChunks, TRIGGER_STEP } from "../../../src/workflows/rows/row-store.ts";
 import { acceptRunNow, acceptRuns, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
 import type { Acceptance, RunRequest } from "../../../src/workflows/runs/acceptance.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
@@ -151,23 +151,30 @@ describe("a trigger of a workflow with an active run", () => {
     expect((await accept({ fact: { fact: "3" } })).kind).toBe("repeated");
   });
 
-  test.each(["running", "queued"])("by hand is refused while one is %s, without a trace", async (status) => {
-    const first = await accept();
-    if (status === "queued") {
-      await accept();
-      // The running one is stopped, and the queued one promoted: still active.
-      await inTransaction((transaction) => stopRun(transaction, idOf(first), now));
-    }
-    const before = [await runsOf(database, workflow), await queueOf(database, workflow)];
-    const byHand = { triggerKey: "manual", trigger: { kind: "manual" }, onlyWhenFree: true } as const;
-    await expect(accept({ ...byHand, fact: { fact: "x" } })).rejects.toMatchObject({
-      code: "run_active",
-      status: 409,
-    });
-    expect([await runsOf(database, workflow), await queueOf(database, workflow)]).toEqual(before);
-    await inTransaction((transaction) => stopWorkflow(transaction, workflow, now));
-    expect((await accept({ ...byHand, fact: { fact: "x" } })).kind).toBe("accepted");
-  });
+  test.each(["running", "queued"])(
+    "by hand is refused while one is %s, without a trace",
+    async (status) => {
+      const first = await accept();
+      if (status === "queued") {
+        await accept();
+        // The running one is stopped, and the queued one promoted: still active.
+        await inTransaction((transaction) => stopRun(transaction, idOf(first), now));
+      }
+      const before = [await runsOf(database, workflow), await queueOf(database, workflow)];
+      const byHand = {
+        triggerKey: "manual",
+        trigger: { kind: "manual" },
+        onlyWhenFree: true,
+      } as const;
+      await expect(accept({ ...byHand, fact: { fact: "x" } })).rejects.toMatchObject({
+        code: "run_active",
+        status: 409,
+      });
+      expect([await runsOf(database, workflow), await queueOf(database, workflow)]).toEqual(before);
+      await inTransaction((transaction) => stopWorkflow(transaction, workflow, now));
+      expect((await accept({ ...byHand, fact: { fact: "x" } })).kind).toBe("accepted");
+    },
+  );
 });
 
 describe("what may not start", () => {
