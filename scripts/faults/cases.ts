@@ -51,6 +51,7 @@ export const CASES: Readonly<Record<string, string>> = {
   D06: "the journal's disk full",
   D07: "torn and damaged journals",
   D08: "a second gateway on the same folder",
+  W07: "schedules of three replicas, two of which are killed",
   W08: "receivers of events that fail, hang, redirect or lie",
   O01: "a stop with streams under way",
   O02: "a second signal while stopping",

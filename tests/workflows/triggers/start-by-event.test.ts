@@ -5,8 +5,10 @@ import { datasets } from "../../../src/db/tables/datasets.ts";
 import { files, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { workflowMarks, workflows } from "../../../src/db/tables/workflows.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import type { FileFacts, InternalEvent } from "../../../src/queue/subscriptions.ts";
+import type { DeliveredEvent, FileFacts, InternalEvent } from "../../../src/queue/subscriptions.ts";
+import { createKnownTriggers } from "../../../src/workflows/triggers/known-triggers.ts";
 import { markFile, markKnowledge, pruneMarks } from "../../../src/workflows/triggers/marks.ts";
+import { startByEvent } from "../../../src/workflows/triggers/start-by-event.ts";
 import { openTriggerStage, START, type TriggerStage } from "../../support/stages/trigger-stage.ts";
 
 const STORE = "vs_one";
@@ -102,6 +104,8 @@ describe("events that start workflows", () => {
 
   it.each<readonly [string, JsonObject, InternalEvent, boolean]>([
     ["a path outside the glob", { path: "*.pdf" }, watched("march.csv"), false],
+    ["a path that begins as the glob does", { path: "./in/*.csv" }, watched("in/a/b.csv"), false],
+    ["slashes that count as one", { path: "/in//a/*.csv" }, watched("in/a/b.csv"), true],
     ["a path below the folder of the glob", { path: "in/**" }, watched("in/a/b.csv"), true],
     ["another folder", { path: "**", folder: "outbox" }, watched("a.csv"), false],
     ["any folder", { path: "**" }, watched("a.csv"), true],
@@ -196,6 +200,45 @@ describe("events that start workflows", () => {
     expect(await stage.rows(run)).toMatchObject([
       { event: "workflow.failed", workflow_id: seen, failed_step: "s", error: "it broke" },
     ]);
+  });
+
+  it("that nobody wants cost one look at the change counter, with a thousand workflows", async () => {
+    const { database } = stage;
+    let asked = 0;
+    const askOwn = ((work) => {
+      asked += 1;
+      return database.askOwn(work);
+    }) as typeof database.askOwn;
+    const store = { ...stage.store, database: { ...database, askOwn } };
+    const triggers = [{ kind: "file", path: "in/*.pdf" }];
+    const rows = Array.from({ length: 1_000 }, (_, index) => ({
+      ...{ id: `wf_${index}`, name: `${index}`, ownerId: "usr_admin" },
+      definition: { triggers, steps: [] },
+    }));
+    await database.db.insert(workflows).values(rows);
+    await stage.addWorkflow({ triggers });
+    const parts = {
+      store,
+      known: createKnownTriggers({ askOwn }),
+      fileConnections: { list: () => [] },
+    };
+    const { signal } = new AbortController();
+    const event = (id: number) => ({ id: `evt_${id}`, ...watched("out/a.pdf") }) as DeliveredEvent;
+    await startByEvent(parts, event(0), signal);
+    asked = 0;
+    for (let id = 1; id <= 50; id += 1) await startByEvent(parts, event(id), signal);
+    expect(asked).toBe(50);
+    // All that come at once share it.
+    asked = 0;
+    await Promise.all(
+      Array.from({ length: 50 }, (_, id) => startByEvent(parts, event(id), signal)),
+    );
+    expect(asked).toBe(2);
+    // One that is saved is read by itself, and none of the others again.
+    await stage.addWorkflow({ triggers });
+    asked = 0;
+    await startByEvent(parts, event(51), signal);
+    expect(asked).toBe(3);
   });
 
   it("that come twice start once, also after a discard", async () => {
