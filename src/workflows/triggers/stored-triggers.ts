@@ -14,6 +14,13 @@ export interface KeyedTrigger<Kind extends StartingTrigger = StartingTrigger> {
 /** What `pathGlob` takes. */
 const MAX_GLOB = 1_000;
 
+/** One event may be written without its list. */
+const events = <const Name extends string>(names: readonly [Name, ...Name[]]) =>
+  z.preprocess(
+    (given) => (typeof given === "string" ? [given] : given),
+    z.array(z.enum(names)).default([names[0]]),
+  );
+
 const started = { coalesce: z.boolean().default(false), allow_loop: z.boolean().default(false) };
 
 /** What a stored trigger holds. It was checked when it was saved; here only what was left out is filled in. */
@@ -29,14 +36,14 @@ const stored = z.discriminatedUnion("kind", [
     kind: z.literal("file"),
     path: z.string().max(MAX_GLOB),
     folder: z.string().optional(),
-    on: z.array(z.enum(["uploaded", "deleted"])).default(["uploaded"]),
+    on: events(["uploaded", "deleted"]),
     ...started,
   }),
   z.object({ kind: z.literal("knowledge"), vector_store: z.string(), ...started }),
   z.object({
     kind: z.literal("workflow"),
     workflow: z.string(),
-    on: z.array(z.enum(["completed", "failed"])).default(["completed"]),
+    on: events(["completed", "failed"]),
     ...started,
   }),
   z.object({ kind: z.literal("dataset"), dataset: z.string(), ...started }),

@@ -1,4 +1,6 @@
+import { eq } from "drizzle-orm";
 import { type Db, withTransaction } from "../../db/context.ts";
+import { workflows } from "../../db/tables/workflows.ts";
 import { causeOf } from "../../lib/log.ts";
 import { LookTimer } from "../../queue/look-timer.ts";
 import type { RowChunk } from "../rows/row.ts";
@@ -125,8 +127,13 @@ class ScheduleTicker {
       const rows = due === undefined ? [] : await packFact(tickRow(due));
       const acceptance = await database.askOwn((db) =>
         withTransaction(db, async (transaction) => {
-          // Who accepts runs locks the queue first.
+          // Who accepts runs locks the queue first, and who saves a workflow locks it before its schedules.
           await lockQueue(transaction, workflowId);
+          await transaction
+            .select({ id: workflows.id })
+            .from(workflows)
+            .where(eq(workflows.id, workflowId))
+            .for("key share");
           const nextAt = tickAfter(trigger, schedule.savedAt, now);
           const isTaken = await moveSchedule(transaction, schedule, nextAt);
           if (!isTaken || due === undefined) return undefined;

@@ -123,7 +123,7 @@ describe("events that start workflows", () => {
     ],
     [
       "a deletion",
-      { path: "**", on: ["deleted"] },
+      { path: "**", on: "deleted" },
       { ...watched("a.csv"), kind: "file.deleted" } as InternalEvent,
       true,
     ],

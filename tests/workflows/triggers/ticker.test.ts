@@ -1,12 +1,15 @@
 import { eq, sql } from "drizzle-orm";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { users } from "../../../src/db/tables/users.ts";
 import { workflows } from "../../../src/db/tables/workflows.ts";
-import { NO_TICK } from "../../../src/workflows/triggers/save-schedules.ts";
+import { NO_TICK, saveSchedules } from "../../../src/workflows/triggers/save-schedules.ts";
 import { openTicker, type Ticker } from "../../../src/workflows/triggers/ticker.ts";
 import { openTriggerStage, START, type TriggerStage } from "../../support/stages/trigger-stage.ts";
 
-const EVERY_10_S = { kind: "schedule", every: "10s" };
+const EVERY_10_S = { kind: "schedule" as const, every: "10s" };
+/** What is filled in when a trigger is read. */
+const SAVED = { timezone: "UTC", coalesce: false, allow_loop: false };
+const WAIT = { timeout: 30_000, interval: 10 };
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -70,7 +73,7 @@ describe("scheduled starts", () => {
 
   it("are taken once, however many replicas try and die", async () => {
     const id = await stage.addWorkflow({ triggers: [EVERY_10_S] });
-    for (let at = START; at <= START + 300_000; at += 5_000) {
+    for (let at = START + 10_000; at <= START + 300_000; at += 10_000) {
       stage.clock.at = at;
       // Twice the replicas that looked so far are gone, and others take over.
       if (at === START + 100_000 || at === START + 200_000) {
@@ -205,6 +208,31 @@ describe("scheduled starts", () => {
     await lookAt(open(), START + 10_000);
     expect(await ticksOf(id)).toEqual([10]);
     expect((await stage.schedules(broken))[0]?.nextAt).toEqual(NO_TICK);
+  });
+
+  it("and a save of the workflow at the same time do not block each other", async () => {
+    if (stage.database.kind === "embedded") return;
+    const { db } = stage.database;
+    const id = await stage.addWorkflow({ triggers: [EVERY_10_S] });
+    const ticker = open();
+    stage.clock.at = START + 10_000;
+    let look: Promise<void> | undefined;
+    await db.transaction(async (transaction) => {
+      await transaction.select().from(workflows).where(eq(workflows.id, id)).for("update");
+      look = ticker.look();
+      // The tick waits for a lock by now.
+      await vi.waitFor(async () => {
+        const [row] = await db.execute<{ waiting: number }>(
+          sql`select count(*)::int as waiting from pg_locks where not granted and database = (
+            select oid from pg_database where datname = current_database())
+            or (not granted and locktype = 'transactionid')`,
+        );
+        expect(row?.waiting).toBeGreaterThan(0);
+      }, WAIT);
+      await saveSchedules(transaction, id, [{ ...EVERY_10_S, ...SAVED }], stage.clock.at);
+    });
+    await look;
+    expect(await ticksOf(id)).toEqual([10]);
   });
 
   it("are late when the database cannot be asked for a minute, and on time again after it can", async () => {
