@@ -20,6 +20,8 @@ export interface Part<Store = unknown> {
   /** Reads the figures of another process or file before a scrape, which waits for it no longer than DB_POOL_WAIT_MS. */
   readonly refresh?: () => Promise<void>;
   readonly alerts?: readonly AlertRule[];
+  /** False while work that the part times by itself, and not as a job, is overdue: `svc_scheduler_up` is 0 then. */
+  readonly isOnTime?: () => boolean;
   /** Readiness checks. None of them throws. A name that several parts have passes when it does for each of them. */
   readonly checks?: Readonly<Record<string, Check>>;
   /** Releases what the part holds, within about `limitMs`. */

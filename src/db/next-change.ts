@@ -9,7 +9,8 @@ export type ChangeCounter =
   | "connections"
   | "license"
   | "mcp_servers"
-  | "service_tokens";
+  | "service_tokens"
+  | "workflows";
 
 /**
  * Returns the number to stamp changed rows with, in the same transaction. Other changes of that kind wait until it

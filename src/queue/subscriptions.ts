@@ -24,6 +24,8 @@ interface IngestedFacts {
   readonly vector_store_name: string;
   /** Null for one file that was added by itself. */
   readonly batch_id: string | null;
+  /** The file that was added by itself; null for a batch. Absent in events of earlier releases. */
+  readonly file_id?: string | null;
   /** Numbers of files. */
   readonly completed: number;
   readonly failed: number;

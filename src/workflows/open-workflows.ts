@@ -69,7 +69,7 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
   add(createRowUpkeep(store));
   add(createWorkflowFigures(store));
-  add(openTriggers({ store, events }));
+  add(openTriggers({ store, events, fileConnections: knowledge.fileConnections }));
   runs.start(createExecution(store));
   return store;
 }

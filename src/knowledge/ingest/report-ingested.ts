@@ -16,6 +16,7 @@ const NONE: EndedFiles = { completed: 0, failed: 0, cancelled: 0 };
 export interface EndedFile {
   readonly vectorStoreId: string;
   readonly batchId: string | null;
+  readonly fileId: string;
   readonly status: keyof EndedFiles;
 }
 
@@ -25,11 +26,11 @@ export interface EndedFile {
  */
 export async function reportEnd(
   transaction: Db,
-  { vectorStoreId, batchId, status }: EndedFile,
+  { vectorStoreId, batchId, fileId, status }: EndedFile,
   now: number,
 ): Promise<void> {
   if (batchId !== null) return reportBatch(transaction, batchId, now);
-  return fireIngested(transaction, { vectorStoreId, batchId, ...NONE, [status]: 1 }, now);
+  return fireIngested(transaction, { vectorStoreId, batchId, fileId, ...NONE, [status]: 1 }, now);
 }
 
 /**
@@ -59,15 +60,20 @@ export async function reportBatch(transaction: Db, batchId: string, now: number)
     .set({ reportedAt: new Date(now) })
     .where(eq(id, batchId));
   const { vectorStoreId } = batch;
-  await fireIngested(transaction, { vectorStoreId, batchId, ...NONE, ...counts }, now);
+  await fireIngested(
+    transaction,
+    { vectorStoreId, batchId, fileId: null, ...NONE, ...counts },
+    now,
+  );
 }
 
 async function fireIngested(
   transaction: Db,
-  report: EndedFiles & Pick<EndedFile, "vectorStoreId" | "batchId">,
+  report: EndedFiles &
+    Pick<EndedFile, "vectorStoreId" | "batchId"> & { readonly fileId: string | null },
   now: number,
 ): Promise<void> {
-  const { vectorStoreId, batchId, completed, failed, cancelled } = report;
+  const { vectorStoreId, batchId, fileId, completed, failed, cancelled } = report;
   const [store] = await transaction
     .select({ name: vectorStores.name })
     .from(vectorStores)
@@ -77,6 +83,7 @@ async function fireIngested(
     vector_store_id: vectorStoreId,
     vector_store_name: store.name,
     batch_id: batchId,
+    file_id: fileId,
     completed,
     failed,
     cancelled,

@@ -16,7 +16,7 @@ export interface JobFigures {
   /** Starts to expect that each job runs again after its pause in milliseconds. */
   readonly begin: (pausesMs: Readonly<Record<string, number>>) => void;
   readonly end: () => void;
-  /** False before `begin`, after `end`, and while a job takes too long or does not start again. */
+  /** False before `begin`, after `end`, while a job takes too long or does not start again, and while others are late. */
   readonly isOnTime: () => boolean;
   /** Runs a job once, and counts its result. Rejects as the work does. */
   readonly watch: (name: string, work: () => Promise<void>) => Promise<void>;
@@ -27,10 +27,14 @@ const OVERDUE_PAUSES = 3;
 /** and for this long: some jobs wait for a slow database, or have much to do. */
 const OVERDUE_LEAST_MS = 900_000;
 
-/** @param elapsedMs of a monotonic clock. */
+/**
+ * @param elapsedMs of a monotonic clock.
+ * @param areOthersOnTime asks for work that is no job.
+ */
 export function createJobFigures(
   clock: Clock,
   elapsedMs: () => number = () => performance.now(),
+  areOthersOnTime: () => boolean = () => true,
 ): JobFigures {
   const runs: Record<string, JobFigure> = {};
   /** The deadline by which each job must have ended again. */
@@ -42,7 +46,8 @@ export function createJobFigures(
   };
   const isOnTime = (): boolean => {
     const now = elapsedMs();
-    return deadlines.size > 0 && [...deadlines.values()].every((deadline) => now < deadline);
+    const areJobsOnTime = [...deadlines.values()].every((deadline) => now < deadline);
+    return deadlines.size > 0 && areJobsOnTime && areOthersOnTime();
   };
   return {
     runs,
@@ -84,7 +89,7 @@ function jobMetrics(
     {
       name: "svc_scheduler_up",
       type: "gauge",
-      help: "1 while this process does its background jobs on time, 0 also when one of them hangs.",
+      help: "1 while this process does its background jobs and looks at schedules on time, 0 also when one of them hangs.",
       labels: [],
       read: () => single(isOnTime()),
     },

@@ -25,7 +25,9 @@ const ABANDON_MS = 60_000;
 /** @param parts read at each scrape. */
 export function openMetrics(base: Base, parts: readonly Part<Db>[]): Metrics {
   const waitMs = base.settings.DB_POOL_WAIT_MS;
-  const figures = { requests: createRequestFigures(), jobs: createJobFigures(base.clock) };
+  const areOnTime = () => parts.every(({ isOnTime }) => isOnTime?.() ?? true);
+  const jobs = createJobFigures(base.clock, () => performance.now(), areOnTime);
+  const figures = { requests: createRequestFigures(), jobs };
   const stored = openStoredFigures(base, parts);
   const collect = async (): Promise<string> => {
     const refreshed = parts.map(async ({ refresh }) => {

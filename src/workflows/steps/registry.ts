@@ -1,3 +1,4 @@
+import { createRunWorkflow } from "./run-workflow.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -6,6 +7,7 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   // Sources.
   // Transforms.
   // Control.
+  createRunWorkflow,
   // Models.
   // Sinks.
 ];

@@ -49,6 +49,7 @@ describe("a small folder's files", () => {
         vector_store_id: store,
         vector_store_name: "a store",
         batch_id: batch,
+        file_id: null,
         completed: 3,
         failed: 1,
         cancelled: 0,

@@ -37,6 +37,20 @@ describe("figures of background jobs", () => {
     expect(figures.isOnTime()).toBe(true);
   });
 
+  it("tell of work that is no job and is late", () => {
+    let isOnTime = true;
+    const figures = createJobFigures(
+      { now: () => NOW },
+      () => 0,
+      () => isOnTime,
+    );
+    expect(figures.isOnTime()).toBe(false);
+    figures.begin({ one: 5_000 });
+    expect(figures.isOnTime()).toBe(true);
+    isOnTime = false;
+    expect(figures.isOnTime()).toBe(false);
+  });
+
   it("count what went well and what failed, and hand the failure on", async () => {
     const figures = createJobFigures({ now: () => NOW });
     figures.begin({ one: 1_000 });
