@@ -72,3 +72,16 @@ export async function unpackRows(chunk: RowChunk): Promise<Row[]> {
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Row);
 }
+
+/** Compresses lines that are no rows, without a limit of a line. */
+export async function packLines(lines: readonly string[]): Promise<RowChunk> {
+  const text = lines.map((line) => `${line}\n`).join("");
+  const data = await compress(text, { level: LEVEL });
+  return { rows: lines.length, bytes: Buffer.byteLength(text), data };
+}
+
+/** Returns the lines that `packLines` compressed. */
+export async function unpackLines({ data, bytes }: RowChunk): Promise<string[]> {
+  const text = await decompress(data, { maxOutputLength: Math.max(bytes, 1) });
+  return text.toString("utf8").split("\n").slice(0, -1);
+}

@@ -27,13 +27,22 @@ export async function insertChunks(
   if (rows.length > 0) await db.insert(workflowRows).values(rows);
 }
 
-/** Reads the chunks of an output in their order, one statement a chunk, so that a slow consumer holds no transaction. */
+export interface NumberedChunk extends RowChunk {
+  /** Its number in the output: they rise, and some may be missing. */
+  readonly chunk: number;
+}
+
+/**
+ * Reads the chunks of an output in their order, one statement a chunk, so that a slow consumer holds no transaction.
+ * @param after the number of the chunk before the first one.
+ */
 export async function* readChunks(
   ask: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>,
   { day, runId, stepId, output }: OutputPlace,
-): AsyncGenerator<RowChunk> {
+  after = -1,
+): AsyncGenerator<NumberedChunk> {
   const table = workflowRows;
-  let last = -1;
+  let last = after;
   for (;;) {
     const [found] = await ask((db) =>
       db
@@ -53,6 +62,6 @@ export async function* readChunks(
     );
     if (found === undefined) return;
     last = found.chunk;
-    yield { rows: found.rows, bytes: found.bytes, data: found.data };
+    yield found;
   }
 }

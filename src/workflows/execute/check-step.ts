@@ -1,0 +1,75 @@
+import { eq } from "drizzle-orm";
+import type { SessionCaller } from "../../core/caller.ts";
+import type { Db } from "../../db/context.ts";
+import { apiKeys } from "../../db/tables/api-keys.ts";
+import { users } from "../../db/tables/users.ts";
+import type { Step } from "../definition/definition.ts";
+import { type ClaimedRun, StepFailure } from "../runs/run.ts";
+import type { StepKind } from "../steps/step-kind.ts";
+
+/**
+ * Refuses a step that its workflow's owner may not run now: rights, keys and what a step names may have changed since
+ * the workflow was saved. Rejects with a `StepFailure`.
+ */
+export async function checkStep(
+  db: Db,
+  run: ClaimedRun,
+  { step, kind }: { readonly step: Step; readonly kind: StepKind },
+): Promise<void> {
+  const owner = await readOwner(db, run.ownerId);
+  if (kind.administratorsOnly && owner.role !== "admin") {
+    throw new StepFailure(
+      "owner_not_administrator",
+      `Only workflows of administrators may have a step of the kind "${kind.kind}". Let an administrator take the workflow over.`,
+    );
+  }
+  if (kind.needsKey) await checkKey(db, run.keyId);
+  const { workflowId, keyId, definition } = run;
+  const faults = await kind.check?.(step.settings, { owner, workflowId, keyId, step, definition });
+  if (faults === undefined || faults.length === 0) return;
+  const message = faults.map((fault) => `${fault.field}: ${fault.message}`).join(" ");
+  throw new StepFailure("step_refused", message);
+}
+
+async function readOwner(db: Db, ownerId: string | null): Promise<SessionCaller> {
+  const { id, username, role, state } = users;
+  const [owner] =
+    ownerId === null
+      ? []
+      : await db.select({ username, role, state }).from(users).where(eq(id, ownerId));
+  if (owner === undefined || ownerId === null) {
+    throw new StepFailure("owner_missing", "The workflow has no owner. Let a user take it over.");
+  }
+  if (owner.state === "disabled") {
+    throw new StepFailure(
+      "owner_disabled",
+      `The workflow's owner ${owner.username} is disabled. Enable the user or let another one take the workflow over.`,
+    );
+  }
+  return {
+    kind: "session",
+    // Nobody is logged in: what was saved runs with the rights of its owner.
+    sessionId: "",
+    ownerId,
+    username: owner.username,
+    role: owner.role,
+    mustChangePassword: false,
+    passthrough: false,
+  };
+}
+
+async function checkKey(db: Db, keyId: string | null): Promise<void> {
+  const { id, state, expiresAt } = apiKeys;
+  const [key] =
+    keyId === null ? [] : await db.select({ state, expiresAt }).from(apiKeys).where(eq(id, keyId));
+  if (key === undefined) {
+    const message = "The workflow has no key, or its key was deleted. Choose a key for it.";
+    throw new StepFailure("key_missing", message);
+  }
+  if (key.state !== "active") {
+    throw new StepFailure(
+      "key_inactive",
+      "The workflow's key is not active. Activate it or choose another.",
+    );
+  }
+}

@@ -1,0 +1,159 @@
+import { and, eq, notLike, sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import { workflowRows, workflowRuns } from "../../db/tables/workflows.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Step } from "../definition/definition.ts";
+import { TRIGGER_STEP } from "../rows/row-store.ts";
+import { type ClaimedRun, StepFailure } from "../runs/run.ts";
+import { dayOfRun } from "../runs/run-id.ts";
+import { placeOf } from "./next-steps.ts";
+import type { RunClaim } from "./run-claim.ts";
+import { readStepRecords, type StepRecord, updateStep } from "./step-records.ts";
+
+/** Chunks that one statement copies: up to half a gigabyte within its time. */
+const COPIED_CHUNKS = 250;
+
+interface EarlierRun {
+  readonly id: string;
+  readonly day: string;
+  readonly version: number;
+  readonly rowsDropped: boolean;
+}
+
+/**
+ * Takes over what an earlier run has done before the step from which this one repeats it: the outputs are copied, and
+ * the steps recorded as completed. Those that an earlier worker took over are left. Rejects with a `StepFailure` when
+ * the rows are deleted already.
+ */
+export async function reuseSteps(
+  claim: RunClaim,
+  run: ClaimedRun,
+  { clock, records }: { readonly clock: Clock; readonly records: ReadonlyMap<string, StepRecord> },
+): Promise<void> {
+  const { retryOf, retryFrom } = run;
+  if (retryOf === null) return;
+  const earlier = await readEarlier(claim.db, retryOf);
+  const done = await readStepRecords(claim.db, earlier);
+  const reused = reusableSteps(run, {
+    done,
+    from: retryFrom,
+    isSameVersion: earlier.version === run.version,
+  });
+  const missing = reused.filter(({ id }) => records.get(id)?.status === "pending");
+  if (records.size > 0 && missing.length === 0 && reused.length > 0) return;
+  if (earlier.rowsDropped) throw rowsAreGone(retryOf);
+  await copyRows(claim, run, { earlier, stepId: TRIGGER_STEP });
+  for (const { id } of missing) {
+    const record = done.get(id);
+    if (record === undefined) continue;
+    const copied = await copyRows(claim, run, { earlier, stepId: id });
+    const expected = record.outputs.reduce((sum, { rows }) => sum + Number(rows), 0);
+    if (copied !== expected) throw rowsAreGone(retryOf);
+    await claim.advance((transaction) => recordReuse(transaction, run, { record, clock }));
+  }
+}
+
+/** Steps that the earlier run completed and that do not depend on the first one that is repeated. */
+function reusableSteps(
+  { definition }: ClaimedRun,
+  given: {
+    readonly done: ReadonlyMap<string, StepRecord>;
+    readonly from: string | null;
+    readonly isSameVersion: boolean;
+  },
+): readonly Step[] {
+  const { steps } = definition;
+  const first = steps.findIndex(({ id }) => id === given.from);
+  const isOffered = ({ id }: Step, position: number) =>
+    id !== given.from &&
+    given.done.get(id)?.status === "completed" &&
+    // Behind the first one only an unchanged definition says that a step is the same.
+    (position < first || given.isSameVersion);
+  const offered = new Set(steps.filter(isOffered).map(({ id }) => id));
+  const isEmptyAbove = (id: string) => given.done.get(id)?.status === "skipped";
+  let reused = steps.filter(({ id }) => offered.has(id));
+  for (;;) {
+    const kept = new Set(reused.map(({ id }) => id));
+    const isFed = ({ from }: Step) =>
+      from.every((name) => {
+        const { stepId } = placeOf(name);
+        return kept.has(stepId) || (stepId !== given.from && isEmptyAbove(stepId));
+      });
+    const next = reused.filter(isFed);
+    if (next.length === reused.length) return reused;
+    reused = next;
+  }
+}
+
+async function readEarlier(db: Db, runId: string): Promise<EarlierRun> {
+  const day = dayOfRun(runId);
+  const { id, version, rowsDropped } = workflowRuns;
+  const found =
+    day === undefined
+      ? []
+      : await db
+          .select({ id, day: workflowRuns.day, version, rowsDropped })
+          .from(workflowRuns)
+          .where(and(eq(workflowRuns.day, day), eq(id, runId)));
+  const [earlier] = found;
+  if (earlier === undefined) throw rowsAreGone(runId);
+  return earlier;
+}
+
+/** Copies the outputs of one step. Returns the number of rows that the earlier run has. */
+async function copyRows(
+  claim: RunClaim,
+  run: ClaimedRun,
+  { earlier, stepId }: { readonly earlier: EarlierRun; readonly stepId: string },
+): Promise<number> {
+  const table = workflowRows;
+  const isOutput = and(
+    eq(table.day, earlier.day),
+    eq(table.runId, earlier.id),
+    eq(table.stepId, stepId),
+    notLike(table.output, "$%"),
+  );
+  const [found] = await claim.db
+    .select({
+      rows: sql<number>`coalesce(sum(${table.rows}), 0)::float8`,
+      last: sql<number>`coalesce(max(${table.chunk}), -1)`,
+    })
+    .from(table)
+    .where(isOutput);
+  const { rows = 0, last = -1 } = found ?? {};
+  for (let first = 0; first <= last; first += COPIED_CHUNKS) {
+    await claim.write(async (transaction) => {
+      await transaction.execute(sql`
+        insert into ${table} (day, run_id, step_id, output, chunk, rows, bytes, data)
+        select ${run.day}::date, ${run.id}, step_id, output, chunk, rows, bytes, data from ${table}
+        where ${isOutput} and chunk >= ${first} and chunk < ${first + COPIED_CHUNKS}
+        on conflict do nothing`);
+    });
+  }
+  return rows;
+}
+
+async function recordReuse(
+  transaction: Db,
+  run: ClaimedRun,
+  { record, clock }: { readonly record: StepRecord; readonly clock: Clock },
+): Promise<void> {
+  const { rowsIn, rowsOut, rowErrors, outputs } = record;
+  const now = new Date(clock.now());
+  await updateStep(
+    transaction,
+    { run, stepId: record.stepId, from: ["pending"] },
+    {
+      ...{ rowsIn, rowsOut, rowErrors, outputs, status: "completed" },
+      skippedBecause: `It was not repeated: its outputs are those of ${run.retryOf}.`,
+      ...{ startedAt: now, endedAt: now },
+    },
+  );
+}
+
+function rowsAreGone(runId: string): StepFailure {
+  return new StepFailure(
+    "rows_dropped",
+    `The rows of ${runId} are deleted, so it cannot be repeated from the middle. Start a new run.`,
+  );
+}

@@ -1,0 +1,204 @@
+import type { Settings } from "../../config/settings.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import { isQueryFailure, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { ClaimLost } from "../../queue/topic.ts";
+import type { Step } from "../definition/definition.ts";
+import { RowTooLarge } from "../rows/pack-rows.ts";
+import { type ClaimedRun, type RunError, StepFailure } from "../runs/run.ts";
+import type { StepEnd, StepKind, StepUsage } from "../steps/step-kind.ts";
+import { checkStep } from "./check-step.ts";
+import type { InputPlace } from "./next-steps.ts";
+import { type Pauses, retryPauseMs } from "./retry-pause.ts";
+import { deleteProgress } from "./row-progress.ts";
+import { type RunClaim, settleAfterAbort } from "./run-claim.ts";
+import { StepAttempt } from "./step-attempt.ts";
+import { figuresOf, type OutputFigures, updateStep } from "./step-records.ts";
+
+/** What one step works with. */
+export interface StepWork {
+  readonly run: ClaimedRun;
+  readonly step: Step;
+  readonly kind: StepKind;
+  readonly inputs: readonly InputPlace[];
+  /** Of earlier workers. */
+  readonly usage: StepUsage;
+  readonly claim: RunClaim;
+  readonly settings: Pick<Settings, "WORKFLOW_MAX_ROWS" | "WORKFLOW_MAX_BYTES">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly pauses: Pauses;
+  readonly timeLeftMs: () => number;
+}
+
+export type StepOutcome =
+  | {
+      readonly kind: "completed";
+      readonly end: StepEnd | undefined;
+      readonly outputs: readonly OutputFigures[];
+    }
+  | { readonly kind: "failed"; readonly error: RunError }
+  /** Another step failed. */
+  | { readonly kind: "stopped" };
+
+/** Why a step was aborted: another one of its run failed. */
+export class SiblingFailed extends Error {
+  override readonly name = "SiblingFailed";
+}
+
+/** After its abort a step may store what it has, for this long. A stopped run has to rest within 2 s. */
+const GRACE_MS = 500;
+/** The longest time that a timer takes. */
+const LONGEST_MS = 2 ** 31 - 1;
+/** SQLSTATE of a deadlock, and of a transaction that has met another one's change. */
+const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001"]);
+
+/**
+ * Runs a step and its repetitions, and records how it ended. Rejects only when the run cannot go on here: the claim is
+ * lost, the server stops, the database is away.
+ *
+ * @param halted aborts with `SiblingFailed` when another step failed, or with what made the whole run unworkable.
+ */
+export async function runStep(
+  given: Omit<StepWork, "timeLeftMs">,
+  halted: AbortSignal,
+): Promise<StepOutcome> {
+  const deadline = startDeadline(given);
+  const work: StepWork = { ...given, timeLeftMs: deadline.leftMs };
+  const signal = AbortSignal.any([given.claim.signal, halted, deadline.signal]);
+  try {
+    return await repeatStep(work, signal);
+  } catch (thrown) {
+    given.claim.signal.throwIfAborted();
+    if (!(halted.reason instanceof SiblingFailed)) throw thrown;
+    await recordStop(work);
+    return { kind: "stopped" };
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** Rejects with what is no failure of the step. */
+async function repeatStep(first: StepWork, signal: AbortSignal): Promise<StepOutcome> {
+  const { step, pauses, timeLeftMs } = first;
+  let work = first;
+  for (let tries = 1; ; tries += 1) {
+    let attempt: StepAttempt | undefined;
+    try {
+      attempt = await StepAttempt.begin(work, signal);
+      const end = await tryStep(work, attempt, { tries, signal });
+      return { kind: "completed", end, outputs: attempt.figures.outputs };
+    } catch (thrown) {
+      attempt?.close(thrown);
+      if (attempt?.isCommitted) {
+        return { kind: "completed", end: undefined, outputs: attempt.figures.outputs };
+      }
+      const failure = failureOf(signal.aborted ? signal.reason : thrown, work);
+      const pauseMs = retryPauseMs(failure, tries, pauses.random());
+      if (!failure.isRetryable || tries > step.retries || pauseMs > timeLeftMs()) {
+        return { kind: "failed", error: await recordFailure(work, attempt, failure) };
+      }
+      work = { ...work, usage: attempt?.usage ?? work.usage };
+      // The wait ends early with the run; the next try fails with the reason then.
+      await pauses.pause(pauseMs, signal).catch(() => undefined);
+    }
+  }
+}
+
+async function tryStep(
+  work: StepWork,
+  attempt: StepAttempt,
+  { tries, signal }: { readonly tries: number; readonly signal: AbortSignal },
+): Promise<StepEnd | undefined> {
+  const { run, step, kind, claim } = work;
+  signal.throwIfAborted();
+  await checkStep(claim.db, run, { step, kind });
+  signal.throwIfAborted();
+  const end = await settleAfterAbort(kind.run(attempt.context(tries)), signal, GRACE_MS);
+  // A step that has committed is done, whatever was aborted meanwhile.
+  if (!attempt.isCommitted) signal.throwIfAborted();
+  await attempt.complete(end);
+  return end;
+}
+
+/** Rethrows what is no failure of the step. */
+function failureOf(thrown: unknown, { run, step, log }: StepWork): StepFailure {
+  if (thrown instanceof StepFailure) return thrown;
+  if (thrown instanceof RowTooLarge) return new StepFailure("row_too_large", thrown.message);
+  if (thrown instanceof SiblingFailed || thrown instanceof ClaimLost || isStoreAway(thrown))
+    throw thrown;
+  if (isQueryFailure(thrown) && CONFLICTS.has(toDatabaseError(thrown).code)) {
+    const message = "The step met another change of the same rows. Run it again.";
+    return new StepFailure("conflict", message, { isRetryable: true });
+  }
+  if (thrown instanceof Error && thrown.name === "AbortError") throw thrown;
+  log.error(
+    { err: thrown, run: run.id, step: step.id, kind: step.kind },
+    "a step of a workflow failed unexpectedly",
+  );
+  const message = `The gateway failed in this step. Its log says more about the run ${run.id}.`;
+  return new StepFailure("internal_error", message, { cause: thrown });
+}
+
+function isStoreAway(thrown: unknown): boolean {
+  if (thrown instanceof ServiceError) return thrown.code === "storage_unavailable";
+  return isQueryFailure(thrown) && isUnavailable(toDatabaseError(thrown));
+}
+
+async function recordFailure(
+  { run, step, claim, clock }: StepWork,
+  attempt: StepAttempt | undefined,
+  { code, message, row }: StepFailure,
+): Promise<RunError> {
+  const error = { step: step.id, ...(row !== undefined && { row }), code, message };
+  await claim.advance(async (transaction) => {
+    await deleteProgress(transaction, { day: run.day, runId: run.id, stepId: step.id });
+    await updateStep(
+      transaction,
+      { run, stepId: step.id, from: ["pending", "running"] },
+      {
+        ...(attempt !== undefined && figuresOf(attempt.figures)),
+        ...{ status: "failed", error, endedAt: new Date(clock.now()) },
+      },
+    );
+  });
+  return error;
+}
+
+async function recordStop({ run, step, claim, clock }: StepWork): Promise<void> {
+  await claim.write(async (transaction) => {
+    await deleteProgress(transaction, { day: run.day, runId: run.id, stepId: step.id });
+    const change = { status: "stopped" as const, endedAt: new Date(clock.now()) };
+    await updateStep(transaction, { run, stepId: step.id, from: ["pending", "running"] }, change);
+  });
+}
+
+interface Deadline {
+  readonly signal: AbortSignal;
+  readonly leftMs: () => number;
+  readonly clear: () => void;
+}
+
+/** The step's own time, from now on, and what is left of the run's, whichever ends first. */
+function startDeadline({ run, step, clock }: Omit<StepWork, "timeLeftMs">): Deadline {
+  const runMs = run.startedAt + run.timeoutSeconds * 1_000 - clock.now();
+  const stepMs = (step.timeout_seconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const until = performance.now() + Math.min(runMs, stepMs);
+  const failure = () =>
+    runMs <= stepMs
+      ? new StepFailure(
+          "run_timeout",
+          `The run took longer than its ${run.timeoutSeconds} s (timeout_seconds of the workflow).`,
+        )
+      : new StepFailure(
+          "step_timeout",
+          `The step took longer than its ${step.timeout_seconds} s (timeout_seconds of the step).`,
+        );
+  const controller = new AbortController();
+  const leftMs = () => Math.max(0, until - performance.now());
+  if (leftMs() === 0) controller.abort(failure());
+  const expire = () => controller.abort(failure());
+  const timer = setTimeout(expire, Math.min(leftMs(), LONGEST_MS)).unref();
+  return { signal: controller.signal, leftMs, clear: () => clearTimeout(timer) };
+}
