@@ -30,8 +30,8 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
   [/^\w+ \/api\/usage\/reconciliation$/, "administrator"],
   [/^\w+ \/api\/(admin|connections|mcp-servers|service-tokens)(\/|$)/, "administrator"],
-  // It reads its own credentials: a secret, a signature, its address, a key or a session.
-  [/^POST \/api\/pipeline\/webhook\/\{id\}$/, "open"],
+  // Beside the webhook's own credentials, which only a workflow with one knows.
+  [/^POST \/api\/pipeline\/webhook\/\{id\}$/, "caller"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],
 ];
