@@ -244,9 +244,13 @@ describe("a repetition", () => {
   test("after 24 hours is another run", async () => {
     const headers = { "idempotency-key": "daily" };
     const first = await withSecret({ headers });
-    await stage.clock.moveTo(86_400_000 - 60_000, [{ port: Number(new URL(stage.served.url).port) }]);
+    await stage.clock.moveTo(86_400_000 - 60_000, [
+      { port: Number(new URL(stage.served.url).port) },
+    ]);
     expect((await withSecret({ headers })).body.runId).toBe(first.body.runId);
-    await stage.clock.moveTo(86_400_000 + 1_000, [{ port: Number(new URL(stage.served.url).port) }]);
+    await stage.clock.moveTo(86_400_000 + 1_000, [
+      { port: Number(new URL(stage.served.url).port) },
+    ]);
     expect((await withSecret({ headers })).body.runId).not.toBe(first.body.runId);
   });
 

@@ -52,7 +52,7 @@ describe("many triggers at once", () => {
       const { triggers, workflows, cap } = trial;
       const gate = createGate();
       const ownerId = await insertUser(database);
-      const ids = [];
+      const ids: string[] = [];
       for (let index = 0; index < workflows; index += 1) {
         ids.push(await insertWorkflow(database, { ownerId }));
       }
