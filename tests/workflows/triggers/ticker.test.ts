@@ -2,6 +2,7 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { users } from "../../../src/db/tables/users.ts";
 import { workflows } from "../../../src/db/tables/workflows.ts";
+import { createLog } from "../../../src/lib/log.ts";
 import { NO_TICK, saveSchedules } from "../../../src/workflows/triggers/save-schedules.ts";
 import { openTicker, type Ticker } from "../../../src/workflows/triggers/ticker.ts";
 import { openTriggerStage, START, type TriggerStage } from "../../support/stages/trigger-stage.ts";
@@ -214,7 +215,10 @@ describe("scheduled starts", () => {
     if (stage.database.kind === "embedded") return;
     const { db } = stage.database;
     const id = await stage.addWorkflow({ triggers: [EVERY_10_S] });
-    const ticker = open();
+    const lines: string[] = [];
+    const log = createLog("warn", { write: (line: string) => void lines.push(line) });
+    const ticker = openTicker({ ...stage.store, log });
+    tickers.push(ticker);
     stage.clock.at = START + 10_000;
     let look: Promise<void> | undefined;
     await db.transaction(async (transaction) => {
@@ -233,6 +237,8 @@ describe("scheduled starts", () => {
     });
     await look;
     expect(await ticksOf(id)).toEqual([10]);
+    // A deadlock would have undone one of the two.
+    expect(lines).toEqual([]);
   });
 
   it("are late when the database cannot be asked for a minute, and on time again after it can", async () => {
