@@ -29,6 +29,13 @@ export interface GraphOptions {
   readonly log: Log;
 }
 
+interface Decided {
+  readonly skipped: readonly { readonly stepId: string; readonly because: string }[];
+  readonly free: readonly { readonly step: Step; readonly inputs: readonly InputPlace[] }[];
+}
+
+const NOTHING: Decided = { skipped: [], free: [] };
+
 interface Broken {
   readonly brokeAt: string;
   /** Unset: the run is completed. */
@@ -61,7 +68,15 @@ export class RunGraph {
 
   async run(): Promise<RunEnd> {
     for (;;) {
-      if (!this.#isEnding()) await this.#proceed();
+      const { skipped, free } = this.#isEnding() ? NOTHING : this.#decide();
+      if (skipped.length > 0) {
+        await this.#skip(skipped).catch((thrown: unknown) => this.#abandon(thrown));
+        // Steps may have ended meanwhile.
+        continue;
+      }
+      for (const { step, inputs } of free.slice(0, STEPS_AT_ONCE - this.#running.size)) {
+        this.#start(step, inputs);
+      }
       if (this.#running.size === 0) break;
       await Promise.race(this.#running.values());
     }
@@ -81,31 +96,27 @@ export class RunGraph {
       : { status: "failed", error, brokeAt };
   }
 
-  /** Skips what has no rows, and starts what is free. */
-  async #proceed(): Promise<void> {
-    const { run, claim, kinds } = this.#options;
-    const skipped: { readonly stepId: string; readonly because: string }[] = [];
-    const free: { readonly step: Step; readonly inputs: readonly InputPlace[] }[] = [];
-    // A skip decides about the steps below, wherever they stand.
-    for (let before = -1; before !== skipped.length; ) {
-      before = skipped.length;
-      free.length = 0;
-      for (const step of run.definition.steps) {
-        if (this.#states.get(step.id)?.status !== "pending") continue;
-        const graph = { steps: this.#states, trigger: this.#options.trigger };
-        const decision = decideStep(step, kinds.find(step.kind), graph);
-        if (decision.kind === "run") free.push({ step, inputs: decision.inputs });
-        if (decision.kind !== "skip") continue;
-        skipped.push({ stepId: step.id, because: decision.because });
-        this.#states.set(step.id, { status: "skipped", outputs: [] });
-      }
-    }
-    if (skipped.length > 0) {
-      await claim.advance((transaction) => skipSteps(transaction, run, skipped));
-    }
-    for (const { step, inputs } of free.slice(0, STEPS_AT_ONCE - this.#running.size)) {
-      this.#start(step, inputs);
-    }
+  /** Finds what is skipped now, or else what is free to start. */
+  #decide(): Decided {
+    const { run, kinds, trigger } = this.#options;
+    const graph = { steps: this.#states, trigger };
+    const decided = run.definition.steps
+      .filter(({ id }) => this.#states.get(id)?.status === "pending")
+      .map((step) => ({ step, decision: decideStep(step, kinds.find(step.kind), graph) }));
+    return {
+      skipped: decided.flatMap(({ step, decision }) =>
+        decision.kind === "skip" ? [{ stepId: step.id, because: decision.because }] : [],
+      ),
+      free: decided.flatMap(({ step, decision }) =>
+        decision.kind === "run" ? [{ step, inputs: decision.inputs }] : [],
+      ),
+    };
+  }
+
+  async #skip(skipped: Decided["skipped"]): Promise<void> {
+    const { run, claim } = this.#options;
+    await claim.advance((transaction) => skipSteps(transaction, run, skipped));
+    for (const { stepId } of skipped) this.#states.set(stepId, { status: "skipped", outputs: [] });
   }
 
   #start(step: Step, inputs: readonly InputPlace[]): void {
@@ -115,10 +126,7 @@ export class RunGraph {
     const usage = usageOf(records.get(step.id)?.usage);
     const ended = runStep({ ...parts, step, kind, inputs, usage }, this.#halt.signal)
       .then((outcome) => this.#settle(step, outcome))
-      .catch((thrown: unknown) => {
-        this.#thrown ??= { thrown };
-        this.#halt.abort(thrown);
-      })
+      .catch((thrown: unknown) => this.#abandon(thrown))
       .finally(() => this.#running.delete(step.id));
     this.#running.set(step.id, ended);
   }
@@ -133,6 +141,11 @@ export class RunGraph {
     if (outcome.kind !== "failed") return;
     this.#failure ??= outcome.error;
     this.#halt.abort(new SiblingFailed(`The step ${step.id} failed.`));
+  }
+
+  #abandon(thrown: unknown): void {
+    this.#thrown ??= { thrown };
+    this.#halt.abort(thrown);
   }
 
   /** Steps in progress finish; nothing more starts. */
