@@ -1,0 +1,47 @@
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { JsonObject } from "../../../lib/json.ts";
+import { linearPattern } from "../expressions/linear-pattern.ts";
+import { ProgramFailure, parseRow, RowFault, type RowWork } from "../row-work.ts";
+
+const ERRORS_SHOWN = 3;
+
+/** Passes on the rows that fulfil a JSON Schema; the others are rows that could not be taken. */
+export async function* validateRows({ settings, allLines, outputs }: RowWork) {
+  const isValid = compileSchema((settings as { schema: JsonObject }).schema);
+  for await (const lines of allLines()) {
+    for (const line of lines) {
+      outputs.attempt(line, () => {
+        if (isValid(parseRow(line.text))) outputs.pushLine(line.text);
+        else throw new RowFault("invalid_row", describe(isValid.errors ?? []));
+      });
+      if (outputs.isOver) break;
+    }
+    yield;
+  }
+}
+
+/** Throws a `ProgramFailure` with the code `invalid_schema`. Patterns do not backtrack. */
+export function compileSchema(schema: JsonObject): ValidateFunction {
+  const regExp = Object.assign(
+    (pattern: string, flags: string) => linearPattern(pattern, flags),
+    // The library writes this into code of its own, which is not made here.
+    { code: "undefined" },
+  );
+  try {
+    const ajv = new Ajv2020({ strict: false, code: { regExp: regExp as never }, logger: false });
+    return ajv.compile(schema);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ProgramFailure("invalid_schema", `The JSON Schema is wrong: ${why}`, thrown);
+  }
+}
+
+function describe(errors: readonly ErrorObject[]): string {
+  const told = errors
+    .slice(0, ERRORS_SHOWN)
+    .map(({ instancePath, message = "is wrong" }) =>
+      instancePath === "" ? `the row ${message}` : `'${instancePath.slice(1)}' ${message}`,
+    );
+  return `The row does not fulfil the schema: ${told.join("; ")}.`;
+}
