@@ -154,5 +154,7 @@ function rowFaultOf(thrown: unknown): RowFault {
 }
 
 function tooDeep(cause: unknown): RowFault {
-  return new RowFault("row_too_large", "The row is nested too deeply or grew too large.", cause);
+  return new RowFault("row_too_large", "The row is nested too deeply or grew too large.", {
+    cause,
+  });
 }

@@ -52,8 +52,8 @@ export class ProgramFailure extends Error {
   override readonly name = "ProgramFailure";
   readonly code: string;
 
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
+  constructor(code: string, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
     this.code = code;
   }
 }
@@ -63,8 +63,8 @@ export class RowFault extends Error {
   override readonly name = "RowFault";
   readonly code: string;
 
-  constructor(code: string, message: string, cause?: unknown) {
-    super(message, { cause });
+  constructor(code: string, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
     this.code = code;
   }
 }

@@ -116,7 +116,7 @@ function readJson(text: string): unknown {
   try {
     return toCel(JSON.parse(text) as JsonValue);
   } catch (thrown) {
-    throw new RowFault("expression_failed", "json() was given a text that is no JSON.", thrown);
+    throw failed("json() was given a text that is no JSON.", thrown);
   }
 }
 
@@ -136,6 +136,10 @@ function matches(patterns: Map<string, LinearPattern>, text: string, source: str
     return pattern.test(text);
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError || thrown instanceof RangeError)) throw thrown;
-    throw new RowFault("expression_failed", `matches() failed: ${thrown.message}`, thrown);
+    throw failed(`matches() failed: ${thrown.message}`, thrown);
   }
+}
+
+function failed(message: string, cause: unknown): RowFault {
+  return new RowFault("expression_failed", message, { cause });
 }

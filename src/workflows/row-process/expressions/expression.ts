@@ -71,21 +71,19 @@ function parse(text: string): ParseResult {
 
 function invalid(why: string, text: string, cause?: unknown): ProgramFailure {
   const message = `The expression '${shown(text)}' is wrong: ${why}`;
-  return new ProgramFailure("invalid_expression", message, cause);
+  return new ProgramFailure("invalid_expression", message, { cause });
 }
 
 function faultOf(thrown: unknown, text: string): unknown {
   if (thrown instanceof RowFault || thrown instanceof ProgramFailure) return thrown;
   if (thrown instanceof RangeError) {
     const why = "It called itself too deeply, or its result grew too large.";
-    return new RowFault(
-      "expression_failed",
-      `The expression '${shown(text)}' failed: ${why}`,
-      thrown,
-    );
+    return new RowFault("expression_failed", `The expression '${shown(text)}' failed: ${why}`, {
+      cause: thrown,
+    });
   }
   const message = `The expression '${shown(text)}' failed: ${summaryOf(thrown)}${hintFor(thrown)}`;
-  return new RowFault("expression_failed", message, thrown);
+  return new RowFault("expression_failed", message, { cause: thrown });
 }
 
 /** The library's messages show the source below their first sentence. */

@@ -81,43 +81,61 @@ function compileAlternation(
   return starts.length === 1 ? (starts[0] ?? next) : add({ kind: "split", next: starts });
 }
 
+/** The characters on both sides of a place; -1 outside the text. */
+interface Sides {
+  readonly before: number;
+  readonly after: number;
+}
+
 /** Follows all states at once, so that no character is looked at twice. */
 function run(states: readonly State[], start: number, text: string): boolean {
+  const places = new Places(states);
   let current: number[] = [];
   let following: number[] = [];
-  const seenAt = new Int32Array(states.length).fill(-1);
-  const stack: number[] = [];
-  let isFound = false;
+  let at = 0;
+  let code = text.codePointAt(0) ?? -1;
+  places.enter(start, at, { before: -1, after: code }, current);
+  while (!places.isFound && code >= 0) {
+    at += code > 0xffff ? 2 : 1;
+    const sides = { before: code, after: text.codePointAt(at) ?? -1 };
+    following.length = 0;
+    for (const index of current) {
+      const state = states[index];
+      if (state?.kind === "test" && state.test(code))
+        places.enter(state.next, at, sides, following);
+    }
+    // The pattern may begin at every place.
+    places.enter(start, at, sides, following);
+    [current, following] = [following, current];
+    code = sides.after;
+  }
+  return places.isFound;
+}
+
+/** Remembers which states each place of the text was entered with. */
+class Places {
+  isFound = false;
+  readonly #states: readonly State[];
+  readonly #seenAt: Int32Array;
+  readonly #stack: number[] = [];
+
+  constructor(states: readonly State[]) {
+    this.#states = states;
+    this.#seenAt = new Int32Array(states.length).fill(-1);
+  }
+
   /** Adds a state and all that it leads to without a character. */
-  const enter = (first: number, at: number, into: number[], before: number, after: number) => {
+  enter(first: number, at: number, { before, after }: Sides, into: number[]): void {
+    const stack = this.#stack;
     stack.push(first);
     for (let index = stack.pop(); index !== undefined; index = stack.pop()) {
-      if (seenAt[index] === at) continue;
-      seenAt[index] = at;
-      const state = states[index] as State;
-      if (state.kind === "end") isFound = true;
+      const state = this.#states[index];
+      if (state === undefined || this.#seenAt[index] === at) continue;
+      this.#seenAt[index] = at;
+      if (state.kind === "end") this.isFound = true;
       else if (state.kind === "test") into.push(index);
       else if (state.kind === "split") stack.push(...state.next);
       else if (state.holds(before, after)) stack.push(state.next);
     }
-  };
-  let before = -1;
-  let at = 0;
-  let code = text.codePointAt(0) ?? -1;
-  enter(start, 0, current, before, code);
-  while (!isFound && code >= 0) {
-    at += code > 0xffff ? 2 : 1;
-    const after = text.codePointAt(at) ?? -1;
-    following.length = 0;
-    for (const index of current) {
-      const state = states[index];
-      if (state?.kind === "test" && state.test(code)) enter(state.next, at, following, code, after);
-    }
-    // The pattern may begin at every place.
-    enter(start, at, following, code, after);
-    [current, following] = [following, current];
-    before = code;
-    code = after;
   }
-  return isFound;
 }

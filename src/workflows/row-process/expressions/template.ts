@@ -52,12 +52,11 @@ function endOfExpression(text: string, start: number): number {
   throw invalid("The text has a '{{' that is not closed. Close it with '}}'.");
 }
 
-/** In a raw text (`r"\"`) a backslash is a character. */
+/** In a raw text a backslash keeps the quote from ending it, too. */
 function endOfQuoted(text: string, start: number, quote: string): number {
-  const isRaw = /(?:^|[^\w])[bB]?[rR][bB]?$/.test(text.slice(Math.max(0, start - 3), start));
   for (let at = start + quote.length; at < text.length; at += 1) {
     if (text.startsWith(quote, at)) return at + quote.length;
-    if (text[at] === "\\" && !isRaw) at += 1;
+    if (text[at] === "\\") at += 1;
   }
   throw invalid("An expression in '{{ }}' has a text that is not closed.");
 }

@@ -113,7 +113,7 @@ function failureOf(thrown: CsvError): ProgramFailure {
     code === "CSV_MAX_RECORD_SIZE"
       ? `A record${place} has more than ${MAX_ROW_BYTES} bytes: a quotation mark may not be closed.`
       : `The table has a quotation mark${place} that is not closed.`;
-  return new ProgramFailure("unreadable_file", message, thrown);
+  return new ProgramFailure("unreadable_file", message, { cause: thrown });
 }
 
 function tooManyColumns(count: number): ProgramFailure {

@@ -37,7 +37,7 @@ function rowOf(text: string, isStrict: boolean): FileRow {
     value = parseExactly(text);
   } catch (thrown) {
     if (isStrict) throw notJson(thrown);
-    return { fault: new RowFault("invalid_json", "The line is no JSON.", thrown) };
+    return { fault: new RowFault("invalid_json", "The line is no JSON.", { cause: thrown }) };
   }
   return { row: isJsonObject(value) ? value : { value } };
 }
@@ -140,7 +140,7 @@ class ItemSplitter {
 }
 
 function notJson(cause?: unknown): ProgramFailure {
-  return new ProgramFailure("unreadable_file", "The file is no JSON.", cause);
+  return new ProgramFailure("unreadable_file", "The file is no JSON.", { cause });
 }
 
 function tooLong(): ProgramFailure {

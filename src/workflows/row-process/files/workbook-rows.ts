@@ -57,7 +57,7 @@ function rowOf(
   const row: Record<string, unknown> = {};
   for (const [index, name] of names.entries()) {
     const cell = cells[index];
-    setField(row, name, types === "infer" ? valueOf(cell) : textOf(cell));
+    setField(row, name, types === "infer" ? jsonValue(cell) : textOf(cell));
   }
   return row as JsonObject;
 }
@@ -67,7 +67,7 @@ function isFilled(cell: CellObject | undefined): boolean {
 }
 
 /** The value as the workbook has it; dates as ISO texts. */
-function valueOf(cell: CellObject | undefined): JsonValue {
+function jsonValue(cell: CellObject | undefined): JsonValue {
   if (cell === undefined || !isFilled(cell)) return null;
   if (cell.v instanceof Date) return dateText(cell.v);
   if (cell.t === "e") return null;

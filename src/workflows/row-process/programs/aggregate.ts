@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../../../lib/json.ts";
+import type { Row } from "../../rows/row.ts";
 import { LineFile, readLineFile } from "../disk/line-file.ts";
 import { fieldOf, type InputLine, parseRow, type RowWork, setField } from "../row-work.ts";
 import { keyOf } from "./keys.ts";
@@ -34,63 +35,79 @@ export async function* aggregateRows(work: RowWork) {
     by?: string[];
     values: Record<string, ValueSettings>;
   };
-  const wanted = Object.entries(values);
   let lines: Lines = allLines();
   for (let pass = 0; ; pass += 1) {
-    const groups = new Map<string, Group>();
+    const groups = new Groups(by, values);
     const aside = new LineFile(join(folder, `aside-${pass % 2}`));
-    let bytes = 0;
     for await (const batch of lines) {
       for (const line of batch) {
         outputs.attempt(line, () => {
-          const row = parseRow(line.text);
-          const key = keyOf(row, by);
-          let group = groups.get(key);
-          if (group === undefined && bytes > GROUPS_MAX_BYTES) {
-            aside.append(`${line.number} ${line.text}`);
-            return;
-          }
-          if (group === undefined) {
-            group = newGroup(row, by, wanted);
-            groups.set(key, group);
-            bytes += GROUP_BYTES + key.length * 2 + wanted.length * MEASURE_BYTES;
-          }
-          for (const measure of group.measures) bytes += measure.add(row);
+          if (!groups.add(parseRow(line.text))) aside.append(`${line.number} ${line.text}`);
         });
         if (outputs.isOver) return;
       }
       yield;
     }
     // Over no groups, there is one row even of no rows.
-    if (by.length === 0 && groups.size === 0) groups.set("", newGroup({}, [], wanted));
-    yield* pushGroups(work, groups, wanted);
-    if (aside.lines === 0) {
-      aside.close();
-      return;
-    }
+    if (by.length === 0) groups.addEmpty();
+    yield* pushGroups(work, groups);
+    if (aside.lines === 0) return;
     lines = asideLines(aside.finish());
   }
 }
 
-function newGroup(row: JsonObject, by: string[], wanted: [string, ValueSettings][]): Group {
-  const fields: Record<string, unknown> = {};
-  for (const name of by) setField(fields, name, fieldOf(row, name));
-  return { by: fields as JsonObject, measures: wanted.map(([, value]) => createMeasure(value)) };
+/** The groups that are in memory. */
+class Groups {
+  readonly #by: readonly string[];
+  readonly #wanted: readonly (readonly [string, ValueSettings])[];
+  readonly #groups = new Map<string, Group>();
+  #bytes = 0;
+
+  constructor(by: readonly string[], values: Readonly<Record<string, ValueSettings>>) {
+    this.#by = by;
+    this.#wanted = Object.entries(values);
+  }
+
+  /** Returns false for a row of a further group for which there is no room. Throws a `RowFault`. */
+  add(row: Row): boolean {
+    const key = keyOf(row, this.#by);
+    const group = this.#groups.get(key) ?? this.#open(key, row);
+    if (group === undefined) return false;
+    for (const measure of group.measures) this.#bytes += measure.add(row);
+    return true;
+  }
+
+  addEmpty(): void {
+    if (this.#groups.size === 0) this.#open("", {});
+  }
+
+  *rows(): Generator<() => JsonObject, void> {
+    for (const { by, measures } of this.#groups.values())
+      yield () => {
+        const row: Record<string, unknown> = { ...by };
+        for (const [index, [name]] of this.#wanted.entries())
+          setField(row, name, measures[index]?.value());
+        return row as JsonObject;
+      };
+  }
+
+  #open(key: string, row: Row): Group | undefined {
+    if (this.#bytes > GROUPS_MAX_BYTES) return undefined;
+    const fields: Record<string, unknown> = {};
+    for (const name of this.#by) setField(fields, name, fieldOf(row, name));
+    const measures = this.#wanted.map(([, value]) => createMeasure(value));
+    const group: Group = { by: fields as JsonObject, measures };
+    this.#groups.set(key, group);
+    this.#bytes += GROUP_BYTES + key.length * 2 + measures.length * MEASURE_BYTES;
+    return group;
+  }
 }
 
-async function* pushGroups(
-  { outputs }: RowWork,
-  groups: ReadonlyMap<string, Group>,
-  wanted: readonly [string, ValueSettings][],
-) {
+async function* pushGroups({ outputs }: RowWork, groups: Groups) {
   let number = 0;
-  for (const { by, measures } of groups.values()) {
+  for (const made of groups.rows()) {
     number += 1;
-    outputs.attempt({ text: JSON.stringify(by), number }, () => {
-      const row: Record<string, unknown> = { ...by };
-      for (const [index, [name]] of wanted.entries()) setField(row, name, measures[index]?.value());
-      outputs.push(row as JsonObject);
-    });
+    outputs.attempt({ text: "{}", number }, () => outputs.push(made()));
     if (outputs.isFull) yield;
   }
 }

@@ -4,6 +4,7 @@ import type { Row } from "../../rows/row.ts";
 import { LineStore } from "../disk/line-store.ts";
 import {
   fieldOf,
+  type InputLine,
   ProgramFailure,
   parseRow,
   type RowWork,
@@ -26,49 +27,64 @@ interface Partners {
   readonly fields: readonly string[];
 }
 
+type Pairs = readonly (readonly [string, string])[];
+
+interface Join {
+  readonly work: RowWork;
+  readonly settings: JoinSettings;
+  readonly pairs: Pairs;
+  readonly partners: Partners;
+  readonly merge: (left: Row, right: Row) => Row;
+}
+
 /** Adds to each row the fields of the rows of another input that have the same values in `on`. */
 export async function* joinRows(work: RowWork) {
-  const { outputs, folder } = work;
   const settings = work.settings as unknown as JoinSettings;
+  const { how } = settings;
   const other = work.inputs.find(({ name }) => name === settings.with);
   if (other === undefined) throw unknownInput(settings.with, work.inputs);
   const pairs = pairsOf(settings.on);
-  const partners = await readPartners(
-    work,
-    other,
-    pairs.map(([, right]) => right),
-    folder,
-  );
-  const used = new Uint8Array(partners.lines.size);
-  const leftFields = pairs.map(([left]) => left);
+  const partners = await readPartners(work, other, pairs);
   const merge = merging(settings, pairs, partners.fields);
+  const joining: Join = { work, settings, pairs, partners, merge };
+  const used = new Uint8Array(partners.lines.size);
   for (const input of work.inputs) {
     if (input === other) continue;
     for await (const lines of work.lines(input)) {
-      for (const line of lines) {
-        let found: readonly number[] = [];
-        let row: Row = {};
-        outputs.attempt(line, () => {
-          row = parseRow(line.text);
-          found = numbersOf(partners, row, leftFields);
-          if (found.length > 0) return;
-          if (settings.how === "anti") outputs.pushLine(line.text);
-          else if (settings.how === "left" || settings.how === "full") outputs.push(merge(row, {}));
-        });
-        if (settings.how === "anti") continue;
-        for (const number of found) {
-          used[number] = 1;
-          outputs.attempt(line, () =>
-            outputs.push(merge(row, parseRow(partners.lines.at(number)))),
-          );
-          if (outputs.isFull) yield;
-        }
-        if (outputs.isOver) return;
-      }
+      for (const line of lines) yield* joinRow(joining, line, used);
       yield;
+      if (work.outputs.isOver) return;
     }
   }
-  if (settings.how !== "right" && settings.how !== "full") return;
+  if (how === "right" || how === "full") yield* pushUnused(joining, used);
+}
+
+function* joinRow(
+  { work: { outputs }, settings: { how }, pairs, partners, merge }: Join,
+  line: InputLine,
+  used: Uint8Array,
+): Generator<void, void> {
+  let found: readonly number[] = [];
+  let row: Row = {};
+  outputs.attempt(line, () => {
+    row = parseRow(line.text);
+    found = numbersOf(partners, row, pairs);
+    if (found.length > 0) return;
+    if (how === "anti") outputs.pushLine(line.text);
+    else if (how === "left" || how === "full") outputs.push(merge(row, {}));
+  });
+  if (how === "anti") return;
+  for (const number of found) {
+    used[number] = 1;
+    outputs.attempt(line, () => outputs.push(merge(row, parseRow(partners.lines.at(number)))));
+    if (outputs.isFull) yield;
+  }
+}
+
+function* pushUnused(
+  { work: { outputs }, pairs, partners, merge }: Join,
+  used: Uint8Array,
+): Generator<void, void> {
   for (const [number, isUsed] of used.entries()) {
     if (isUsed === 1) continue;
     const text = partners.lines.at(number);
@@ -83,41 +99,54 @@ export async function* joinRows(work: RowWork) {
 }
 
 /** The fields of `on`: the same names on both sides, or each left name with the right one. */
-function pairsOf(on: JoinSettings["on"]): readonly (readonly [string, string])[] {
+function pairsOf(on: JoinSettings["on"]): Pairs {
   return Array.isArray(on)
     ? on.map((name: string) => [name, name] as const)
     : Object.entries(on as Record<string, string>);
 }
 
 async function readPartners(
-  { lines }: RowWork,
+  { lines, folder }: RowWork,
   input: SentInput,
-  fields: readonly string[],
-  folder: string,
+  pairs: Pairs,
 ): Promise<Partners> {
   const store = new LineStore(join(folder, "partners"));
   const byKey = new Map<string, number | number[]>();
   const names = new Set<string>();
+  const fields = pairs.map(([, right]) => right);
   for await (const batch of lines(input)) {
     for (const { text } of batch) {
       const row = parseRow(text);
       for (const name of Object.keys(row)) names.add(name);
-      const number = store.append(text);
-      // Null equals nothing, as in SQL.
-      if (fields.some((name) => fieldOf(row, name) === null)) continue;
-      const key = keyOf(row, fields);
-      const known = byKey.get(key);
-      if (known === undefined) byKey.set(key, number);
-      else if (typeof known === "number") byKey.set(key, [known, number]);
-      else known.push(number);
+      addPartner(byKey, joinKey(row, fields), store.append(text));
     }
   }
   return { lines: store, byKey, fields: [...names] };
 }
 
-function numbersOf({ byKey }: Partners, row: Row, fields: readonly string[]): readonly number[] {
-  if (fields.some((name) => fieldOf(row, name) === null)) return [];
-  const found = byKey.get(keyOf(row, fields));
+function addPartner(
+  byKey: Map<string, number | number[]>,
+  key: string | undefined,
+  number: number,
+): void {
+  if (key === undefined) return;
+  const known = byKey.get(key);
+  if (known === undefined) byKey.set(key, number);
+  else if (typeof known === "number") byKey.set(key, [known, number]);
+  else known.push(number);
+}
+
+/** Undefined where a field is null, which equals nothing, as in SQL. */
+function joinKey(row: Row, fields: readonly string[]): string | undefined {
+  return fields.some((name) => fieldOf(row, name) === null) ? undefined : keyOf(row, fields);
+}
+
+function numbersOf({ byKey }: Partners, row: Row, pairs: Pairs): readonly number[] {
+  const key = joinKey(
+    row,
+    pairs.map(([left]) => left),
+  );
+  const found = key === undefined ? undefined : byKey.get(key);
   if (found === undefined) return [];
   return typeof found === "number" ? [found] : found;
 }
@@ -125,7 +154,7 @@ function numbersOf({ byKey }: Partners, row: Row, fields: readonly string[]): re
 /** The left row's fields stay; a field that both have gets the prefix on the right. */
 function merging(
   { prefix = "right_" }: JoinSettings,
-  pairs: readonly (readonly [string, string])[],
+  pairs: Pairs,
   fields: readonly string[],
 ): (left: Row, right: Row) => Row {
   const joined = new Set(pairs.map(([, right]) => right));

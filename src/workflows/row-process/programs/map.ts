@@ -7,7 +7,10 @@ import { parseRow, type RowWork, setField } from "../row-work.ts";
 /** Sets fields, all from the row as it came, and removes others. */
 export async function* mapRows({ settings, scope, allLines, outputs }: RowWork) {
   const { set = {}, remove = [] } = settings as { set?: JsonObject; remove?: string[] };
-  const setters = Object.entries(set).map(([name, value]) => ({ name, value: valueOf(value) }));
+  const setters = Object.entries(set).map(([name, value]) => ({
+    name,
+    value: compileValue(value),
+  }));
   const names = namesOf(scope);
   for await (const lines of allLines()) {
     for (const line of lines) {
@@ -26,7 +29,7 @@ export async function* mapRows({ settings, scope, allLines, outputs }: RowWork) 
 }
 
 /** A text with `{{` is a template, any other text an expression; what is no text is itself. */
-function valueOf(value: JsonValue | undefined): (names: Names) => JsonValue {
+function compileValue(value: JsonValue | undefined): (names: Names) => JsonValue {
   if (typeof value !== "string") return () => value ?? null;
   return value.includes("{{") ? compileText(value) : compileExpression(value);
 }

@@ -73,9 +73,13 @@ async function* rowsOf(file: FoundFile, settings: ReadSettings): AsyncGenerator<
       }
     }
   } catch (thrown) {
-    const failure = failureOf(thrown);
-    throw new ProgramFailure(failure.code, withFile(file, failure), thrown);
+    throw failureIn(file, thrown);
   }
+}
+
+function failureIn(file: FoundFile, thrown: unknown): ProgramFailure {
+  const failure = failureOf(thrown);
+  return new ProgramFailure(failure.code, withFile(file, failure), { cause: thrown });
 }
 
 function withFile({ path }: FoundFile, { message }: Error): string {
@@ -90,6 +94,6 @@ function failureOf(thrown: unknown): ProgramFailure {
   return new ProgramFailure(
     "unreadable_file",
     message.replace(" find_files lists its files.", ""),
-    thrown,
+    { cause: thrown },
   );
 }

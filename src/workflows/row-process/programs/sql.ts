@@ -14,7 +14,7 @@ export async function* queryRows({ settings, inputs, lines, outputs, folder }: R
     for (const found of runSelect(statement, database)) {
       number += 1;
       const row: Record<string, unknown> = {};
-      for (const name of Object.keys(found)) setField(row, name, valueOf(found[name]));
+      for (const name of Object.keys(found)) setField(row, name, jsonValue(found[name]));
       outputs.attempt({ text: "{}", number }, () => outputs.push(row as JsonObject));
       if (outputs.isFull) yield;
       if (outputs.isOver) return;
@@ -46,7 +46,7 @@ function isOfSqlite(thrown: unknown): boolean {
 }
 
 /** Integers beyond 2^53 come as texts, bytes as base64. */
-function valueOf(value: unknown): JsonValue {
+function jsonValue(value: unknown): JsonValue {
   if (typeof value === "bigint") return String(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   return (value ?? null) as JsonValue;

@@ -32,8 +32,7 @@ export function compileSchema(schema: JsonObject): ValidateFunction {
     const ajv = new Ajv2020({ strict: false, code: { regExp: regExp as never }, logger: false });
     return ajv.compile(schema);
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new ProgramFailure("invalid_schema", `The JSON Schema is wrong: ${why}`, thrown);
+    throw invalidSchema(thrown);
   }
 }
 
@@ -44,4 +43,10 @@ function describe(errors: readonly ErrorObject[]): string {
       instancePath === "" ? `the row ${message}` : `'${instancePath.slice(1)}' ${message}`,
     );
   return `The row does not fulfil the schema: ${told.join("; ")}.`;
+}
+
+function invalidSchema(thrown: unknown): ProgramFailure {
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = `The JSON Schema is wrong: ${why}`;
+  return new ProgramFailure("invalid_schema", message, { cause: thrown });
 }

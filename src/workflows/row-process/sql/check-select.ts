@@ -71,7 +71,7 @@ function withTables(thrown: unknown, tables: readonly string[]): ProgramFailure 
   return new ProgramFailure(
     failure.code,
     `${failure.message} The tables are ${names}: a step's outputs are named like check_else.`,
-    thrown,
+    { cause: thrown },
   );
 }
 

@@ -48,7 +48,7 @@ export function sqlFailure(thrown: unknown): ProgramFailure {
     return new ProgramFailure(
       "row_process_disk",
       "The SELECT needs more than 4 GiB of disk. Work on fewer rows at once.",
-      thrown,
+      { cause: thrown },
     );
-  return new ProgramFailure("invalid_sql", `The SELECT failed: ${message}.`, thrown);
+  return new ProgramFailure("invalid_sql", `The SELECT failed: ${message}.`, { cause: thrown });
 }
