@@ -44,7 +44,7 @@ export function openRowProcess({ processes }: RowProcessOptions): RowProcess {
   ): AsyncGenerator<SentResult, void> {
     limits.signal.throwIfAborted();
     // Whatever becomes of the process, its temporary files go with the job.
-    const folder = await mkdtemp(join(tmpdir(), "row-process-"));
+    const folder = await mkdtemp(join(tmpdir(), `row-process-${process.pid}-`));
     const sent: SentJob = {
       ...job,
       inputs: inputs.map(({ name, rows, bytes }) => ({ name, rows, bytes })),

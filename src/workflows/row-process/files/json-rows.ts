@@ -56,6 +56,7 @@ function parseExactly(text: string): JsonValue {
 class ItemSplitter {
   #isList: boolean | undefined;
   #isEnded = false;
+  #isAfterComma = false;
   #depth = 0;
   #isInText = false;
   #isEscaped = false;
@@ -95,6 +96,10 @@ class ItemSplitter {
 
   /** Whether an item ends at this character. */
   #isBoundary(character: string): boolean {
+    if (this.#isEnded) {
+      if (/\S/.test(character)) throw notJson();
+      return false;
+    }
     if (this.#isInText) {
       if (this.#isEscaped) this.#isEscaped = false;
       else if (character === "\\") this.#isEscaped = true;
@@ -126,9 +131,10 @@ class ItemSplitter {
     const text = this.#item.join("").trim();
     this.#item = [];
     this.#itemLength = 0;
-    // An empty list has no item; an empty item is a comma too many.
+    // An empty list has no item; any other empty item is a comma too many.
     if (text !== "") yield text;
-    else if (!this.#isEnded) throw notJson();
+    else if (!this.#isEnded || this.#isAfterComma) throw notJson();
+    this.#isAfterComma = true;
   }
 
   #keep(text: string): void {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../lib/json.ts";
 import { type RowWork, setField } from "../row-work.ts";
+import { prepareWithColumns } from "../sql/check-select.ts";
 import { loadTable } from "../sql/load-table.ts";
 import { openDatabase, sqlFailure, wrapSelect } from "../sql/sql-database.ts";
 
@@ -8,7 +9,13 @@ export async function* queryRows({ settings, inputs, lines, outputs, folder }: R
   const statement = wrapSelect((settings as { select: string }).select);
   const database = openDatabase(folder);
   try {
-    for (const input of inputs) await loadTable(database, input.name, lines(input));
+    const empty: string[] = [];
+    for (const input of inputs) {
+      const columns = await loadTable(database, input.name, lines(input));
+      if (columns === 0) empty.push(input.name);
+    }
+    // Without a row nobody knows the columns: whatever the SELECT names is there.
+    if (empty.length > 0) prepareWithColumns(database, statement, empty);
     database.exec("PRAGMA query_only = ON");
     let number = 0;
     for (const found of runSelect(statement, database)) {

@@ -24,7 +24,9 @@ export async function* validateRows({ settings, allLines, outputs }: RowWork) {
 /** Throws a `ProgramFailure` with the code `invalid_schema`. Patterns do not backtrack. */
 export function compileSchema(schema: JsonObject): ValidateFunction {
   const regExp = Object.assign(
-    (pattern: string, flags: string) => linearPattern(pattern, flags),
+    (pattern: string, flags: string) =>
+      // The library tells patterns apart by their text.
+      Object.assign(linearPattern(pattern, flags), { toString: () => `/${pattern}/${flags}` }),
     // The library writes this into code of its own, which is not made here.
     { code: "undefined" },
   );

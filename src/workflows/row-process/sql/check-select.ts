@@ -26,7 +26,8 @@ export function checkSelect(
   }
 }
 
-function prepareWithColumns(
+/** Adds the columns that the statement names to tables of which none are known. Throws a `ProgramFailure`. */
+export function prepareWithColumns(
   database: Database,
   statement: string,
   tables: readonly string[],

@@ -8,13 +8,13 @@ const COLUMNS_MAX = 2_000;
 
 /**
  * Fills a table with rows: its columns are all the fields that any row has, without a type, so that each value stays
- * what it is. True and false become 1 and 0, lists and objects their JSON.
+ * what it is. True and false become 1 and 0, lists and objects their JSON. Returns the number of columns.
  */
 export async function loadTable(
   database: Database,
   table: string,
   batches: AsyncIterable<readonly InputLine[]>,
-): Promise<void> {
+): Promise<number> {
   const columns: string[] = [];
   const known = new Set<string>();
   const lowered = new Map<string, string>();
@@ -46,6 +46,7 @@ export async function loadTable(
     insert?.finalize();
   }
   database.exec("COMMIT");
+  return columns.length;
 }
 
 function insertInto(table: string, count: number): string {
