@@ -1,7 +1,8 @@
 import { gunzipSync } from "node:zlib";
 import type { ReadInput } from "../../lib/worker/serve-jobs.ts";
 import { CHUNK_BYTES, MAX_ROW_BYTES } from "../rows/row.ts";
-import type { InputLine, RowWork, SentInput, SentJob } from "./row-work.ts";
+import type { RowWork } from "./row-program.ts";
+import type { InputLine, SentInput, SentJob } from "./row-work.ts";
 
 const MAX_CHUNK_BYTES = CHUNK_BYTES + MAX_ROW_BYTES + 1;
 

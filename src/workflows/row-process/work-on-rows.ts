@@ -3,7 +3,8 @@ import { type ReadInput, serveJobs } from "../../lib/worker/serve-jobs.ts";
 import { findProgram } from "./programs/registry.ts";
 import { readInputs } from "./row-inputs.ts";
 import { RowOutputs, type SentResult } from "./row-outputs.ts";
-import type { RowWork, SentJob } from "./row-work.ts";
+import type { RowWork } from "./row-program.ts";
+import type { SentJob } from "./row-work.ts";
 
 serveJobs((job, readInput) => workOn(job as SentJob, readInput));
 

@@ -3,20 +3,16 @@ import { join } from "node:path";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { LineFile, readLineFile } from "../disk/line-file.ts";
-import { fieldOf, type InputLine, parseRow, type RowWork, setField } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { fieldOf, type InputLine, parseRow, setField } from "../row-work.ts";
 import { keyOf } from "./keys.ts";
-import { createMeasure, type Measure } from "./measures.ts";
+import { createMeasure, type Measure, type ValueSettings } from "./measures.ts";
 
 /** Bytes of all groups, as far as they are known. */
 const GROUPS_MAX_BYTES = 96 * 1024 * 1024;
 const GROUP_BYTES = 300;
 const MEASURE_BYTES = 100;
 const BATCH_ROWS = 1_000;
-
-export interface ValueSettings {
-  readonly op: string;
-  readonly field?: string | undefined;
-}
 
 interface Group {
   readonly by: JsonObject;

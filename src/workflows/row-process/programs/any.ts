@@ -1,6 +1,7 @@
 import { CelObject } from "../expressions/cel-values.ts";
 import { compileCondition, namesOf } from "../expressions/expression.ts";
-import { parseRow, type RowWork } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { parseRow } from "../row-work.ts";
 
 /** Reports whether the condition is true for at least one row, and reads no further. */
 export async function* anyRow({ settings, scope, allLines, outputs }: RowWork) {

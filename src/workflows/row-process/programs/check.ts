@@ -2,7 +2,8 @@ import type { JsonObject } from "../../../lib/json.ts";
 import { compileExpression } from "../expressions/expression.ts";
 import { compileText } from "../expressions/template.ts";
 import type { Expression } from "../row-process.ts";
-import { ProgramFailure, type RowWork } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { ProgramFailure } from "../row-work.ts";
 
 /** Reports what is wrong with expressions, texts, schemas and SELECTs before there are rows. */
 export async function* checkExpressions({ settings, outputs, folder }: RowWork) {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { parseRow, type RowWork } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { parseRow } from "../row-work.ts";
 import { keyOf } from "./keys.ts";
 
 /** A longer key is remembered by its hash. */

@@ -4,7 +4,8 @@ import { CelObject } from "../expressions/cel-values.ts";
 import { compileExpression, type Names, namesOf } from "../expressions/expression.ts";
 import { compileText } from "../expressions/template.ts";
 import type { Evaluated, Template } from "../row-process.ts";
-import { RowFault, type RowWork, setField } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { RowFault, setField } from "../row-work.ts";
 
 /** One line of results, so that no line is too long. */
 const BATCH_CHARACTERS = 512 * 1024;

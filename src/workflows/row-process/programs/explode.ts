@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../lib/json.ts";
-import { fieldOf, parseRow, RowFault, type RowWork, setField } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { fieldOf, parseRow, RowFault, setField } from "../row-work.ts";
 
 /** Makes a row of each item of a list: the other fields, and the item under the list's name. */
 export async function* explodeRows({ settings, allLines, outputs }: RowWork) {

@@ -1,6 +1,7 @@
 import { CelObject } from "../expressions/cel-values.ts";
 import { compileCondition, namesOf } from "../expressions/expression.ts";
-import { parseRow, type RowWork } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { parseRow } from "../row-work.ts";
 
 /** Rows that fulfil `where` go to `main`, the others to the output `otherwise`, if one is named. */
 export async function* filterRows({ settings, scope, allLines, outputs }: RowWork) {

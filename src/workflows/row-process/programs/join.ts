@@ -2,12 +2,12 @@ import { join } from "node:path";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { LineStore } from "../disk/line-store.ts";
+import type { RowWork } from "../row-program.ts";
 import {
   fieldOf,
   type InputLine,
   ProgramFailure,
   parseRow,
-  type RowWork,
   type SentInput,
   setField,
 } from "../row-work.ts";

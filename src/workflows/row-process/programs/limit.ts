@@ -1,4 +1,4 @@
-import type { RowWork } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
 
 /** Passes on `count` rows after the first `offset` ones, and reads no further. */
 export async function* limitRows({ settings, allLines, outputs }: RowWork) {

@@ -2,7 +2,8 @@ import type { JsonObject, JsonValue } from "../../../lib/json.ts";
 import { CelObject } from "../expressions/cel-values.ts";
 import { compileExpression, type Names, namesOf } from "../expressions/expression.ts";
 import { compileText } from "../expressions/template.ts";
-import { parseRow, type RowWork, setField } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { parseRow, setField } from "../row-work.ts";
 
 /** Sets fields, all from the row as it came, and removes others. */
 export async function* mapRows({ settings, scope, allLines, outputs }: RowWork) {

@@ -1,8 +1,13 @@
 import type { JsonValue } from "../../../lib/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { fieldOf, ProgramFailure, RowFault } from "../row-work.ts";
-import type { ValueSettings } from "./aggregate.ts";
 import { compareValues, keyOf } from "./keys.ts";
+
+/** What is asked of each group: `field` is unset for `count` of rows. */
+export interface ValueSettings {
+  readonly op: string;
+  readonly field?: string | undefined;
+}
 
 /** The value of one field over the rows of one group. Null is left out of every one but `first`, `last` and `list`. */
 export interface Measure {

@@ -4,7 +4,8 @@ import { readCsvRows } from "../files/csv-rows.ts";
 import type { FileRow, FileSettings } from "../files/file-rows.ts";
 import { readJsonLines, readJsonRows } from "../files/json-rows.ts";
 import { asDocument, asText, type FoundFile, openFiles } from "../files/open-files.ts";
-import { ProgramFailure, RowFault, type RowWork, setField } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { ProgramFailure, RowFault, setField } from "../row-work.ts";
 
 const BATCH_ROWS = 1_000;
 const FORMATS: Readonly<Record<string, FileSettings["format"]>> = {

@@ -1,4 +1,4 @@
-import type { RowProgram } from "../row-work.ts";
+import type { RowProgram } from "../row-program.ts";
 
 /** Each loads its libraries only when it is needed: a process starts in a fraction of the time. */
 const PROGRAMS: Readonly<Record<string, () => Promise<RowProgram>>> = {

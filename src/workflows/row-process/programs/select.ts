@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../lib/json.ts";
-import { fieldOf, parseRow, type RowWork, setField } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { fieldOf, parseRow, setField } from "../row-work.ts";
 
 /** Keeps fields in the order in which they are named, under new names where `rename` has one. */
 export async function* selectFields({ settings, allLines, outputs }: RowWork) {

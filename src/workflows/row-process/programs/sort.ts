@@ -2,7 +2,8 @@ import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import type { JsonValue } from "../../../lib/json.ts";
 import { LineFile, readLineFile } from "../disk/line-file.ts";
-import { fieldOf, parseRow, type RowWork } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { fieldOf, parseRow } from "../row-work.ts";
 import { compareValues } from "./keys.ts";
 
 /** UTF-16 units of rows that are sorted in memory; more are sorted in pieces on disk. */

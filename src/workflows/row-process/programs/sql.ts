@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../lib/json.ts";
-import { type RowWork, setField } from "../row-work.ts";
+import type { RowWork } from "../row-program.ts";
+import { setField } from "../row-work.ts";
 import { prepareWithColumns } from "../sql/check-select.ts";
 import { loadTable } from "../sql/load-table.ts";
 import { openDatabase, sqlFailure, wrapSelect } from "../sql/sql-database.ts";
