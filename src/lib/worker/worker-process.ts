@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import type { Readable, Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { LineReader } from "../line-reader.ts";
+import { JobInputs } from "./job-inputs.ts";
 import { residentBytes, watchMemory } from "./watch-memory.ts";
 import { WorkFailure, type WorkFailureReason } from "./work-failure.ts";
 
@@ -14,18 +15,34 @@ const HEAP_SHARE = 0.75;
 /** A process that kept more than this part of the limit after a job is not used again. */
 const REUSE_SHARE = 0.5;
 const MIB = 1024 * 1024;
+/** A longer timer fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** One line of a worker process. */
 export type WorkerMessage =
   | { readonly result: unknown }
+  /** It waits for the next part of this input. */
+  | { readonly needs: string }
   | { readonly isDone: true }
   | { readonly failure: { readonly code: string | null; readonly message: string } };
+
+/** The answer to `needs`: the part as base64, or null at the end of the input. */
+export interface InputMessage {
+  readonly part: string | null;
+}
 
 export interface JobLimits {
   /** Aborting kills the process; the job then throws the signal's reason. */
   readonly signal: AbortSignal;
-  /** Milliseconds of waiting for the process. What the consumer does between two results does not count. */
+  /**
+   * Milliseconds of waiting for the process. What the consumer does between two results does not count, nor the time
+   * that an input takes to bring its next part.
+   */
   readonly timeMs: number;
+  /** Milliseconds without any line of the process, within `timeMs`; default the same. */
+  readonly silenceMs?: number;
+  /** What the job pulls by these names, part by part. Each is read at most once, one part ahead of the process. */
+  readonly inputs?: Readonly<Record<string, AsyncIterable<Uint8Array>>>;
   /** Bytes of all results as JSON. */
   readonly outputBytes: number;
 }
@@ -63,8 +80,10 @@ export class WorkerProcess {
   }
 
   /** Yields the results of a job. A consumer that stops early kills the process. Throws a `WorkFailure`. */
-  async *run(job: unknown, { signal, timeMs, outputBytes }: JobLimits): AsyncGenerator<unknown> {
+  async *run(job: unknown, limits: JobLimits): AsyncGenerator<unknown> {
+    const { signal } = limits;
     signal.throwIfAborted();
+    const inputs = new JobInputs(limits.inputs ?? {});
     const abort = () => this.#kill("closed");
     signal.addEventListener("abort", abort, { once: true });
     const { pid = 0 } = this.#child;
@@ -72,8 +91,12 @@ export class WorkerProcess {
     let hasEnded = false;
     try {
       this.#child.stdin.write(`${JSON.stringify(job)}\n`);
-      for await (const message of this.#messages(timeMs, outputBytes)) {
+      for await (const message of this.#messages(limits)) {
         signal.throwIfAborted();
+        if ("needs" in message) {
+          await this.#feed(inputs, message.needs);
+          continue;
+        }
         hasEnded = !("result" in message);
         if ("failure" in message) {
           const { code, message: text } = message.failure;
@@ -87,6 +110,7 @@ export class WorkerProcess {
     } finally {
       signal.removeEventListener("abort", abort);
       endWatch();
+      inputs.close();
       if (!hasEnded || residentBytes(pid) > this.#memoryBytes * REUSE_SHARE) this.close();
     }
   }
@@ -95,13 +119,22 @@ export class WorkerProcess {
     this.#kill("closed");
   }
 
+  /** Sends the next part of an input. Throws what the input throws. */
+  async #feed(inputs: JobInputs, name: string): Promise<void> {
+    const next = inputs.next(name);
+    const part = await Promise.race([next, this.#ended.then(() => null)]);
+    const message: InputMessage = { part: part === null ? null : toBase64(part) };
+    if (this.#isUsable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
   /** Ends when the process has ended. */
-  async *#messages(timeMs: number, outputBytes: number): AsyncGenerator<WorkerMessage, void> {
-    let leftMs = timeMs;
-    let leftBytes = outputBytes;
+  async *#messages(limits: JobLimits): AsyncGenerator<WorkerMessage, void> {
+    const { silenceMs = limits.timeMs } = limits;
+    let leftMs = limits.timeMs;
+    let leftBytes = limits.outputBytes;
     for (;;) {
       const startedMs = performance.now();
-      const timer = setTimeout(() => this.#kill("time"), leftMs);
+      const timer = setTimeout(() => this.#kill("time"), Math.min(leftMs, silenceMs, TIMER_MAX_MS));
       const read = await this.#reads.next().catch(() => undefined);
       clearTimeout(timer);
       leftMs = Math.max(0, leftMs - (performance.now() - startedMs));
@@ -126,6 +159,10 @@ export class WorkerProcess {
     this.#killedFor = reason;
     this.#child.kill("SIGKILL");
   }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
 function start(program: string, memoryBytes: number): Child {

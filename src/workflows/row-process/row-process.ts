@@ -36,7 +36,12 @@ export type Evaluated = { readonly values: JsonObject } | { readonly error: Omit
 
 /** One expression, text or SELECT that is checked when a workflow is saved. */
 export type Expression =
-  | { readonly field: string; readonly kind: "expression" | "text"; readonly text: string }
+  | {
+      readonly field: string;
+      /** The text of `json_schema` is the schema's JSON. */
+      readonly kind: "expression" | "text" | "json_schema";
+      readonly text: string;
+    }
   /** `tables`: the names of the inputs. */
   | {
       readonly field: string;

@@ -1,13 +1,45 @@
 import { createRunWorkflow } from "./run-workflow.ts";
+import { aggregateStep } from "./aggregate.ts";
+import { dedupeStep } from "./dedupe.ts";
+import { explodeStep } from "./explode.ts";
+import { filterStep } from "./filter.ts";
+import { flowBreakStep } from "./flow-break.ts";
+import { ifStep } from "./if.ts";
+import { inputStep } from "./input.ts";
+import { joinStep } from "./join.ts";
+import { limitStep } from "./limit.ts";
+import { mapStep } from "./map.ts";
+import { readFileStep } from "./read-file.ts";
+import { rowsStep } from "./rows.ts";
+import { selectStep } from "./select.ts";
+import { sortStep } from "./sort.ts";
+import { sqlStep } from "./sql.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
+import { validateStep } from "./validate.ts";
 
 /** The only file that knows all kinds of steps. */
 const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   // Sources.
+  inputStep,
+  readFileStep,
+  rowsStep,
   // Transforms.
+  aggregateStep,
+  dedupeStep,
+  explodeStep,
+  filterStep,
+  joinStep,
+  limitStep,
+  mapStep,
+  selectStep,
+  sortStep,
+  sqlStep,
+  validateStep,
   // Control.
   createRunWorkflow,
+  flowBreakStep,
+  ifStep,
   // Models.
   // Sinks.
 ];

@@ -117,6 +117,67 @@ describe("jobs", () => {
   });
 });
 
+describe("inputs", () => {
+  const limits = { ...LIMITS, signal: new AbortController().signal };
+
+  test("are pulled part by part, in the order in which the job asks for them", async () => {
+    const read: string[] = [];
+    const parts = async function* (name: string, sizes: readonly number[]) {
+      for (const size of sizes) {
+        read.push(`${name} ${size}`);
+        yield new Uint8Array(size);
+      }
+    };
+    const inputs = { a: parts("a", [1, MIB, 0]), b: parts("b", [2]), never: parts("never", [3]) };
+    const workers = start();
+    const results: unknown[] = [];
+    for await (const result of workers.run(
+      { kind: "echo", inputs: ["b", "a"] },
+      { ...limits, inputs },
+    ))
+      results.push(result);
+    expect(results).toEqual([
+      { name: "b", bytes: 2 },
+      { name: "a", bytes: 1 },
+      { name: "a", bytes: MIB },
+      { name: "a", bytes: 0 },
+    ]);
+    expect(read).toEqual(["b 2", "a 1", `a ${MIB}`, "a 0"]);
+    expect(await pidOf(workers)).toBeGreaterThan(0);
+  });
+
+  test("are read one part ahead of a slow consumer, and ended with the job", async () => {
+    let read = 0;
+    let isEnded = false;
+    const endless = async function* () {
+      try {
+        for (;;) {
+          read += 1;
+          yield new Uint8Array(1);
+        }
+      } finally {
+        isEnded = true;
+      }
+    };
+    const job = { kind: "echo", inputs: ["a"] };
+    const results = start().run(job, { ...limits, inputs: { a: endless() } });
+    for (let taken = 0; taken < 5; taken += 1) await results.next();
+    expect(read).toBeLessThan(50);
+    await results.return();
+    await expect.poll(() => isEnded).toBe(true);
+  });
+
+  test("that fail end the job with their error", async () => {
+    // biome-ignore lint/correctness/useYield: it fails at once.
+    const broken = async function* (): AsyncGenerator<Uint8Array> {
+      throw new Error("the source is gone");
+    };
+    const job = { kind: "echo", inputs: ["a"] };
+    const results = start().run(job, { ...limits, inputs: { a: broken() } });
+    await expect(results.next()).rejects.toThrow("the source is gone");
+  });
+});
+
 describe("a job that runs wild fails alone", () => {
   test.each([
     ["time", { kind: "spin" }, { timeMs: 2_000 }],

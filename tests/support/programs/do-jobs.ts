@@ -5,11 +5,12 @@ import { serveJobs } from "../../../src/lib/worker/serve-jobs.ts";
 export type TestJob =
   | { readonly kind: "count"; readonly to: number; readonly bytes?: number }
   | { readonly kind: "describe" | "spin" | "allocate" | "retain" | "refuse" | "exit" | "chatter" }
-  | { readonly kind: "sign"; readonly file: string };
+  | { readonly kind: "sign"; readonly file: string }
+  | { readonly kind: "echo"; readonly inputs: readonly string[] };
 
 const retained: Buffer[] = [];
 
-serveJobs(async function* work(job) {
+serveJobs(async function* work(job, readInput) {
   const asked = job as TestJob;
   switch (asked.kind) {
     case "count":
@@ -38,6 +39,10 @@ serveJobs(async function* work(job) {
       // biome-ignore lint/suspicious/noConsole: libraries do
       console.log("a warning");
       yield { pid: process.pid };
+      return;
+    case "echo":
+      for (const name of asked.inputs)
+        for await (const part of readInput(name)) yield { name, bytes: part.length };
       return;
     case "sign":
       appendFileSync(asked.file, `${process.pid}\n`);

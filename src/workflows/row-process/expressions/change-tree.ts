@@ -1,0 +1,91 @@
+import { MATCHES } from "./cel-environment.ts";
+
+/** A node of the library's tree, as far as it is changed. */
+interface TreeNode {
+  readonly op: string;
+  args: unknown;
+  readonly meta: Record<string, unknown>;
+  handle?: Access;
+}
+
+type Access = (left: unknown, right: unknown, node: unknown, evaluator: unknown) => unknown;
+
+/** `has(a.b)`, which the library evaluates by itself. */
+interface HasMacro {
+  readonly macroHasProps: unknown;
+  evaluate: (...all: unknown[]) => unknown;
+}
+
+/** Lets `text.matches(pattern)` call the function that does not backtrack. Before the tree is checked. */
+export function renameMatches(tree: unknown): void {
+  visit(tree, ({ op, args }) => {
+    if (op === "rcall" && Array.isArray(args) && args[0] === "matches") args[0] = MATCHES;
+  });
+}
+
+/**
+ * Makes what is absent null, as far down as the path goes: a field of an object, an item of a list, and anything of
+ * null. After the tree was checked, which chooses how its fields are read.
+ */
+export function changeAccess(tree: unknown): void {
+  const hasMacros: HasMacro[] = [];
+  visit(
+    tree,
+    (node) => {
+      const { handle } = node;
+      if ((node.op === "." || node.op === "[]") && handle !== undefined)
+        node.handle = lenient(handle);
+    },
+    hasMacros,
+  );
+  for (const macro of hasMacros) macro.evaluate = orFalse(macro.evaluate);
+}
+
+function lenient(access: Access): Access {
+  return (left, right, node, evaluator) => {
+    if (left === null) return null;
+    if (left instanceof Map) return left.get(right) ?? null;
+    if (Array.isArray(left)) return itemOf(left, right) ?? null;
+    if (typeof left === "object" && Object.getPrototypeOf(left) === Object.prototype)
+      return Object.hasOwn(left, String(right))
+        ? (left as Record<string, unknown>)[String(right)]
+        : null;
+    return access(left, right, node, evaluator);
+  };
+}
+
+function itemOf(list: readonly unknown[], index: unknown): unknown {
+  return typeof index === "number" || typeof index === "bigint" ? list[Number(index)] : undefined;
+}
+
+function orFalse(evaluate: HasMacro["evaluate"]): HasMacro["evaluate"] {
+  return (...all) => {
+    try {
+      return evaluate(...all);
+    } catch (thrown) {
+      const isMissing =
+        thrown instanceof Error && "code" in thrown && thrown.code === "no_such_key";
+      if (isMissing) return false;
+      throw thrown;
+    }
+  };
+}
+
+/** Calls `change` for every node of a tree, those that macros were replaced by included. */
+function visit(tree: unknown, change: (node: TreeNode) => void, hasMacros: HasMacro[] = []): void {
+  const Node = (tree as object).constructor;
+  const seen = new Set<unknown>();
+  const open: unknown[] = [tree];
+  for (let value = open.pop(); open.length > 0 || value !== undefined; value = open.pop()) {
+    if (typeof value !== "object" || value === null || seen.has(value)) continue;
+    seen.add(value);
+    const isNode = value.constructor === Node;
+    if (!isNode && !Array.isArray(value) && value.constructor !== Object) continue;
+    if (isNode) {
+      const node = value as TreeNode;
+      change(node);
+      open.push(...Object.values(node.meta));
+    } else if ("macroHasProps" in value) hasMacros.push(value as HasMacro);
+    open.push(...Object.values(value));
+  }
+}

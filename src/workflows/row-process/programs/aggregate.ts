@@ -1,0 +1,121 @@
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import type { JsonObject } from "../../../lib/json.ts";
+import type { Row } from "../../rows/row.ts";
+import { LineFile, readLineFile } from "../disk/line-file.ts";
+import type { RowWork } from "../row-program.ts";
+import { fieldOf, type InputLine, parseRow, setField } from "../row-work.ts";
+import { keyOf } from "./keys.ts";
+import { createMeasure, type Measure, type ValueSettings } from "./measures.ts";
+
+/** Bytes of all groups, as far as they are known. */
+const GROUPS_MAX_BYTES = 96 * 1024 * 1024;
+const GROUP_BYTES = 300;
+const MEASURE_BYTES = 100;
+const BATCH_ROWS = 1_000;
+
+interface Group {
+  readonly by: JsonObject;
+  readonly measures: readonly Measure[];
+}
+
+type Lines = AsyncIterable<readonly InputLine[]>;
+
+/**
+ * Makes one row of each group of rows, in the order in which the groups first appear. When the groups fill the memory,
+ * rows of further ones are put aside in a file, which is read as the next input: their groups all came later.
+ */
+export async function* aggregateRows(work: RowWork) {
+  const { settings, allLines, outputs, folder } = work;
+  const { by = [], values } = settings as unknown as {
+    by?: string[];
+    values: Record<string, ValueSettings>;
+  };
+  let lines: Lines = allLines();
+  for (let pass = 0; ; pass += 1) {
+    const groups = new Groups(by, values);
+    const aside = new LineFile(join(folder, `aside-${pass % 2}`));
+    for await (const batch of lines) {
+      for (const line of batch) {
+        outputs.attempt(line, () => {
+          if (!groups.add(parseRow(line.text))) aside.append(`${line.number} ${line.text}`);
+        });
+        if (outputs.isOver) return;
+      }
+      yield;
+    }
+    // Over no groups, there is one row even of no rows.
+    if (by.length === 0) groups.addEmpty();
+    yield* pushGroups(work, groups);
+    if (aside.lines === 0) return;
+    lines = asideLines(aside.finish());
+  }
+}
+
+/** The groups that are in memory. */
+class Groups {
+  readonly #by: readonly string[];
+  readonly #wanted: readonly (readonly [string, ValueSettings])[];
+  readonly #groups = new Map<string, Group>();
+  #bytes = 0;
+
+  constructor(by: readonly string[], values: Readonly<Record<string, ValueSettings>>) {
+    this.#by = by;
+    this.#wanted = Object.entries(values);
+  }
+
+  /** Returns false for a row of a further group for which there is no room. Throws a `RowFault`. */
+  add(row: Row): boolean {
+    const key = keyOf(row, this.#by);
+    const group = this.#groups.get(key) ?? this.#open(key, row);
+    if (group === undefined) return false;
+    for (const measure of group.measures) this.#bytes += measure.add(row);
+    return true;
+  }
+
+  addEmpty(): void {
+    if (this.#groups.size === 0) this.#open("", {});
+  }
+
+  *rows(): Generator<() => JsonObject, void> {
+    for (const { by, measures } of this.#groups.values())
+      yield () => {
+        const row: Record<string, unknown> = { ...by };
+        for (const [index, [name]] of this.#wanted.entries())
+          setField(row, name, measures[index]?.value());
+        return row as JsonObject;
+      };
+  }
+
+  #open(key: string, row: Row): Group | undefined {
+    if (this.#bytes > GROUPS_MAX_BYTES) return undefined;
+    const fields: Record<string, unknown> = {};
+    for (const name of this.#by) setField(fields, name, fieldOf(row, name));
+    const measures = this.#wanted.map(([, value]) => createMeasure(value));
+    const group: Group = { by: fields as JsonObject, measures };
+    this.#groups.set(key, group);
+    this.#bytes += GROUP_BYTES + key.length * 2 + measures.length * MEASURE_BYTES;
+    return group;
+  }
+}
+
+async function* pushGroups({ outputs }: RowWork, groups: Groups) {
+  let number = 0;
+  for (const made of groups.rows()) {
+    number += 1;
+    outputs.attempt({ text: "{}", number }, () => outputs.push(made()));
+    if (outputs.isFull) yield;
+  }
+}
+
+async function* asideLines(path: string): Lines {
+  let batch: InputLine[] = [];
+  for await (const line of readLineFile(createReadStream(path))) {
+    const space = line.indexOf(" ");
+    batch.push({ number: Number(line.slice(0, space)), text: line.slice(space + 1) });
+    if (batch.length < BATCH_ROWS) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}

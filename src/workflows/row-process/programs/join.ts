@@ -1,0 +1,178 @@
+import { join } from "node:path";
+import type { JsonObject } from "../../../lib/json.ts";
+import type { Row } from "../../rows/row.ts";
+import { LineStore } from "../disk/line-store.ts";
+import type { RowWork } from "../row-program.ts";
+import {
+  fieldOf,
+  type InputLine,
+  ProgramFailure,
+  parseRow,
+  type SentInput,
+  setField,
+} from "../row-work.ts";
+import { keyOf } from "./keys.ts";
+
+interface JoinSettings {
+  readonly with: string;
+  readonly on: readonly string[] | Readonly<Record<string, string>>;
+  readonly how: "inner" | "left" | "right" | "full" | "anti";
+  readonly prefix?: string;
+}
+
+interface Partners {
+  readonly lines: LineStore;
+  readonly byKey: ReadonlyMap<string, number | number[]>;
+  /** The names of all fields, for rows without a partner. */
+  readonly fields: readonly string[];
+}
+
+type Pairs = readonly (readonly [string, string])[];
+
+interface Join {
+  readonly work: RowWork;
+  readonly settings: JoinSettings;
+  readonly pairs: Pairs;
+  readonly partners: Partners;
+  readonly merge: (left: Row, right: Row) => Row;
+}
+
+/** Adds to each row the fields of the rows of another input that have the same values in `on`. */
+export async function* joinRows(work: RowWork) {
+  const settings = work.settings as unknown as JoinSettings;
+  const { how } = settings;
+  const other = work.inputs.find(({ name }) => name === settings.with);
+  if (other === undefined) throw unknownInput(settings.with, work.inputs);
+  const pairs = pairsOf(settings.on);
+  const partners = await readPartners(work, other, pairs);
+  const merge = merging(settings, pairs, partners.fields);
+  const joining: Join = { work, settings, pairs, partners, merge };
+  const used = new Uint8Array(partners.lines.size);
+  for (const input of work.inputs) {
+    if (input === other) continue;
+    for await (const lines of work.lines(input)) {
+      for (const line of lines) yield* joinRow(joining, line, used);
+      yield;
+      if (work.outputs.isOver) return;
+    }
+  }
+  if (how === "right" || how === "full") yield* pushUnused(joining, used);
+}
+
+function* joinRow(
+  { work: { outputs }, settings: { how }, pairs, partners, merge }: Join,
+  line: InputLine,
+  used: Uint8Array,
+): Generator<void, void> {
+  let found: readonly number[] = [];
+  let row: Row = {};
+  outputs.attempt(line, () => {
+    row = parseRow(line.text);
+    found = numbersOf(partners, row, pairs);
+    if (found.length > 0) return;
+    if (how === "anti") outputs.pushLine(line.text);
+    else if (how === "left" || how === "full") outputs.push(merge(row, {}));
+  });
+  if (how === "anti") return;
+  for (const number of found) {
+    used[number] = 1;
+    outputs.attempt(line, () => outputs.push(merge(row, parseRow(partners.lines.at(number)))));
+    if (outputs.isFull) yield;
+  }
+}
+
+function* pushUnused(
+  { work: { outputs }, pairs, partners, merge }: Join,
+  used: Uint8Array,
+): Generator<void, void> {
+  for (const [number, isUsed] of used.entries()) {
+    if (isUsed === 1) continue;
+    const text = partners.lines.at(number);
+    outputs.attempt({ text, number: number + 1 }, () => {
+      const row = parseRow(text);
+      const keys: Record<string, unknown> = {};
+      for (const [left, right] of pairs) setField(keys, left, fieldOf(row, right));
+      outputs.push(merge(keys as JsonObject, row));
+    });
+    if (outputs.isFull) yield;
+  }
+}
+
+/** The fields of `on`: the same names on both sides, or each left name with the right one. */
+function pairsOf(on: JoinSettings["on"]): Pairs {
+  return Array.isArray(on)
+    ? on.map((name: string) => [name, name] as const)
+    : Object.entries(on as Record<string, string>);
+}
+
+async function readPartners(
+  { lines, folder }: RowWork,
+  input: SentInput,
+  pairs: Pairs,
+): Promise<Partners> {
+  const store = new LineStore(join(folder, "partners"));
+  const byKey = new Map<string, number | number[]>();
+  const names = new Set<string>();
+  const fields = pairs.map(([, right]) => right);
+  for await (const batch of lines(input)) {
+    for (const { text } of batch) {
+      const row = parseRow(text);
+      for (const name of Object.keys(row)) names.add(name);
+      addPartner(byKey, joinKey(row, fields), store.append(text));
+    }
+  }
+  return { lines: store, byKey, fields: [...names] };
+}
+
+function addPartner(
+  byKey: Map<string, number | number[]>,
+  key: string | undefined,
+  number: number,
+): void {
+  if (key === undefined) return;
+  const known = byKey.get(key);
+  if (known === undefined) byKey.set(key, number);
+  else if (typeof known === "number") byKey.set(key, [known, number]);
+  else known.push(number);
+}
+
+/** Undefined where a field is null, which equals nothing, as in SQL. */
+function joinKey(row: Row, fields: readonly string[]): string | undefined {
+  return fields.some((name) => fieldOf(row, name) === null) ? undefined : keyOf(row, fields);
+}
+
+function numbersOf({ byKey }: Partners, row: Row, pairs: Pairs): readonly number[] {
+  const key = joinKey(
+    row,
+    pairs.map(([left]) => left),
+  );
+  const found = key === undefined ? undefined : byKey.get(key);
+  if (found === undefined) return [];
+  return typeof found === "number" ? [found] : found;
+}
+
+/** The left row's fields stay; a field that both have gets the prefix on the right. */
+function merging(
+  { prefix = "right_" }: JoinSettings,
+  pairs: Pairs,
+  fields: readonly string[],
+): (left: Row, right: Row) => Row {
+  const joined = new Set(pairs.map(([, right]) => right));
+  const added = fields.filter((name) => !joined.has(name));
+  return (left, right) => {
+    const merged: Record<string, unknown> = { ...left };
+    for (const name of added) {
+      const isTaken = Object.hasOwn(left, name);
+      setField(merged, isTaken ? prefix + name : name, fieldOf(right, name));
+    }
+    return merged as Row;
+  };
+}
+
+function unknownInput(name: string, inputs: readonly SentInput[]): ProgramFailure {
+  const names = inputs.map((input) => `'${input.name}'`).join(", ");
+  return new ProgramFailure(
+    "unknown_input",
+    `There is no input '${name}' in 'from': there is ${names}.`,
+  );
+}

@@ -1,0 +1,100 @@
+import { UnreadableFile } from "../../../knowledge/readers/reader.ts";
+import { FileFault, type Place } from "../../../tools/files/file-job.ts";
+import { readCsvRows } from "../files/csv-rows.ts";
+import type { FileRow, FileSettings } from "../files/file-rows.ts";
+import { readJsonLines, readJsonRows } from "../files/json-rows.ts";
+import { asDocument, asText, type FoundFile, openFiles } from "../files/open-files.ts";
+import type { RowWork } from "../row-program.ts";
+import { ProgramFailure, RowFault, setField } from "../row-work.ts";
+
+const BATCH_ROWS = 1_000;
+const FORMATS: Readonly<Record<string, FileSettings["format"]>> = {
+  csv: "csv",
+  tsv: "csv",
+  tab: "csv",
+  json: "json",
+  geojson: "json",
+  ndjson: "ndjson",
+  jsonl: "ndjson",
+  xlsx: "xlsx",
+  xlsm: "xlsx",
+};
+
+interface ReadSettings extends FileSettings {
+  readonly place: Place;
+  readonly path: string;
+  readonly file_field?: string | undefined;
+}
+
+/** Reads the files of a connection that a path names, one after another. */
+export async function* readFiles({ settings, outputs }: RowWork) {
+  const wanted = settings as unknown as ReadSettings;
+  let number = 0;
+  try {
+    for (const file of openFiles(wanted.place, wanted.path)) {
+      for await (const found of rowsOf(file, wanted)) {
+        number += 1;
+        const text = JSON.stringify(found.row ?? {});
+        outputs.attempt({ text, number }, () => {
+          if ("fault" in found) throw new RowFault(found.fault.code, withFile(file, found.fault));
+          if (wanted.file_field === undefined) outputs.pushLine(text);
+          else {
+            const row: Record<string, unknown> = { ...found.row };
+            setField(row, wanted.file_field, file.path);
+            outputs.pushLine(JSON.stringify(row));
+          }
+        });
+        if (outputs.isOver) return;
+        if (number % BATCH_ROWS === 0 || outputs.isFull) yield;
+      }
+    }
+  } catch (thrown) {
+    throw failureOf(thrown);
+  }
+}
+
+async function* rowsOf(file: FoundFile, settings: ReadSettings): AsyncGenerator<FileRow, void> {
+  const extension = file.path.split(".").at(-1)?.toLowerCase() ?? "";
+  const format = settings.format === "auto" ? (FORMATS[extension] ?? "document") : settings.format;
+  try {
+    switch (format) {
+      case "csv":
+        return yield* readCsvRows(asText(file), settings);
+      case "json":
+        return yield* readJsonRows(asText(file));
+      case "ndjson":
+        return yield* readJsonLines(asText(file));
+      case "xlsx": {
+        const { readWorkbookRows } = await import("../files/workbook-rows.ts");
+        return yield* readWorkbookRows(await asDocument(file), settings);
+      }
+      default: {
+        const { readDocumentRows } = await import("../files/document-rows.ts");
+        return yield* readDocumentRows(await asDocument(file));
+      }
+    }
+  } catch (thrown) {
+    throw failureIn(file, thrown);
+  }
+}
+
+function failureIn(file: FoundFile, thrown: unknown): ProgramFailure {
+  const failure = failureOf(thrown);
+  return new ProgramFailure(failure.code, withFile(file, failure), { cause: thrown });
+}
+
+function withFile({ path }: FoundFile, { message }: Error): string {
+  return `'${path.slice(0, 200)}': ${message}`;
+}
+
+/** Whatever a library throws besides comes from the content. */
+function failureOf(thrown: unknown): ProgramFailure {
+  if (thrown instanceof ProgramFailure) return thrown;
+  const isForPeople = thrown instanceof UnreadableFile || thrown instanceof FileFault;
+  const message = isForPeople ? thrown.message : "The file is damaged or incomplete.";
+  return new ProgramFailure(
+    "unreadable_file",
+    message.replace(" find_files lists its files.", ""),
+    { cause: thrown },
+  );
+}

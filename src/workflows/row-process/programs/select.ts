@@ -1,0 +1,22 @@
+import type { JsonObject } from "../../../lib/json.ts";
+import type { RowWork } from "../row-program.ts";
+import { fieldOf, parseRow, setField } from "../row-work.ts";
+
+/** Keeps fields in the order in which they are named, under new names where `rename` has one. */
+export async function* selectFields({ settings, allLines, outputs }: RowWork) {
+  const { fields, rename = {} } = settings as { fields?: string[]; rename?: JsonObject };
+  const newNames = new Map(Object.entries(rename).map(([from, to]) => [from, String(to)]));
+  for await (const lines of allLines()) {
+    for (const line of lines) {
+      outputs.attempt(line, () => {
+        const row = parseRow(line.text);
+        const selected: Record<string, unknown> = {};
+        for (const name of fields ?? Object.keys(row))
+          setField(selected, newNames.get(name) ?? name, fieldOf(row, name));
+        outputs.push(selected as JsonObject);
+      });
+      if (outputs.isOver) break;
+    }
+    yield;
+  }
+}
