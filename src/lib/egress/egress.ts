@@ -29,7 +29,7 @@ export interface Fetched {
 }
 
 export interface EgressRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent beside those that the connection needs, which they cannot replace. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
