@@ -33,7 +33,10 @@ export interface PlannedCall<Result> {
 /**
  * Makes one call in the name of a run's key. Rejects with a `StepFailure`, or with the reason of the run's signal.
  */
-export type MakeStepCall = <Result>(call: StepCall, planned: PlannedCall<Result>) => Promise<Result>;
+export type MakeStepCall = <Result>(
+  call: StepCall,
+  planned: PlannedCall<Result>,
+) => Promise<Result>;
 
 /**
  * How long a call waits in all for a limit of its key that opens by itself, or for room in the process. Beyond it the
@@ -47,14 +50,14 @@ export function makeStepCalls(parts: StepCallParts): MakeStepCall {
   const enter = yieldToClients(parts.openCalls.clients);
   const nextRequestId = createRequestIds();
   const attempt = async <Result>(call: StepCall, planned: PlannedCall<Result>, tried: Tried) => {
-    const requestId = nextRequestId(parts.clock.now());
+    const startedAt = parts.clock.now();
+    const requestId = nextRequestId(startedAt);
     const open = parts.openCalls.open(call.signal, "run");
     try {
       const caller = await admit(parts, call);
       open.holdBody(planned.bytes);
       const { channel, work } = planned;
       const { signal } = open;
-      const startedAt = parts.clock.now();
       const runId = call.run.id;
       return await work({
         ...{ requestId, caller, channel, startedAt, signal, runId },
@@ -73,24 +76,29 @@ export function makeStepCalls(parts: StepCallParts): MakeStepCall {
       open.close();
     }
   };
+  /** Resolves with how long to wait before the next try, or with the result. */
+  const attemptInTurn = async <Result>(call: StepCall, planned: PlannedCall<Result>) => {
+    const entering = enter(call.signal);
+    const leave = entering instanceof Promise ? await entering : entering;
+    const tried = new Tried();
+    try {
+      return { result: await attempt(call, planned, tried) };
+    } catch (thrown) {
+      call.signal.throwIfAborted();
+      return { thrown, pauseMs: tried.pauseMs(thrown) };
+    } finally {
+      leave();
+    }
+  };
   return async (call, planned) => {
-    const { signal } = call;
     for (let waitedMs = 0; ; ) {
-      const entering = enter(signal);
-      const leave = entering instanceof Promise ? await entering : entering;
-      const tried = new Tried();
-      let pauseMs: number;
-      try {
-        return await attempt(call, planned, tried);
-      } catch (thrown) {
-        if (signal.aborted) throw signal.reason;
-        pauseMs = tried.pauseMs(thrown);
-        if (waitedMs + pauseMs > MAX_WAIT_MS) throw toStepFailure(thrown);
-      } finally {
-        leave();
-      }
-      waitedMs += pauseMs;
-      await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      const tried = await attemptInTurn(call, planned);
+      if ("result" in tried) return tried.result;
+      waitedMs += tried.pauseMs;
+      if (waitedMs > MAX_WAIT_MS) throw toStepFailure(tried.thrown);
+      await sleep(tried.pauseMs, undefined, { signal: call.signal }).catch(() =>
+        call.signal.throwIfAborted(),
+      );
     }
   };
 }

@@ -1,13 +1,27 @@
+import { chat } from "./chat.ts";
+import { classify } from "./classify.ts";
+import { embed } from "./embed.ts";
+import { extract } from "./extract.ts";
+import { fetchHttp } from "./fetch-http.ts";
+import { httpRequest } from "./http-request.ts";
+import { searchKnowledge } from "./search-knowledge.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
 /** The only file that knows all kinds of steps. */
 const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   // Sources.
+  fetchHttp,
   // Transforms.
   // Control.
   // Models.
+  chat,
+  classify,
+  embed,
+  extract,
+  searchKnowledge,
   // Sinks.
+  httpRequest,
 ];
 
 export interface StepKinds {
