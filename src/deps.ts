@@ -95,7 +95,18 @@ export function buildDeps(
     const stopping = new AbortController();
     const isStopping = () => stopping.signal.aborted;
     return {
-      ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
+      ...{
+        settings,
+        log,
+        version,
+        authenticate,
+        findKeyCaller,
+        access,
+        signIn,
+        license,
+        limits,
+        refusals,
+      },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
       ...{ datasets, workflows, events, watchedFolders },
       clock: base.clock,

@@ -144,10 +144,16 @@ function rowOf(value: JsonValue): JsonObject {
 }
 
 function parseAt(text: string, place: string): JsonValue {
+  const value = tryParse(text);
+  if (value === undefined) throw noJson(place);
+  return value;
+}
+
+function tryParse(text: string): JsonValue | undefined {
   try {
     return parseExactJson(text);
   } catch {
-    throw noJson(place);
+    return undefined;
   }
 }
 
