@@ -4,7 +4,6 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createStepModels } from "../../../src/workflows/models/create-step-models.ts";
 import type { StepModels } from "../../../src/workflows/models/step-models.ts";
-import type { RowProcess, Template } from "../../../src/workflows/row-process/row-process.ts";
 import type { StepKind } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { callHttp, logIn } from "../clients/http-session.ts";
@@ -12,6 +11,7 @@ import { issueKey, type LimitFields } from "../clients/issue-key.ts";
 import { startSimulator, type TestSimulator } from "../servers/start-simulator.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../stages/served-deps.ts";
 import { eventually } from "../stages/usage-journal.ts";
+import { simpleTexts } from "./simple-texts.ts";
 
 /** The whole gateway before the simulator, and what its steps are made of. */
 export interface ModelStage {
@@ -89,27 +89,4 @@ export async function startModelStage(
       await simulator.stop();
     },
   };
-}
-
-/** Stands in for the row process: `{{ row.field }}` and nothing else. */
-const simpleTexts: RowProcess = {
-  // biome-ignore lint/correctness/useYield: no kind under test runs a program.
-  async *run() {
-    throw new Error("no programs here");
-  },
-  async evaluate(templates, rows) {
-    return rows.map((row) => {
-      const rendered = Object.entries(templates).map(([name, template]) => [
-        name,
-        textOf(template).replace(/\{\{ row\.(\w+) \}\}/g, (_, field) => String(row[field] ?? "")),
-      ]);
-      return { values: Object.fromEntries(rendered) };
-    });
-  },
-  check: async () => [],
-  close: () => undefined,
-};
-
-function textOf(template: Template): string {
-  return template.kind === "text" ? template.text : template.expression;
 }
