@@ -97,7 +97,9 @@ const meteredRequest = z
     run_id: z
       .string()
       .nullable()
-      .openapi({ description: "The workflow's run that made the call; null for calls of clients." }),
+      .openapi({
+        description: "The workflow's run that made the call; null for calls of clients.",
+      }),
   })
   .openapi("MeteredRequest");
 const COLUMNS = Object.keys(meteredRequest.shape).filter((name) => name !== "object");
