@@ -61,7 +61,7 @@ export function buildDeps(
     const license = parts.add(await openLicense(base, { secret, installedAt }));
     const { maxUsers } = license;
     const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
-    const { access, authenticate, currentCaller, signIn } = parts.add(opening);
+    const { access, authenticate, currentCaller, findKeyCaller, signIn } = parts.add(opening);
     const backends = parts.add(openBackends({ ...base, overrides }));
     const { events, watchedFolders, alertWebhook } = parts.add(openQueue(base));
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
@@ -81,12 +81,12 @@ export function buildDeps(
     const { gateway, openCalls, callGate } = parts.add(
       openGateway(base, { backends, limits, journal, refusals, assistants }),
     );
-    const isBusy = () => openCalls.count() > 0;
-    knowledge.yieldTo(isBusy);
+    knowledge.yieldTo(() => openCalls.clients() > 0);
     const { datasets } = parts.add(openDatasets(base, { events }));
     const isLicensed = () => !license.isInvalid();
     const workflows = openWorkflows(base, {
-      ...{ gateway, knowledge, connections, datasets, events, secret, isLicensed, isBusy, add },
+      ...{ gateway, knowledge, connections, datasets, events, secret, isLicensed, add },
+      ...{ openCalls, callGate, findKeyCaller },
     });
     // An event that no part has subscribed to counts as delivered.
     events.start();
@@ -95,7 +95,18 @@ export function buildDeps(
     const stopping = new AbortController();
     const isStopping = () => stopping.signal.aborted;
     return {
-      ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
+      ...{
+        settings,
+        log,
+        version,
+        authenticate,
+        findKeyCaller,
+        access,
+        signIn,
+        license,
+        limits,
+        refusals,
+      },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
       ...{ datasets, workflows, events, watchedFolders },
       clock: base.clock,

@@ -12,6 +12,7 @@ import { auditSettings } from "./audit/audit-settings.ts";
 import { type Authenticate, createAuthenticate } from "./authenticate.ts";
 import { type FirstSecrets, firstStart } from "./first-start.ts";
 import { hashCredentialUnder } from "./hash-credential.ts";
+import { createFindKeyCaller, type FindKeyCaller } from "./keys/find-key-caller.ts";
 import { openApiKeys } from "./keys/known/api-keys.ts";
 import type { Secret } from "./secret.ts";
 import { openServiceTokens } from "./service-tokens/known-tokens.ts";
@@ -34,6 +35,7 @@ export interface OpenAccess extends Part<Db> {
    * valid. Sessions are not held in memory, so theirs stay as they were. Does not wait.
    */
   readonly currentCaller: (caller: Caller) => Caller | undefined;
+  readonly findKeyCaller: FindKeyCaller;
   /** Undefined unless there is an OpenID Connect provider. */
   readonly signIn: OpenSignIn | undefined;
   /** For the functions of users, keys and the audit log. */
@@ -69,6 +71,7 @@ export async function openAccess(
     authenticate: createAuthenticate({ keys, sessions, tokens }),
     currentCaller: (caller) =>
       caller.kind === "key" ? keys.current(caller.keyId, clock.now()) : caller,
+    findKeyCaller: createFindKeyCaller({ keys, ask: database.askOwn, clock }),
     access: {
       database,
       clock,

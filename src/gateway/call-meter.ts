@@ -114,7 +114,7 @@ export class CallMeter {
   async begin(round: MeteredRound): Promise<void> {
     this.retry(round);
     if (this.#entry !== undefined) return;
-    const { requestId: id, caller, channel, startedAt, observer } = this.#call;
+    const { requestId: id, caller, channel, startedAt, observer, runId } = this.#call;
     this.#startInputTokens = this.inputTokens;
     try {
       this.#entry =
@@ -128,6 +128,7 @@ export class CallMeter {
               inputTokens: this.#startInputTokens,
               assistantId: this.#assistantId,
               toolName: this.#toolName,
+              runId,
             })
           : UNMETERED;
     } catch (thrown) {
@@ -215,7 +216,7 @@ export class CallMeter {
     // This precedes the row, whose write may take time: the tokens that the call did not use become free for the next
     // one.
     this.#settle(charge);
-    const { requestId: id, caller, channel, startedAt, observer } = this.#call;
+    const { requestId: id, caller, channel, startedAt, observer, runId } = this.#call;
     const { clock, figures } = this.#gateway;
     const usage = this.usage;
     const record: UsageRecord = {
@@ -235,6 +236,7 @@ export class CallMeter {
       firstTokenMs: this.#firstAt === undefined ? null : this.#firstAt - startedAt,
       assistantId: this.#assistantId,
       toolName: this.#toolName,
+      runId,
     };
     try {
       await this.#entry.close(record);

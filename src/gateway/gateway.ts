@@ -52,6 +52,8 @@ export interface ClientCall {
   /** The trace for the call's requests to engines, if requests are traced. */
   readonly trace?: CallTrace | undefined;
   readonly observer?: CallObserver | undefined;
+  /** The workflow's run that makes the call; absent for calls of clients. */
+  readonly runId?: string | undefined;
   /** Returns the client's address for the audit log; absent when it is not known. */
   readonly address?: (() => string | null) | undefined;
 }

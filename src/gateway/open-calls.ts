@@ -2,7 +2,7 @@ import { ServiceError } from "../core/service-error.ts";
 import { watchTime } from "../lib/watch-time.ts";
 import { BodiesInHand, type BodyKind } from "./overload/bodies-in-hand.ts";
 
-/** One running client call. */
+/** One running call. */
 export interface OpenCall {
   /**
    * Aborted when the client disconnects, the time is up or the server stops. A `ServiceError` as reason is meant for
@@ -27,8 +27,12 @@ export interface OpenCall {
 
 /** The running calls, so that a stopping server can wait for them and end them. */
 export interface OpenCalls {
-  readonly open: (clientSignal: AbortSignal) => OpenCall;
+  /** @param opener is `run` for calls that workflows make. */
+  readonly open: (clientSignal: AbortSignal, opener?: "client" | "run") => OpenCall;
+  /** The number of running calls, whoever makes them. */
   readonly count: () => number;
+  /** The number of running calls that clients wait for. */
+  readonly clients: () => number;
   /** The number of running calls whose answer is a stream. */
   readonly streams: () => number;
   readonly abortAll: (reason: ServiceError) => void;
@@ -44,10 +48,12 @@ export function createOpenCalls(
 ): OpenCalls {
   const running = new Set<AbortController>();
   const streams = new Set<AbortController>();
+  const ofRuns = new Set<AbortController>();
   return {
-    open(clientSignal) {
+    open(clientSignal, opener = "client") {
       const controller = new AbortController();
       running.add(controller);
+      if (opener === "run") ofRuns.add(controller);
       const leave = () => controller.abort();
       // Without the listener, an abort would not arrive while the engine's headers are still awaited.
       if (clientSignal.aborted) leave();
@@ -82,10 +88,12 @@ export function createOpenCalls(
           clientSignal.removeEventListener("abort", leave);
           running.delete(controller);
           streams.delete(controller);
+          ofRuns.delete(controller);
         },
       };
     },
     count: () => running.size,
+    clients: () => running.size - ofRuns.size,
     streams: () => streams.size,
     abortAll(reason) {
       for (const controller of running) controller.abort(reason);

@@ -20,6 +20,8 @@ export interface UsageStart {
   readonly assistantId?: string | undefined;
   /** The tool that is called; absent when a model is. */
   readonly toolName?: string | undefined;
+  /** The workflow's run that makes the call; absent for calls of clients. */
+  readonly runId?: string | undefined;
 }
 
 /** One row per metered call. Bodies are never part of it. */

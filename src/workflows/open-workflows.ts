@@ -1,3 +1,4 @@
+import type { FindKeyCaller } from "../access/keys/find-key-caller.ts";
 import type { Secret } from "../access/secret.ts";
 import type { Part } from "../core/part.ts";
 import type { Datasets } from "../data/datasets/datasets.ts";
@@ -5,6 +6,8 @@ import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";
 import type { EmbeddingGateway } from "../gateway/embed.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { OpenCalls } from "../gateway/open-calls.ts";
+import type { CallGate } from "../gateway/overload/call-gate.ts";
 import type { Knowledge } from "../knowledge/open-knowledge.ts";
 import { createEgress } from "../lib/egress/egress.ts";
 import { createSecretBox } from "../lib/secret-box.ts";
@@ -31,8 +34,10 @@ export interface WorkflowParts {
   readonly events: Pick<InternalEvents, "subscribe" | "wake">;
   readonly secret: Pick<Secret, "derive">;
   readonly isLicensed: () => boolean;
-  /** True while calls of clients are open. */
-  readonly isBusy: () => boolean;
+  /** The calls of this process: those of runs join them, and yield to those of clients. */
+  readonly openCalls: Pick<OpenCalls, "open" | "clients">;
+  readonly callGate: Pick<CallGate, "refusal">;
+  readonly findKeyCaller: FindKeyCaller;
   /** Registers each part as soon as it is open, so that a failing start closes it. */
   readonly add: <Opened extends Part<Db>>(part: Opened) => Opened;
 }
@@ -53,12 +58,7 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
   const runs = add(openRuns(known));
   const kinds = createStepKinds({
     ...{ settings, database, clock, log, rowProcess },
-    models: createStepModels({
-      gateway: parts.gateway,
-      ask: database.askOwn,
-      clock,
-      isBusy: parts.isBusy,
-    }),
+    models: createStepModels({ ...parts, clock, log }),
     datasets: parts.datasets,
     connections: parts.connections,
     ...knowledge,

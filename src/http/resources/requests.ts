@@ -52,6 +52,7 @@ const requestQuery = page(
     user_id: queryId.optional(),
     model: searchText(200).optional(),
     assistant_id: queryId.optional(),
+    run_id: queryId.optional(),
     channel: z.enum(CHANNELS).optional(),
     outcome: z.enum(OUTCOMES).optional(),
     status: z.int().min(100).max(599).optional(),
@@ -93,6 +94,12 @@ const meteredRequest = z
       .string()
       .nullable()
       .openapi({ description: "The assistant that answered; null when a model did." }),
+    run_id: z
+      .string()
+      .nullable()
+      .openapi({
+        description: "The workflow's run that made the call; null for calls of clients.",
+      }),
   })
   .openapi("MeteredRequest");
 const COLUMNS = Object.keys(meteredRequest.shape).filter((name) => name !== "object");

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { inArray, type SQL, sql } from "drizzle-orm";
 import type { Actor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
 import type { Caller } from "../../core/caller.ts";
@@ -69,6 +69,19 @@ export async function changeStore<Result>(
 export async function readStore(db: Db, id: string, caller: Caller): Promise<StoreRow> {
   const [row] = await db.select().from(vectorStores).where(isStore(id));
   return usable(row, caller);
+}
+
+/** Returns the embedding model of the first of the stores that exists; undefined when none does. */
+export async function readEmbeddingModel(
+  db: Db,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const rows = await db
+    .select({ id: vectorStores.id, model: vectorStores.embeddingModel })
+    .from(vectorStores)
+    .where(inArray(vectorStores.id, [...ids]));
+  const first = ids.find((id) => rows.some((row) => row.id === id));
+  return rows.find(({ id }) => id === first)?.model;
 }
 
 export function isExpired({ expiresAt }: Pick<StoreRow, "expiresAt">, now: number): boolean {

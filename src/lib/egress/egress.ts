@@ -29,7 +29,7 @@ export interface Fetched {
 }
 
 export interface EgressRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent beside those that the connection needs, which they cannot replace. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -65,6 +65,8 @@ export interface Egress {
    * Rejects with an `EgressError`, or with the reason of the signal.
    */
   readonly send: (url: string, request: EgressRequest) => Promise<EgressResponse>;
+  /** Rejects as `send` would before it connects. */
+  readonly check: (url: string, signal: AbortSignal) => Promise<void>;
 }
 
 const MOST_REDIRECTS = 3;
@@ -124,6 +126,10 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
         if (limits.signal.aborted) throw limits.signal.reason;
         throw time.aborted ? timedOut(limits.timeoutMs, thrown) : toEgressError(thrown);
       }
+    },
+
+    async check(url, signal) {
+      await find(parseUrl(url, undefined), signal);
     },
 
     async send(url, { connectTimeoutMs, maxHeaderBytes = MAX_HEADER_BYTES, ...request }) {

@@ -6,7 +6,7 @@ export interface PinnedRequest {
   readonly url: URL;
   /** The address to connect to, whatever the URL's host resolves to. */
   readonly address: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent beside those that the connection needs, which they cannot replace. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;

@@ -42,8 +42,8 @@ export async function canJournal({ writer, flusher, clock }: CallJournal): Promi
 
 /** Renders a snapshot of the start in plain fields: serializing computed properties is slow. */
 function startJson(start: UsageStart): string {
-  const { id, keyId, channel, model, startedAt, inputTokens, assistantId, toolName } = start;
-  const of = { assistantId, toolName };
+  const { id, keyId, channel, model, startedAt, inputTokens } = start;
+  const of = { assistantId: start.assistantId, toolName: start.toolName, runId: start.runId };
   return JSON.stringify({ id, keyId, channel, model, startedAt, inputTokens, ...of });
 }
 

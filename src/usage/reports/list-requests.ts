@@ -25,6 +25,7 @@ export interface RequestQuery extends UsageOwner {
   readonly requestId?: string | undefined;
   readonly model?: string | undefined;
   readonly assistantId?: string | undefined;
+  readonly runId?: string | undefined;
   readonly channel?: Channel | undefined;
   readonly outcome?: Outcome | undefined;
   readonly status?: number | undefined;
@@ -115,10 +116,11 @@ function nextPlace(
 }
 
 function conditionsOf(query: RequestQuery): readonly (SQL | undefined)[] {
-  const { model, assistantId, channel, outcome, status } = query;
+  const { model, assistantId, runId, channel, outcome, status } = query;
   return [
     model === undefined ? undefined : sql`model = ${model}`,
     assistantId === undefined ? undefined : sql`assistant_id = ${assistantId}`,
+    runId === undefined ? undefined : sql`run_id = ${runId}`,
     channel === undefined ? undefined : sql`channel = ${channel}`,
     outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     status === undefined ? undefined : sql`status = ${status}`,

@@ -33,6 +33,8 @@ export interface MeteredRequest {
   readonly toolName: string | null;
   /** The assistant that answered, which may be deleted since. */
   readonly assistantId: string | null;
+  /** The workflow's run that made the call; null for calls of clients. */
+  readonly runId: string | null;
 }
 
 type Row = Record<string, unknown> & MeteredRequest;
@@ -54,7 +56,7 @@ export async function selectRequests(
       input_tokens::float8 as "inputTokens", output_tokens::float8 as "outputTokens",
       cached_tokens::float8 as "cachedTokens", reasoning_tokens::float8 as "reasoningTokens", estimated,
       latency_ms::float8 as "latencyMs", first_token_ms::float8 as "firstTokenMs", tool_name as "toolName",
-      found.assistant_id as "assistantId"
+      found.assistant_id as "assistantId", found.run_id as "runId"
     from found
     left join ${apiKeys} on api_keys.id = key_id
     left join ${users} on users.id = owner_id

@@ -14,6 +14,13 @@ import { rowsStep } from "./rows.ts";
 import { selectStep } from "./select.ts";
 import { sortStep } from "./sort.ts";
 import { sqlStep } from "./sql.ts";
+import { chat } from "./chat.ts";
+import { classify } from "./classify.ts";
+import { embed } from "./embed.ts";
+import { extract } from "./extract.ts";
+import { fetchHttp } from "./fetch-http.ts";
+import { httpRequest } from "./http-request.ts";
+import { searchKnowledge } from "./search-knowledge.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 import { validateStep } from "./validate.ts";
@@ -24,6 +31,7 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   inputStep,
   readFileStep,
   rowsStep,
+  fetchHttp,
   // Transforms.
   aggregateStep,
   dedupeStep,
@@ -41,7 +49,13 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   flowBreakStep,
   ifStep,
   // Models.
+  chat,
+  classify,
+  embed,
+  extract,
+  searchKnowledge,
   // Sinks.
+  httpRequest,
 ];
 
 export interface StepKinds {

@@ -123,6 +123,7 @@ describe.each(stores)("GET /api/requests on %s", (_name, serverUrl) => {
       latency_ms: record?.latencyMs,
       first_token_ms: record?.firstTokenMs,
       tool_name: null,
+      run_id: null,
       assistant_id: record?.assistantId ?? null,
     });
     const deleted = body.data.find(({ key_id: id }) => id === keys.deleted);

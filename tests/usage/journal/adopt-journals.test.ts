@@ -191,17 +191,17 @@ describe("the journal of a process that is gone", () => {
   });
 
   it("knows the assistant of a cut call, and of records from before assistants that there was none", async () => {
-    const call = { ...usageStart("cut"), assistantId: "asst_1", toolName: "find_files" };
+    const call = { ...usageStart("cut"), assistantId: "asst_1", toolName: "find_files", runId: "run_1" };
     const old = [encode("end", usageRecord("old")), encode("start", usageStart("old cut"))];
     leaveJournal("x", Buffer.concat([encode("start", call), ...old]));
     await adopt();
     const rows = await database.db.execute(
-      sql`select id, assistant_id, tool_name from usage_records order by id`,
+      sql`select id, assistant_id, tool_name, run_id from usage_records order by id`,
     );
     expect([...rows]).toEqual([
-      { id: "cut", assistant_id: "asst_1", tool_name: "find_files" },
-      { id: "old", assistant_id: null, tool_name: null },
-      { id: "old cut", assistant_id: null, tool_name: null },
+      { id: "cut", assistant_id: "asst_1", tool_name: "find_files", run_id: "run_1" },
+      { id: "old", assistant_id: null, tool_name: null, run_id: null },
+      { id: "old cut", assistant_id: null, tool_name: null, run_id: null },
     ]);
   });
 

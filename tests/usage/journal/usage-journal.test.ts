@@ -57,6 +57,7 @@ describe("the usage journal", () => {
       firstTokenMs: null,
       assistantId: "asst_1",
       toolName: "find_files",
+      runId: "run_1",
     } as const;
     const record = usageRecord("a", change);
     await (await journal.open(usageStart("a"))).close(record);
@@ -65,7 +66,7 @@ describe("the usage journal", () => {
       sql`select id, key_id, channel, model, outcome, success, status, estimated, first_token_ms,
         (extract(epoch from started_at) * 1000)::bigint::text as started_at,
         input_tokens + 100 * output_tokens + 10000 * cached_tokens + 1000000 * reasoning_tokens as tokens,
-        latency_ms, tool_name, assistant_id from usage_records`,
+        latency_ms, tool_name, assistant_id, run_id from usage_records`,
     );
     expect([...rows]).toEqual([
       {
@@ -82,6 +83,7 @@ describe("the usage journal", () => {
         tokens: "2031107",
         latency_ms: "1234",
         tool_name: "find_files",
+        run_id: "run_1",
         assistant_id: "asst_1",
       },
     ]);

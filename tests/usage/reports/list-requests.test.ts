@@ -107,6 +107,7 @@ describe("the list of requests", () => {
       assistantId: record?.assistantId ?? null,
       success: outcome === "ok",
       toolName: null,
+      runId: null,
       keyName: "a key",
       ownerId: owner.ownerId,
       ownerName: "owner",

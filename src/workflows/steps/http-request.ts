@@ -1,0 +1,187 @@
+import { z } from "zod";
+import type { EgressResponse } from "../../lib/egress/egress.ts";
+import { parseExactJson } from "../../lib/exact-json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import { type AddressCall, callAddress } from "../calls-out/call-address.ts";
+import {
+  checkRequest,
+  type HeaderFields,
+  readHeaders,
+  requestFields,
+} from "../calls-out/request-fields.ts";
+import { eachRowWithTexts, type RowItem } from "../models/each-row.ts";
+import { concurrency, fieldName, template, textExpressions } from "../models/model-fields.ts";
+import { type Batched, joinRows } from "../models/row-batches.ts";
+import { MAX_ROW_BYTES, type Row } from "../rows/row.ts";
+import { StepFailure } from "../runs/run.ts";
+import { defineStepKind, type StepContext } from "./step-kind.ts";
+import type { StepServices } from "./step-services.ts";
+
+const METHODS = ["POST", "PUT", "PATCH", "DELETE", "GET"] as const;
+
+interface HttpRequest {
+  readonly method: (typeof METHODS)[number];
+  readonly url: string;
+  readonly headers: HeaderFields;
+  readonly body?: string | undefined;
+  readonly batch?: number | undefined;
+  readonly output?: string | undefined;
+  readonly request_timeout_seconds: number;
+  readonly concurrency: number;
+}
+
+const schema = z
+  .strictObject({
+    ...requestFields,
+    method: z.enum(METHODS).default("POST"),
+    body: template.optional().describe("The body, with {{ }}. Unset, the row as JSON."),
+    batch: z
+      .int()
+      .min(2)
+      .max(1_000)
+      .optional()
+      .describe("Rows in one request, as a JSON array. Unset, each row has its own."),
+    output: fieldName.optional().describe("The field that gets `{status, body}` of the answer."),
+    concurrency,
+  })
+  .refine(
+    ({ batch, body, url }) => batch === undefined || (body === undefined && !url.includes("{{")),
+    {
+      path: ["batch"],
+      message:
+        "A batch is sent as a JSON array to one address: leave out `body`, and {{ }} in `url`.",
+    },
+  );
+
+/** Sends rows to an address. */
+export function httpRequest(services: StepServices) {
+  const { egress, secrets, rowProcess } = services;
+  return defineStepKind<HttpRequest>({
+    kind: "http_request",
+    group: "sink",
+    label: "Call an address",
+    help: "Sends each row, or batches of rows, to an address and passes them on.",
+    example: {
+      url: "https://example.com/hooks/tickets",
+      headers: { authorization: { secret: "crm" } },
+    },
+    schema,
+    expressions: ({ url, body }) => textExpressions({ url, body }),
+    check: (settings, { owner }) => checkRequest({ egress, secrets }, settings, owner.ownerId),
+    async run(context) {
+      const { settings, run, isTest } = context;
+      const { url, body, batch, concurrency: atOnce } = settings;
+      const headers = isTest ? {} : await readHeaders(secrets, run.ownerId, settings.headers);
+      const send = senderOf(services, context, headers);
+      const sendJoined = batchSender(send, context);
+      await eachRowWithTexts({ rowProcess }, context, {
+        concurrency: batch === undefined ? atOnce : Math.min(1_000, atOnce * batch),
+        texts: { url, body },
+        async work(item, texts) {
+          const { row } = item;
+          if (isTest) {
+            context.tell(`${settings.method} ${texts["url"]} would be called.`);
+            return [row];
+          }
+          const answer =
+            batch === undefined
+              ? await send(requestOf(item, texts))
+              : await sendJoined({ number: item.number, item });
+          return [settings.output === undefined ? row : { ...row, [settings.output]: answer }];
+        },
+      });
+      return undefined;
+    },
+  });
+}
+
+interface Outgoing {
+  readonly url: string;
+  readonly body: string;
+  readonly isJson: boolean;
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+}
+
+type Send = (outgoing: Outgoing) => Promise<JsonObject | undefined>;
+
+function requestOf(
+  { row, idempotencyKey, signal }: RowItem,
+  texts: Readonly<Record<string, string>>,
+): Outgoing {
+  const { url = "", body } = texts;
+  return {
+    ...{ url, idempotencyKey, signal },
+    body: body ?? JSON.stringify(row),
+    isJson: body === undefined,
+  };
+}
+
+function senderOf(
+  { egress }: StepServices,
+  { settings }: StepContext<HttpRequest>,
+  headers: Readonly<Record<string, string>>,
+): Send {
+  const { method, output } = settings;
+  const hasBody = settings.body !== undefined || (method !== "GET" && method !== "DELETE");
+  return ({ url, body, isJson, idempotencyKey, signal }) => {
+    const call: AddressCall = {
+      ...{ url, method, signal, timeoutMs: settings.request_timeout_seconds * 1_000 },
+      headers: {
+        "content-type": isJson ? "application/json" : "text/plain; charset=utf-8",
+        ...headers,
+        "idempotency-key": idempotencyKey,
+      },
+      ...(hasBody && { body }),
+    };
+    return callAddress(egress, call, async (response) =>
+      output === undefined ? undefined : readAnswer(response),
+    );
+  };
+}
+
+/**
+ * The key of a batch names its first and last row, so that a repetition of the same rows has the same. A run that was
+ * resumed within a batch sends its rest under another key.
+ */
+function batchSender(send: Send, { run, step, settings }: StepContext<HttpRequest>) {
+  const { url, batch = 1 } = settings;
+  return joinRows<RowItem, JsonObject | undefined>(batch, async (entries) => {
+    const rows: readonly Row[] = entries.map(({ item }) => item.row);
+    const answer = await send({
+      ...{ url, isJson: true, signal: signalOf(entries) },
+      body: JSON.stringify(rows),
+      idempotencyKey: `${run.id}:${step.id}:${entries[0]?.number}-${entries.at(-1)?.number}`,
+    });
+    return entries.map(() => answer);
+  });
+}
+
+function signalOf(entries: readonly Batched<RowItem>[]): AbortSignal {
+  return AbortSignal.any(entries.map(({ item }) => item.signal));
+}
+
+async function readAnswer({ status, body }: EgressResponse): Promise<JsonObject> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > MAX_ROW_BYTES) {
+      throw new StepFailure(
+        "row_too_large",
+        "The answer does not fit into a row. Leave out 'output'.",
+      );
+    }
+    pieces.push(piece);
+  }
+  return { status, body: parsed(new TextDecoder().decode(Buffer.concat(pieces))) };
+}
+
+/** JSON, or a text where the answer is none. */
+function parsed(text: string): JsonValue {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return text;
+  }
+}
