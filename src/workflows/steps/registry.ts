@@ -1,13 +1,17 @@
+import { createDatasetRead } from "./dataset-read.ts";
+import { createDatasetWrite } from "./dataset-write.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
 /** The only file that knows all kinds of steps. */
 const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   // Sources.
+  createDatasetRead,
   // Transforms.
   // Control.
   // Models.
   // Sinks.
+  createDatasetWrite,
 ];
 
 export interface StepKinds {
