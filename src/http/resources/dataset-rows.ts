@@ -20,13 +20,12 @@ import { receiveFile } from "../bodies/receive-file.ts";
 import { createUploadPlaces } from "../bodies/upload-places.ts";
 import { count, queryId, storableText } from "../fields.ts";
 import { refusal } from "../openapi/documentation.ts";
-import { resourceRoute } from "../openapi/resource-route.ts";
 import { limit, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
 import type { RequestContext } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
-import { DATASET, DATASETS, datasetErrors, datasetSchema } from "./datasets.ts";
+import { DATASET, DATASETS, datasetErrors, datasetRoute, datasetSchema } from "./datasets.ts";
 
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Files that this server takes at once, and those of one user: each is on the disk while it is read. */
@@ -87,7 +86,7 @@ const FORMATS =
   "The body is the file itself, up to 256 MiB, and `Content-Type` its format: CSV, NDJSON, a JSON array of objects, or " +
   "XLSX (the first sheet). All rows are written or none; a wrong row is a 400 that names its line and column.";
 
-const READ = resourceRoute({
+const READ = datasetRoute({
   ...ROWS,
   method: "get",
   operationId: "listDatasetRows",
@@ -97,7 +96,7 @@ const READ = resourceRoute({
   errors: datasetErrors,
 });
 const IMPORT = withFile(
-  resourceRoute({
+  datasetRoute({
     ...ROWS,
     method: "post",
     operationId: "importDatasetRows",
@@ -109,7 +108,7 @@ const IMPORT = withFile(
   }),
 );
 const CREATE = withFile(
-  resourceRoute({
+  datasetRoute({
     ...DATASETS,
     path: `${DATASETS.path}/import`,
     method: "post",
@@ -280,7 +279,7 @@ function placeIn({ tableName }: DatasetRow, cursor: string | undefined): RowPlac
 }
 
 /** Adds the body to a route's document. */
-function withFile<Route extends ReturnType<typeof resourceRoute>>(route: Route): Route {
+function withFile<Route extends ReturnType<typeof datasetRoute>>(route: Route): Route {
   const file = z.string().openapi({ format: "binary" });
   const content = Object.fromEntries(
     Object.keys(TABLE_TYPES).map((type) => [type, { schema: file }]),

@@ -23,6 +23,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery, search } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
+import type { RouteDefinition } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const MAX_DESCRIPTION = 1_000;
@@ -143,7 +144,14 @@ export const datasetErrors = {
 };
 const errors = { 403: datasetErrors[403] };
 
-const LIST = resourceRoute({
+/** Documented with the console's routes, whoever may call them. */
+export function datasetRoute(
+  route: Parameters<typeof resourceRoute<"caller", "datasets">>[0],
+): RouteDefinition<"caller", "datasets"> {
+  return { ...resourceRoute(route), audience: "console" };
+}
+
+const LIST = datasetRoute({
   ...DATASETS,
   method: "get",
   operationId: "listDatasets",
@@ -153,7 +161,7 @@ const LIST = resourceRoute({
   answer: { description: "A page of the datasets.", schema: datasetList },
   errors,
 });
-const CREATE = resourceRoute({
+const CREATE = datasetRoute({
   ...DATASETS,
   method: "post",
   operationId: "createDataset",
@@ -163,7 +171,7 @@ const CREATE = resourceRoute({
   answer: { status: 201, description: "The dataset.", schema: datasetSchema },
   errors,
 });
-const FIND = resourceRoute({
+const FIND = datasetRoute({
   ...DATASET,
   method: "get",
   operationId: "getDataset",
@@ -172,7 +180,7 @@ const FIND = resourceRoute({
   answer: { description: "The dataset.", schema: datasetSchema },
   errors: datasetErrors,
 });
-const UPDATE = resourceRoute({
+const UPDATE = datasetRoute({
   ...DATASET,
   method: "patch",
   operationId: "updateDataset",
@@ -182,7 +190,7 @@ const UPDATE = resourceRoute({
   answer: { description: "The dataset as it is now.", schema: datasetSchema },
   errors: datasetErrors,
 });
-const DELETE = resourceRoute({
+const DELETE = datasetRoute({
   ...DATASET,
   method: "delete",
   operationId: "deleteDataset",
