@@ -20,7 +20,13 @@ import {
   refuseRestrictedKey,
   refuseSharing,
 } from "./dataset-store.ts";
-import { createDatasetTable, definitionOf, newTableName, setTableState, tableOf } from "./dataset-tables.ts";
+import {
+  createDatasetTable,
+  definitionOf,
+  newTableName,
+  setTableState,
+  tableOf,
+} from "./dataset-tables.ts";
 import type { NewDataset } from "./datasets.ts";
 
 const ID_LENGTH = 22;
@@ -141,7 +147,10 @@ export async function updateDataset(
     if (addColumns.length > 0) await addTo(transaction, before.tableName, addColumns);
     const set = { ...given, columns, updatedAt: new Date(store.clock.now()) };
     await transaction.update(datasets).set(set).where(eq(datasets.id, before.id));
-    const details = { ...auditDetails(given), ...(addColumns.length > 0 && { add_columns: addColumns.map(({ name }) => name) }) };
+    const details = {
+      ...auditDetails(given),
+      ...(addColumns.length > 0 && { add_columns: addColumns.map(({ name }) => name) }),
+    };
     return { result: { ...before, ...set } as DatasetRow, details };
   };
   return change(store, actor, frame("update", id), work);
@@ -207,12 +216,12 @@ async function addTo(
   const additions = columns.map((column) => sql`add column ${definitionOf(column)}`);
   try {
     await transaction.execute(sql`alter table ${tableOf(table)} ${sql.join(additions, sql`, `)}`);
-  } catch (thrown) {
-    if (toDatabaseError(thrown).code !== NO_LOCK) throw thrown;
+  } catch (cause) {
+    if (toDatabaseError(cause).code !== NO_LOCK) throw cause;
     throw new ServiceError(
       "storage_unavailable",
       "The dataset is being read by long queries now; add the columns later.",
-      { cause: thrown },
+      { cause },
     );
   }
 }

@@ -29,30 +29,44 @@ export class RowCheck {
       if (!this.#names.has(name)) return { fault: unknownColumn(name) };
     }
     const values: JsonValue[] = [];
-    let keyBytes = 0;
-    for (const { name, type } of this.#columns) {
-      const given = (Object.hasOwn(row, name) ? row[name] : null) ?? null;
+    for (const column of this.#columns) {
+      const found = this.#valueOf(row, column);
+      if ("fault" in found) return found;
+      values.push(found.value);
+    }
+    const fault = this.#faultOf(values);
+    return fault === undefined ? { values } : { fault };
+  }
+
+  #valueOf(
+    row: JsonObject,
+    { name, type }: DatasetColumn,
+  ): { value: JsonValue } | { fault: Fault } {
+    const given = (Object.hasOwn(row, name) ? row[name] : null) ?? null;
+    if (given === null) {
       const isKey = this.#key.includes(name);
-      if (given === null) {
-        if (isKey) return { fault: { column: name, message: "is part of the key and has no value" } };
-        values.push(null);
-        continue;
-      }
-      const checked = checkValue(given, type);
-      if ("expected" in checked) {
-        const message = `expected ${checked.expected}, received ${shown(given)}`;
-        return { fault: { column: name, message } };
-      }
-      if (isKey) keyBytes += Buffer.byteLength(String(checked.value));
-      values.push(checked.value);
+      const message = "is part of the key and has no value";
+      return isKey ? { fault: { column: name, message } } : { value: null };
+    }
+    const checked = checkValue(given, type);
+    if ("value" in checked) return checked;
+    const message = `expected ${checked.expected}, received ${shown(given)}`;
+    return { fault: { column: name, message } };
+  }
+
+  /** What is wrong with the row as a whole. */
+  #faultOf(values: CheckedRow): Fault | undefined {
+    let keyBytes = 0;
+    for (const [index, { name }] of this.#columns.entries()) {
+      if (this.#key.includes(name)) keyBytes += Buffer.byteLength(String(values[index]));
     }
     if (keyBytes > MAX_KEY_BYTES) {
       const message = `the row's key has more than ${MAX_KEY_BYTES} bytes`;
-      return { fault: { column: this.#key[0] ?? null, message } };
+      return { column: this.#key[0] ?? null, message };
     }
     return isTooLarge(values)
-      ? { fault: { column: null, message: `the row has more than ${MAX_ROW_BYTES} bytes` } }
-      : { values };
+      ? { column: null, message: `the row has more than ${MAX_ROW_BYTES} bytes` }
+      : undefined;
   }
 }
 

@@ -51,7 +51,7 @@ const CHECKS: Readonly<Record<DatasetColumn["type"], Check>> = {
     if (typeof value === "boolean") return value;
     if (typeof value !== "string") return undefined;
     const word = value.toLowerCase();
-    return word === "true" ? true : word === "false" ? false : undefined;
+    return word === "true" || word === "false" ? word === "true" : undefined;
   },
   date: (value) => (typeof value === "string" && isDate(value) ? value : undefined),
   timestamp: (value) => (typeof value === "string" ? timestampOf(value) : undefined),
@@ -82,7 +82,8 @@ function isDate(text: string): boolean {
 function timestampOf(text: string): string | undefined {
   const match = TIMESTAMP.exec(text);
   if (match === null) return undefined;
-  const [, date = "", hour = "00", minute = "00", second = "00", fraction = "0", zone = "Z"] = match;
+  const [, date = "", hour = "00", minute = "00", second = "00", fraction = "0", zone = "Z"] =
+    match;
   if (!isDate(date) || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) {
     return undefined;
   }

@@ -4,8 +4,7 @@ import type { Db } from "../../db/context.ts";
 import { datasets } from "../../db/tables/datasets.ts";
 import { fireEvents } from "../../queue/internal-events.ts";
 import { refuseTakenName } from "./change-dataset.ts";
-import { tooManyRows } from "./dataset-load.ts";
-import { type DatasetRow, type DatasetStore, noDataset } from "./dataset-store.ts";
+import { type DatasetRow, type DatasetStore, noDataset, tooManyRows } from "./dataset-store.ts";
 import {
   attachPart,
   columnList,
@@ -46,7 +45,7 @@ export async function commitLoad(
   transaction: Db,
   load: CommittedLoad,
 ): Promise<Dataset> {
-  const { target, change, staged, writer } = load;
+  const { target, change, writer } = load;
   const before = target.isNew
     ? await insertRecord(store, transaction, target.dataset)
     : await lockRecord(transaction, target.dataset.id);
@@ -68,7 +67,6 @@ export async function commitLoad(
     ...{ run_id: writer?.runId ?? null, chain: writer?.chain ?? [] },
   };
   await fireEvents(transaction, [{ kind: "dataset.updated", body }], store.clock.now());
-  void staged;
   return { ...before, ...set };
 }
 
@@ -88,7 +86,9 @@ async function insertRecord(
   await createDatasetTable(transaction, dataset.tableName, dataset);
   const createdAt = new Date(store.clock.now());
   const row = { ...dataset, createdAt, updatedAt: createdAt };
-  await transaction.insert(datasets).values({ ...row, columns: [...row.columns], key: [...row.key] });
+  await transaction
+    .insert(datasets)
+    .values({ ...row, columns: [...row.columns], key: [...row.key] });
   return row;
 }
 
@@ -162,6 +162,7 @@ async function write(
 
 /** The number of rows that a statement wrote, as the driver has it. */
 function countOf(result: unknown): number {
-  if (typeof result === "object" && result !== null && "count" in result) return Number(result.count);
+  if (typeof result === "object" && result !== null && "count" in result)
+    return Number(result.count);
   throw new ServiceError("internal_error", "The database did not tell how many rows it wrote.");
 }

@@ -5,9 +5,15 @@ import { toDatabaseError } from "../../db/database-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { RowCheck } from "./check-rows.ts";
 import { commitLoad, type LoadTarget, type Staged } from "./commit-load.ts";
-import { createLoadTable, dropTable, newTableName, setTableState, tableOf } from "./dataset-tables.ts";
+import { type DatasetStore, tooManyRows } from "./dataset-store.ts";
+import {
+  createLoadTable,
+  dropTable,
+  newTableName,
+  setTableState,
+  tableOf,
+} from "./dataset-tables.ts";
 import type { DatasetChange, DatasetLoad, DatasetRowFault } from "./datasets.ts";
-import type { DatasetStore } from "./dataset-store.ts";
 import { type Rewritten, rewriteWithout } from "./rewrite-dataset.ts";
 import { type NumberedRow, stageRows } from "./stage-rows.ts";
 
@@ -207,13 +213,6 @@ function bytesOf(values: NumberedRow["values"]): number {
 
 function codeOf(thrown: unknown): string {
   return toDatabaseError(thrown).code;
-}
-
-export function tooManyRows({ maxRows }: Pick<DatasetStore, "maxRows">): ServiceError {
-  return new ServiceError(
-    "invalid_value",
-    `The dataset would have more than ${maxRows} rows; the operator sets DATASET_MAX_ROWS.`,
-  );
 }
 
 function needsKey(): ServiceError {

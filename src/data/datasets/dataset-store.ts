@@ -92,6 +92,13 @@ export function noDataset(): ServiceError {
   return new ServiceError("not_found", "There is no such dataset; see GET /api/datasets.");
 }
 
+export function tooManyRows({ maxRows }: Pick<DatasetStore, "maxRows">): ServiceError {
+  return new ServiceError(
+    "invalid_value",
+    `The dataset would have more than ${maxRows} rows; the operator sets DATASET_MAX_ROWS.`,
+  );
+}
+
 function refuseBoundKey(caller: AnyCaller): void {
   if (caller.kind !== "key" || caller.assistantId === null) return;
   throw new ServiceError(

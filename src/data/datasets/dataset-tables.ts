@@ -88,7 +88,11 @@ async function createTable(
 /** Makes a load's table the part of a dataset's table that brings version `version`. None of its rows is touched. */
 export async function attachPart(
   db: Db,
-  { table, part, version }: { readonly table: string; readonly part: string; readonly version: number },
+  {
+    table,
+    part,
+    version,
+  }: { readonly table: string; readonly part: string; readonly version: number },
 ): Promise<void> {
   const load = tableOf(part);
   await db.execute(

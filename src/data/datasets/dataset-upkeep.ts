@@ -43,7 +43,9 @@ export function createDatasetUpkeep(store: DatasetStore, log: Log): DatasetUpkee
               await dropTable(inner, name);
             }),
           )
-          .catch((thrown: unknown) => log.warn({ err: thrown, table: name }, "a table of a dataset is dropped later"));
+          .catch((thrown: unknown) =>
+            log.warn({ err: thrown, table: name }, "a table of a dataset is dropped later"),
+          );
       }
     },
     async purgeRows() {

@@ -85,7 +85,9 @@ async function copy(
   let copied = 0;
   let last = { load: 0, row: 0 };
   for (;;) {
-    const place = isPart ? sql`_row > ${last.row}` : sql`(_load, _row) > (${last.load}, ${last.row})`;
+    const place = isPart
+      ? sql`_row > ${last.row}`
+      : sql`(_load, _row) > (${last.load}, ${last.row})`;
     const [step] = await store.database.askOwn((db) =>
       db.execute<{ seen: number; copied: number; load: number | null; row: string | null }>(sql`
         with seen as (

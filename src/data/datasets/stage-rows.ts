@@ -1,9 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
+import type { CheckedRow } from "./check-rows.ts";
 import { COLUMN_TYPES } from "./columns.ts";
 import { columnList, type TableShape, tableOf } from "./dataset-tables.ts";
-import type { CheckedRow } from "./check-rows.ts";
 
 /** Rows with their numbers in a load. */
 export interface NumberedRow {
@@ -17,7 +17,9 @@ export function rowsAsTable(columns: readonly DatasetColumn[], rows: readonly Nu
     Object.fromEntries([["_row", number], ...values.map((value, index) => [`c${index}`, value])]),
   );
   const typed = columns.map(({ type }, index) => `c${index} ${COLUMN_TYPES[type]}`);
-  const names = columns.map(({ name }, index) => sql`c${sql.raw(String(index))} as ${sql.identifier(name)}`);
+  const names = columns.map(
+    ({ name }, index) => sql`c${sql.raw(String(index))} as ${sql.identifier(name)}`,
+  );
   const json = JSON.stringify(records);
   return sql`(select _row, ${sql.join(names, sql`, `)}
     from json_to_recordset(${json}::text::json) as given(_row bigint, ${sql.raw(typed.join(", "))}))`;

@@ -2,7 +2,6 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../../core/service-error.ts";
 import { randomBase62 } from "../../lib/id.ts";
-import { causeOf } from "../../lib/log.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
 import type { BodyStream } from "./read-body-stream.ts";
 
@@ -38,9 +37,9 @@ export async function receiveFile(body: BodyStream, folder: string): Promise<Rec
 async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
-  } catch (thrown) {
+  } catch (cause) {
     throw new ServiceError("storage_unavailable", "The file cannot be stored now.", {
-      cause: causeOf(thrown),
+      cause,
     });
   }
 }

@@ -35,7 +35,8 @@ const DEFAULT_ROWS = 100;
 
 const rowsQuery = z.strictObject({
   format: z.enum(["json", "csv", "ndjson"]).default("json").openapi({
-    description: "`csv` and `ndjson` stream all rows from `after` on, at most `limit` where it is set.",
+    description:
+      "`csv` and `ndjson` stream all rows from `after` on, at most `limit` where it is set.",
   }),
   limit: limit.optional(),
   after: queryId.optional().openapi({ description: "`next` of the page before." }),
@@ -189,7 +190,8 @@ function receiver({ datasets, settings }: Deps, router: Router) {
 }
 
 function formatOf(headers: Headers): TableFormat | undefined {
-  if ((headers.get("content-encoding") ?? "identity").toLowerCase() !== "identity") return undefined;
+  if ((headers.get("content-encoding") ?? "identity").toLowerCase() !== "identity")
+    return undefined;
   const [type = ""] = (headers.get("content-type") ?? "").toLowerCase().split(";", 1);
   const known: Readonly<Record<string, TableFormat>> = TABLE_TYPES;
   return Object.hasOwn(known, type.trim()) ? known[type.trim()] : undefined;
@@ -241,7 +243,11 @@ async function pageOfRows(
 function streamOfRows(
   { datasets }: Deps,
   dataset: DatasetRow,
-  asked: { readonly place: RowPlace | undefined; format: "csv" | "ndjson"; limit: number | undefined },
+  asked: {
+    readonly place: RowPlace | undefined;
+    format: "csv" | "ndjson";
+    limit: number | undefined;
+  },
 ): Response {
   const { place, format, limit: most = Number.POSITIVE_INFINITY } = asked;
   const aborting = new AbortController();

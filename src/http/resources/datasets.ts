@@ -59,7 +59,8 @@ const key = z
   .array(z.string())
   .max(MAX_KEY_COLUMNS)
   .openapi({
-    description: "The columns by which an upsert finds the rows that it replaces. They have a value in each row.",
+    description:
+      "The columns by which an upsert finds the rows that it replaces. They have a value in each row.",
     example: ["order_no"],
   });
 
@@ -133,7 +134,6 @@ const datasetQuery = page({ search: search("A part of the name, or the whole id.
 
 export const DATASETS = {
   path: "/api/datasets",
-  access: "caller",
   tokens: "datasets",
   tag: "Datasets",
 } as const;
@@ -144,11 +144,12 @@ export const datasetErrors = {
 };
 const errors = { 403: datasetErrors[403] };
 
-/** Documented with the console's routes, whoever may call them. */
+/** A route for sessions and keys, documented with the console's. */
 export function datasetRoute(
-  route: Parameters<typeof resourceRoute<"caller", "datasets">>[0],
+  route: Omit<Parameters<typeof resourceRoute<"caller", "datasets">>[0], "access">,
 ): RouteDefinition<"caller", "datasets"> {
-  return { ...resourceRoute(route), audience: "console" };
+  const description = `${route.description ?? ""} An API key may call it as its owner.`.trim();
+  return { ...resourceRoute({ ...route, description, access: "session" }), access: "caller" };
 }
 
 const LIST = datasetRoute({
@@ -166,7 +167,8 @@ const CREATE = datasetRoute({
   method: "post",
   operationId: "createDataset",
   summary: "Create an empty dataset",
-  description: "It is private, unless an administrator shares it. An import creates one with its rows.",
+  description:
+    "It is private, unless an administrator shares it. An import creates one with its rows.",
   body: newDataset,
   answer: { status: 201, description: "The dataset.", schema: datasetSchema },
   errors,
@@ -185,7 +187,8 @@ const UPDATE = datasetRoute({
   method: "patch",
   operationId: "updateDataset",
   summary: "Change a dataset",
-  description: "Fields that are not sent stay as they are. Its owner and administrators may do this.",
+  description:
+    "Fields that are not sent stay as they are. Its owner and administrators may do this.",
   body: datasetChange,
   answer: { description: "The dataset as it is now.", schema: datasetSchema },
   errors: datasetErrors,

@@ -2,16 +2,21 @@ import { z } from "zod";
 import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import {
+  COLUMN_TYPE_NAMES,
   checkColumns,
   checkDatasetName,
-  COLUMN_TYPE_NAMES,
   MAX_COLUMNS,
   MAX_KEY_COLUMNS,
 } from "../../data/datasets/columns.ts";
-import { DATASET_CHANGES, type DatasetLoad } from "../../data/datasets/datasets.ts";
+import {
+  DATASET_CHANGES,
+  type DatasetLoad,
+  type DatasetRowFault,
+} from "../../data/datasets/datasets.ts";
 import { ColumnInference } from "../../data/datasets/imports/infer-columns.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
+import type { Row, RowChunk } from "../rows/row.ts";
 import { readRunOwner, toStepFailure } from "../run-owner.ts";
 import { faultsOf } from "./dataset-read.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
@@ -38,7 +43,9 @@ const settings = z.strictObject({
       key: z.array(z.string().max(63)).max(MAX_KEY_COLUMNS).default([]),
     })
     .optional()
-    .describe("Creates the dataset with the first rows, private, where there is none of this name."),
+    .describe(
+      "Creates the dataset with the first rows, private, where there is none of this name.",
+    ),
 });
 type Settings = z.output<typeof settings>;
 type Context = StepContext<Settings>;
@@ -134,37 +141,50 @@ async function addRows(load: DatasetLoad, context: Context): Promise<number> {
   const output = context.output();
   let before = 0;
   let written = 0;
-  for (const input of context.inputs) {
-    for await (const chunk of input.chunks()) {
-      context.signal.throwIfAborted();
-      const rows = await unpackRows(chunk);
-      const faults = new Map((await load.add(rows)).map((fault) => [fault.row, fault]));
-      if (faults.size === 0) await output.chunk(chunk);
-      for (const [index, row] of faults.size === 0 ? [] : rows.entries()) {
-        const number = before + index + 1;
-        const fault = faults.get(number);
-        if (fault === undefined) await output.push(row);
-        else await context.reject({ row: number, code: "invalid_row", message: textOf(fault) }, row);
-      }
-      before += rows.length;
-      written += rows.length - faults.size;
-    }
+  for await (const chunk of chunksOf(context)) {
+    const rows = await unpackRows(chunk);
+    const faults = await load.add(rows);
+    if (faults.length === 0) await output.chunk(chunk);
+    else await passOn(rows, faults, { context, before });
+    before += rows.length;
+    written += rows.length - faults.length;
   }
   return written;
 }
 
-function textOf({ column: name, message }: { column: string | null; message: string }): string {
+async function* chunksOf({ inputs, signal }: Context): AsyncGenerator<RowChunk, void> {
+  for (const input of inputs) {
+    for await (const chunk of input.chunks()) {
+      signal.throwIfAborted();
+      yield chunk;
+    }
+  }
+}
+
+async function passOn(
+  rows: readonly Row[],
+  faults: readonly DatasetRowFault[],
+  { context, before }: { readonly context: Context; readonly before: number },
+): Promise<void> {
+  const byRow = new Map(faults.map((fault) => [fault.row, fault]));
+  const output = context.output();
+  for (const [index, row] of rows.entries()) {
+    const number = before + index + 1;
+    const fault = byRow.get(number);
+    if (fault === undefined) await output.push(row);
+    else await context.reject({ row: number, code: "invalid_row", message: textOf(fault) }, row);
+  }
+}
+
+function textOf({ column: name, message }: DatasetRowFault): string {
   return name === null ? message : `'${name}': ${message}`;
 }
 
 /** The rows keep their names, so that the next run writes the same columns. */
-async function inferColumns({ inputs, signal }: Context): Promise<readonly DatasetColumn[]> {
+async function inferColumns(context: Context): Promise<readonly DatasetColumn[]> {
   const inference = new ColumnInference(true);
-  for (const input of inputs) {
-    for await (const chunk of input.chunks()) {
-      signal.throwIfAborted();
-      for (const row of await unpackRows(chunk)) inference.add(row);
-    }
+  for await (const chunk of chunksOf(context)) {
+    for (const row of await unpackRows(chunk)) inference.add(row);
   }
   return inference.fields().map(({ heading, type }) => ({ name: heading, type }));
 }

@@ -1,5 +1,5 @@
-import type { Caller, Role } from "../../../src/core/caller.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
+import type { Caller, Role } from "../../../src/core/caller.ts";
 import { createDataset } from "../../../src/data/datasets/change-dataset.ts";
 import type { DatasetRow } from "../../../src/data/datasets/dataset-store.ts";
 import type { Dataset, DatasetChange, NewDataset } from "../../../src/data/datasets/datasets.ts";
@@ -16,7 +16,11 @@ export interface DatasetStage {
   readonly owner: Caller;
   readonly create: (given: Omit<NewDataset, "name"> & { name?: string }) => Promise<DatasetRow>;
   /** Adds rows and commits them. Rejects with the first row that is wrong. */
-  readonly write: (dataset: Dataset, change: DatasetChange, rows: readonly JsonObject[]) => Promise<Dataset>;
+  readonly write: (
+    dataset: Dataset,
+    change: DatasetChange,
+    rows: readonly JsonObject[],
+  ) => Promise<Dataset>;
   readonly rows: (dataset: Dataset) => Promise<JsonObject[]>;
   readonly runJob: (name: string) => Promise<void>;
   readonly passTime: (ms: number) => void;
@@ -64,7 +68,8 @@ export async function openDatasetStage(
     },
     async rows(dataset) {
       const all: JsonObject[] = [];
-      for await (const rows of datasets.read(dataset, new AbortController().signal)) all.push(...rows);
+      for await (const rows of datasets.read(dataset, new AbortController().signal))
+        all.push(...rows);
       return all;
     },
     async runJob(name) {
@@ -91,7 +96,12 @@ export async function addCaller(database: Database, role: Role): Promise<Caller>
   const sessionId = `ses_${randomBase62(22)}`;
   const user = { id, username, role, passwordHash: "none", mustChangePassword: false };
   await database.db.insert(users).values(user as typeof users.$inferInsert);
-  const session = { id: sessionId, userId: id, tokenHash: randomBase62(43), expiresAt: new Date(Date.now() + 86_400_000) };
+  const session = {
+    id: sessionId,
+    userId: id,
+    tokenHash: randomBase62(43),
+    expiresAt: new Date(Date.now() + 86_400_000),
+  };
   await database.db.insert(sessions).values(session as typeof sessions.$inferInsert);
   return {
     ...{ kind: "session", sessionId, ownerId: id, username, role },

@@ -27,13 +27,17 @@ afterAll(async () => {
 });
 
 const numbered = (from: number, to: number): JsonObject[] =>
-  Array.from({ length: to - from }, (_, index) => ({ n: from + index, name: `row ${from + index}` }));
+  Array.from({ length: to - from }, (_, index) => ({
+    n: from + index,
+    name: `row ${from + index}`,
+  }));
 const COLUMNS = [
   { name: "n", type: "integer" },
   { name: "name", type: "text" },
 ] as const;
 const numbers = (rows: readonly JsonObject[]) => rows.map(({ n }) => n);
-const sequence = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+const sequence = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, i) => from + i);
 const commit = (load: DatasetLoad) =>
   database.askOwn((db) => withTransaction(db, (transaction) => load.commit(transaction, null)));
 
@@ -155,7 +159,12 @@ describe("loads", () => {
     const dataset = await stage.create({ columns: COLUMNS });
     const first = await stage.write(dataset, "append", numbered(0, size));
     const second = await stage.write(dataset, "append", numbered(size, size * 2));
-    expect([first.rows, first.version, second.rows, second.version]).toEqual([size, 2, size * 2, 3]);
+    expect([first.rows, first.version, second.rows, second.version]).toEqual([
+      size,
+      2,
+      size * 2,
+      3,
+    ]);
     expect(numbers(await stage.rows(dataset))).toEqual(sequence(0, size * 2));
     const events = await database.db
       .select({ body: outboxEvents.body })
@@ -163,7 +172,13 @@ describe("loads", () => {
       .where(sql`${outboxEvents.body}->>'dataset' = ${dataset.id}`);
     expect(events.map(({ body }) => body)).toEqual(
       [2, 3].map((version) => ({
-        ...{ dataset: dataset.id, dataset_name: dataset.name, change: "append", rows: size, version },
+        ...{
+          dataset: dataset.id,
+          dataset_name: dataset.name,
+          change: "append",
+          rows: size,
+          version,
+        },
         ...{ run_id: null, chain: [] },
       })),
     );
@@ -444,9 +459,9 @@ describe("what is left over", () => {
     const { tableName } = dataset;
     const stored = async () =>
       Number(
-        (await database.db.execute(sql`select count(*) from datasets.${sql.identifier(tableName)}`))[0]?.[
-          "count"
-        ],
+        (
+          await database.db.execute(sql`select count(*) from datasets.${sql.identifier(tableName)}`)
+        )[0]?.["count"],
       );
     await stage.runJob("dataset_gone_rows");
     expect(await stored()).toBe(3_700);

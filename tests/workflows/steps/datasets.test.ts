@@ -8,7 +8,11 @@ import { StepFailure } from "../../../src/workflows/runs/run.ts";
 import { createDatasetRead } from "../../../src/workflows/steps/dataset-read.ts";
 import { createDatasetWrite } from "../../../src/workflows/steps/dataset-write.ts";
 import type { StepKind } from "../../../src/workflows/steps/step-kind.ts";
-import { addCaller, type DatasetStage, openDatasetStage } from "../../data/datasets/dataset-stage.ts";
+import {
+  addCaller,
+  type DatasetStage,
+  openDatasetStage,
+} from "../../data/datasets/dataset-stage.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 
@@ -37,7 +41,9 @@ beforeAll(async () => {
       // The test's own condition, in the place of the expression.
       evaluate: async (_, rows) =>
         rows.map((row) =>
-          row["n"] === 13 ? { error: { code: "x", message: "bad" } } : { values: { where: row["n"] === 7 } },
+          row["n"] === 13
+            ? { error: { code: "x", message: "bad" } }
+            : { values: { where: row["n"] === 7 } },
         ),
       check: async () => [],
       close: () => undefined,
@@ -88,24 +94,32 @@ describe("dataset_read", () => {
 });
 
 describe("dataset_write", () => {
-  it.each(["append", "replace", "upsert"] as const)("does %s with the end of the step", async (mode) => {
-    const dataset = await stage.create({ columns: COLUMNS, key: ["n"] });
-    await stage.write(dataset, "append", ROWS.slice(0, 2));
-    const runId = `run_${ownName()}`;
-    const outcome = await run(write, {
-      settings: { dataset: dataset.name, mode },
-      rows: ROWS.slice(1),
-      run: { id: runId, workflowId: "wf_own", chain: ["wf_before"] },
-    });
-    expect(outcome).toMatchObject({ committed: true, rowErrors: 0 });
-    expect(outcome.outputs.main).toEqual(ROWS.slice(1));
-    const rows = await stage.rows(dataset);
-    expect(rows).toHaveLength({ append: 2_501, replace: 2_499, upsert: 2_500 }[mode]);
-    const bodies = (await database.db.select().from(outboxEvents)).map(({ body }) => body);
-    expect(bodies.filter((body) => body["run_id"] === runId)).toEqual([
-      expect.objectContaining({ change: mode, chain: ["wf_before", "wf_own"], rows: 2_499, version: 3 }),
-    ]);
-  });
+  it.each(["append", "replace", "upsert"] as const)(
+    "does %s with the end of the step",
+    async (mode) => {
+      const dataset = await stage.create({ columns: COLUMNS, key: ["n"] });
+      await stage.write(dataset, "append", ROWS.slice(0, 2));
+      const runId = `run_${ownName()}`;
+      const outcome = await run(write, {
+        settings: { dataset: dataset.name, mode },
+        rows: ROWS.slice(1),
+        run: { id: runId, workflowId: "wf_own", chain: ["wf_before"] },
+      });
+      expect(outcome).toMatchObject({ committed: true, rowErrors: 0 });
+      expect(outcome.outputs.main).toEqual(ROWS.slice(1));
+      const rows = await stage.rows(dataset);
+      expect(rows).toHaveLength({ append: 2_501, replace: 2_499, upsert: 2_500 }[mode]);
+      const bodies = (await database.db.select().from(outboxEvents)).map(({ body }) => body);
+      expect(bodies.filter((body) => body["run_id"] === runId)).toEqual([
+        expect.objectContaining({
+          change: mode,
+          chain: ["wf_before", "wf_own"],
+          rows: 2_499,
+          version: 3,
+        }),
+      ]);
+    },
+  );
 
   it("creates the dataset with its first rows, with columns that are given or follow from them", async () => {
     const name = ownName();
@@ -146,7 +160,10 @@ describe("dataset_write", () => {
     const dataset = await stage.create({ columns: COLUMNS });
     const settings = { dataset: dataset.name };
     const outcome = await run(write, { settings, rows: ROWS.slice(0, 3), isTest: true });
-    expect(outcome).toMatchObject({ committed: false, told: [expect.stringContaining("append 3 rows")] });
+    expect(outcome).toMatchObject({
+      committed: false,
+      told: [expect.stringContaining("append 3 rows")],
+    });
     expect(await stage.rows(dataset)).toEqual([]);
   });
 
@@ -180,8 +197,12 @@ describe("dataset_write", () => {
       write.check?.(write.schema.parse(given), { owner: stage.owner } as never);
     expect(await check({ dataset: dataset.name })).toEqual([]);
     expect(await check({ dataset: "unknown_one" })).toMatchObject([{ field: "dataset" }]);
-    expect(await check({ dataset: dataset.name, mode: "upsert" })).toMatchObject([{ field: "mode" }]);
-    expect(await check({ dataset: "Not a name", create: {} })).toMatchObject([{ field: "dataset" }]);
+    expect(await check({ dataset: dataset.name, mode: "upsert" })).toMatchObject([
+      { field: "mode" },
+    ]);
+    expect(await check({ dataset: "Not a name", create: {} })).toMatchObject([
+      { field: "dataset" },
+    ]);
     expect(await check({ dataset: "runs", create: {} })).toMatchObject([{ field: "dataset" }]);
     expect(await check({ dataset: "new_one", mode: "upsert", create: {} })).toMatchObject([
       { field: "create.key" },

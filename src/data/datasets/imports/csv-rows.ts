@@ -17,7 +17,8 @@ interface Record {
  * marks has no value; `""` is an empty text.
  */
 export async function* csvRows(file: SourceFile): AsyncGenerator<FileRow, void> {
-  if ((await file.encoding()) === null) throw new TableFault("The file is no text, so it is no CSV.");
+  if ((await file.encoding()) === null)
+    throw new TableFault("The file is no text, so it is no CSV.");
   const pieces = readText(file);
   const first = await pieces.next();
   if (first.done === true) throw new TableFault("The file is empty; its first line has headings.");

@@ -4,7 +4,12 @@ import { ServiceError } from "../../../core/service-error.ts";
 import type { DatasetColumn } from "../../../db/tables/datasets.ts";
 import { detailsOf, newDatasetRow } from "../change-dataset.ts";
 import { createLoad } from "../dataset-load.ts";
-import { type DatasetStore, readWritable, refuseRestrictedKey, refuseSharing } from "../dataset-store.ts";
+import {
+  type DatasetStore,
+  readWritable,
+  refuseRestrictedKey,
+  refuseSharing,
+} from "../dataset-store.ts";
 import type { Dataset, DatasetChange, DatasetLoad, NewDataset } from "../datasets.ts";
 import type { TableFile, TableFiles } from "./table-files.ts";
 import type { TableField } from "./table-job.ts";
@@ -30,7 +35,11 @@ export async function importRows(
   const fields = dataset.columns.map((column) => ({ ...column, heading: column.name }));
   const load = createLoad(store, { dataset, isNew: false }, mode);
   const frame = frameOf("import", dataset.id);
-  return finish(given, load, { fields, frame, details: (rows) => ({ name: dataset.name, mode, rows }) });
+  return finish(given, load, {
+    fields,
+    frame,
+    details: (rows) => ({ name: dataset.name, mode, rows }),
+  });
 }
 
 /** Creates a dataset from a file, with the columns that all its rows suggest. */
@@ -46,13 +55,19 @@ export async function importDataset(
   const dataset = newDatasetRow(actor.caller.ownerId, { ...asked, columns }, store.clock.now());
   const load = createLoad(store, { dataset, isNew: true }, "append");
   const frame = frameOf("create", dataset.id);
-  return finish(given, load, { fields, frame, details: (rows) => ({ ...detailsOf(dataset), rows }) });
+  return finish(given, load, {
+    fields,
+    frame,
+    details: (rows) => ({ ...detailsOf(dataset), rows }),
+  });
 }
 
 interface Finish {
   readonly fields: readonly TableField[];
   readonly frame: ChangeFrame;
-  readonly details: (rows: number) => { readonly [name: string]: string | number | readonly string[] };
+  readonly details: (rows: number) => {
+    readonly [name: string]: string | number | readonly string[];
+  };
 }
 
 async function finish(

@@ -2,7 +2,7 @@ import type { DatasetColumn } from "../../../db/tables/datasets.ts";
 import type { JsonObject, JsonValue } from "../../../lib/json.ts";
 import { checkValue } from "../check-value.ts";
 import { MAX_COLUMNS, toColumnNames } from "../columns.ts";
-import { type TableField, TableFault } from "./table-job.ts";
+import { TableFault, type TableField } from "./table-job.ts";
 
 type Type = DatasetColumn["type"];
 /** `large`: a whole number beyond 2^53 as a text. */

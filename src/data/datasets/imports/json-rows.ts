@@ -6,6 +6,7 @@ import { type FileRow, faultAt, MAX_ROW_CHARACTERS, TableFault } from "./table-j
 /** A string, or a whole number of many digits. */
 const STRING_OR_INTEGER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const MANY_DIGITS = /\d{16}/;
+const SPACE = /[\s\ufeff]/;
 
 /** Lines of JSON objects; empty lines are skipped. */
 export async function* ndjsonRows(file: SourceFile): AsyncGenerator<FileRow, void> {
@@ -40,67 +41,85 @@ export async function* jsonRows(file: SourceFile): AsyncGenerator<FileRow, void>
 /** Cuts a JSON array into the texts of its elements, wherever the pieces of its text are cut. */
 class ArrayScanner {
   #line = 1;
-  #state: "before" | "element" | "after" = "before";
+  #state: "before" | "within" | "after" = "before";
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
   /** Of the element that has begun, from pieces before this one. */
   #text = "";
-  #startLine = 1;
-  #hasBegun = false;
-  #mustFollow = false;
+  /** The line where the element begins; undefined before its first character. */
+  #startLine: number | undefined;
+  #followsComma = false;
 
   *read(piece: string): Generator<{ readonly text: string; readonly line: number }, void> {
     let start = 0;
     for (let at = 0; at < piece.length; at += 1) {
       const character = piece[at] as string;
       if (character === "\n") this.#line += 1;
-      if (this.#state !== "element") {
-        if (this.#isSpace(character)) continue;
-        if (this.#state === "after") throw faultAt(this.#line, "text follows the end of the array.");
-        if (character !== "[") throw faultAt(this.#line, "a JSON array of objects begins with '['.");
-        this.#state = "element";
-        start = at + 1;
-        continue;
-      }
-      if (this.#isInString) {
-        if (this.#isEscaped) this.#isEscaped = false;
-        else if (character === "\\") this.#isEscaped = true;
-        else if (character === '"') this.#isInString = false;
-        continue;
-      }
-      if (!this.#hasBegun && !this.#isSpace(character) && character !== "]") {
-        this.#hasBegun = true;
-        this.#startLine = this.#line;
-      }
-      if (character === '"') this.#isInString = true;
-      else if (character === "{" || character === "[") this.#depth += 1;
-      else if (this.#depth > 0 && (character === "}" || character === "]")) this.#depth -= 1;
-      else if (this.#depth === 0 && (character === "," || character === "]")) {
-        const text = this.#text + piece.slice(start, at);
-        const isLast = character === "]";
-        const hasText = text.trim() !== "";
-        if (!hasText && (!isLast || this.#mustFollow)) throw faultAt(this.#line, "a row is missing.");
-        if (hasText) yield { text, line: this.#startLine };
-        this.#text = "";
-        this.#hasBegun = false;
-        this.#mustFollow = !isLast;
-        start = at + 1;
-        if (isLast) this.#state = "after";
+      const border = this.#borderAt(character);
+      if (border === undefined) continue;
+      const element = border === "end" ? this.#text + piece.slice(start, at) : "";
+      const line = this.#startLine ?? this.#line;
+      start = at + 1;
+      if (border === "end" && this.#closeElement(element, character === "]")) {
+        yield { text: element, line };
       }
     }
-    if (this.#state !== "element") return;
-    this.#text += piece.slice(start);
-    if (this.#text.length > MAX_ROW_CHARACTERS) throw tooLong(this.#startLine);
+    if (this.#state === "within") this.#keep(piece.slice(start));
   }
 
   end(): void {
     if (this.#state === "before") throw new TableFault("The file is empty; send a JSON array.");
-    if (this.#state === "element") throw faultAt(this.#line, "the array is not closed.");
+    if (this.#state === "within") throw faultAt(this.#line, "the array is not closed.");
   }
 
-  #isSpace(character: string): boolean {
-    return /[\s\ufeff]/.test(character);
+  #keep(text: string): void {
+    this.#text += text;
+    if (this.#text.length > MAX_ROW_CHARACTERS) throw tooLong(this.#startLine ?? this.#line);
+  }
+
+  /** Whether an element may begin behind this character, or has ended before it. */
+  #borderAt(character: string): "start" | "end" | undefined {
+    if (this.#isInString) this.#readString(character);
+    else if (this.#state !== "within") return this.#readOutside(character) ? "start" : undefined;
+    else if (this.#endsElement(character)) return "end";
+    return undefined;
+  }
+
+  #readString(character: string): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (character === "\\") this.#isEscaped = true;
+    else if (character === '"') this.#isInString = false;
+  }
+
+  /** Returns true at the beginning of the array. */
+  #readOutside(character: string): boolean {
+    if (SPACE.test(character)) return false;
+    if (this.#state === "after") throw faultAt(this.#line, "text follows the end of the array.");
+    if (character !== "[") throw faultAt(this.#line, "a JSON array of objects begins with '['.");
+    this.#state = "within";
+    return true;
+  }
+
+  /** Returns true at the character behind an element. */
+  #endsElement(character: string): boolean {
+    if (this.#depth === 0 && (character === "," || character === "]")) return true;
+    if (this.#startLine === undefined && !SPACE.test(character)) this.#startLine = this.#line;
+    if (character === '"') this.#isInString = true;
+    else if (character === "{" || character === "[") this.#depth += 1;
+    else if (character === "}" || character === "]") this.#depth -= 1;
+    return false;
+  }
+
+  /** Returns whether there is an element: an array may be empty. */
+  #closeElement(text: string, isLast: boolean): boolean {
+    const isEmpty = text.trim() === "";
+    if (isEmpty && (!isLast || this.#followsComma)) throw faultAt(this.#line, "a row is missing.");
+    this.#text = "";
+    this.#startLine = undefined;
+    this.#followsComma = !isLast;
+    if (isLast) this.#state = "after";
+    return !isEmpty;
   }
 }
 
@@ -110,8 +129,8 @@ function parseRow(text: string, line: number): JsonObject {
   let row: unknown;
   try {
     row = JSON.parse(MANY_DIGITS.test(text) ? quoteLargeIntegers(text) : text);
-  } catch {
-    throw faultAt(line, "this is not valid JSON.");
+  } catch (cause) {
+    throw faultAt(line, "this is not valid JSON.", cause);
   }
   if (isJsonObject(row)) return row;
   throw faultAt(line, "a row has to be a JSON object.");

@@ -10,8 +10,8 @@ import { jsonRows, ndjsonRows } from "./json-rows.ts";
 import {
   type FileRow,
   type TableBatch,
-  type TableField,
   TableFault,
+  type TableField,
   type TableFormat,
   type TableJob,
 } from "./table-job.ts";
@@ -21,12 +21,13 @@ import { xlsxRows } from "./xlsx-rows.ts";
 const BATCH_ROWS = 500;
 const BATCH_CHARACTERS = 256 * 1024;
 
-const READERS: Readonly<Record<TableFormat, (file: SourceFile) => AsyncGenerator<FileRow, void>>> = {
-  csv: csvRows,
-  ndjson: ndjsonRows,
-  json: jsonRows,
-  xlsx: xlsxRows,
-};
+const READERS: Readonly<Record<TableFormat, (file: SourceFile) => AsyncGenerator<FileRow, void>>> =
+  {
+    csv: csvRows,
+    ndjson: ndjsonRows,
+    json: jsonRows,
+    xlsx: xlsxRows,
+  };
 
 serveJobs((job) => work(job as TableJob));
 
@@ -38,9 +39,9 @@ async function* work(job: TableJob): AsyncGenerator<readonly TableField[] | Tabl
     else yield await inferFields(rows, job.format);
   } catch (thrown) {
     if (thrown instanceof TableFault) throw thrown;
-    if (thrown instanceof UnreadableFile) throw new TableFault(thrown.message);
+    if (thrown instanceof UnreadableFile) throw new TableFault(thrown.message, { cause: thrown });
     // An error of a library, about the content.
-    throw new TableFault("The file is damaged or incomplete.");
+    throw new TableFault("The file is damaged or incomplete.", { cause: thrown });
   }
 }
 
@@ -93,7 +94,8 @@ class RowConversion {
       const field =
         this.#byHeading.get(heading) ?? this.#byName.get(toColumnName(heading).toLowerCase());
       const name = field?.name ?? heading;
-      if (name in row) throw new TableFault(`Line ${line}: two fields are '${name}'.`, name);
+      if (name in row)
+        throw new TableFault(`Line ${line}: two fields are '${name}'.`, { column: name });
       row[name] = this.#isText && typeof value === "string" ? fromText(value, field, line) : value;
     }
     return row;
@@ -106,8 +108,9 @@ function fromText(text: string, field: TableField | undefined, line: number): Js
   if (field.type !== "json") return text.trim();
   try {
     return JSON.parse(text) as JsonValue;
-  } catch {
-    throw new TableFault(`Line ${line}, column '${field.name}': expected JSON.`, field.name);
+  } catch (cause) {
+    const { name: column } = field;
+    throw new TableFault(`Line ${line}, column '${column}': expected JSON.`, { column, cause });
   }
 }
 

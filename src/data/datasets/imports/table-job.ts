@@ -47,12 +47,12 @@ export class TableFault extends Error {
   /** The heading of the column; the process passes it on as the error's code. */
   readonly code: string;
 
-  constructor(message: string, column = "") {
-    super(message);
+  constructor(message: string, { column = "", cause }: { column?: string; cause?: unknown } = {}) {
+    super(message, { cause });
     this.code = column;
   }
 }
 
-export function faultAt(line: number, text: string): TableFault {
-  return new TableFault(`Line ${line}: ${text}`);
+export function faultAt(line: number, text: string, cause?: unknown): TableFault {
+  return new TableFault(`Line ${line}: ${text}`, { cause });
 }

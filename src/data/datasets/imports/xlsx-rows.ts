@@ -22,7 +22,8 @@ export async function* xlsxRows(file: SourceFile): AsyncGenerator<FileRow, void>
   const date1904 = workbook.Workbook?.WBProps?.date1904 === true;
   const toValue = (cell: CellObject | undefined, line: number): JsonValue => {
     if (cell === undefined || cell.t === "z" || cell.v === undefined) return null;
-    if (cell.t === "e") throw new TableFault(`Row ${line}: a formula has the error ${cell.w ?? ""}.`);
+    if (cell.t === "e")
+      throw new TableFault(`Row ${line}: a formula has the error ${cell.w ?? ""}.`);
     if (cell.t !== "n" || typeof cell.v !== "number") {
       return typeof cell.v === "boolean" ? cell.v : String(cell.v);
     }
@@ -60,5 +61,7 @@ function toTime(parts: DateParts | null): JsonValue {
   const { y, m, d, H, M, S } = parts;
   const two = (value: number) => String(value).padStart(2, "0");
   const date = `${String(y).padStart(4, "0")}-${two(m)}-${two(d)}`;
-  return H === 0 && M === 0 && S === 0 ? date : `${date}T${two(H)}:${two(M)}:${two(Math.floor(S))}Z`;
+  return H === 0 && M === 0 && S === 0
+    ? date
+    : `${date}T${two(H)}:${two(M)}:${two(Math.floor(S))}Z`;
 }
