@@ -218,10 +218,14 @@ async function addTo(
     await transaction.execute(sql`alter table ${tableOf(table)} ${sql.join(additions, sql`, `)}`);
   } catch (cause) {
     if (toDatabaseError(cause).code !== NO_LOCK) throw cause;
-    throw new ServiceError(
-      "storage_unavailable",
-      "The dataset is being read by long queries now; add the columns later.",
-      { cause },
-    );
+    throw beingRead(cause);
   }
+}
+
+function beingRead(cause: unknown): ServiceError {
+  return new ServiceError(
+    "storage_unavailable",
+    "The dataset is being read by long queries now; add the columns later.",
+    { cause },
+  );
 }

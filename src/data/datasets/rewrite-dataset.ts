@@ -13,7 +13,7 @@ import {
 import { sameKey } from "./stage-rows.ts";
 
 /** Rows that one statement looks at. */
-const STEP_ROWS = 2_000;
+const STEP_ROWS = 500;
 const LEASE_MS = 30 * 60_000;
 
 /** A copy of a dataset without the rows that a load replaces. */
@@ -85,6 +85,7 @@ async function copy(
   let copied = 0;
   let last = { load: 0, row: 0 };
   for (;;) {
+    // A scalar subquery looks each key up in the index; a join would read the whole load at every step.
     const place = isPart
       ? sql`_row > ${last.row}`
       : sql`(_load, _row) > (${last.load}, ${last.row})`;
@@ -96,8 +97,7 @@ async function copy(
         ), copied as (
           insert into ${tableOf(table)} (_load, _row, ${names})
           select _load, _row, ${names} from seen
-          where _gone is null and not exists (
-            select 1 from ${tableOf(load)} as load where ${sameKey(dataset.key, sql`load`, sql`seen`)})
+          where _gone is null and (select 1 from ${tableOf(load)} as load where ${sameKey(dataset.key, sql`load`, sql`seen`)} limit 1) is null
           returning 1
         )
         select (select count(*)::int from seen) as seen, (select count(*)::int from copied) as copied,

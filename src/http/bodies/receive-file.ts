@@ -38,8 +38,10 @@ async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (cause) {
-    throw new ServiceError("storage_unavailable", "The file cannot be stored now.", {
-      cause,
-    });
+    throw notStored(cause);
   }
+}
+
+function notStored(cause: unknown): ServiceError {
+  return new ServiceError("storage_unavailable", "The file cannot be stored now.", { cause });
 }
