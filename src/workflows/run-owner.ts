@@ -31,3 +31,11 @@ export function toStepFailure(thrown: unknown): unknown {
   const isRetryable = status === 429 || status >= 500 || code === "changed_meanwhile";
   return new StepFailure(code, message, { isRetryable, retryAfterSeconds, cause: thrown });
 }
+
+/** Returns the faults of a field by the error of a lookup; rejects with any other error. */
+export function faultsOf(field: string) {
+  return (thrown: unknown): readonly { readonly field: string; readonly message: string }[] => {
+    if (!(thrown instanceof ServiceError) || thrown.status >= 500) throw thrown;
+    return [{ field, message: thrown.message }];
+  };
+}

@@ -27,7 +27,7 @@ export interface DatasetStore {
 }
 
 /** Whether a caller may read a dataset. A key and a service token act with the rights of their owner and maker. */
-export function mayRead({ ownerId, visibility }: DatasetRow, caller: AnyCaller): boolean {
+function mayRead({ ownerId, visibility }: DatasetRow, caller: AnyCaller): boolean {
   return visibility === "everyone" || caller.role === "admin" || ownerId === caller.ownerId;
 }
 

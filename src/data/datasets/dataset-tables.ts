@@ -19,7 +19,6 @@ import { COLUMN_TYPES } from "./columns.ts";
  *
  * A table's comment says what it is while it is not (or no more) a dataset's: see `TableState`.
  */
-export const HIDDEN = { load: sql`_load`, row: sql`_row`, gone: sql`_gone` } as const;
 
 /**
  * - `load <time>`: a load in progress. It belongs to nobody after that time, Unix milliseconds.

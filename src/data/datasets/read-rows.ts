@@ -7,7 +7,7 @@ import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import { isVisibleAt, listParts, tableOf } from "./dataset-tables.ts";
 
-export const BATCH_ROWS = 1_000;
+const BATCH_ROWS = 1_000;
 /** Fewer rows where they are large: as many as this many bytes of the last batch suggest. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 

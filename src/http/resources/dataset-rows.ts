@@ -18,6 +18,13 @@ import { toJson } from "../answers/to-json.ts";
 import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
 import { receiveFile } from "../bodies/receive-file.ts";
 import { createUploadPlaces } from "../bodies/upload-places.ts";
+import {
+  DATASET,
+  DATASETS,
+  datasetErrors,
+  datasetRoute,
+  datasetSchema,
+} from "../dataset-fields.ts";
 import { count, queryId, storableText } from "../fields.ts";
 import { refusal } from "../openapi/documentation.ts";
 import { limit, readQuery } from "../page.ts";
@@ -25,7 +32,6 @@ import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
 import type { RequestContext } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
-import { DATASET, DATASETS, datasetErrors, datasetRoute, datasetSchema } from "./datasets.ts";
 
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Files that this server takes at once, and those of one user: each is on the disk while it is read. */

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { ServiceError } from "../../core/service-error.ts";
 import type { Row } from "../rows/row.ts";
-import { readRunOwner, toStepFailure } from "../run-owner.ts";
+import { faultsOf, readRunOwner, toStepFailure } from "../run-owner.ts";
 import { rowFailure } from "../runs/run.ts";
-import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
+import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
 const MAX_LIMIT = 100_000_000;
@@ -77,12 +76,4 @@ export function createDatasetRead({
       return undefined;
     },
   });
-}
-
-/** Returns the faults of a field by the error of a lookup; rejects with any other error. */
-export function faultsOf(field: string) {
-  return (thrown: unknown): readonly FieldFault[] => {
-    if (!(thrown instanceof ServiceError) || thrown.status >= 500) throw thrown;
-    return [{ field, message: thrown.message }];
-  };
 }

@@ -17,8 +17,7 @@ import { ColumnInference } from "../../data/datasets/imports/infer-columns.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
-import { readRunOwner, toStepFailure } from "../run-owner.ts";
-import { faultsOf } from "./dataset-read.ts";
+import { faultsOf, readRunOwner, toStepFailure } from "../run-owner.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 

@@ -83,7 +83,7 @@ export function byHeading(headings: readonly string[], cells: readonly JsonValue
   return Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? null]));
 }
 
-export function shown(text: string): string {
+function shown(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
