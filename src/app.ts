@@ -19,6 +19,8 @@ import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { connectionsRoutes } from "./http/resources/connections.ts";
+import { datasetRowsRoutes } from "./http/resources/dataset-rows.ts";
+import { datasetsRoutes } from "./http/resources/datasets.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { identitiesRoutes } from "./http/resources/identities.ts";
@@ -84,6 +86,8 @@ export function createApp(deps: Deps): App {
     usageReportsRoutes(deps),
     usageReconciliationRoutes(deps),
     requestsRoutes(deps),
+    datasetsRoutes(deps),
+    datasetRowsRoutes(deps),
     eventsRoutes(deps),
     watchedFoldersRoutes(deps),
     workflowWebhookRoutes(deps),

@@ -6,6 +6,8 @@ export const SERVICE_SCOPES = [
   "audit:read",
   "connections:read",
   "connections:write",
+  "datasets:read",
+  "datasets:write",
   "events:read",
   "events:write",
   "keys:read",

@@ -32,6 +32,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/api\/(admin|connections|mcp-servers|service-tokens)(\/|$)/, "administrator"],
   // Beside the webhook's own credentials, which only a workflow with one knows.
   [/^POST \/api\/pipeline\/webhook\/\{id\}$/, "caller"],
+  [/^\w+ \/api\/datasets(\/|$)/, "caller"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],
 ];

@@ -21,6 +21,7 @@ export const AUDIT_TARGET_KINDS = [
   "vector_store",
   "connection",
   "mcp_server",
+  "dataset",
   "tool",
 ] as const;
 

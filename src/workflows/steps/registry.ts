@@ -21,6 +21,8 @@ import { extract } from "./extract.ts";
 import { fetchHttp } from "./fetch-http.ts";
 import { httpRequest } from "./http-request.ts";
 import { searchKnowledge } from "./search-knowledge.ts";
+import { createDatasetRead } from "./dataset-read.ts";
+import { createDatasetWrite } from "./dataset-write.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 import { validateStep } from "./validate.ts";
@@ -32,6 +34,7 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   readFileStep,
   rowsStep,
   fetchHttp,
+  createDatasetRead,
   // Transforms.
   aggregateStep,
   dedupeStep,
@@ -56,6 +59,7 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   searchKnowledge,
   // Sinks.
   httpRequest,
+  createDatasetWrite,
 ];
 
 export interface StepKinds {

@@ -1,0 +1,119 @@
+import { ServiceError } from "../../core/service-error.ts";
+import type { DatasetColumn } from "../../db/tables/datasets.ts";
+
+/** The types that a column may have, with those of the database. */
+export const COLUMN_TYPES = {
+  text: "text",
+  integer: "bigint",
+  decimal: "numeric",
+  number: "double precision",
+  boolean: "boolean",
+  date: "date",
+  timestamp: "timestamptz",
+  json: "jsonb",
+} as const satisfies Record<DatasetColumn["type"], string>;
+export const COLUMN_TYPE_NAMES = Object.keys(COLUMN_TYPES) as readonly DatasetColumn["type"][];
+
+/** What BI keys name. */
+export const DATASET_NAME = /^[a-z][a-z0-9_]{0,62}$/;
+/** What is a column of any view, without quotation marks that would change its meaning. */
+export const COLUMN_NAME = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
+export const MAX_COLUMNS = 500;
+export const MAX_KEY_COLUMNS = 5;
+/** Of the texts of a row's key together, in UTF-8: an entry of an index is smaller than a third of a page. */
+export const MAX_KEY_BYTES = 2_000;
+
+/** Views that are there without a dataset. */
+const BUILT_IN: ReadonlySet<string> = new Set([
+  "requests",
+  "usage_by_hour",
+  "usage_by_day",
+  "refusals",
+  "keys",
+  "users",
+  "workflows",
+  "runs",
+  "run_steps",
+  "datasets",
+]);
+/** Columns that every table of PostgreSQL has. */
+const SYSTEM_COLUMNS: ReadonlySet<string> = new Set([
+  "tableoid",
+  "xmin",
+  "cmin",
+  "xmax",
+  "cmax",
+  "ctid",
+]);
+
+/** Throws `invalid_value` for a name that no dataset can have. */
+export function checkDatasetName(name: string): void {
+  if (!DATASET_NAME.test(name)) {
+    throw invalid("name", "must be a-z, 0-9 and _, a letter first, up to 63 characters");
+  }
+  if (BUILT_IN.has(name)) throw invalid("name", `'${name}' is a built-in table; take another name`);
+}
+
+/** Throws `invalid_value` that names the first column or key that no table can have. */
+export function checkColumns(columns: readonly DatasetColumn[], key: readonly string[]): void {
+  if (columns.length === 0 || columns.length > MAX_COLUMNS) {
+    throw invalid("columns", `must be 1 to ${MAX_COLUMNS} columns`);
+  }
+  const seen = new Set<string>();
+  for (const [index, { name }] of columns.entries()) {
+    const param = `columns[${index}].name`;
+    const fault = columnNameFault(name);
+    if (fault !== undefined) throw invalid(param, fault);
+    if (seen.has(name.toLowerCase())) throw invalid(param, `'${name}' is a column already`);
+    seen.add(name.toLowerCase());
+  }
+  if (key.length > MAX_KEY_COLUMNS) {
+    throw invalid("key", `must be at most ${MAX_KEY_COLUMNS} columns`);
+  }
+  for (const [index, name] of key.entries()) {
+    const param = `key[${index}]`;
+    const column = columns.find((known) => known.name === name);
+    if (column === undefined) throw invalid(param, `'${name}' is not one of the columns`);
+    if (column.type === "json") throw invalid(param, "a json column cannot identify a row");
+    if (key.indexOf(name) !== index) throw invalid(param, `'${name}' stands there twice`);
+  }
+}
+
+function columnNameFault(name: string): string | undefined {
+  if (!COLUMN_NAME.test(name)) {
+    return "must be letters, digits and _, a letter first, up to 63 characters";
+  }
+  return SYSTEM_COLUMNS.has(name.toLowerCase())
+    ? `'${name}' is a column of the database itself; take another name`
+    : undefined;
+}
+
+/** Returns a text such as a table's heading as the name of a column; `column` where nothing of it can stay. */
+export function toColumnName(heading: string): string {
+  const bare = heading
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .replaceAll(/[^A-Za-z0-9]+/g, "_")
+    .replaceAll(/^_+|_+$/g, "")
+    .slice(0, 60);
+  if (bare === "") return "column";
+  const name = /^\d/.test(bare) ? `c_${bare}` : bare;
+  return SYSTEM_COLUMNS.has(name.toLowerCase()) ? `c_${name}` : name;
+}
+
+/** Returns names of columns for headings, each different from the others. */
+export function toColumnNames(headings: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  return headings.map((heading) => {
+    const isFit = columnNameFault(heading) === undefined;
+    const name = isFit ? heading : toColumnName(heading);
+    let free = name;
+    for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = `${name}_${count}`;
+    taken.add(free.toLowerCase());
+    return free;
+  });
+}
+
+function invalid(param: string, fault: string): ServiceError {
+  return new ServiceError("invalid_value", `'${param}' is invalid: ${fault}.`, { param });
+}

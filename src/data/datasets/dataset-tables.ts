@@ -1,0 +1,150 @@
+import { type SQL, sql } from "drizzle-orm";
+import type { Db } from "../../db/context.ts";
+import type { DatasetColumn } from "../../db/tables/datasets.ts";
+import { randomBase62 } from "../../lib/id.ts";
+import { COLUMN_TYPES } from "./columns.ts";
+
+/**
+ * The rows of a dataset are in a table of the schema `datasets` and in its parts, tables that inherit from it: whoever
+ * reads the table reads the parts too. A large load becomes a part in one step, however many rows it has; small ones
+ * are moved into the table itself, so that parts stay few.
+ *
+ * Three columns are hidden:
+ * - `_load`: the version of the dataset that brought the row;
+ * - `_row`: the row's number in that load. Both together are the order of the rows, and never change;
+ * - `_gone`: the version that removed the row; null while it is there. Readers that began before still see it.
+ *
+ * So version V consists of the rows with `_load <= V and (_gone is null or _gone > V)`, and the newest one, for a view,
+ * of those with `_gone is null`.
+ *
+ * A table's comment says what it is while it is not (or no more) a dataset's: see `TableState`.
+ */
+
+/**
+ * - `load <time>`: a load in progress. It belongs to nobody after that time, Unix milliseconds.
+ * - `retired <time>`: replaced or deleted at that time; readers may still be at it.
+ */
+export type TableState = { readonly kind: "load" | "retired"; readonly at: number };
+
+export function newTableName(datasetId: string): string {
+  return `${datasetId}_${randomBase62(8)}`;
+}
+
+export function tableOf(name: string): SQL {
+  return sql`datasets.${sql.identifier(name)}`;
+}
+
+export function columnList(columns: readonly Pick<DatasetColumn, "name">[], prefix?: SQL): SQL {
+  const names = columns.map(({ name }) =>
+    prefix === undefined ? sql.identifier(name) : sql`${prefix}.${sql.identifier(name)}`,
+  );
+  return sql.join(names, sql`, `);
+}
+
+export function definitionOf({ name, type }: DatasetColumn): SQL {
+  return sql`${sql.identifier(name)} ${sql.raw(COLUMN_TYPES[type])}`;
+}
+
+export interface TableShape {
+  readonly columns: readonly DatasetColumn[];
+  readonly key: readonly string[];
+}
+
+/** Creates an empty table for a dataset. */
+export async function createDatasetTable(db: Db, name: string, shape: TableShape): Promise<void> {
+  const hidden = sql`_load integer, _row bigint, _gone integer`;
+  await createTable(db, name, { ...shape, hidden });
+  await db.execute(sql`create index on ${tableOf(name)} (_load, _row)`);
+}
+
+/**
+ * Creates the table of a load. `_load` is added when its rows get a version.
+ * @param isUnique of two rows with one key, the later one is kept.
+ */
+export async function createLoadTable(
+  db: Db,
+  name: string,
+  { isUnique, ...shape }: TableShape & { readonly isUnique: boolean },
+): Promise<void> {
+  await createTable(db, name, { ...shape, hidden: sql`_row bigint, _gone integer`, isUnique });
+  await db.execute(sql`create index on ${tableOf(name)} (_row)`);
+}
+
+async function createTable(
+  db: Db,
+  name: string,
+  { columns, key, hidden, isUnique = false }: TableShape & { hidden: SQL; isUnique?: boolean },
+): Promise<void> {
+  const all = sql.join([hidden, ...columns.map(definitionOf)], sql`, `);
+  await db.execute(sql`create table ${tableOf(name)} (${all})`);
+  await db.execute(sql`create index on ${tableOf(name)} (_gone) where _gone is not null`);
+  if (key.length === 0) return;
+  const names = columnList(key.map((column) => ({ name: column })));
+  const unique = isUnique ? sql`unique` : sql``;
+  await db.execute(sql`create ${unique} index on ${tableOf(name)} (${names})`);
+}
+
+/** Makes a load's table the part of a dataset's table that brings version `version`. None of its rows is touched. */
+export async function attachPart(
+  db: Db,
+  {
+    table,
+    part,
+    version,
+  }: { readonly table: string; readonly part: string; readonly version: number },
+): Promise<void> {
+  const load = tableOf(part);
+  await db.execute(
+    sql`alter table ${load} add column _load integer default ${sql.raw(String(version))}`,
+  );
+  await db.execute(sql`alter table ${load} inherit ${tableOf(table)}`);
+  await db.execute(sql`comment on table ${load} is ${sql.raw(`'part ${version}'`)}`);
+}
+
+export async function setTableState(db: Db, name: string, state: TableState | null): Promise<void> {
+  const text = state === null ? "null" : `'${state.kind} ${state.at}'`;
+  await db.execute(sql`comment on table ${tableOf(name)} is ${sql.raw(text)}`);
+}
+
+interface FoundTable {
+  readonly name: string;
+  readonly state: TableState;
+}
+
+/** Lists the tables that are no dataset's: of loads, and retired ones. Their parts are not listed. */
+export async function listOtherTables(db: Db): Promise<readonly FoundTable[]> {
+  const found = await db.execute<{ name: string; comment: string }>(sql`
+    select relname as name, description as comment from pg_class
+    join pg_description on objoid = pg_class.oid and classoid = 'pg_class'::regclass and objsubid = 0
+    where relnamespace = 'datasets'::regnamespace and relkind = 'r'
+      and (description like 'load %' or description like 'retired %')`);
+  return Array.from(found, ({ name, comment }) => {
+    const [kind, at] = comment.split(" ");
+    return { name, state: { kind: kind === "load" ? "load" : "retired", at: Number(at) } };
+  });
+}
+
+/** The parts of a table by the versions that brought them, ascending. */
+export async function listParts(
+  db: Db,
+  table: string,
+): Promise<readonly { readonly name: string; readonly version: number }[]> {
+  const found = await db.execute<{ name: string; version: string }>(sql`
+    select relname as name, split_part(description, ' ', 2) as version from pg_inherits
+    join pg_class on pg_class.oid = inhrelid
+    join pg_description on objoid = inhrelid and classoid = 'pg_class'::regclass and objsubid = 0
+    where inhparent = to_regclass(${`datasets."${table}"`})`);
+  return Array.from(found, ({ name, version }) => ({ name, version: Number(version) })).sort(
+    (left, right) => left.version - right.version,
+  );
+}
+
+/** Drops a table with its parts; one that is gone is no error. */
+export async function dropTable(db: Db, name: string): Promise<void> {
+  await db.execute(sql`drop table if exists ${tableOf(name)} cascade`);
+}
+
+/** The number of rows of a version of the dataset, for limits: exact. */
+export function isVisibleAt(version: number): SQL {
+  return sql`_load <= ${version} and (_gone is null or _gone > ${version})`;
+}

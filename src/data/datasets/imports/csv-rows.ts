@@ -1,0 +1,114 @@
+import { Readable } from "node:stream";
+import { parse } from "csv-parse";
+import type { SourceFile } from "../../../knowledge/readers/reader.ts";
+import { readText } from "../../../knowledge/readers/shared/read-text.ts";
+import type { JsonValue } from "../../../lib/json.ts";
+import { type FileRow, faultAt, MAX_ROW_CHARACTERS, TableFault } from "./table-job.ts";
+
+const DELIMITERS = [",", ";", "\t", "|"] as const;
+
+interface Record {
+  readonly record: readonly (string | null)[];
+  readonly info: { readonly lines: number };
+}
+
+/**
+ * Reads RFC 4180 with any usual delimiter and encoding. The first line has the headings. An empty cell without quotation
+ * marks has no value; `""` is an empty text.
+ */
+export async function* csvRows(file: SourceFile): AsyncGenerator<FileRow, void> {
+  if ((await file.encoding()) === null)
+    throw new TableFault("The file is no text, so it is no CSV.");
+  const pieces = readText(file);
+  const first = await pieces.next();
+  if (first.done === true) throw new TableFault("The file is empty; its first line has headings.");
+  const parser = parse({
+    delimiter: delimiterOf(first.value),
+    bom: true,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_ROW_CHARACTERS,
+    cast: (value, { quoting }) => (value === "" && !quoting ? null : value),
+  });
+  const source = Readable.from(withFirst(first.value, pieces));
+  source.on("error", (error) => parser.destroy(error)).pipe(parser);
+  let headings: readonly string[] | undefined;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<Record>) {
+      const line = info.lines - linesWithin(record);
+      if (headings === undefined) headings = headingsOf(record, line);
+      else yield { line, values: byHeading(headings, record, line) };
+    }
+  } catch (thrown) {
+    throw isCsvError(thrown) ? unreadable(thrown) : thrown;
+  } finally {
+    source.destroy();
+  }
+  if (headings === undefined) throw new TableFault("The file has no line with headings.");
+}
+
+async function* withFirst(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first;
+  yield* rest;
+}
+
+/** The delimiter that the line with the headings has most often, outside quotation marks. */
+function delimiterOf(text: string): string {
+  const bare = text.replaceAll(/"[^"]*"/g, "");
+  const [line = ""] = bare.replace(/^[\s\ufeff]+/, "").split(/[\r\n]/, 1);
+  const count = (delimiter: string) => line.split(delimiter).length;
+  const [best = ","] = [...DELIMITERS].sort((left, right) => count(right) - count(left));
+  return best;
+}
+
+export function headingsOf(cells: readonly JsonValue[], line: number): readonly string[] {
+  const headings = cells.map((cell) => String(cell ?? "").trim());
+  while (headings.at(-1) === "") headings.pop();
+  for (const [index, heading] of headings.entries()) {
+    if (heading === "") throw faultAt(line, `column ${index + 1} has no heading.`);
+    if (headings.indexOf(heading) !== index) {
+      throw new TableFault(`Line ${line}: two columns have the heading '${shown(heading)}'.`);
+    }
+  }
+  if (headings.length === 0) throw faultAt(line, "there are no headings.");
+  return headings;
+}
+
+export function byHeading(headings: readonly string[], cells: readonly JsonValue[], line: number) {
+  const extra = cells.findIndex((cell, index) => index >= headings.length && cell !== null);
+  if (extra >= 0) {
+    throw faultAt(line, `it has ${cells.length} cells, and there are ${headings.length} headings.`);
+  }
+  return Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? null]));
+}
+
+function shown(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
+function linesWithin(record: readonly (string | null)[]): number {
+  let lines = 0;
+  for (const cell of record) {
+    if (cell?.includes("\n") === true) lines += cell.split("\n").length - 1;
+  }
+  return lines;
+}
+
+interface CsvFailure {
+  readonly code: string;
+  readonly lines?: number;
+}
+
+function isCsvError(thrown: unknown): thrown is CsvFailure {
+  return thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith("CSV_");
+}
+
+function unreadable({ code, lines = 0 }: CsvFailure): TableFault {
+  return faultAt(
+    lines,
+    code === "CSV_MAX_RECORD_SIZE"
+      ? `the row has more than ${MAX_ROW_CHARACTERS} characters; a quotation mark may not be closed.`
+      : "a quotation mark stands where none can, or is not closed.",
+  );
+}

@@ -1,0 +1,58 @@
+import type { DatasetColumn } from "../../../db/tables/datasets.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+
+/** The formats of tables that can be imported, by their media types. */
+export const TABLE_TYPES = {
+  "text/csv": "csv",
+  "application/x-ndjson": "ndjson",
+  "application/jsonl": "ndjson",
+  "application/json": "json",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+} as const;
+export type TableFormat = (typeof TABLE_TYPES)[keyof typeof TABLE_TYPES];
+
+/** A column of a file: its heading there, and the column of the dataset. */
+export interface TableField extends DatasetColumn {
+  readonly heading: string;
+}
+
+/** What the process is asked to do. `infer` yields one `TableField[]`, `read` yields `TableBatch`es. */
+export type TableJob =
+  | { readonly kind: "infer"; readonly path: string; readonly format: TableFormat }
+  | {
+      readonly kind: "read";
+      readonly path: string;
+      readonly format: TableFormat;
+      readonly fields: readonly TableField[];
+    };
+
+export interface TableBatch {
+  readonly rows: readonly JsonObject[];
+  /** The line of each row in its file; in a spreadsheet its row, in a JSON array the line where it begins. */
+  readonly lines: readonly number[];
+}
+
+/** One row of a file, by its headings. */
+export interface FileRow {
+  readonly line: number;
+  readonly values: JsonObject;
+}
+
+/** A limit of one row, in characters. */
+export const MAX_ROW_CHARACTERS = 1024 * 1024;
+
+/** The file is no table, or a row of it cannot be read. The message is for people. */
+export class TableFault extends Error {
+  override readonly name = "TableFault";
+  /** The heading of the column; the process passes it on as the error's code. */
+  readonly code: string;
+
+  constructor(message: string, { column = "", cause }: { column?: string; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.code = column;
+  }
+}
+
+export function faultAt(line: number, text: string, cause?: unknown): TableFault {
+  return new TableFault(`Line ${line}: ${text}`, { cause });
+}

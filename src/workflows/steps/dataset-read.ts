@@ -1,0 +1,79 @@
+import { z } from "zod";
+import type { Row } from "../rows/row.ts";
+import { faultsOf, readRunOwner, toStepFailure } from "../run-owner.ts";
+import { rowFailure } from "../runs/run.ts";
+import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
+import type { StepServices } from "./step-services.ts";
+
+const MAX_LIMIT = 100_000_000;
+const MAX_EXPRESSION = 4_096;
+
+const settings = z.strictObject({
+  dataset: z.string().min(1).max(63).describe("The name or id of the dataset."),
+  where: z
+    .string()
+    .min(1)
+    .max(MAX_EXPRESSION)
+    .optional()
+    .describe("A CEL expression: only rows for which it is true are read."),
+  limit: z.int().min(1).max(MAX_LIMIT).optional().describe("Rows at most."),
+});
+type Settings = z.output<typeof settings>;
+
+/** Reads the rows of a dataset as they are when the step starts. */
+export function createDatasetRead({
+  datasets,
+  database,
+  rowProcess,
+}: Pick<StepServices, "datasets" | "database" | "rowProcess">): StepKind {
+  /** Returns the rows that fulfil the condition. */
+  const filter = async (
+    rows: readonly Row[],
+    { settings: { where }, scope, signal }: StepContext<Settings>,
+    before: number,
+  ): Promise<readonly Row[]> => {
+    if (where === undefined) return rows;
+    const templates = { where: { kind: "expression", expression: where } } as const;
+    const results = await rowProcess.evaluate(templates, rows, scope, signal);
+    return rows.filter((_, index) => {
+      const result = results[index];
+      // A row of a source belongs to no input that could be routed.
+      if (result !== undefined && "error" in result) {
+        throw rowFailure({ row: before + index + 1, ...result.error });
+      }
+      return result?.values["where"] === true;
+    });
+  };
+  return defineStepKind<Settings>({
+    kind: "dataset_read",
+    group: "source",
+    label: "Read a dataset",
+    help: "Each row of a dataset that the workflow's owner may read becomes a row, in its order.",
+    example: { dataset: "orders", where: "row.price > 100", limit: 1_000 },
+    schema: settings,
+    expressions: ({ where }) =>
+      where === undefined ? [] : [{ field: "where", kind: "expression", text: where }],
+    check: ({ dataset }, { owner }) =>
+      datasets.find(owner, dataset).then(() => [], faultsOf("dataset")),
+    async run(context) {
+      const { dataset: name, limit = Number.POSITIVE_INFINITY } = context.settings;
+      const owner = await readRunOwner(database, context.run);
+      const output = context.output();
+      try {
+        const dataset = await datasets.find(owner, name);
+        let seen = 0;
+        let left = limit;
+        for await (const rows of datasets.read(dataset, context.signal)) {
+          const found = await filter(rows, context, seen);
+          for (const row of found.slice(0, left)) await output.push(row);
+          seen += rows.length;
+          left -= found.length;
+          if (left <= 0) break;
+        }
+      } catch (thrown) {
+        throw toStepFailure(thrown);
+      }
+      return undefined;
+    },
+  });
+}
