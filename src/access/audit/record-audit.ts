@@ -22,6 +22,9 @@ export const AUDIT_TARGET_KINDS = [
   "connection",
   "mcp_server",
   "tool",
+  "workflow",
+  "workflow_run",
+  "workflow_secret",
 ] as const;
 
 export interface AuditEntry {
