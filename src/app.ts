@@ -27,6 +27,7 @@ import { mcpServersRoutes } from "./http/resources/mcp-servers.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
 import { serviceTokensRoutes } from "./http/resources/service-tokens.ts";
 import { signInRoutes } from "./http/resources/sign-in.ts";
+import { stepKindsRoutes } from "./http/resources/step-kinds.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
@@ -36,6 +37,9 @@ import { vectorStoreFilesRoutes } from "./http/resources/vector-store-files.ts";
 import { vectorStoreSearchRoutes } from "./http/resources/vector-store-search.ts";
 import { vectorStoresRoutes } from "./http/resources/vector-stores.ts";
 import { watchedFoldersRoutes } from "./http/resources/watched-folders.ts";
+import { workflowRunsRoutes } from "./http/resources/workflow-runs.ts";
+import { workflowSecretsRoutes } from "./http/resources/workflow-secrets.ts";
+import { workflowsRoutes } from "./http/resources/workflows.ts";
 import { createRequestsUnderWay, type RequestsUnderWay } from "./http/server/requests-under-way.ts";
 import type { ServeOptions } from "./http/server/server.ts";
 import { healthRoutes } from "./http/service/health.ts";
@@ -85,6 +89,10 @@ export function createApp(deps: Deps): App {
     requestsRoutes(deps),
     eventsRoutes(deps),
     watchedFoldersRoutes(deps),
+    workflowsRoutes(deps),
+    workflowRunsRoutes(deps),
+    workflowSecretsRoutes(deps),
+    stepKindsRoutes(deps),
     healthRoutes(deps),
     metricsRoutes(deps),
     helloRoutes(deps),

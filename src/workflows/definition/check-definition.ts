@@ -45,18 +45,7 @@ export async function checkDefinition(
     ...definition.steps.map((step) => checkStep(checks, subject, definition, step)),
   ]);
   const order = new Map(definition.steps.map(({ id }, at) => [id, at]));
-  return sortFaults(firstOfField([...faults, ...found.flat()]), order);
-}
-
-/** Two checks may find the same fault: one of a field is enough. */
-function firstOfField(faults: readonly Fault[]): readonly Fault[] {
-  const seen = new Set<string>();
-  return faults.filter(({ step, field }) => {
-    const place = `${step} ${field}`;
-    if (step !== null && seen.has(place)) return false;
-    seen.add(place);
-    return true;
-  });
+  return sortFaults([...faults, ...found.flat()], order);
 }
 
 async function checkKey(

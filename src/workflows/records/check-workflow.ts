@@ -74,8 +74,9 @@ async function findFaults(
   return { ...parsed, faults: [...draft.faults, ...sharing, ...found] };
 }
 
-/** Throws `invalid_value` that lists the faults, if there are any. */
-export function refuseFaults(faults: readonly Fault[]): void {
+/** Throws `invalid_value` that lists the faults, one of each field, if there are any. */
+function refuseFaults(found: readonly Fault[]): void {
+  const faults = firstOfField(found);
   const [first] = faults;
   if (first === undefined) return;
   const place = paramOf(first);
@@ -84,6 +85,16 @@ export function refuseFaults(faults: readonly Fault[]): void {
     param: place,
     ext: { errors: faults.slice(0, MAX_SHOWN).map((fault) => ({ ...fault })) },
   });
+}
+
+/** Two checks may find the same fault: one of a field is enough. */
+function firstOfField(faults: readonly Fault[]): readonly Fault[] {
+  const byPlace = new Map<string, Fault>();
+  for (const fault of faults) {
+    const place = `${fault.step} ${fault.field}`;
+    if (!byPlace.has(place)) byPlace.set(place, fault);
+  }
+  return [...byPlace.values()];
 }
 
 /** `steps.classify.labels`, or `triggers[0].cron`. */
