@@ -1,5 +1,7 @@
 /** Longer words are compared with nothing: they are no misspelt names. */
 const MAX_LENGTH = 64;
+/** Shorter words begin too many names. */
+const LEAST_BEGINNING = 5;
 
 /** Returns the name that a word was probably meant to be; undefined when none is close. */
 export function nearestName(word: string, names: Iterable<string>): string | undefined {
@@ -9,13 +11,19 @@ export function nearestName(word: string, names: Iterable<string>): string | und
   let least = allowed + 1;
   for (const name of names) {
     if (name.length > MAX_LENGTH) continue;
-    const distance = countEdits(word.toLowerCase(), name.toLowerCase());
+    const distance = distanceOf(word.toLowerCase(), name.toLowerCase());
     if (distance < least) {
       least = distance;
       nearest = name;
     }
   }
   return nearest;
+}
+
+/** A word that was cut short is nearer than a misspelt one. */
+function distanceOf(word: string, name: string): number {
+  const isBeginning = word.length >= LEAST_BEGINNING && name.startsWith(word.slice(0, -1));
+  return isBeginning ? 1 : countEdits(word, name);
 }
 
 /** The number of characters to insert, delete or replace (Levenshtein's distance). */
