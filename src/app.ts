@@ -29,6 +29,7 @@ import { mcpServersRoutes } from "./http/resources/mcp-servers.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
 import { serviceTokensRoutes } from "./http/resources/service-tokens.ts";
 import { signInRoutes } from "./http/resources/sign-in.ts";
+import { stepKindsRoutes } from "./http/resources/step-kinds.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
@@ -39,6 +40,9 @@ import { vectorStoreSearchRoutes } from "./http/resources/vector-store-search.ts
 import { vectorStoresRoutes } from "./http/resources/vector-stores.ts";
 import { watchedFoldersRoutes } from "./http/resources/watched-folders.ts";
 import { workflowWebhookRoutes } from "./http/resources/workflow-webhook.ts";
+import { workflowRunsRoutes } from "./http/resources/workflow-runs.ts";
+import { workflowSecretsRoutes } from "./http/resources/workflow-secrets.ts";
+import { workflowsRoutes } from "./http/resources/workflows.ts";
 import { createRequestsUnderWay, type RequestsUnderWay } from "./http/server/requests-under-way.ts";
 import type { ServeOptions } from "./http/server/server.ts";
 import { healthRoutes } from "./http/service/health.ts";
@@ -91,6 +95,10 @@ export function createApp(deps: Deps): App {
     eventsRoutes(deps),
     watchedFoldersRoutes(deps),
     workflowWebhookRoutes(deps),
+    workflowsRoutes(deps),
+    workflowRunsRoutes(deps),
+    workflowSecretsRoutes(deps),
+    stepKindsRoutes(deps),
     healthRoutes(deps),
     metricsRoutes(deps),
     helloRoutes(deps),

@@ -20,6 +20,7 @@ import type { Sessions } from "./sessions/sessions.ts";
  * The callers that may use a route:
  * - `open`: anyone; no credential is read;
  * - `caller`: an API key or a session, in a header; cookies are not read;
+ * - `person`: an API key as its owner, or a logged-in user by header or by the console's cookie;
  * - `session`: a logged-in user, by header or by the console's cookie;
  * - `pending-session`: also a user whose first password change is pending;
  * - `administrator`: a logged-in administrator.
@@ -32,6 +33,7 @@ export type AccessLevel = keyof CallerAt;
 export interface CallerAt {
   readonly open: undefined;
   readonly caller: Caller;
+  readonly person: Caller;
   readonly session: SessionCaller;
   readonly "pending-session": SessionCaller;
   readonly administrator: SessionCaller;
@@ -155,10 +157,10 @@ function letIn(
       "This API key may not be used from the address that the call came from.",
     );
   }
-  if (level !== "caller") {
+  if (level !== "caller" && level !== "person") {
     throw new ServiceError(
       "insufficient_permission",
-      "An API key is valid under /v1 and at /mcp only. This path needs the session of a logged-in user.",
+      "An API key is valid under /v1 and /api/pipeline and at /mcp only. This path needs the session of a logged-in user.",
     );
   }
   keys.noteUse(key.caller.keyId, now);
@@ -234,6 +236,12 @@ function biKeyRefused(): ServiceError {
 }
 
 function missing(level: AccessLevel): ServiceError {
+  if (level === "person") {
+    return new ServiceError(
+      "session_required",
+      "No session and no API key came with the call. Log in with POST /api/auth/login, or send a key as `Authorization: Bearer sk-…`.",
+    );
+  }
   return level === "caller"
     ? new ServiceError(
         "invalid_api_key",

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../lib/json.ts";
 import type { ContextOverflow } from "./context-overflow.ts";
 import type { LimitStatus } from "./limit-status.ts";
 
@@ -66,6 +67,8 @@ export interface ErrorDetails {
   readonly shouldRetry?: boolean | undefined;
   /** The status of the limits of the refused key. Each API family reports it in its own headers. */
   readonly limits?: LimitStatus | undefined;
+  /** Further details for clients, shown as `ext` beside `error`. */
+  readonly ext?: JsonObject | undefined;
   /** The underlying error, for the log. Never shown to a client. */
   readonly cause?: unknown;
 }
@@ -85,6 +88,7 @@ export class ServiceError extends Error {
   readonly limits: LimitStatus | undefined;
   readonly overflow: ContextOverflow | undefined;
   readonly upstreamStatus: number | undefined;
+  readonly ext: JsonObject | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -98,6 +102,7 @@ export class ServiceError extends Error {
     this.limits = details.limits;
     this.overflow = details.overflow;
     this.upstreamStatus = details.upstreamStatus;
+    this.ext = details.ext;
   }
 
   get status(): ErrorStatus {

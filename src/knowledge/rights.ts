@@ -1,10 +1,13 @@
 import { eq, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
-import type { Caller } from "../core/caller.ts";
+import type { AnyCaller, Caller } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 
 /** Who may use a record beside its owner and administrators. */
 export type Visibility = "private" | "everyone";
+
+/** The part of a caller by which rights are decided. */
+export type Person = Pick<AnyCaller, "role" | "ownerId">;
 
 /** The part of an assistant, file or store by which rights are decided. */
 export interface Owned {
@@ -17,22 +20,19 @@ export interface Owned {
  * Whether a caller may read and use a record. A key acts as its owner. For all others the record does not exist: they
  * get a 404.
  */
-export function mayUse(record: Owned, caller: Pick<Caller, "role" | "ownerId">): boolean {
+export function mayUse(record: Owned, caller: Person): boolean {
   return record.visibility === "everyone" || mayChange(record, caller);
 }
 
 /** Whether a caller may change or delete a record: its owner, and administrators. */
-export function mayChange(
-  { ownerId }: Owned,
-  { role, ownerId: callerId }: Pick<Caller, "role" | "ownerId">,
-): boolean {
+export function mayChange({ ownerId }: Owned, { role, ownerId: callerId }: Person): boolean {
   return role === "admin" || ownerId === callerId;
 }
 
 /** The condition of `mayUse` for a list; undefined when the caller sees every record. */
 export function visibleTo(
   { ownerId, visibility }: Record<"ownerId" | "visibility", PgColumn>,
-  caller: Caller,
+  caller: Person,
 ): SQL | undefined {
   if (caller.role === "admin") return undefined;
   return or(eq(ownerId, caller.ownerId), eq(visibility, sql`'everyone'`));

@@ -16,6 +16,8 @@ import type { Connections } from "../tools/connections/open-connections.ts";
 import { createExecution } from "./execute/execute-run.ts";
 import { createRowUpkeep } from "./execute/row-upkeep.ts";
 import { createStepModels } from "./models/create-step-models.ts";
+import { connectRecords } from "./records/connect-records.ts";
+import type { WorkflowRecords } from "./records/workflow-records.ts";
 import { openRowProcess } from "./row-process/open-row-process.ts";
 import { createChildRuns } from "./runs/create-child-runs.ts";
 import { createDiscardCounts } from "./runs/discard-counts.ts";
@@ -43,7 +45,7 @@ export interface WorkflowParts {
 }
 
 /** Work that runs by itself: definitions, runs, triggers. */
-export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
+export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowRecords {
   const { settings, database, clock, log } = base;
   const { events, isLicensed, add, knowledge } = parts;
   const secretBox = createSecretBox(parts.secret.derive("workflow-secrets"));
@@ -56,6 +58,7 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
     ...{ isLicensed, discards, wakeEvents },
   };
   const runs = add(openRuns(known));
+  const secrets = createWorkflowSecrets({ database, secretBox });
   const kinds = createStepKinds({
     ...{ settings, database, clock, log, rowProcess },
     models: createStepModels({ ...parts, clock, log }),
@@ -63,7 +66,7 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
     connections: parts.connections,
     ...knowledge,
     egress: createEgress({ allow: settings.EGRESS_ALLOW }),
-    secrets: createWorkflowSecrets({ database, secretBox }),
+    secrets,
     childRuns: createChildRuns(() => store, runs.waits),
   });
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
@@ -71,5 +74,5 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
   add(createWorkflowFigures(store));
   add(openTriggers({ store, events, fileConnections: knowledge.fileConnections }));
   runs.start(createExecution(store));
-  return store;
+  return connectRecords(store, { secrets, fileConnections: knowledge.fileConnections });
 }

@@ -13,7 +13,7 @@ import { startSimulator, type TestSimulator } from "../support/servers/start-sim
 import { createMigratedDatabase } from "../support/servers/test-database.ts";
 
 /** Who may call, by the specification: section 5, and the decisions on authentication. */
-type Level = "open" | "caller" | "pending-session" | "session" | "administrator";
+type Level = "open" | "caller" | "person" | "pending-session" | "session" | "administrator";
 const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/v1\/(health|docs.*|openapi\.json)$/, "open"],
   [/^\w+ \/api\/(health|ready|hello|docs)$/, "open"],
@@ -33,6 +33,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   // Beside the webhook's own credentials, which only a workflow with one knows.
   [/^POST \/api\/pipeline\/webhook\/\{id\}$/, "caller"],
   [/^\w+ \/api\/datasets(\/|$)/, "caller"],
+  [/^\w+ \/api\/pipeline\//, "person"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],
 ];
@@ -389,7 +390,9 @@ const allCredentials = () => [
 describe("every route that is served", () => {
   it("has its place in the table of who may call", () => {
     expect(routes.length).toBeGreaterThan(30);
-    for (const level of ["open", "caller", "pending-session", "session", "administrator"]) {
+    for (const level of [
+      ...["open", "caller", "person", "pending-session", "session", "administrator"],
+    ]) {
       expect(routes.filter((route) => route.level === level).length).toBeGreaterThan(0);
     }
   });
@@ -439,8 +442,9 @@ describe("every route that is served", () => {
     }
   });
 
-  it("takes an API key under /v1 and at /mcp alone, and says so", async () => {
-    for (const route of routes.filter(({ level }) => level !== "open" && level !== "caller")) {
+  it("takes an API key under /v1, /api/pipeline and at /mcp alone, and says so", async () => {
+    const withoutKeys = ["pending-session", "session", "administrator"];
+    for (const route of routes.filter(({ level }) => withoutKeys.includes(level))) {
       const response = await call(route.method, route.path, bearer(held["user key"] ?? ""));
       await expectRefusal(route, response, NOT_PERMITTED);
     }

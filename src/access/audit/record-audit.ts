@@ -23,6 +23,9 @@ export const AUDIT_TARGET_KINDS = [
   "mcp_server",
   "dataset",
   "tool",
+  "workflow",
+  "workflow_run",
+  "workflow_secret",
 ] as const;
 
 export interface AuditEntry {

@@ -2,6 +2,7 @@ import { eq, sql } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import { nextChange } from "../../db/next-change.ts";
 import { users } from "../../db/tables/users.ts";
+import { workflows } from "../../db/tables/workflows.ts";
 import type { Access } from "../access.ts";
 import type { AnyActor } from "../actor.ts";
 import { change } from "../change.ts";
@@ -9,7 +10,8 @@ import { readUser } from "./user.ts";
 import { lockUsers, refuseAdministratorByToken, refuseLastAdministrator } from "./user-rules.ts";
 
 /**
- * Deletes a user with sessions, API keys, BI keys and service tokens; usage remains. Rejects with `not_found`, and with `invalid_value`
+ * Deletes a user with sessions, API keys, BI keys and service tokens; usage remains. The user's workflows pass, disabled,
+ * to the actor. Rejects with `not_found`, and with `invalid_value`
  * for the last active administrator and for the actor's own account.
  */
 export function deleteUser(access: Access, actor: AnyActor, id: string): Promise<void> {
@@ -35,6 +37,14 @@ export function deleteUser(access: Access, actor: AnyActor, id: string): Promise
     await transaction.execute(sql`
       with gone as (delete from api_keys where owner_id = ${id} returning id)
       insert into deleted_api_keys (id, change_seq) select id, ${changeSeq} from gone`);
+    await transaction
+      .update(workflows)
+      .set({
+        ownerId: actor.caller.ownerId,
+        enabled: false,
+        updatedAt: new Date(access.clock.now()),
+      })
+      .where(eq(workflows.ownerId, id));
     // The user's service tokens are deleted with the row.
     await nextChange(transaction, "service_tokens");
     await transaction.delete(users).where(eq(users.id, id));

@@ -33,6 +33,30 @@ export function parseRequest<Schema extends z.ZodType>(
   return data as z.output<Schema>;
 }
 
+/** One fault of a value, for callers that report all of them. */
+export interface ValueFault {
+  readonly path: Path;
+  /** What the field should hold; null for a field that the schema does not define. */
+  readonly expected: string | null;
+  /** Describes the value, by at most its beginning. */
+  readonly received: string;
+}
+
+/** Lists everything that a schema found in a value, in its order. */
+export function listFaults({ issues }: z.ZodError, value: unknown): readonly ValueFault[] {
+  return issues.flatMap((issue): ValueFault[] => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({
+        path: [...issue.path, key.slice(0, MAX_SHOWN_LENGTH)],
+        expected: null,
+        received: "",
+      }));
+    }
+    const { path, expected } = findFault(issue);
+    return [{ path, expected, received: describe(path, valueAt(value, path)) }];
+  });
+}
+
 function firstFault({ issues }: z.ZodError, value: unknown, at: Path): ServiceError {
   const [issue] = issues;
   if (issue === undefined) return invalidValue(at, "another value", value);

@@ -13,8 +13,13 @@ export function csvText(
   columns: readonly string[],
   rows: readonly Readonly<Record<string, CsvCell | undefined>>[],
 ): string {
-  const lines = rows.map((row) => columns.map((column) => cellText(row[column] ?? null)));
-  return [columns, ...lines].map((cells) => `${cells.join(",")}\r\n`).join("");
+  const lines = rows.map((row) => columns.map((column) => row[column] ?? null));
+  return csvLine(columns) + lines.map(csvLine).join("");
+}
+
+/** Returns one line of such a table. */
+export function csvLine(cells: readonly CsvCell[]): string {
+  return `${cells.map(cellText).join(",")}\r\n`;
 }
 
 function cellText(cell: CsvCell): string {

@@ -12,7 +12,7 @@ export const KEY_SECURITY: NonNullable<RouteDefinition["security"]> = [
 export const NO_SECURITY: NonNullable<RouteDefinition["security"]> = [];
 
 // This is a copy, because only schemas created after that import have the method, whatever file was loaded first.
-const chatError = z.object(errorSchema.shape).openapi("ChatError");
+export const chatError = z.object(errorSchema.shape).openapi("ChatError");
 
 /** Describes an answer that is an error in the chat form. */
 export function refusal(description: string) {

@@ -11,6 +11,12 @@ const SERVICE_TOKEN = {
   scheme: "bearer",
   description: "A service token `sv-…` with the scope that the route names.",
 } as const;
+const HEADER_KEY = {
+  type: "apiKey",
+  in: "header",
+  name: "x-api-key",
+  description: "The same key, as clients of the messages format send it.",
+} as const;
 
 /** The audience of each document and how its callers authenticate. The schemes are named once for all routes. */
 const DOCUMENTS = {
@@ -24,12 +30,7 @@ const DOCUMENTS = {
         scheme: "bearer",
         description: "An API key `sk-…`, or the token `ses_…` of a session.",
       },
-      headerKey: {
-        type: "apiKey",
-        in: "header",
-        name: "x-api-key",
-        description: "The same key, as clients of the messages format send it.",
-      },
+      headerKey: HEADER_KEY,
       serviceToken: SERVICE_TOKEN,
     },
   },
@@ -50,6 +51,8 @@ const DOCUMENTS = {
         name: SESSION_COOKIE,
         description: "The same token, as a browser sends it to pages of this server.",
       },
+      bearerKey: { type: "http", scheme: "bearer", description: "An API key `sk-…`." },
+      headerKey: HEADER_KEY,
       serviceToken: SERVICE_TOKEN,
     },
   },

@@ -6,7 +6,7 @@ import { BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, NO_SECURITY, refusal } from "./d
 
 /** The parts of a route that a resource decides; `resourceRoute` adds those that all routes share. */
 interface ResourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = TokenAccess> {
-  readonly method: "get" | "post" | "patch" | "delete";
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly path: string;
   readonly access: Level;
   /** See `RouteDefinition`. Each route under /api that is not open says which tokens may call it. */
@@ -29,6 +29,8 @@ interface ResourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = 
     readonly schema?: z.ZodType;
     /** The list is also available as CSV. */
     readonly hasCsv?: true;
+    /** The list is also available as lines of JSON. */
+    readonly hasNdjson?: true;
   };
   /** The meaning of an error on this route, by status. */
   readonly errors?: Readonly<Record<number, string>>;
@@ -37,6 +39,11 @@ interface ResourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = 
 const SESSION_SECURITY: NonNullable<RouteDefinition["security"]> = [
   { bearerSession: [] },
   { consoleCookie: [] },
+];
+
+const PERSON_SECURITY: NonNullable<RouteDefinition["security"]> = [
+  ...KEY_SECURITY,
+  ...SESSION_SECURITY,
 ];
 
 const SESSION_ERRORS: RouteDefinition["responses"] = {
@@ -49,6 +56,11 @@ const ADMINISTRATOR_ERRORS = {
   ...SESSION_ERRORS,
   403: refusal("Only an administrator may do this, by session."),
 };
+const PERSON_ERRORS = {
+  ...SESSION_ERRORS,
+  401: refusal("The session or API key is missing, unknown or has ended."),
+  403: refusal("The caller may not do this: the rights of the user, the key or the license."),
+};
 const OPEN_ERRORS: RouteDefinition["responses"] = {
   400: refusal("The request line or a header is malformed."),
 };
@@ -57,6 +69,11 @@ const OF_ACCESS = {
   open: { audience: "console", security: NO_SECURITY, errors: OPEN_ERRORS },
   caller: { audience: "public", security: KEY_SECURITY, errors: KEY_ERRORS },
   session: { audience: "console", security: SESSION_SECURITY, errors: SESSION_ERRORS },
+  person: {
+    audience: "console",
+    security: PERSON_SECURITY,
+    errors: PERSON_ERRORS,
+  },
   "pending-session": { audience: "console", security: SESSION_SECURITY, errors: SESSION_ERRORS },
   administrator: { audience: "console", security: SESSION_SECURITY, errors: ADMINISTRATOR_ERRORS },
 } as const;
@@ -120,10 +137,11 @@ function requestOf({
 }
 
 function answerOf({ answer }: ResourceRoute<AccessLevel>): RouteDefinition["responses"] {
-  const { status = 200, description, schema, hasCsv } = answer;
+  const { status = 200, description, schema, hasCsv, hasNdjson } = answer;
   const content = {
     ...(schema !== undefined && { "application/json": { schema } }),
     ...(hasCsv === true && { "text/csv": { schema: z.string() } }),
+    ...(hasNdjson === true && { "application/x-ndjson": { schema: z.string() } }),
   };
   return { [status]: { description, ...(schema !== undefined && { content }) } };
 }

@@ -2,7 +2,7 @@ import type { RouteConfig } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AccessLevel } from "../../access/authenticate.ts";
 import type { Channel } from "../../core/channel.ts";
-import type { ServiceResource } from "../../core/service-scope.ts";
+import type { NeededScope } from "../../core/service-scope.ts";
 import type { CallTrace } from "../../lib/call-trace.ts";
 import type { Log } from "../../lib/log.ts";
 import type { RequestKind } from "../../operations/metrics/request-figures.ts";
@@ -33,8 +33,8 @@ export interface RouteProperties {
   readonly kind: RequestKind;
 }
 
-/** The resource that a service token's scope must name, or `closed` where no token may call. */
-export type TokenAccess = ServiceResource | "closed";
+/** The resource that a service token's scope must name, or the scope; `closed` where no token may call. */
+export type TokenAccess = NeededScope | "closed";
 
 /**
  * A route: its documentation, whose schemas are the source of the OpenAPI document, and its properties. Properties that

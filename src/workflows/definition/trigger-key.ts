@@ -1,19 +1,26 @@
 import { createHash } from "node:crypto";
+import type { JsonValue } from "../../lib/json.ts";
 import type { Trigger } from "./definition.ts";
 
 const DIGITS = 16;
+/** A workflow has one webhook at most, and its address stays when its credential changes. */
+export const WEBHOOK_KEY = "webhook";
 
-/** Names a trigger by its content: `schedule:` and 16 hexadecimal digits. It stays the same while the trigger does. */
+/**
+ * Returns the key of a trigger whose defaults are filled in: `schedule:` and a hash. It stays the same while the
+ * trigger does, wherever it stands in the list.
+ */
 export function triggerKey(trigger: Trigger): string {
-  const digest = createHash("sha256").update(canonicalJson(trigger)).digest("hex");
-  return `${trigger.kind}:${digest.slice(0, DIGITS)}`;
+  if (trigger.kind === "webhook") return WEBHOOK_KEY;
+  const hash = createHash("sha256").update(canonicalText({ ...trigger }));
+  return `${trigger.kind}:${hash.digest("hex").slice(0, DIGITS)}`;
 }
 
-/** JSON with the keys of objects in order, so that the order in which they were sent does not matter. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    part !== null && typeof part === "object" && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
+/** JSON with the names of objects in order, so that equal values have equal texts. */
+export function canonicalText(value: JsonValue | undefined): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+    const entries = Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1));
+    return Object.fromEntries(entries);
+  });
 }

@@ -99,7 +99,9 @@ describe("GET /api/openapi.json", () => {
       }
       const isForPeople =
         /^\/api\/(auth|service-tokens)|\/(identities|approve|tools\/\{tool\})$/.test(path);
+      const takesKeys = path.startsWith("/api/pipeline/");
       expect(security, where).toEqual([
+        ...(takesKeys ? [{ bearerKey: [] }, { headerKey: [] }] : []),
         { bearerSession: [] },
         { consoleCookie: [] },
         ...(isForPeople ? [] : [{ serviceToken: [] }]),
@@ -109,6 +111,8 @@ describe("GET /api/openapi.json", () => {
     expect(Object.keys(securitySchemes)).toEqual([
       "bearerSession",
       "consoleCookie",
+      "bearerKey",
+      "headerKey",
       "serviceToken",
     ]);
   });

@@ -1,0 +1,130 @@
+import { and, eq } from "drizzle-orm";
+import type { SessionCaller } from "../../core/caller.ts";
+import type { Database } from "../../db/database.ts";
+import { apiKeys } from "../../db/tables/api-keys.ts";
+import { isJsonObject, type JsonValue } from "../../lib/json.ts";
+import type { RowProcess } from "../row-process/row-process.ts";
+import type { WorkflowSecrets } from "../secrets.ts";
+import type { StepKinds } from "../steps/registry.ts";
+import { checkTriggers, type TriggerChecks } from "./check-triggers.ts";
+import { inputName } from "./connect-steps.ts";
+import type { Definition, Fault, Step } from "./definition.ts";
+import { type ParsedDefinition, sortFaults } from "./parse-definition.ts";
+import { outside } from "./parse-triggers.ts";
+
+export interface DefinitionChecks extends TriggerChecks {
+  readonly kinds: StepKinds;
+  readonly rowProcess: Pick<RowProcess, "check">;
+  readonly secrets: Pick<WorkflowSecrets, "exists">;
+  readonly database: Pick<Database, "ask">;
+}
+
+/** For whom a definition is checked. */
+export interface DefinitionSubject {
+  /** What is saved runs with the rights of the workflow's owner. */
+  readonly owner: SessionCaller;
+  /** Null for a new workflow. */
+  readonly workflowId: string | null;
+  readonly keyId: string | null;
+}
+
+/**
+ * Looks at what a definition says and names: expressions, SQL, schedules, keys, secrets, and everything that has to
+ * exist for the owner. It checks the valid part of a definition, so that all faults are reported at once: those of
+ * reading it and its own.
+ */
+export async function checkDefinition(
+  checks: DefinitionChecks,
+  subject: DefinitionSubject,
+  { definition, triggers, faults }: ParsedDefinition,
+): Promise<readonly Fault[]> {
+  const found = await Promise.all([
+    checkTriggers(checks, subject, triggers),
+    checkKey(checks, subject, definition),
+    checkExpressions(checks, definition),
+    ...definition.steps.map((step) => checkStep(checks, subject, definition, step)),
+  ]);
+  const order = new Map(definition.steps.map(({ id }, at) => [id, at]));
+  return sortFaults([...faults, ...found.flat()], order);
+}
+
+async function checkKey(
+  { database, kinds }: DefinitionChecks,
+  { keyId, owner }: DefinitionSubject,
+  { steps }: Definition,
+): Promise<readonly Fault[]> {
+  if (keyId === null) {
+    const [first] = steps.filter(({ kind }) => kinds.find(kind)?.needsKey === true);
+    if (first === undefined) return [];
+    const message = `'${first.id}' (${first.kind}) calls models, which needs a key. Set the id of one of the owner's API keys.`;
+    return [outside("key_id", message)];
+  }
+  const [key] = await database.ask((db) =>
+    db
+      .select({ state: apiKeys.state })
+      .from(apiKeys)
+      .where(and(eq(apiKeys.id, keyId), eq(apiKeys.ownerId, owner.ownerId))),
+  );
+  if (key?.state === "active") return [];
+  const message =
+    key === undefined
+      ? "The workflow's owner has no API key of this id. Use one of GET /v1/api-keys."
+      : "This API key is not active. Activate it, or use another one.";
+  return [outside("key_id", message)];
+}
+
+/** All in one call, because a row process is taken for it. */
+async function checkExpressions(
+  { kinds, rowProcess }: DefinitionChecks,
+  { steps }: Definition,
+): Promise<readonly Fault[]> {
+  const expressions = steps.flatMap(({ id, kind, settings, from }) => {
+    const found = kinds.find(kind)?.expressions?.(settings, from.map(inputName)) ?? [];
+    return found.map((expression) => ({ ...expression, field: `${id}/${expression.field}` }));
+  });
+  if (expressions.length === 0) return [];
+  const faults = await rowProcess.check(expressions);
+  return faults.map(({ field, message }) => {
+    const end = field.indexOf("/");
+    return { step: field.slice(0, end), field: field.slice(end + 1), message };
+  });
+}
+
+async function checkStep(
+  { kinds, secrets }: DefinitionChecks,
+  { owner, workflowId, keyId }: DefinitionSubject,
+  definition: Definition,
+  step: Step,
+): Promise<readonly Fault[]> {
+  const kind = kinds.find(step.kind);
+  if (kind === undefined) return [];
+  const fault = (field: string, message: string): Fault => ({ step: step.id, field, message });
+  if (kind.administratorsOnly === true && owner.role !== "admin") {
+    const message = `Only a workflow whose owner is an administrator may have a '${step.kind}' step. Let an administrator save it.`;
+    return [fault("kind", message)];
+  }
+  const { settings } = step;
+  const faults = await kind.check?.(settings, { owner, workflowId, keyId, step, definition });
+  const missing = await Promise.all(
+    secretsIn(settings["headers"], "headers").map(async ([field, name]) => {
+      if (await secrets.exists(owner.ownerId, name)) return [];
+      const message = `The workflow's owner has no secret '${name.slice(0, 64)}'. Store it with PUT /api/pipeline/secrets/{name}.`;
+      return [fault(field, message)];
+    }),
+  );
+  return [...(faults ?? []).map(({ field, message }) => fault(field, message)), ...missing.flat()];
+}
+
+/** Finds `{"secret": name}` in the headers of a step, with their places. */
+function secretsIn(
+  value: JsonValue | undefined,
+  place: string,
+): readonly (readonly [place: string, name: string])[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item: JsonValue, at) => secretsIn(item, `${place}[${at}]`));
+  }
+  if (!isJsonObject(value)) return [];
+  const { secret } = value;
+  if (typeof secret === "string" && Object.keys(value).length === 1) return [[place, secret]];
+  return Object.entries(value).flatMap(([name, part]) => secretsIn(part, `${place}.${name}`));
+}

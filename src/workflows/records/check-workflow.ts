@@ -1,0 +1,128 @@
+import { eq } from "drizzle-orm";
+import type { AnyCaller, SessionCaller } from "../../core/caller.ts";
+import { ServiceError } from "../../core/service-error.ts";
+import { users } from "../../db/tables/users.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { checkDefinition } from "../definition/check-definition.ts";
+import type { Definition, Fault } from "../definition/definition.ts";
+import { parseDefinition } from "../definition/parse-definition.ts";
+import { outside } from "../definition/parse-triggers.ts";
+import type { WorkflowRecords } from "./workflow-records.ts";
+
+/** Faults that one answer shows. */
+const MAX_SHOWN = 200;
+
+/** A definition that was sent, and for whom. */
+export interface Draft {
+  readonly triggers: unknown;
+  readonly steps: unknown;
+  readonly keyId: string | null;
+  readonly ownerId: string;
+  /** Null for a new workflow. */
+  readonly workflowId: string | null;
+  readonly visibility: "private" | "everyone" | undefined;
+  /** What was already found wrong with the other fields. */
+  readonly faults: readonly Fault[];
+}
+
+/** A definition without faults. */
+export interface CheckedDraft {
+  readonly definition: Definition;
+  /** What is stored: the triggers with their defaults, the steps as they were sent. */
+  readonly stored: JsonObject;
+}
+
+/**
+ * Checks everything about a workflow. Rejects with `invalid_value`, whose `ext.errors` lists all faults with their
+ * steps and fields, and with `insufficient_permission` for what only administrators do.
+ */
+export async function checkDraft(
+  records: WorkflowRecords,
+  caller: AnyCaller,
+  draft: Draft,
+): Promise<CheckedDraft> {
+  const faults = await findFaults(records, caller, draft);
+  refuseFaults(faults.faults);
+  const { definition } = faults;
+  return {
+    definition,
+    stored: { triggers: definition.triggers, steps: draft.steps } as unknown as JsonObject,
+  };
+}
+
+async function findFaults(
+  records: WorkflowRecords,
+  caller: AnyCaller,
+  draft: Draft,
+): Promise<{ readonly definition: Definition; readonly faults: readonly Fault[] }> {
+  const parsed = parseDefinition({ triggers: draft.triggers, steps: draft.steps }, records.kinds);
+  const owner = await readOwner(records, draft.ownerId);
+  if (owner === undefined) {
+    const fault = outside("owner_id", "There is no such user. Use an id of GET /api/admin/users.");
+    return { ...parsed, faults: [...draft.faults, fault, ...parsed.faults] };
+  }
+  const { checkSchedule } = records.schedules;
+  const found = await checkDefinition(
+    { ...records, checkSchedule },
+    { owner, workflowId: draft.workflowId, keyId: draft.keyId },
+    parsed,
+  );
+  const sharing =
+    draft.visibility === "everyone" && caller.role !== "admin"
+      ? [outside("visibility", "Only an administrator may set 'everyone'. Use 'private'.")]
+      : [];
+  return { ...parsed, faults: [...draft.faults, ...sharing, ...found] };
+}
+
+/** Throws `invalid_value` that lists the faults, one of each field, if there are any. */
+function refuseFaults(found: readonly Fault[]): void {
+  const faults = firstOfField(found);
+  const [first] = faults;
+  if (first === undefined) return;
+  const place = paramOf(first);
+  const more = faults.length === 1 ? "" : ` There are ${faults.length - 1} more in 'ext.errors'.`;
+  throw new ServiceError("invalid_value", `'${place}' is wrong: ${first.message}${more}`, {
+    param: place,
+    ext: { errors: faults.slice(0, MAX_SHOWN).map((fault) => ({ ...fault })) },
+  });
+}
+
+/** Two checks may find the same fault: one of a field is enough. */
+function firstOfField(faults: readonly Fault[]): readonly Fault[] {
+  const byPlace = new Map<string, Fault>();
+  for (const fault of faults) {
+    const place = `${fault.step} ${fault.field}`;
+    if (!byPlace.has(place)) byPlace.set(place, fault);
+  }
+  return [...byPlace.values()];
+}
+
+/** `steps.classify.labels`, or `triggers[0].cron`. */
+function paramOf({ step, field }: Fault): string {
+  if (step === null) return field;
+  const place = step.startsWith("steps[") ? step : `steps.${step}`;
+  return field === "" ? place : `${place}.${field}`;
+}
+
+/** Returns the owner of a workflow as a caller: what is saved runs with the owner's rights. */
+export async function readOwner(
+  { database }: Pick<WorkflowRecords, "database">,
+  ownerId: string,
+): Promise<SessionCaller | undefined> {
+  const [owner] = await database.ask((db) =>
+    db
+      .select({ username: users.username, role: users.role })
+      .from(users)
+      .where(eq(users.id, ownerId)),
+  );
+  if (owner === undefined) return undefined;
+  return {
+    kind: "session",
+    // Nobody is logged in.
+    sessionId: "",
+    ownerId,
+    ...owner,
+    mustChangePassword: false,
+    passthrough: false,
+  };
+}
