@@ -17,7 +17,7 @@ import {
   type OpenUsageJournal,
   openUsageJournal,
 } from "../src/usage/journal/open-usage-journal.ts";
-import { makeUsageDays } from "../src/usage/sums/make-usage-days.ts";
+import { makeUsageDays } from "../src/usage/sums/usage-days.ts";
 import type { UsageRecord } from "../src/usage/usage-record.ts";
 
 const CALLS = 40_000;

@@ -23,6 +23,8 @@ export const ADVISORY_LOCK = {
   usageUpkeep: 4_823_116_097,
   /** Lets one replica at a time build and drop the indexes of large vector stores. */
   vectorIndexes: 4_823_116_098,
+  /** Lets one replica at a time create and drop the days of workflow runs. */
+  workflowUpkeep: 4_823_116_099,
 } as const;
 
 const ANSWER_TIMEOUT_MS = 5_000;

@@ -1,8 +1,9 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { AnyCaller } from "../../core/caller.ts";
 import type { Channel } from "../../core/channel.ts";
+import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
-import { DAY_MS, dayOf, firstKeptDay } from "../sums/usage-days.ts";
+import { firstKeptDay } from "../sums/usage-days.ts";
 import type { Outcome } from "../usage-record.ts";
 import { findRequest } from "./find-request.ts";
 import { type MeteredRequest, selectRequests } from "./metered-request.ts";

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { DAY_MS } from "../sums/usage-days.ts";
+import { DAY_MS } from "../../db/days/day-table.ts";
 
 /** A search that would take longer stops; the next call continues it. */
 const SEARCH_MS = 150;

@@ -1,7 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm";
+import { DAY_MS } from "../../db/days/day-table.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import { limitRefusals, modelHours, usageDays, usageHours } from "../../db/tables/usage.ts";
-import { DAY_MS } from "../sums/usage-days.ts";
 import { eachFigure, HOUR_FIGURES } from "../sums/usage-sums.ts";
 import type { UsageReportQuery } from "./usage-report.ts";
 

@@ -1,8 +1,9 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
+import { DAY_MS } from "../../db/days/day-table.ts";
+import { withUpkeepLock } from "../../db/days/upkeep-lock.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
-import { withUpkeepLock } from "./upkeep-lock.ts";
-import { DAY_MS } from "./usage-days.ts";
 import { addFigures, eachFigure, HOUR_FIGURES, listOf } from "./usage-sums.ts";
 
 /** A table of hourly sums, and the columns that identify its rows besides the hour. */
@@ -24,7 +25,7 @@ const REFUSALS: HourSums = {
   figures: ["refusals"],
 };
 
-const LOCK_TIMEOUT_MS = 1_000;
+const LOCK = { lock: ADVISORY_LOCK.usageUpkeep, timeoutMs: 1_000 };
 /** Earlier days beyond this number wait for the next time. */
 const DAYS_MAX = 1_000;
 
@@ -51,7 +52,7 @@ export function foldRefusalHours(db: Db, cutoff: number): Promise<boolean> {
 async function foldHours(db: Db, cutoff: number, sums: HourSums): Promise<boolean> {
   const days = await daysWithHours(db, cutoff, sums);
   for (const day of days) {
-    const isFolded = await withUpkeepLock(db, LOCK_TIMEOUT_MS, (transaction) =>
+    const isFolded = await withUpkeepLock(db, LOCK, (transaction) =>
       foldDay(transaction, day, sums),
     );
     if (!isFolded) return false;

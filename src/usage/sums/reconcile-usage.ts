@@ -1,8 +1,9 @@
 import type { Db } from "../../db/context.ts";
+import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import type { UsageReading } from "../reports/read-usage-report.ts";
 import type { TimeRange } from "../reports/search-newest-first.ts";
 import { compareSums, type UsageDifference } from "./compare-sums.ts";
-import { DAY_MS, dayOf, firstKeptDay, listUsageDays } from "./usage-days.ts";
+import { firstKeptDay, listUsageDays } from "./usage-days.ts";
 import { DAYS, HOURS, MODEL_HOURS, MONTHS, type UsageSums } from "./usage-sums.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;

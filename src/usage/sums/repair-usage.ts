@@ -4,13 +4,14 @@ import type { AnyActor } from "../../access/actor.ts";
 import { recordAudit } from "../../access/audit/record-audit.ts";
 import { confirmActor } from "../../access/confirm-actor.ts";
 import { type Db, withTransaction } from "../../db/context.ts";
+import { dayOf } from "../../db/days/day-table.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
 import type { UsageReading } from "../reports/read-usage-report.ts";
 import type { TimeRange } from "../reports/search-newest-first.ts";
 import { compareSums, isOfPeriod, sourceOf } from "./compare-sums.ts";
 import { comparableRange, monthsOf, storedTime } from "./reconcile-usage.ts";
-import { dayOf, listUsageDays } from "./usage-days.ts";
+import { listUsageDays } from "./usage-days.ts";
 import {
   DAYS,
   HOURS,

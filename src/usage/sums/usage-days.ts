@@ -1,34 +1,33 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
+import { DAY_MS, type DayTable, dayOf, listDays, nameOfDay } from "../../db/days/day-table.ts";
+import { makeDays } from "../../db/days/make-days.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 
-export const DAY_MS = 86_400_000;
+/** The single usage records. */
+export const USAGE_RECORDS: DayTable = {
+  name: "usage_records",
+  column: "started_at",
+  lock: ADVISORY_LOCK.usageUpkeep,
+  movedRowsMax: 100_000,
+};
+
 /** The partition of rows whose day has no partition of its own. */
 export const OTHER_DAYS = sql.identifier("usage_records_other");
 
-const PREFIX = "usage_records_";
-const NAME = /^usage_records_(\d{4})(\d{2})(\d{2})$/;
-
-/** Returns the beginning of the UTC day; both are Unix milliseconds. */
-export function dayOf(at: number): number {
-  return Math.floor(at / DAY_MS) * DAY_MS;
-}
-
 /** Returns the name of the partition that holds a UTC day. */
 export function dayTable(day: number): string {
-  return `${PREFIX}${new Date(day).toISOString().slice(0, 10).replaceAll("-", "")}`;
+  return nameOfDay(USAGE_RECORDS, day);
 }
 
 /** Lists the UTC days that have a partition of their own, in Unix milliseconds, the earliest first. */
-export async function listUsageDays(db: Db): Promise<readonly number[]> {
-  const rows = await db.execute<{ name: string }>(sql`
-    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'usage_records'::regclass`);
-  return rows
-    .flatMap(({ name }) => {
-      const [, year, month, day] = NAME.exec(name) ?? [];
-      return day === undefined ? [] : [Date.UTC(Number(year), Number(month) - 1, Number(day))];
-    })
-    .sort((one, other) => one - other);
+export function listUsageDays(db: Db): Promise<readonly number[]> {
+  return listDays(db, USAGE_RECORDS);
+}
+
+/** As `makeDays`. */
+export function makeUsageDays(db: Db, now: number): Promise<boolean> {
+  return makeDays(db, USAGE_RECORDS, now);
 }
 
 /**

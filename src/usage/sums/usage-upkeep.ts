@@ -3,6 +3,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import { journalCheckpoints, latencyHours, usageSlots } from "../../db/tables/usage.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -10,8 +11,7 @@ import { STATEMENT_TIMED_OUT } from "../reports/statement-timeout.ts";
 import { dropUsageDays } from "./drop-usage-days.ts";
 import { foldModelHours, foldRefusalHours, foldUsageHours } from "./fold-usage-hours.ts";
 import { REFUSAL_WRITER } from "./limit-refusals.ts";
-import { makeUsageDays } from "./make-usage-days.ts";
-import { DAY_MS, dayOf, firstKeptDay } from "./usage-days.ts";
+import { firstKeptDay, makeUsageDays } from "./usage-days.ts";
 
 /** The purges of this process. Replicas take turns, so each reports only a part. */
 export interface PurgeFigures {

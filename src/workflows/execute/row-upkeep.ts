@@ -1,8 +1,137 @@
+import { inArray, lt, sql } from "drizzle-orm";
 import type { Part } from "../../core/part.ts";
 import type { Db } from "../../db/context.ts";
+import { isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { DAY_MS, type DayTable, dayOf } from "../../db/days/day-table.ts";
+import { type Dropped, dropDays } from "../../db/days/drop-days.ts";
+import { makeDays } from "../../db/days/make-days.ts";
+import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
+import { activeRuns, workflowMarks } from "../../db/tables/workflows.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 
-/** Creates the days of runs, steps, rows and facts, and drops old ones. */
-export function createRowUpkeep(_store: WorkflowStore): Part<Db> {
-  return {};
+type UpkeepStore = Pick<WorkflowStore, "settings" | "database" | "clock" | "log">;
+
+const PAUSE_MS = 60_000;
+/** Between two looks at what is due, unless the day changes. */
+const INTERVAL_MS = 60 * 60_000;
+/** Idempotency keys count for 24 h, so those of yesterday may still be asked for. */
+const FACT_DAYS = 2;
+const MARK_DAYS = 2;
+const DELETED_MARKS = 2_000;
+/** Marks beyond this number wait for the next time. */
+const MARK_DELETES_MAX = 500;
+
+const of = (name: string, movedRowsMax: number): DayTable => ({
+  ...{ name, movedRowsMax, column: "day", lock: ADVISORY_LOCK.workflowUpkeep },
+});
+
+const RUNS = of("workflow_runs", 100_000);
+const STEPS = of("workflow_steps", 100_000);
+/** Each may have a megabyte. */
+const ROWS = of("workflow_rows", 1_000);
+const FACTS = of("workflow_facts", 100_000);
+
+/**
+ * Creates the days of runs, steps, rows and facts, and drops old ones: soon after the start, once an hour and soon after
+ * midnight UTC. In between it costs nothing. Rows whose day has no partition are kept with those of other days.
+ */
+export function createRowUpkeep({ settings, database, clock, log }: UpkeepStore): Part<Db> {
+  const { db } = database;
+  let doneFor: number | undefined;
+  let dueAt = 0;
+  const isDone = (today: number) => {
+    doneFor = today;
+    dueAt = performance.now() + INTERVAL_MS;
+  };
+  const run = async (): Promise<void> => {
+    const now = clock.now();
+    const today = dayOf(now);
+    if (today === doneFor && performance.now() < dueAt) return;
+    try {
+      const isReady = await makeAllDays(db, now);
+      const dropped = await dropOldDays(db, settings, today);
+      const isTidy = await deleteOldMarks(db, now);
+      const { days, rows } = dropped;
+      if (days > 0 || rows > 0)
+        log.info({ days, rows }, "dropped workflow data past its retention");
+      // The rest, blocked by a reader or by another replica, is retried with the next run.
+      if (isReady && dropped.isDone && isTidy) isDone(today);
+    } catch (thrown) {
+      const error = toDatabaseError(thrown);
+      if (isUnavailable(error)) return;
+      // A permanent failure would repeat every minute; it is logged once an hour.
+      isDone(today);
+      throw error;
+    }
+  };
+  return { jobs: [{ name: "keep workflow rows", pauseMs: PAUSE_MS, firstMs: 0, run }] };
+}
+
+/** Returns the first UTC day whose rows are kept, as `2026-11-23`: those of earlier runs are deleted, or will be soon. */
+export function firstDayWithRows(
+  settings: Pick<WorkflowStore["settings"], "WORKFLOW_ROWS_RETENTION_DAYS">,
+  now: number,
+): string {
+  const first = dayOf(now) - settings.WORKFLOW_ROWS_RETENTION_DAYS * DAY_MS;
+  return new Date(first).toISOString().slice(0, 10);
+}
+
+async function makeAllDays(db: Db, now: number): Promise<boolean> {
+  let isReady = true;
+  for (const table of [RUNS, STEPS, ROWS, FACTS]) {
+    if (!(await makeDays(db, table, now))) isReady = false;
+  }
+  return isReady;
+}
+
+async function dropOldDays(
+  db: Db,
+  settings: UpkeepStore["settings"],
+  today: number,
+): Promise<Dropped> {
+  const kept = await activeDays(db);
+  const runDays = settings.WORKFLOW_RUN_RETENTION_DAYS;
+  // Rows without a record of their run could not be found.
+  const rowDays = Math.min(settings.WORKFLOW_ROWS_RETENTION_DAYS, runDays);
+  let sum: Dropped = { days: 0, rows: 0, isDone: true };
+  for (const [table, days] of [
+    [ROWS, rowDays],
+    [STEPS, runDays],
+    [RUNS, runDays],
+    [FACTS, FACT_DAYS],
+  ] as const) {
+    const cutoff = today - days * DAY_MS;
+    const dropped = await dropDays(db, table, { cutoff, kept: table === FACTS ? [] : kept });
+    sum = {
+      days: sum.days + dropped.days,
+      rows: sum.rows + dropped.rows,
+      isDone: sum.isDone && dropped.isDone,
+    };
+  }
+  return sum;
+}
+
+/** The days of queued and running runs, which still need all that they have. */
+async function activeDays(db: Db): Promise<readonly number[]> {
+  const days = await db.selectDistinct({ day: activeRuns.day }).from(activeRuns);
+  return days.map(({ day }) => Date.parse(`${day}T00:00:00Z`));
+}
+
+/** Resolves with false when some are left. */
+async function deleteOldMarks(db: Db, now: number): Promise<boolean> {
+  const before = new Date(now - MARK_DAYS * DAY_MS);
+  const table = workflowMarks;
+  const old = db
+    .select({ place: sql`ctid` })
+    .from(table)
+    .where(lt(table.createdAt, before))
+    .limit(DELETED_MARKS);
+  for (let deletes = 0; deletes < MARK_DELETES_MAX; deletes += 1) {
+    const deleted = await db
+      .delete(table)
+      .where(inArray(sql`ctid`, old))
+      .returning({ kind: table.kind });
+    if (deleted.length < DELETED_MARKS) return true;
+  }
+  return false;
 }

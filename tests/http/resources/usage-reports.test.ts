@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ADVISORY_LOCK, openSessionLocks } from "../../../src/db/locks/advisory-locks.ts";
-import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
+import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import { callHttp, type HttpCall, logIn } from "../../support/clients/http-session.ts";
 import { readCsvTable } from "../../support/clients/read-csv.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";

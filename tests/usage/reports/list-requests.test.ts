@@ -8,7 +8,7 @@ import {
   type RequestQuery,
 } from "../../../src/usage/reports/list-requests.ts";
 import type { MeteredRequest } from "../../../src/usage/reports/metered-request.ts";
-import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
+import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
 import { randomUsage, storeUsage } from "../../support/stages/usage-ledger.ts";
 import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";

@@ -11,7 +11,7 @@ import type {
 } from "../../../src/usage/reports/usage-report.ts";
 import { foldModelHours, foldUsageHours } from "../../../src/usage/sums/fold-usage-hours.ts";
 import { storeRefusals } from "../../../src/usage/sums/limit-refusals.ts";
-import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
+import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import type { UsageRecord } from "../../../src/usage/usage-record.ts";
 import { randomUsage, storeUsage, sumUsage } from "../../support/stages/usage-ledger.ts";
 import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";

@@ -5,7 +5,7 @@ import type { Database } from "../../../src/db/database.ts";
 import { toDatabaseError } from "../../../src/db/database-error.ts";
 import type { Quarantine } from "../../../src/usage/journal/quarantine.ts";
 import { storeRecords } from "../../../src/usage/journal/store-records.ts";
-import { makeUsageDays } from "../../../src/usage/sums/make-usage-days.ts";
+import { makeUsageDays } from "../../../src/usage/sums/usage-days.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import { countRows, eventually, usageRecord } from "../../support/stages/usage-journal.ts";
 

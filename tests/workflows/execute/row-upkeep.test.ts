@@ -1,0 +1,158 @@
+import { sql } from "drizzle-orm";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Database } from "../../../src/db/database.ts";
+import { DAY_MS } from "../../../src/db/days/day-table.ts";
+import {
+  activeRuns,
+  workflowFacts,
+  workflowMarks,
+  workflowRows,
+  workflowRuns,
+  workflowSteps,
+  workflows,
+} from "../../../src/db/tables/workflows.ts";
+import { createLog } from "../../../src/lib/log.ts";
+import { createRowUpkeep, firstDayWithRows } from "../../../src/workflows/execute/row-upkeep.ts";
+import { utcDay } from "../../../src/workflows/runs/run-id.ts";
+import { openEmbeddedInMemory, openTestDatabase } from "../../support/servers/test-database.ts";
+
+const TODAY = Date.UTC(2026, 10, 23);
+const NOON = TODAY + DAY_MS / 2;
+const SETTINGS = { WORKFLOW_ROWS_RETENTION_DAYS: 7, WORKFLOW_RUN_RETENTION_DAYS: 90 };
+const TABLES = ["workflow_runs", "workflow_steps", "workflow_rows", "workflow_facts"];
+
+describe.each([
+  ["the database of the run", openTestDatabase],
+  ["the embedded database", openEmbeddedInMemory],
+] as const)("days of workflow runs on %s", (_, open) => {
+  let database: Database;
+  let now: number;
+  let upkeep: () => Promise<void>;
+  beforeEach(async () => {
+    database = await open();
+    now = NOON;
+    upkeep = newUpkeep();
+  });
+  afterEach(() => database.close());
+
+  /** As in another process, which has not looked yet. */
+  function newUpkeep(): () => Promise<void> {
+    const parts = { database, clock: { now: () => now }, log: createLog("fatal") };
+    const part = createRowUpkeep({ ...parts, settings: SETTINGS } as never);
+    const [job] = part.jobs ?? [];
+    if (job === undefined) throw new Error("there is no job");
+    return job.run;
+  }
+
+  async function partitions(): Promise<readonly string[]> {
+    const rows = await database.db.execute<{ name: string }>(sql`
+      select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where c.relname like 'workflow%' and c.relkind = 'r' order by 1`);
+    return rows.map(({ name }) => name);
+  }
+
+  async function addRun(at: number, runId: string): Promise<void> {
+    const day = utcDay(at);
+    const { db } = database;
+    await db.insert(workflowRuns).values({
+      ...{ id: runId, day, workflowId: "wf_1", workflowName: "w", version: 1, number: 1 },
+      ...{ status: "completed", trigger: {}, rowsReceived: 0, queuedAt: new Date(at) },
+    });
+    const step = { day, runId, stepId: "a" };
+    await db
+      .insert(workflowSteps)
+      .values({ ...step, position: 0, kind: "pass", status: "completed" });
+    await db
+      .insert(workflowRows)
+      .values({ ...step, output: "main", chunk: 0, rows: 1, bytes: 3, data: new Uint8Array([1]) });
+  }
+
+  const counts = async () => [
+    await database.db.$count(workflowRuns),
+    await database.db.$count(workflowSteps),
+    await database.db.$count(workflowRows),
+  ];
+
+  test("today and the next two days have partitions of all four tables", async () => {
+    await upkeep();
+    const days = ["20261123", "20261124", "20261125", "other"];
+    expect(await partitions()).toEqual(
+      TABLES.flatMap((table) => days.map((day) => `${table}_${day}`)).sort(),
+    );
+  });
+
+  test("rows that came before their partition are moved into it", async () => {
+    await addRun(NOON, "run_1");
+    await upkeep();
+    const [found] = await database.db.execute<{ name: string }>(
+      sql`select tableoid::regclass::text as name from workflow_rows`,
+    );
+    expect(found?.name).toBe("workflow_rows_20261123");
+  });
+
+  test("rows go after 7 days, runs and steps after 90, each day as a whole", async () => {
+    await upkeep();
+    await addRun(NOON, "run_1");
+    now = NOON + 7 * DAY_MS;
+    await upkeep();
+    expect(await counts()).toEqual([1, 1, 1]);
+    now = NOON + 8 * DAY_MS;
+    await upkeep();
+    expect(await counts()).toEqual([1, 1, 0]);
+    expect(await partitions()).not.toContain("workflow_rows_20261123");
+    expect(firstDayWithRows(SETTINGS, now)).toBe("2026-11-24");
+    now = NOON + 91 * DAY_MS;
+    await upkeep();
+    expect(await counts()).toEqual([0, 0, 0]);
+  });
+
+  test("a day with a queued or running run keeps all it has, and loses it when the run has ended", async () => {
+    await upkeep();
+    await addRun(NOON, "run_1");
+    await addRun(NOON - 3 * DAY_MS, "run_0");
+    const { db } = database;
+    await db.insert(workflows).values({ id: "wf_1", name: "w", definition: {} });
+    for (const [runId, at] of [
+      ["run_1", NOON],
+      ["run_0", NOON - 3 * DAY_MS],
+    ] as const) {
+      await db.insert(activeRuns).values({
+        ...{ runId, day: utcDay(at), workflowId: "wf_1", triggerKey: "manual", timeoutSeconds: 1 },
+        ...{ status: "queued", number: runId === "run_1" ? 1 : 2, queuedAt: new Date(at) },
+      });
+    }
+    now = NOON + 100 * DAY_MS;
+    await upkeep();
+    expect(await counts()).toEqual([2, 2, 2]);
+    await db.delete(activeRuns);
+    await newUpkeep()();
+    expect(await counts()).toEqual([0, 0, 0]);
+  });
+
+  test("facts and marks go after two days", async () => {
+    await upkeep();
+    const { db } = database;
+    const at = new Date(NOON);
+    const fact = { workflowId: "wf_1", triggerKey: "webhook", fact: "key", createdAt: at };
+    await db.insert(workflowFacts).values({ ...fact, day: utcDay(NOON) });
+    const mark = { kind: "file" as const, runId: "run_1", chain: [], createdAt: at };
+    await db.insert(workflowMarks).values({ ...mark, subject: "/a" });
+    const left = async () => [await db.$count(workflowFacts), await db.$count(workflowMarks)];
+    now = NOON + DAY_MS;
+    await upkeep();
+    expect(await left()).toEqual([1, 1]);
+    now = NOON + 3 * DAY_MS;
+    await upkeep();
+    expect(await left()).toEqual([0, 0]);
+  });
+
+  test("between two looks nothing is asked of the database", async () => {
+    await upkeep();
+    await database.db.execute(sql`drop table workflow_rows_20261125`);
+    await upkeep();
+    expect(await partitions()).not.toContain("workflow_rows_20261125");
+    now += DAY_MS;
+    await upkeep();
+    expect(await partitions()).toContain("workflow_rows_20261125");
+  });
+});
