@@ -63,7 +63,8 @@ export function buildDeps(
     const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
     const { access, authenticate, currentCaller, signIn } = parts.add(opening);
     const backends = parts.add(openBackends({ ...base, overrides }));
-    const { events, watchedFolders, alertWebhook } = parts.add(openQueue(base));
+    const queue = parts.add(openQueue(base));
+    const { events, watchedFolders, alertWebhook, deliveries } = queue;
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
     limits.observe(alerts.monthlyUse);
     const { journal, refusals } = parts.add(await openUsage(base, limits));
@@ -86,7 +87,8 @@ export function buildDeps(
     const { datasets } = parts.add(openDatasets(base, { events }));
     const isLicensed = () => !license.isInvalid();
     const workflows = openWorkflows(base, {
-      ...{ gateway, knowledge, connections, datasets, events, secret, isLicensed, isBusy, add },
+      ...{ gateway, knowledge, connections, datasets, events, deliveries, secret },
+      ...{ isLicensed, isBusy, add },
     });
     // An event that no part has subscribed to counts as delivered.
     events.start();

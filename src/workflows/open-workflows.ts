@@ -8,11 +8,13 @@ import type { Gateway } from "../gateway/gateway.ts";
 import type { Knowledge } from "../knowledge/open-knowledge.ts";
 import { createEgress } from "../lib/egress/egress.ts";
 import { createSecretBox } from "../lib/secret-box.ts";
+import type { DeliveryFigures } from "../queue/figures.ts";
 import type { InternalEvents } from "../queue/internal-events.ts";
 import type { Connections } from "../tools/connections/open-connections.ts";
 import { createExecution } from "./execute/execute-run.ts";
 import { createRowUpkeep } from "./execute/row-upkeep.ts";
 import { createStepModels } from "./models/create-step-models.ts";
+import { openNotifications } from "./notify/open-notifications.ts";
 import { openRowProcess } from "./row-process/open-row-process.ts";
 import { createChildRuns } from "./runs/create-child-runs.ts";
 import { createDiscardCounts } from "./runs/discard-counts.ts";
@@ -29,6 +31,8 @@ export interface WorkflowParts {
   readonly connections: Connections;
   readonly datasets: Datasets;
   readonly events: Pick<InternalEvents, "subscribe" | "wake">;
+  /** Counters of the tries to deliver messages. */
+  readonly deliveries: DeliveryFigures;
   readonly secret: Pick<Secret, "derive">;
   readonly isLicensed: () => boolean;
   /** True while calls of clients are open. */
@@ -51,6 +55,8 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
     ...{ isLicensed, discards, wakeEvents },
   };
   const runs = add(openRuns(known));
+  const egress = createEgress({ allow: settings.EGRESS_ALLOW });
+  const secrets = createWorkflowSecrets({ database, secretBox });
   const kinds = createStepKinds({
     ...{ settings, database, clock, log, rowProcess },
     models: createStepModels({
@@ -62,13 +68,13 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowStore {
     datasets: parts.datasets,
     connections: parts.connections,
     ...knowledge,
-    egress: createEgress({ allow: settings.EGRESS_ALLOW }),
-    secrets: createWorkflowSecrets({ database, secretBox }),
+    ...{ egress, secrets },
     childRuns: createChildRuns(() => store),
   });
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
   add(createRowUpkeep(store));
   add(createWorkflowFigures(store));
+  add(openNotifications(base, { egress, secrets, counts: parts.deliveries.workflow_notify }));
   add(openTriggers({ store, events }));
   runs.start(createExecution(store));
   return store;

@@ -1,13 +1,23 @@
+import { createIngestKnowledge } from "./ingest-knowledge.ts";
+import { createNotify } from "./notify.ts";
+import { createQuerySql } from "./query-sql.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
+import { createWriteFile } from "./write-file.ts";
+import { createWriteSql } from "./write-sql.ts";
 
 /** The only file that knows all kinds of steps. */
 const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   // Sources.
+  createQuerySql,
   // Transforms.
   // Control.
   // Models.
   // Sinks.
+  createIngestKnowledge,
+  createNotify,
+  createWriteFile,
+  createWriteSql,
 ];
 
 export interface StepKinds {

@@ -13,8 +13,13 @@ export function csvText(
   columns: readonly string[],
   rows: readonly Readonly<Record<string, CsvCell | undefined>>[],
 ): string {
-  const lines = rows.map((row) => columns.map((column) => cellText(row[column] ?? null)));
-  return [columns, ...lines].map((cells) => `${cells.join(",")}\r\n`).join("");
+  const lines = rows.map((row) => columns.map((column) => row[column] ?? null));
+  return `${columns.join(",")}\r\n${csvLines(lines)}`;
+}
+
+/** Returns lines of such a table. The first line of a file whose columns users name is one of these, too. */
+export function csvLines(lines: readonly (readonly CsvCell[])[]): string {
+  return lines.map((cells) => `${cells.map(cellText).join(",")}\r\n`).join("");
 }
 
 function cellText(cell: CsvCell): string {
