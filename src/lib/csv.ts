@@ -14,12 +14,12 @@ export function csvText(
   rows: readonly Readonly<Record<string, CsvCell | undefined>>[],
 ): string {
   const lines = rows.map((row) => columns.map((column) => row[column] ?? null));
-  return `${columns.join(",")}\r\n${csvLines(lines)}`;
+  return csvLine(columns) + lines.map(csvLine).join("");
 }
 
-/** Returns lines of such a table. The first line of a file whose columns users name is one of these, too. */
-export function csvLines(lines: readonly (readonly CsvCell[])[]): string {
-  return lines.map((cells) => `${cells.map(cellText).join(",")}\r\n`).join("");
+/** Returns one line of such a table. */
+export function csvLine(cells: readonly CsvCell[]): string {
+  return `${cells.map(cellText).join(",")}\r\n`;
 }
 
 function cellText(cell: CsvCell): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { withTransaction } from "../../db/context.ts";
-import { type CsvCell, csvLines } from "../../lib/csv.ts";
+import { type CsvCell, csvLine } from "../../lib/csv.ts";
 import type { JsonValue } from "../../lib/json.ts";
 import { unpackRows, unpackText } from "../rows/pack-rows.ts";
 import { StepFailure } from "../runs/run.ts";
@@ -92,7 +92,7 @@ async function pathOf(
 async function writeCsv(context: StepContext<Settings>, draft: WorkspaceDraft): Promise<void> {
   const columns = context.settings.columns ?? (await findColumns(context));
   const write = (lines: readonly (readonly CsvCell[])[]) =>
-    onDisk(() => draft.write(csvLines(lines)));
+    onDisk(() => draft.write(lines.map(csvLine).join("")));
   await write([columns]);
   for await (const chunk of chunksOf(context)) {
     const rows = await unpackRows(chunk);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../../src/db/database.ts";
+import { installation } from "../../../src/db/tables/installation.ts";
 import { files, vectorStoreFiles, vectorStores } from "../../../src/db/tables/knowledge.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { workflowMarks } from "../../../src/db/tables/workflows.ts";
@@ -27,6 +28,7 @@ beforeAll(async () => {
   database = await openTestDatabase();
   folder = mkdtempSync(join(tmpdir(), "ingest-knowledge-"));
   store = createFileStore(database, folder);
+  await database.db.insert(installation).values({ secretFingerprint: "of the tests" });
   for (const id of ["usr_1", "usr_2"]) {
     await database.db.insert(users).values({ id, username: id, passwordHash: "-", role: "user" });
   }
