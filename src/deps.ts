@@ -63,7 +63,8 @@ export function buildDeps(
     const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
     const { access, authenticate, currentCaller, findKeyCaller, signIn } = parts.add(opening);
     const backends = parts.add(openBackends({ ...base, overrides }));
-    const { events, watchedFolders, alertWebhook } = parts.add(openQueue(base));
+    const queue = parts.add(openQueue(base));
+    const { events, watchedFolders, alertWebhook, deliveries } = queue;
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
     limits.observe(alerts.monthlyUse);
     const { journal, refusals } = parts.add(await openUsage(base, limits));
@@ -85,8 +86,8 @@ export function buildDeps(
     const { datasets } = parts.add(openDatasets(base, { events }));
     const isLicensed = () => !license.isInvalid();
     const workflows = openWorkflows(base, {
-      ...{ gateway, knowledge, connections, datasets, events, secret, isLicensed, add },
-      ...{ openCalls, callGate, findKeyCaller },
+      ...{ gateway, knowledge, connections, datasets, events, deliveries, secret, isLicensed },
+      ...{ openCalls, callGate, findKeyCaller, add },
     });
     // An event that no part has subscribed to counts as delivered.
     events.start();

@@ -14,7 +14,11 @@ import {
 export type DeliveryFigures = Readonly<Record<EventTopic, ResultCounts>>;
 
 export function createDeliveryFigures(): DeliveryFigures {
-  return { alert_webhook: zeroCounts(TRY_RESULTS), internal: zeroCounts(TRY_RESULTS) };
+  return {
+    alert_webhook: zeroCounts(TRY_RESULTS),
+    internal: zeroCounts(TRY_RESULTS),
+    workflow_notify: zeroCounts(TRY_RESULTS),
+  };
 }
 
 /** @param isLast the job is not retried. */

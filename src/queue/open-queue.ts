@@ -19,6 +19,8 @@ export interface Queue extends Part<Db> {
   readonly events: InternalEvents;
   readonly watchedFolders: WatchedFolders;
   readonly alertWebhook: AlertWebhook["delivery"];
+  /** Counters of the tries, also for the topics whose workers are opened elsewhere. */
+  readonly deliveries: DeliveryFigures;
 }
 
 const PRUNE_PAUSE_MS = 600_000;
@@ -40,6 +42,7 @@ export function openQueue(base: Base): Queue {
     events,
     watchedFolders,
     alertWebhook: webhook.delivery,
+    deliveries,
     jobs: [
       {
         name: "prune events",

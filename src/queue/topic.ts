@@ -4,10 +4,10 @@ import { isFromDatabase, toDatabaseError } from "../db/database-error.ts";
 import type { JsonObject } from "../lib/json.ts";
 
 /**
- * The topics whose jobs are events: alerts for the operator's address, and events that parts of the gateway act on.
- * `/api/admin/events` lists them (as `sink`); the metrics and the alert of the outbox count them.
+ * The topics whose jobs are events: alerts for the operator's address, events that parts of the gateway act on, and
+ * messages of workflows. `/api/admin/events` lists them (as `sink`); the metrics and the alert of the outbox count them.
  */
-export const EVENT_TOPICS = ["alert_webhook", "internal"] as const;
+export const EVENT_TOPICS = ["alert_webhook", "internal", "workflow_notify"] as const;
 
 export type EventTopic = (typeof EVENT_TOPICS)[number];
 

@@ -11,6 +11,7 @@ import type { CallGate } from "../gateway/overload/call-gate.ts";
 import type { Knowledge } from "../knowledge/open-knowledge.ts";
 import { createEgress } from "../lib/egress/egress.ts";
 import { createSecretBox } from "../lib/secret-box.ts";
+import type { DeliveryFigures } from "../queue/figures.ts";
 import type { InternalEvents } from "../queue/internal-events.ts";
 import type { Connections } from "../tools/connections/open-connections.ts";
 import { createExecution } from "./execute/execute-run.ts";
@@ -18,6 +19,7 @@ import { createRowUpkeep } from "./execute/row-upkeep.ts";
 import { createStepModels } from "./models/create-step-models.ts";
 import { connectRecords } from "./records/connect-records.ts";
 import type { WorkflowRecords } from "./records/workflow-records.ts";
+import { openNotifications } from "./notify/open-notifications.ts";
 import { openRowProcess } from "./row-process/open-row-process.ts";
 import { createChildRuns } from "./runs/create-child-runs.ts";
 import { createDiscardCounts } from "./runs/discard-counts.ts";
@@ -34,6 +36,8 @@ export interface WorkflowParts {
   readonly connections: Connections;
   readonly datasets: Datasets;
   readonly events: Pick<InternalEvents, "subscribe" | "wake">;
+  /** Counters of the tries to deliver messages. */
+  readonly deliveries: DeliveryFigures;
   readonly secret: Pick<Secret, "derive">;
   readonly isLicensed: () => boolean;
   /** The calls of this process: those of runs join them, and yield to those of clients. */
@@ -58,6 +62,7 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowRecords
     ...{ isLicensed, discards, wakeEvents },
   };
   const runs = add(openRuns(known));
+  const egress = createEgress({ allow: settings.EGRESS_ALLOW });
   const secrets = createWorkflowSecrets({ database, secretBox });
   const kinds = createStepKinds({
     ...{ settings, database, clock, log, rowProcess },
@@ -65,13 +70,13 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowRecords
     datasets: parts.datasets,
     connections: parts.connections,
     ...knowledge,
-    egress: createEgress({ allow: settings.EGRESS_ALLOW }),
-    secrets,
+    ...{ egress, secrets },
     childRuns: createChildRuns(() => store, runs.waits),
   });
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
   add(createRowUpkeep(store));
   add(createWorkflowFigures(store));
+  add(openNotifications(base, { egress, secrets, counts: parts.deliveries.workflow_notify }));
   add(openTriggers({ store, events, fileConnections: knowledge.fileConnections }));
   runs.start(createExecution(store));
   return connectRecords(store, { secrets, fileConnections: knowledge.fileConnections });

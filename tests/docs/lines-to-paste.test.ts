@@ -43,6 +43,7 @@ describe("each line to paste of README and docs does what it says", () => {
     const files = new Set(lines.map(({ file }) => file));
     expect([...files]).toEqual([
       ...["README.md", "docs/administration.md", "docs/operations.md", "docs/tools.md"],
+      "docs/workflows.md",
     ]);
     expect(lines.some(({ by }) => by === "cron")).toBe(true);
   });

@@ -23,7 +23,7 @@ export const outboxEvents = pgTable(
   {
     /** `evt_` and 22 base62 characters; the `webhook-id` of a webhook, the same at every try. */
     id: text("id").primaryKey(),
-    /** The topic: `alert_webhook`, or `internal` for events inside the gateway. */
+    /** The topic: `alert_webhook`, `internal` for events inside the gateway, or the name of another kind of work. */
     sink: text("sink").notNull(),
     kind: text("kind").notNull(),
     body: jsonb("body").$type<JsonObject>().notNull(),

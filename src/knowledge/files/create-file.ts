@@ -62,6 +62,23 @@ export async function createFileFromPath(
   }
 }
 
+/** Stores bytes as a file, for work of the gateway itself; no event is fired. Rejects as `createFile` does. */
+export async function createFileFromBytes(
+  store: FileStore,
+  bytes: Uint8Array,
+  fields: NewFile,
+): Promise<StoredFile> {
+  if (bytes.byteLength > store.maxBytes) throw tooLarge(store);
+  const draft = await inFilesDir(() => store.originals.begin());
+  try {
+    await inFilesDir(() => draft.write(bytes));
+    const content = await inFilesDir(draft.finish);
+    return await addFile(store.database.db, store, { draft, content, fields }, false);
+  } finally {
+    await draft.discard();
+  }
+}
+
 interface Addition {
   readonly draft: Pick<OriginalDraft, "moveTo">;
   readonly content: Content;

@@ -65,6 +65,21 @@ export async function changeStore<Result>(
   return result;
 }
 
+/**
+ * Returns a store's row, locked for a change of it or its files in the caller's transaction. Rejects with `not_found`,
+ * and with `insufficient_permission` where the caller may only use the store.
+ */
+export async function lockStore(transaction: Db, id: string, caller: Caller): Promise<StoreRow> {
+  const [row] = await transaction
+    .select()
+    .from(vectorStores)
+    .where(isStore(id))
+    .for("no key update");
+  const store = usable(row, caller);
+  refuseChange(store, caller);
+  return store;
+}
+
 /** Returns the store's row when the caller may use it. Rejects with `not_found`. */
 export async function readStore(db: Db, id: string, caller: Caller): Promise<StoreRow> {
   const [row] = await db.select().from(vectorStores).where(isStore(id));

@@ -12,7 +12,8 @@ export class BackupError extends CommandError {
  * - `format.json`: the file's type, and the version of its format;
  * - `journal/…`: usage that may not be in the database yet, as it is in JOURNAL_DIR;
  * - `files/…`: the secret, the placed license and the latest time seen;
- * - `tables/<table>/<part>.jsonl`: rows, each a JSON array with the text of every column, or null;
+ * - `tables/<table>/<part>.jsonl`: rows, each a JSON array with the text of every column, or null; the rows of a dataset
+ *   under `datasets.<its table>`;
  * - `originals/<SHA-256>`: the contents of uploaded files, each once (since version 2);
  * - `manifest.json`: the expected content of all entries.
  *
@@ -53,6 +54,27 @@ const sequenceSchema = z.object({
   last: z.string().regex(/^-?\d+$/),
 });
 
+const datasetTableSchema = z.object({
+  name: z.string().min(1).max(63),
+  columns: z
+    .array(
+      z.object({
+        name: z.string().min(1),
+        /** In PostgreSQL's syntax. It becomes part of a statement, so nothing else may pass. */
+        type: z.string().regex(/^[a-z][a-z0-9 ]*(\(\d+(,-?\d+)?\))?( [a-z ]+)?$/),
+      }),
+    )
+    .min(1),
+  indexes: z.array(
+    z.object({
+      columns: z.array(z.string()).min(1),
+      isUnique: z.boolean(),
+      /** Only rows in which this column is not null. */
+      present: z.string().nullable(),
+    }),
+  ),
+});
+
 const entrySchema = z.object({ path: z.string(), bytes: z.number(), sha256: z.string() });
 
 export const manifestSchema = z.object({
@@ -71,6 +93,8 @@ export const manifestSchema = z.object({
   }),
   tables: z.array(tableSchema),
   partitions: z.array(partitionSchema),
+  /** The tables of datasets, which no migration makes. Earlier releases had none. */
+  datasets: z.array(datasetTableSchema).default([]),
   sequences: z.array(sequenceSchema),
   /** Every entry before the manifest. */
   entries: z.array(entrySchema),
@@ -79,5 +103,6 @@ export const manifestSchema = z.object({
 /** The content of a backup, and the expected properties of each part. */
 export type Manifest = z.output<typeof manifestSchema>;
 export type Partition = Manifest["partitions"][number];
+export type DatasetTable = Manifest["datasets"][number];
 export type Sequence = Manifest["sequences"][number];
 export type EntrySum = Manifest["entries"][number];

@@ -65,7 +65,10 @@ async function addAll(archive: ArchiveWriter, source: BackupSource): Promise<voi
   }
 }
 
-type StoredContent = Pick<Manifest, "database" | "tables" | "partitions" | "sequences"> & {
+type StoredContent = Pick<
+  Manifest,
+  "database" | "tables" | "partitions" | "datasets" | "sequences"
+> & {
   /** The SHA-256 and the size of the files' contents. */
   readonly originals: ReadonlyMap<string, number>;
 };
@@ -78,7 +81,7 @@ async function addTables(
   const snapshot = await openSnapshot(database);
   try {
     await refuseOtherSecret(database, secret);
-    const { partitions, sequences, migration } = snapshot;
+    const { partitions, datasets, sequences, migration } = snapshot;
     const tables: Manifest["tables"] = [];
     const originals = new Map<string, number>();
     for (const table of snapshot.tables) {
@@ -89,6 +92,7 @@ async function addTables(
       database: { kind: database.kind, migration },
       tables,
       partitions: [...partitions],
+      datasets: [...datasets],
       sequences: [...sequences],
       originals,
     };

@@ -4,7 +4,6 @@ import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
 import { within } from "../../lib/within.ts";
 import { createJobFigures, type JobFigures } from "./job-figures.ts";
-import { PLANNED_METRICS } from "./planned-metrics.ts";
 import { renderMetrics } from "./render-metrics.ts";
 import { createRequestFigures, type RequestFigures } from "./request-figures.ts";
 
@@ -39,12 +38,7 @@ export function openMetrics(base: Base, parts: readonly Part<Db>[]): Metrics {
   return {
     collect: reuse(collect, REUSED_FOR_MS),
     figures,
-    metrics: [
-      ...stored.metrics,
-      ...figures.requests.metrics,
-      ...figures.jobs.metrics,
-      ...PLANNED_METRICS,
-    ],
+    metrics: [...stored.metrics, ...figures.requests.metrics, ...figures.jobs.metrics],
   };
 }
 

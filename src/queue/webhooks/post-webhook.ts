@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { unescape as decodePercent } from "node:querystring";
 import type { Clock } from "../../lib/clock.ts";
-import type { HttpClient, HttpResponse } from "../../lib/http/http-client.ts";
+import type { HttpRequest, HttpResponse } from "../../lib/http/http-client.ts";
 import { limitSignal } from "../../lib/http/limit-signal.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
 import type { Job, JobOutcome } from "../topic.ts";
@@ -11,11 +11,14 @@ import type { Job, JobOutcome } from "../topic.ts";
  */
 const ENCODED_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
+/** The part of a response that decides about the next try. */
+export type WebhookResponse = Pick<HttpResponse, "status" | "header" | "cancel">;
+
 export interface Webhook {
-  /** From the environment: it is the operator's own, and trusted. */
+  /** The operator's own from the environment, which is trusted; or a user's, for a client that guards it. */
   readonly url: string;
   readonly secret: string | undefined;
-  readonly client: Pick<HttpClient, "send">;
+  readonly client: { readonly send: (request: HttpRequest) => Promise<WebhookResponse> };
   readonly clock: Clock;
   /** Timeout for the receiver's status. */
   readonly timeoutMs: number;
@@ -73,7 +76,7 @@ function composeRequest({ url, secret, clock }: Webhook, event: Pick<Job, "id" |
   return { url: target.href, headers, body };
 }
 
-function judge({ status, header }: HttpResponse, now: number): JobOutcome {
+function judge({ status, header }: WebhookResponse, now: number): JobOutcome {
   if (status >= 200 && status < 300) return { kind: "done" };
   if (status === 410) return { kind: "refused", error: "answered 410: it wants no more" };
   const isRedirect = status >= 300 && status < 400;

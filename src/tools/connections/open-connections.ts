@@ -4,6 +4,7 @@ import type { Base } from "../../db/base.ts";
 import type { FileConnections } from "../../knowledge/file-connections.ts";
 import { createSocketGuard } from "../../lib/egress/pinned-socket.ts";
 import type { SecretBox } from "../../lib/secret-box.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import type { ConnectionDesk } from "./change-connection.ts";
 import type {
   ConnectionKind,
@@ -17,7 +18,13 @@ import type {
 import { COLUMNS_MAX, DIALECTS, TABLES_MAX } from "./drivers/dialects.ts";
 import { createOpenMysql } from "./drivers/mysql-session.ts";
 import { createOpenPostgres } from "./drivers/postgres-session.ts";
-import type { OpenSession, Session, SessionQuery, Target } from "./drivers/session.ts";
+import type {
+  OpenSession,
+  Session,
+  SessionQuery,
+  SessionWrite,
+  Target,
+} from "./drivers/session.ts";
 import { SessionPool } from "./drivers/session-pool.ts";
 import { openSqliteDriver } from "./drivers/sqlite-session.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -36,10 +43,19 @@ export interface ConnectionParts {
   readonly authorities?: string;
 }
 
+export interface RowWrite extends SessionWrite {
+  readonly signal: AbortSignal;
+}
+
 export interface Connections extends Part {
   readonly saved: SavedConnections;
   /** For the verbs that list and change saved connections. */
   readonly desk: ConnectionDesk;
+  /**
+   * Writes rows into one table in one transaction, over a connection of its own: what may have been written is never
+   * tried again here. Rejects as `saved.read` does.
+   */
+  readonly write: (connection: SavedConnection, rows: RowWrite) => Promise<void>;
   /** Tries a connection before it is saved. Rejects only with the reason of the signal. */
   readonly tryTarget: (target: Target, signal: AbortSignal) => Promise<ConnectionTrial>;
   /** Tries a saved connection over a connection of its own. Rejects only with the reason of the signal. */
@@ -55,6 +71,8 @@ const RESULT_MAX_BYTES = 16 * 1024 * 1024;
 const SESSIONS_MAX: Readonly<Record<ConnectionKind, number>> = { postgres: 4, mysql: 4, sqlite: 1 };
 const DESCRIBE_TIMEOUT_MS = 15_000;
 const TEST_TIMEOUT_MS = 10_000;
+/** For ending an abandoned statement at the server. */
+const CANCEL_MS = 5_000;
 
 /** Opens the saved connections: they are held in memory, and their servers are connected to when they are read. */
 export async function openConnections(
@@ -99,6 +117,24 @@ export async function openConnections(
       );
     });
   };
+  const write = ({ id }: SavedConnection, { signal, ...rows }: RowWrite): Promise<void> => {
+    const target = targetOf(secretBox, followed.row(id));
+    const limits = { timeoutMs: rows.timeoutMs, signal };
+    return bounded(limits, target, async (within, leftMs) => {
+      const session = await drivers[target.connection.kind](target, within);
+      const work = session.write({ ...rows, timeoutMs: leftMs() });
+      try {
+        await untilAborted(work, within);
+      } catch (thrown) {
+        if (within.aborted)
+          await session.cancel(AbortSignal.timeout(CANCEL_MS)).catch(() => undefined);
+        throw thrown;
+      } finally {
+        work.catch(() => undefined);
+        session.close();
+      }
+    });
+  };
   const tryTarget = (target: Target, signal: AbortSignal) =>
     tryConnection(drivers[target.connection.kind], target, signal);
   return {
@@ -115,6 +151,7 @@ export async function openConnections(
       },
     },
     desk: { database, clock, secretBox, fileConnections, catchUp: followed.catchUp },
+    write,
     tryTarget,
     async testSaved(row, signal) {
       try {

@@ -26,6 +26,11 @@ import { createDatasetWrite } from "./dataset-write.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 import { validateStep } from "./validate.ts";
+import { createIngestKnowledge } from "./ingest-knowledge.ts";
+import { createNotify } from "./notify.ts";
+import { createQuerySql } from "./query-sql.ts";
+import { createWriteFile } from "./write-file.ts";
+import { createWriteSql } from "./write-sql.ts";
 
 /** The only file that knows all kinds of steps. */
 const KINDS: readonly ((services: StepServices) => StepKind)[] = [
@@ -35,6 +40,7 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   rowsStep,
   fetchHttp,
   createDatasetRead,
+  createQuerySql,
   // Transforms.
   aggregateStep,
   dedupeStep,
@@ -60,6 +66,10 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   // Sinks.
   httpRequest,
   createDatasetWrite,
+  createIngestKnowledge,
+  createNotify,
+  createWriteFile,
+  createWriteSql,
 ];
 
 export interface StepKinds {

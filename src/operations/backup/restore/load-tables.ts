@@ -1,8 +1,15 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
-import type { Manifest } from "../backup-format.ts";
+import type { DatasetTable, Manifest } from "../backup-format.ts";
 import { BackupError } from "../backup-format.ts";
-import { describeTables, quoteName, type TableDescription } from "../snapshot/describe-tables.ts";
+import {
+  describeTables,
+  isDatasetTable,
+  quoteName,
+  quoteTable,
+  type TableDescription,
+  toDatasetDescription,
+} from "../snapshot/describe-tables.ts";
 
 /** Timeout of a restore's statement; checking all references of a large table is one statement. */
 export const LOAD_STATEMENT_TIMEOUT_MS = 3_600_000;
@@ -26,7 +33,9 @@ export async function beginTableLoad(transaction: Db, manifest: Manifest): Promi
   await run("set local intervalstyle = 'postgres'");
   const inserts = await prepareInserts(transaction, manifest);
   // Rows that a migration inserted are in the backup, in their state at that time.
-  await run(`truncate ${manifest.tables.map(({ name }) => quoteName(name)).join(", ")}`);
+  const migrated = manifest.tables.filter(({ name }) => !isDatasetTable(name));
+  await run(`truncate ${migrated.map(({ name }) => quoteName(name)).join(", ")}`);
+  for (const dataset of manifest.datasets) await run(createTable(dataset));
   for (const { table, name, bound } of manifest.partitions) {
     await run(`create table ${quoteName(name)} partition of ${quoteName(table)} ${bound}`);
   }
@@ -44,6 +53,9 @@ export async function beginTableLoad(transaction: Db, manifest: Manifest): Promi
       );
     },
     async finish() {
+      for (const dataset of manifest.datasets) {
+        for (const index of dataset.indexes) await run(createIndex(dataset, index));
+      }
       for (const { table, name, definition } of references) {
         await run(`alter table ${table} add constraint ${quoteName(name)} ${definition}`);
       }
@@ -61,8 +73,11 @@ async function prepareInserts(
   transaction: Db,
   manifest: Manifest,
 ): Promise<ReadonlyMap<string, string>> {
+  const datasets = manifest.datasets.map((table) => toDatasetDescription({ ...table, version: 0 }));
   const present = new Map(
-    (await describeTables(transaction)).map((table) => [table.name, table] as const),
+    [...(await describeTables(transaction)), ...datasets].map(
+      (table) => [table.name, table] as const,
+    ),
   );
   return new Map(
     manifest.tables.map(({ name, columns }) => {
@@ -81,7 +96,21 @@ function insertInto({ name, columns }: TableDescription, given: readonly string[
     return `(line ->> ${index})::${type}`;
   });
   const names = given.map(quoteName).join(", ");
-  return `insert into ${quoteName(name)} (${names}) overriding system value select ${values.join(", ")}`;
+  return `insert into ${quoteTable(name)} (${names}) overriding system value select ${values.join(", ")}`;
+}
+
+function createTable({ name, columns }: DatasetTable): string {
+  const list = columns.map((column) => `${quoteName(column.name)} ${column.type}`);
+  return `create table ${quoteTable(`datasets.${name}`)} (${list.join(", ")})`;
+}
+
+function createIndex(
+  { name }: DatasetTable,
+  { columns, isUnique, present }: DatasetTable["indexes"][number],
+): string {
+  const kind = isUnique ? "unique index" : "index";
+  const condition = present === null ? "" : ` where ${quoteName(present)} is not null`;
+  return `create ${kind} on ${quoteTable(`datasets.${name}`)} (${columns.map(quoteName).join(", ")})${condition}`;
 }
 
 function unknownTable(name: string): BackupError {

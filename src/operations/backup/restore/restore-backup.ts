@@ -12,6 +12,7 @@ import { originalPath } from "../../../knowledge/files/originals.ts";
 import type { Log } from "../../../lib/log.ts";
 import { awaitProcessLock } from "../../../lib/process-lock/process-lock.ts";
 import { within } from "../../../lib/within.ts";
+import { endRestoredRuns } from "../../../workflows/runs/end-restored-runs.ts";
 import type { ArchiveEntry } from "../archive/read-archive.ts";
 import { BackupError, ENTRY, type Manifest } from "../backup-format.ts";
 import { checkBackup, originalOf, tableOf } from "../check-backup.ts";
@@ -155,6 +156,7 @@ async function load(
   if (loaded.id !== manifest.id) throw new BackupError("The file was replaced meanwhile.");
   onStep();
   await tables.finish();
+  await endRestoredRuns(transaction, Date.now());
   const hasOriginals = manifest.entries.some(({ path }) => originalOf(path) !== undefined);
   if (hasOriginals) await markRestoredFolder(transaction, places.files);
   await transaction.execute(sql.raw(`comment on table installation is '${noteOf(manifest)}'`));

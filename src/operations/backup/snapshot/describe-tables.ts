@@ -1,11 +1,17 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
-import type { Partition, Sequence } from "../backup-format.ts";
+import type { DatasetTable, Partition, Sequence } from "../backup-format.ts";
 
 export interface TableDescription {
+  /** Of a dataset's table with its schema before it: `datasets.ds_…`. */
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** The rows that belong to it, as SQL; every row unless given. */
+  readonly where?: string;
 }
+
+/** The schema of the tables that hold the rows of datasets. */
+const DATASETS = "datasets";
 
 /** The schema of the gateway's tables. */
 const SCHEMA = sql`to_regnamespace(quote_ident(current_schema()))`;
@@ -72,6 +78,85 @@ export async function describeSequences(db: Db): Promise<readonly Sequence[]> {
     where schemaname = current_schema() and last_value is not null
     order by owner.relname, attname`);
   return [...rows];
+}
+
+interface DescribedDataset extends Record<string, unknown> {
+  readonly name: string;
+  readonly version: number;
+  readonly columns: DatasetTable["columns"];
+  readonly indexes: readonly {
+    readonly columns: readonly (string | null)[];
+    readonly isUnique: boolean;
+    readonly condition: string | null;
+  }[];
+}
+
+/**
+ * Describes the tables of datasets, which were made at run time. Tables that inherit from one are its parts: whoever
+ * reads it reads them, and a restore makes one table of all.
+ */
+export async function describeDatasets(db: Db): Promise<readonly (DatasetTable & Versioned)[]> {
+  const [known] = await db.execute<{ known: boolean }>(
+    sql`select to_regclass('datasets') is not null and to_regnamespace(${DATASETS}) is not null as known`,
+  );
+  if (known?.known !== true) return [];
+  const rows = await db.execute<DescribedDataset>(sql`
+    select dataset.table_name as name, dataset.version,
+      (select json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod)) order by attnum)
+        from pg_attribute where attrelid = relation.oid and attnum > 0 and not attisdropped) as columns,
+      coalesce((select json_agg(json_build_object(
+          'columns', (select json_agg(attname order by place) from unnest(indkey::int2[]) with ordinality as keys (number, place)
+            left join pg_attribute on attrelid = indrelid and attnum = number and number > 0),
+          'isUnique', indisunique, 'condition', pg_get_expr(indpred, indrelid)) order by indexrelid)
+        from pg_index where indrelid = relation.oid), '[]') as indexes
+    from datasets as dataset
+    join pg_class relation on relation.relname = dataset.table_name
+      and relation.relnamespace = to_regnamespace(${DATASETS})
+    order by dataset.table_name`);
+  return rows.map(({ name, version, columns, indexes }) => ({
+    ...{ name, version, columns },
+    indexes: indexes.flatMap(({ columns: keys, isUnique, condition }) => {
+      const present = /^\("?(\w+)"? IS NOT NULL\)$/.exec(condition ?? "")?.[1] ?? null;
+      const isPlain =
+        keys.every((key) => key !== null) && (condition === null) === (present === null);
+      return isPlain ? [{ columns: keys as string[], isUnique, present }] : [];
+    }),
+  }));
+}
+
+interface Versioned {
+  readonly version: number;
+}
+
+/**
+ * The rows of a dataset's table that are in its current version: a row says which version brought it and which one
+ * removed it, and removed rows stay for readers that began before.
+ */
+export function toDatasetDescription({
+  name,
+  version,
+  columns,
+}: DatasetTable & Versioned): TableDescription {
+  const names = columns.map((column) => column.name);
+  const hasVersions = names.includes("_load") && names.includes("_gone");
+  return {
+    name: `${DATASETS}.${name}`,
+    columns: hasVersions ? columns.filter((column) => column.name !== "_gone") : columns,
+    ...(hasVersions && {
+      where: `_load <= ${Number(version)} and (_gone is null or _gone > ${Number(version)})`,
+    }),
+  };
+}
+
+/** Returns true for the table of a dataset. */
+export function isDatasetTable(name: string): boolean {
+  return name.startsWith(`${DATASETS}.`);
+}
+
+/** Quotes the name of a table, with its schema where that is not the default one, as part of a statement. */
+export function quoteTable(name: string): string {
+  if (!isDatasetTable(name)) return quoteName(name);
+  return `${DATASETS}.${quoteName(name.slice(DATASETS.length + 1))}`;
 }
 
 /** Quotes a name as part of a statement. */

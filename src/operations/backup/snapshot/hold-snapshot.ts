@@ -5,6 +5,9 @@ import { quoteName } from "./describe-tables.ts";
 import { closeCursor, fetchRows, openCursor, type Row } from "./row-cursor.ts";
 import { describeContent, type Snapshot, writeStandardTexts } from "./snapshot.ts";
 
+/** Partitioned tables whose rows are never changed: a changed row would be missing in a later reading. */
+const ONLY_ADDED: ReadonlySet<string> = new Set(["usage_records", "workflow_rows"]);
+
 /** A moment in the history of a database, given as the number of the first transaction after it. */
 type Moment = string;
 
@@ -12,7 +15,7 @@ type Moment = string;
  * Takes a snapshot of the embedded database, which has one session that a long transaction would block for all others.
  *
  * The moment is fixed in a short transaction: at its end the database materializes the rows of most tables' cursors.
- * Partitioned tables have by far the most rows, and their rows are only ever added. They are materialized one partition
+ * Usage and the rows of workflows are by far the most, and they are only ever added. They are materialized one partition
  * at a time, limited to the rows of that moment. Other statements run between any two reads.
  */
 export async function holdSnapshot(db: Db): Promise<Snapshot> {
@@ -20,9 +23,12 @@ export async function holdSnapshot(db: Db): Promise<Snapshot> {
   const { moment, ...content } = await withTransaction(db, async (transaction) => {
     const described = await describeContent(transaction);
     const later = await tablesToReadLater(transaction);
-    for (const { name, columns } of described.tables) {
+    for (const { name, columns, where } of described.tables) {
       if (later.has(name)) continue;
-      const cursor = await openCursor(transaction, { relation: name, columns, isHeld: true });
+      const cursor = await openCursor(transaction, {
+        ...{ relation: name, columns, isHeld: true },
+        ...(where !== undefined && { where }),
+      });
       cursors.set(name, cursor);
     }
     return { ...described, moment: await thisMoment(transaction) };
@@ -57,6 +63,7 @@ async function tablesToReadLater(transaction: Db): Promise<ReadonlySet<string>> 
     where parent.relnamespace = to_regnamespace(quote_ident(current_schema()))`);
   const names = new Set<string>();
   for (const { name, rest } of tables) {
+    if (!ONLY_ADDED.has(name)) continue;
     const rows =
       rest === null
         ? []

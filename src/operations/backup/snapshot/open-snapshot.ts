@@ -1,5 +1,7 @@
+import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
 import type { Database } from "../../../db/database.ts";
+import { isDatasetTable, quoteTable } from "./describe-tables.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
 import { fetchRows, openCursor } from "./row-cursor.ts";
 import { describeContent, type Snapshot } from "./snapshot.ts";
@@ -14,10 +16,14 @@ async function readInTransaction(db: Db): Promise<Snapshot> {
   const { transaction, end } = await beginReading(db);
   try {
     const content = await describeContent(transaction);
+    await keepDatasets(transaction, content);
     return {
       ...content,
-      async *rows({ name, columns }) {
-        const cursor = await openCursor(transaction, { relation: name, columns, isHeld: false });
+      async *rows({ name, columns, where }) {
+        const cursor = await openCursor(transaction, {
+          ...{ relation: name, columns, isHeld: false },
+          ...(where !== undefined && { where }),
+        });
         yield* fetchRows(transaction, cursor, columns);
       },
       close: end,
@@ -26,6 +32,14 @@ async function readInTransaction(db: Db): Promise<Snapshot> {
     await end();
     throw thrown;
   }
+}
+
+/** Tables of datasets are replaced by others and dropped, which waits for the backup now. */
+async function keepDatasets(transaction: Db, { tables }: Pick<Snapshot, "tables">): Promise<void> {
+  const names = tables.map(({ name }) => name).filter(isDatasetTable);
+  if (names.length === 0) return;
+  const list = names.map(quoteTable).join(", ");
+  await transaction.execute(sql.raw(`lock table ${list} in access share mode`));
 }
 
 interface Reading {

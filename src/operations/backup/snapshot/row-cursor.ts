@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
 import { randomBase62 } from "../../../lib/id.ts";
 import type { TableDescription } from "./describe-tables.ts";
-import { quoteName } from "./describe-tables.ts";
+import { quoteName, quoteTable } from "./describe-tables.ts";
 
 /** The text of every column in order, or null. */
 export type Row = readonly (string | null)[];
@@ -10,6 +10,8 @@ export type Row = readonly (string | null)[];
 const FETCH_ROWS = 2_000;
 /** Of a table with lists of numbers: a row may have 50 kB. */
 const FETCH_LONG_ROWS = 200;
+/** Of a table with bytes: the rows of workflows are in chunks of up to a megabyte, which is two in text. */
+const FETCH_CHUNKS = 16;
 
 export interface CursorOptions {
   /** The name of the table, or of a partition. */
@@ -26,7 +28,7 @@ export async function openCursor(transaction: Db, options: CursorOptions): Promi
   const { relation, columns, isHeld, where = "true" } = options;
   const cursor = `backup_${randomBase62(12).toLowerCase()}`;
   const texts = columns.map(({ name }) => `${quoteName(name)}::text as ${quoteName(name)}`);
-  const query = `select ${texts.join(", ")} from ${quoteName(relation)} where ${where}`;
+  const query = `select ${texts.join(", ")} from ${quoteTable(relation)} where ${where}`;
   const hold = isHeld ? "with hold" : "";
   await transaction.execute(sql.raw(`declare ${cursor} no scroll cursor ${hold} for ${query}`));
   return cursor;
@@ -38,8 +40,9 @@ export async function* fetchRows(
   cursor: string,
   columns: TableDescription["columns"],
 ): AsyncGenerator<readonly Row[]> {
-  const isLong = columns.some(({ type }) => type === "real[]");
-  const count = isLong ? FETCH_LONG_ROWS : FETCH_ROWS;
+  const has = (wanted: string) => columns.some(({ type }) => type === wanted);
+  const longCount = has("real[]") ? FETCH_LONG_ROWS : FETCH_ROWS;
+  const count = has("bytea") ? FETCH_CHUNKS : longCount;
   try {
     for (;;) {
       const rows = await db.execute<Record<string, string | null>>(

@@ -1,18 +1,22 @@
 import { sql } from "drizzle-orm";
 import type { Db } from "../../../db/context.ts";
-import type { Partition, Sequence } from "../backup-format.ts";
+import type { DatasetTable, Partition, Sequence } from "../backup-format.ts";
 import { BackupError } from "../backup-format.ts";
 import {
+  describeDatasets,
   describePartitions,
   describeSequences,
   describeTables,
   type TableDescription,
+  toDatasetDescription,
 } from "./describe-tables.ts";
 import type { Row } from "./row-cursor.ts";
 
 /** The description of a database's content. */
 export interface Content {
+  /** Those of datasets are among them. */
   readonly tables: readonly TableDescription[];
+  readonly datasets: readonly DatasetTable[];
   readonly partitions: readonly Partition[];
   readonly sequences: readonly Sequence[];
   /** When the newest migration was made, in Unix milliseconds. */
@@ -41,7 +45,12 @@ export async function describeContent(transaction: Db): Promise<Content> {
     );
   }
   const partitions = await describePartitions(transaction);
-  return { tables, partitions, sequences: await describeSequences(transaction), migration };
+  const described = await describeDatasets(transaction);
+  return {
+    tables: [...tables, ...described.map(toDatasetDescription)],
+    datasets: described.map(({ version: _, ...table }) => table),
+    ...{ partitions, sequences: await describeSequences(transaction), migration },
+  };
 }
 
 /** Makes this transaction write texts in the one form that every server reads, whatever the server's configuration. */

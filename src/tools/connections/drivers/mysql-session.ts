@@ -7,7 +7,7 @@ import type { QueryRows } from "../connection.ts";
 import { CountedStream, endOf } from "./counted-stream.ts";
 import { decodeMysql, type MysqlColumn } from "./mysql-values.ts";
 import type { ServerDriverOptions } from "./postgres-session.ts";
-import type { OpenSession, Session, Target } from "./session.ts";
+import type { OpenSession, Session, SessionWrite, Target } from "./session.ts";
 
 /** The bytes of a login, and of the answers to our own statements. */
 const OWN_BYTES = 1024 * 1024;
@@ -141,6 +141,10 @@ function sessionOf(
       stream.allow(maxBytes);
       return Promise.race([readRows(driver, stream, { sql, maxRows }), ended]);
     },
+    async write(rows) {
+      stream.allow(OWN_BYTES);
+      await Promise.race([writeRows(driver, rows, isMariadb), ended]);
+    },
     cancel,
     async reset() {
       stream.allow(OWN_BYTES);
@@ -180,9 +184,50 @@ function beginning({ maxRows, timeoutMs, isMariadb }: Bounds): readonly string[]
   ];
 }
 
-function run(driver: Driver, sql: string): Promise<unknown> {
+/** Strict, so that a value that does not fit is refused and not cut. */
+async function writeRows(
+  driver: Driver,
+  { table, columns, key, rows, timeoutMs }: SessionWrite,
+  isMariadb: boolean,
+): Promise<void> {
+  const seconds = Math.max(1, Math.ceil(timeoutMs / 1_000));
+  await run(driver, "set names utf8mb4");
+  // MySQL limits the time of reading statements only; the caller ends this one by `cancel`.
+  const time = isMariadb ? `, max_statement_time = ${seconds}` : "";
+  await run(
+    driver,
+    `set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = ${LOCK_TIMEOUT_SECONDS}, lock_wait_timeout = ${LOCK_TIMEOUT_SECONDS}${time}`,
+  );
+  const quote = (name: string) => `\`${name.replaceAll("`", "``")}\``;
+  const others = columns.filter((column) => !key.includes(column));
+  // Without another column the key is set to itself, which changes nothing.
+  const set = (others.length === 0 ? key : others).map(
+    (name) => `${quote(name)} = values(${quote(name)})`,
+  );
+  const update = key.length === 0 ? "" : `on duplicate key update ${set.join(", ")}`;
+  const places = rows.map(() => `(${columns.map(() => "?").join(", ")})`).join(", ");
+  const values = rows.flatMap((row) => columns.map((column) => plain(row[column])));
+  const target = table.map(quote).join(".");
+  const statement = `insert into ${target} (${columns.map(quote).join(", ")}) values ${places} ${update}`;
+  await run(driver, "start transaction");
+  try {
+    await run(driver, statement, values);
+    await run(driver, "commit");
+  } catch (thrown) {
+    await run(driver, "rollback").catch(() => undefined);
+    throw thrown;
+  }
+}
+
+/** The driver would write an object as a list of assignments. */
+function plain(value: JsonValue | undefined): string | number | boolean | null {
+  if (value === undefined || value === null) return null;
+  return typeof value === "object" ? JSON.stringify(value) : value;
+}
+
+function run(driver: Driver, sql: string, values: readonly unknown[] = []): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    driver.query(sql, (error: Error | null, rows: unknown) =>
+    driver.query(sql, [...values], (error: Error | null, rows: unknown) =>
       error === null ? resolve(rows) : reject(error),
     );
   });

@@ -6,7 +6,13 @@ import type { QueryRows } from "../connection.ts";
 import { CountedStream, endOf } from "./counted-stream.ts";
 import { decodePostgres } from "./postgres-values.ts";
 import { PostgresWatch } from "./postgres-watch.ts";
-import { DriverFault, type OpenSession, type Session, type Target } from "./session.ts";
+import {
+  DriverFault,
+  type OpenSession,
+  type Session,
+  type SessionWrite,
+  type Target,
+} from "./session.ts";
 
 export interface ServerDriverOptions {
   readonly connect: ConnectPinned;
@@ -98,6 +104,10 @@ function sessionOf({ sql, stream, ended }: SessionParts, cancel: Session["cancel
       stream.allow(maxBytes);
       return Promise.race([readRows(sql, statement, maxRows), ended]);
     },
+    async write(rows) {
+      stream.allow(OWN_BYTES);
+      await Promise.race([writeRows(sql, rows), ended]);
+    },
     cancel,
     async reset() {
       stream.allow(OWN_BYTES);
@@ -145,6 +155,36 @@ async function readRows(sql: Sql, statement: string, maxRows: number): Promise<Q
       .map((row) => row.map((value, index) => decodePostgres(value, columns[index]?.type ?? 0))),
     isCut: rows.length > maxRows,
   };
+}
+
+/** The server itself converts the rows from JSON to the types of the table's columns. */
+async function writeRows(sql: Sql, given: SessionWrite): Promise<void> {
+  const { rows, timeoutMs } = given;
+  const time = `set local statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`;
+  await sql.unsafe(`begin; ${time}; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  try {
+    await sql.unsafe(insertStatement(given), [JSON.stringify(rows)], { prepare: false });
+    await sql.unsafe("commit");
+  } catch (thrown) {
+    await sql.unsafe("rollback").catch(() => undefined);
+    throw thrown;
+  }
+}
+
+function insertStatement({
+  table,
+  columns,
+  key,
+}: Omit<SessionWrite, "rows" | "timeoutMs">): string {
+  const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+  const target = table.map(quote).join(".");
+  const names = columns.map(quote).join(", ");
+  const others = columns.filter((column) => !key.includes(column)).map(quote);
+  const set = others.map((name) => `${name} = excluded.${name}`).join(", ");
+  const action = others.length === 0 ? "nothing" : `update set ${set}`;
+  const conflict =
+    key.length === 0 ? "" : `on conflict (${key.map(quote).join(", ")}) do ${action}`;
+  return `insert into ${target} (${names}) select ${names} from json_populate_recordset(null::${target}, $1::text::json) ${conflict}`;
 }
 
 async function connectTo(

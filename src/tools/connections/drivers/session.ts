@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../../lib/json.ts";
 import type { QueryRows, SavedConnection } from "../connection.ts";
 
 /** A saved connection, or one that is tried before it is saved, with its password. */
@@ -17,11 +18,26 @@ export interface SessionQuery {
   readonly timeoutMs: number;
 }
 
+/** Rows for one table, written in one transaction. */
+export interface SessionWrite {
+  /** With its schema before it where that is not the default one; each part is quoted. */
+  readonly table: readonly string[];
+  /** At least one. Each row has a value for each; null without one. */
+  readonly columns: readonly string[];
+  /** Of `columns`: a row that has the values of another one replaces it. Empty: rows are only added. */
+  readonly key: readonly string[];
+  /** Values are texts, numbers, booleans and null, or JSON for a column of JSON. No two have the same key. */
+  readonly rows: readonly JsonObject[];
+  readonly timeoutMs: number;
+}
+
 /** A connection to a database with which one query at a time is run. */
 export interface Session {
   /** Runs one statement in a read-only transaction. Rejects with what the driver threw, or a `DriverFault`. */
   readonly read: (query: SessionQuery) => Promise<QueryRows>;
-  /** Asks the server to end the query in progress, whose `read` then rejects. */
+  /** Writes rows and commits. Rejects as `read` does; then nothing was written, unless the connection ended. */
+  readonly write: (rows: SessionWrite) => Promise<void>;
+  /** Asks the server to end the query in progress, whose `read` or `write` then rejects. */
   readonly cancel: (signal: AbortSignal) => Promise<void>;
   /** Leaves nothing of the last query, so that the session can be used again. */
   readonly reset: () => Promise<void>;

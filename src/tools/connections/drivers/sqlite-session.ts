@@ -66,6 +66,10 @@ function sessionOf(workers: Workers, path: string): Session {
         throw faultOf(thrown);
       }
     },
+    // The library knows no locks that other programs heed, and would damage a file that one of them writes.
+    async write() {
+      throw new DriverFault("statement", "Rows are not written to SQLite files.");
+    },
     cancel: async () => ending.abort(new DriverFault("statement", "The query was cancelled.")),
     reset: async () => undefined,
     isUsable: () => !isUsed,

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import type { JsonObject } from "../../lib/json.ts";
+import { checkStatement } from "../../tools/connections/check-statement.ts";
+import type { QueryRows } from "../../tools/connections/connection.ts";
+import {
+  createFunctionCatalogs,
+  type FunctionCatalogs,
+} from "../../tools/connections/function-catalogs.ts";
+import { StepFailure } from "../runs/run.ts";
+import { connectionFailure, connectionFaults, findConnection } from "./saved-connection.ts";
+import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
+import type { StepServices } from "./step-services.ts";
+
+/** Beyond it a timer of the runtime fires at once. */
+const TIMEOUT_MAX_MS = 2 ** 31 - 1;
+const ROWS_MAX = 100_000;
+
+const settings = z.strictObject({
+  connection: z.string().min(1).max(200).describe("The name of a saved connection."),
+  sql: z.string().min(1).describe("One statement that reads, in the dialect of its database."),
+  max_rows: z
+    .int()
+    .min(1)
+    .max(ROWS_MAX)
+    .default(ROWS_MAX)
+    .describe("Rows that the result may have; the step fails when it has more."),
+});
+type Settings = z.output<typeof settings>;
+
+/** `query_sql`: reads through the same gate, and as read-only, as the tool of this name. */
+export function createQuerySql(services: StepServices): StepKind {
+  const { connections, clock } = services;
+  const catalogs = createFunctionCatalogs(connections.saved, clock);
+  return defineStepKind<Settings>({
+    kind: "query_sql",
+    group: "source",
+    label: "Query a database",
+    help: "Reads rows from a saved database connection with one SQL statement.",
+    example: { connection: "warehouse", sql: "SELECT id, total FROM orders WHERE total > 100" },
+    schema: settings,
+    administratorsOnly: true,
+    check: (given) => check(services, catalogs, given),
+    run: (context) => run(services, catalogs, context),
+  });
+}
+
+async function check(
+  { connections }: StepServices,
+  catalogs: FunctionCatalogs,
+  { connection: name, sql }: Settings,
+): Promise<readonly FieldFault[]> {
+  const faults = connectionFaults(connections, name);
+  const connection = connections.saved.find(name);
+  if (connection === undefined) return faults;
+  try {
+    const { refusal } = await checkStatement(sql, connection, catalogs, AbortSignal.timeout(5_000));
+    return refusal === undefined
+      ? []
+      : [{ field: "sql", message: `${refusal.message} ${refusal.hint}` }];
+  } catch {
+    // Its server does not answer. The statement is checked again before each run of it.
+    return [];
+  }
+}
+
+async function run(
+  { connections }: StepServices,
+  catalogs: FunctionCatalogs,
+  context: StepContext<Settings>,
+): Promise<undefined> {
+  const { settings: given, signal, timeMs } = context;
+  const { connection: name, sql, max_rows: maxRows } = given;
+  const connection = findConnection(connections, name);
+  try {
+    const { refusal } = await checkStatement(sql, connection, catalogs, signal);
+    if (refusal !== undefined) {
+      throw new StepFailure("sql_refused", `${refusal.message} ${refusal.hint}`);
+    }
+    const timeoutMs = Math.min(timeMs, TIMEOUT_MAX_MS);
+    const found = await connections.saved.read(connection, { sql, maxRows, timeoutMs, signal });
+    if (found.isCut) {
+      throw new StepFailure(
+        "too_many_rows",
+        `The result has more than ${maxRows} rows. Aggregate or filter in SQL, or raise 'max_rows' up to ${ROWS_MAX}.`,
+      );
+    }
+    const output = context.output();
+    for (const row of objectsOf(found)) await output.push(row);
+  } catch (thrown) {
+    throw connectionFailure(thrown);
+  }
+  return undefined;
+}
+
+/** A second column of a name becomes `name_2`, so that none is lost. */
+function* objectsOf({ columns, rows }: QueryRows): Generator<JsonObject> {
+  const names: string[] = [];
+  for (const column of columns) {
+    let name = column;
+    for (let number = 2; names.includes(name); number += 1) name = `${column}_${number}`;
+    names.push(name);
+  }
+  for (const row of rows) {
+    yield Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]));
+  }
+}
