@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { OpenAI } from "openai";
 import { createLog } from "../src/lib/log.ts";
 import { createStepModels } from "../src/workflows/models/create-step-models.ts";
-import { chat } from "../src/workflows/steps/chat.ts";
+import { chatStep as chat } from "../src/workflows/steps/chat.ts";
 import type { StepServices } from "../src/workflows/steps/step-services.ts";
 import { issueKey } from "../tests/support/clients/issue-key.ts";
 import { TEST_KEY } from "../tests/support/servers/start-gateway.ts";

@@ -63,8 +63,7 @@ export function buildDeps(
     const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
     const { access, authenticate, currentCaller, findKeyCaller, signIn } = parts.add(opening);
     const backends = parts.add(openBackends({ ...base, overrides }));
-    const queue = parts.add(openQueue(base));
-    const { events, watchedFolders, alertWebhook, deliveries } = queue;
+    const { events, watchedFolders, alertWebhook, deliveries } = parts.add(openQueue(base));
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
     limits.observe(alerts.monthlyUse);
     const { journal, refusals } = parts.add(await openUsage(base, limits));
@@ -96,20 +95,9 @@ export function buildDeps(
     const stopping = new AbortController();
     const isStopping = () => stopping.signal.aborted;
     return {
-      ...{
-        settings,
-        log,
-        version,
-        authenticate,
-        findKeyCaller,
-        access,
-        signIn,
-        license,
-        limits,
-        refusals,
-      },
+      ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
-      ...{ datasets, workflows, events, watchedFolders },
+      ...{ findKeyCaller, datasets, workflows, events, watchedFolders },
       clock: base.clock,
       parts: parts.list,
       figures,

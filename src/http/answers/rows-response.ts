@@ -1,8 +1,8 @@
 import { ServiceError } from "../../core/service-error.ts";
+import { type CsvCell, csvLine } from "../../lib/csv.ts";
 import type { JsonValue } from "../../lib/json.ts";
 import { unpackRows, unpackText } from "../../workflows/rows/pack-rows.ts";
 import type { Row, RowChunk } from "../../workflows/rows/row.ts";
-import { type CsvCell, csvLine } from "./csv.ts";
 
 /** More than spreadsheets read; NDJSON has no such limit. */
 const MAX_COLUMNS = 16_384;

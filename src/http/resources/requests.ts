@@ -94,12 +94,9 @@ const meteredRequest = z
       .string()
       .nullable()
       .openapi({ description: "The assistant that answered; null when a model did." }),
-    run_id: z
-      .string()
-      .nullable()
-      .openapi({
-        description: "The workflow's run that made the call; null for calls of clients.",
-      }),
+    run_id: z.string().nullable().openapi({
+      description: "The workflow's run that made the call; null for calls of clients.",
+    }),
   })
   .openapi("MeteredRequest");
 const COLUMNS = Object.keys(meteredRequest.shape).filter((name) => name !== "object");

@@ -33,7 +33,7 @@ const schema = z.strictObject({
 });
 
 /** Asks a model or an assistant for each row. */
-export function chat({ models, rowProcess }: StepServices) {
+export function chatStep({ models, rowProcess }: StepServices) {
   return defineStepKind<Chat>({
     kind: "chat",
     group: "model",

@@ -45,7 +45,7 @@ const schema = z
   });
 
 /** Gives each row one of a few labels. */
-export function classify({ models, rowProcess }: StepServices) {
+export function classifyStep({ models, rowProcess }: StepServices) {
   return defineStepKind<Classify>({
     kind: "classify",
     group: "model",

@@ -21,7 +21,7 @@ const settings = z.strictObject({
 type Settings = z.output<typeof settings>;
 
 /** Reads the rows of a dataset as they are when the step starts. */
-export function createDatasetRead({
+export function datasetReadStep({
   datasets,
   database,
   rowProcess,

@@ -50,7 +50,7 @@ type Settings = z.output<typeof settings>;
 type Context = StepContext<Settings>;
 
 /** Writes rows into a dataset: all of them with the end of the step, once. */
-export function createDatasetWrite({
+export function datasetWriteStep({
   datasets,
   database,
 }: Pick<StepServices, "datasets" | "database">): StepKind {

@@ -50,7 +50,7 @@ const schema = z.strictObject({
 });
 
 /** Adds a vector to each row. */
-export function embed({ models, rowProcess }: StepServices) {
+export function embedStep({ models, rowProcess }: StepServices) {
   return defineStepKind<Embed>({
     kind: "embed",
     group: "model",

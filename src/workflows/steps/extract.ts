@@ -75,7 +75,7 @@ const schema = z
   });
 
 /** Reads fields out of a text of each row. */
-export function extract({ models, rowProcess }: StepServices) {
+export function extractStep({ models, rowProcess }: StepServices) {
   return defineStepKind<Extract>({
     kind: "extract",
     group: "model",

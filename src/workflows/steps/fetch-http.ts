@@ -43,7 +43,7 @@ const schema = z.strictObject({
 });
 
 /** Makes rows of what an address answers. */
-export function fetchHttp({ egress, secrets, rowProcess }: StepServices) {
+export function fetchHttpStep({ egress, secrets, rowProcess }: StepServices) {
   return defineStepKind<FetchHttp>({
     kind: "fetch_http",
     group: "source",

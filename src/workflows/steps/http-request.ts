@@ -54,7 +54,7 @@ const schema = z
   );
 
 /** Sends rows to an address. */
-export function httpRequest(services: StepServices) {
+export function httpRequestStep(services: StepServices) {
   const { egress, secrets, rowProcess } = services;
   return defineStepKind<HttpRequest>({
     kind: "http_request",

@@ -61,7 +61,7 @@ const settings = z
 type Settings = z.output<typeof settings>;
 
 /** `ingest_knowledge`: the files join the store in the transaction that ends the step, so each of them once. */
-export function createIngestKnowledge(services: StepServices): StepKind {
+export function ingestKnowledgeStep(services: StepServices): StepKind {
   return defineStepKind<Settings>({
     kind: "ingest_knowledge",
     group: "sink",

@@ -43,7 +43,7 @@ const settings = z.strictObject({
 type Settings = z.output<typeof settings>;
 
 /** `notify`: messages go through the durable outbox, stored in the transaction that ends the step. */
-export function createNotify(services: StepServices): StepKind {
+export function notifyStep(services: StepServices): StepKind {
   return defineStepKind<Settings>({
     kind: "notify",
     group: "sink",

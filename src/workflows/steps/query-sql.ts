@@ -28,7 +28,7 @@ const settings = z.strictObject({
 type Settings = z.output<typeof settings>;
 
 /** `query_sql`: reads through the same gate, and as read-only, as the tool of this name. */
-export function createQuerySql(services: StepServices): StepKind {
+export function querySqlStep(services: StepServices): StepKind {
   const { connections, clock } = services;
   const catalogs = createFunctionCatalogs(connections.saved, clock);
   return defineStepKind<Settings>({

@@ -1,36 +1,36 @@
-import { createRunWorkflow } from "./run-workflow.ts";
 import { aggregateStep } from "./aggregate.ts";
+import { chatStep } from "./chat.ts";
+import { classifyStep } from "./classify.ts";
+import { datasetReadStep } from "./dataset-read.ts";
+import { datasetWriteStep } from "./dataset-write.ts";
 import { dedupeStep } from "./dedupe.ts";
+import { embedStep } from "./embed.ts";
 import { explodeStep } from "./explode.ts";
+import { extractStep } from "./extract.ts";
+import { fetchHttpStep } from "./fetch-http.ts";
 import { filterStep } from "./filter.ts";
 import { flowBreakStep } from "./flow-break.ts";
+import { httpRequestStep } from "./http-request.ts";
 import { ifStep } from "./if.ts";
+import { ingestKnowledgeStep } from "./ingest-knowledge.ts";
 import { inputStep } from "./input.ts";
 import { joinStep } from "./join.ts";
 import { limitStep } from "./limit.ts";
 import { mapStep } from "./map.ts";
+import { notifyStep } from "./notify.ts";
+import { querySqlStep } from "./query-sql.ts";
 import { readFileStep } from "./read-file.ts";
 import { rowsStep } from "./rows.ts";
+import { runWorkflowStep } from "./run-workflow.ts";
+import { searchKnowledgeStep } from "./search-knowledge.ts";
 import { selectStep } from "./select.ts";
 import { sortStep } from "./sort.ts";
 import { sqlStep } from "./sql.ts";
-import { chat } from "./chat.ts";
-import { classify } from "./classify.ts";
-import { embed } from "./embed.ts";
-import { extract } from "./extract.ts";
-import { fetchHttp } from "./fetch-http.ts";
-import { httpRequest } from "./http-request.ts";
-import { searchKnowledge } from "./search-knowledge.ts";
-import { createDatasetRead } from "./dataset-read.ts";
-import { createDatasetWrite } from "./dataset-write.ts";
 import type { StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 import { validateStep } from "./validate.ts";
-import { createIngestKnowledge } from "./ingest-knowledge.ts";
-import { createNotify } from "./notify.ts";
-import { createQuerySql } from "./query-sql.ts";
-import { createWriteFile } from "./write-file.ts";
-import { createWriteSql } from "./write-sql.ts";
+import { writeFileStep } from "./write-file.ts";
+import { writeSqlStep } from "./write-sql.ts";
 
 /** The only file that knows all kinds of steps. */
 const KINDS: readonly ((services: StepServices) => StepKind)[] = [
@@ -38,9 +38,9 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   inputStep,
   readFileStep,
   rowsStep,
-  fetchHttp,
-  createDatasetRead,
-  createQuerySql,
+  fetchHttpStep,
+  datasetReadStep,
+  querySqlStep,
   // Transforms.
   aggregateStep,
   dedupeStep,
@@ -54,22 +54,22 @@ const KINDS: readonly ((services: StepServices) => StepKind)[] = [
   sqlStep,
   validateStep,
   // Control.
-  createRunWorkflow,
+  runWorkflowStep,
   flowBreakStep,
   ifStep,
   // Models.
-  chat,
-  classify,
-  embed,
-  extract,
-  searchKnowledge,
+  chatStep,
+  classifyStep,
+  embedStep,
+  extractStep,
+  searchKnowledgeStep,
   // Sinks.
-  httpRequest,
-  createDatasetWrite,
-  createIngestKnowledge,
-  createNotify,
-  createWriteFile,
-  createWriteSql,
+  httpRequestStep,
+  datasetWriteStep,
+  ingestKnowledgeStep,
+  notifyStep,
+  writeFileStep,
+  writeSqlStep,
 ];
 
 export interface StepKinds {

@@ -28,7 +28,7 @@ const schema = z.strictObject({
 
 type Settings = z.output<typeof schema>;
 
-export function createRunWorkflow({
+export function runWorkflowStep({
   childRuns,
   database,
 }: Pick<StepServices, "childRuns" | "database">): StepKind {

@@ -69,7 +69,7 @@ interface Searched {
 }
 
 /** Searches vector stores for each row. */
-export function searchKnowledge(services: StepServices) {
+export function searchKnowledgeStep(services: StepServices) {
   const { models, rowProcess, search } = services;
   return defineStepKind<SearchKnowledge>({
     kind: "search_knowledge",

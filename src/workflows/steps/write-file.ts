@@ -36,7 +36,7 @@ type Settings = z.output<typeof settings>;
  * `write_file`: a file appears whole under its path, or not at all, and replaces the one that is there. A repeated try
  * writes the same file again.
  */
-export function createWriteFile(services: StepServices): StepKind {
+export function writeFileStep(services: StepServices): StepKind {
   return defineStepKind<Settings>({
     kind: "write_file",
     group: "sink",

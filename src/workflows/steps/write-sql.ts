@@ -44,7 +44,7 @@ type Settings = z.output<typeof settings>;
  * `write_sql`: rows go in transactions of 500 at most. After a failure the step writes all of them again, so only a
  * `key` makes rows that are there once.
  */
-export function createWriteSql(services: StepServices): StepKind {
+export function writeSqlStep(services: StepServices): StepKind {
   const { connections } = services;
   return defineStepKind<Settings>({
     kind: "write_sql",

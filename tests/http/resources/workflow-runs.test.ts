@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { workflowRuns, workflowSteps } from "../../../src/db/tables/workflows.ts";
 import { packRows } from "../../../src/workflows/rows/pack-rows.ts";
-import type { Row } from "../../../src/workflows/rows/row.ts";
+import type { Row, RowChunk } from "../../../src/workflows/rows/row.ts";
 import { insertChunks } from "../../../src/workflows/rows/row-store.ts";
 import { newRunId, utcDay } from "../../../src/workflows/runs/run-id.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
@@ -55,7 +55,7 @@ async function storeRun(
 }
 
 async function storeRows(runId: string, stepId: string, output: string, rows: readonly Row[]) {
-  const chunks = [];
+  const chunks: RowChunk[] = [];
   for await (const chunk of packRows(rows)) chunks.push(chunk);
   const place = { day: utcDay(NOON), runId, stepId, output };
   await stage.records.database.ask((db) => insertChunks(db, place, chunks, 0));

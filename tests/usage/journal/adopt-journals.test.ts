@@ -191,7 +191,12 @@ describe("the journal of a process that is gone", () => {
   });
 
   it("knows the assistant of a cut call, and of records from before assistants that there was none", async () => {
-    const call = { ...usageStart("cut"), assistantId: "asst_1", toolName: "find_files", runId: "run_1" };
+    const call = {
+      ...usageStart("cut"),
+      assistantId: "asst_1",
+      toolName: "find_files",
+      runId: "run_1",
+    };
     const old = [encode("end", usageRecord("old")), encode("start", usageStart("old cut"))];
     leaveJournal("x", Buffer.concat([encode("start", call), ...old]));
     await adopt();

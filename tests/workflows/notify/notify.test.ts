@@ -10,7 +10,7 @@ import { createLog } from "../../../src/lib/log.ts";
 import { zeroCounts } from "../../../src/lib/zero-counts.ts";
 import { TRY_RESULTS } from "../../../src/queue/topic.ts";
 import { openNotifications } from "../../../src/workflows/notify/open-notifications.ts";
-import { createNotify } from "../../../src/workflows/steps/notify.ts";
+import { notifyStep } from "../../../src/workflows/steps/notify.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import {
@@ -55,7 +55,7 @@ afterAll(async () => {
 
 function notify(settings: JsonObject, more: Partial<StepCase> = {}) {
   const services = { database, secrets, rowProcess: plainRowProcess, clock: { now: () => now } };
-  const kind = createNotify(services as unknown as StepServices);
+  const kind = notifyStep(services as unknown as StepServices);
   const url = receiver.url;
   const run = { id: "run_1", ownerId: "usr_1", workflowName: "tickets" };
   return runStep(kind, { settings: { url, ...settings }, database, run, ...more });

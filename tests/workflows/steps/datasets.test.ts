@@ -5,8 +5,8 @@ import { datasets as records } from "../../../src/db/tables/datasets.ts";
 import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
 import { StepFailure } from "../../../src/workflows/runs/run.ts";
-import { createDatasetRead } from "../../../src/workflows/steps/dataset-read.ts";
-import { createDatasetWrite } from "../../../src/workflows/steps/dataset-write.ts";
+import { datasetReadStep } from "../../../src/workflows/steps/dataset-read.ts";
+import { datasetWriteStep } from "../../../src/workflows/steps/dataset-write.ts";
 import type { StepKind } from "../../../src/workflows/steps/step-kind.ts";
 import {
   addCaller,
@@ -31,7 +31,7 @@ beforeAll(async () => {
   database = await openTestDatabase();
   stage = await openDatasetStage(database, { moveRows: 1_500 });
   const { datasets } = stage;
-  read = createDatasetRead({
+  read = datasetReadStep({
     datasets,
     database,
     rowProcess: {
@@ -49,7 +49,7 @@ beforeAll(async () => {
       close: () => undefined,
     },
   });
-  write = createDatasetWrite({ datasets, database });
+  write = datasetWriteStep({ datasets, database });
 });
 afterAll(async () => {
   await stage.close();

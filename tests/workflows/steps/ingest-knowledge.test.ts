@@ -11,7 +11,7 @@ import { users } from "../../../src/db/tables/users.ts";
 import { workflowMarks } from "../../../src/db/tables/workflows.ts";
 import type { FileStore } from "../../../src/knowledge/files/files.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { createIngestKnowledge } from "../../../src/workflows/steps/ingest-knowledge.ts";
+import { ingestKnowledgeStep } from "../../../src/workflows/steps/ingest-knowledge.ts";
 import type { CheckContext } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 const kind = () =>
-  createIngestKnowledge({
+  ingestKnowledgeStep({
     ...{ database, clock: store.clock, files: store, rowProcess: plainRowProcess },
     stores: { wakeIngestion: () => (wakes += 1) },
   } as unknown as StepServices);

@@ -3,7 +3,7 @@ import { workflows } from "../../../src/db/tables/workflows.ts";
 import { createChildRuns } from "../../../src/workflows/runs/create-child-runs.ts";
 import { openRuns } from "../../../src/workflows/runs/open-runs.ts";
 import { createRunWaits } from "../../../src/workflows/runs/run-waits.ts";
-import { createRunWorkflow } from "../../../src/workflows/steps/run-workflow.ts";
+import { runWorkflowStep } from "../../../src/workflows/steps/run-workflow.ts";
 import type { CheckContext, StepKind } from "../../../src/workflows/steps/step-kind.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";
 import { administrator } from "../../support/stages/test-callers.ts";
@@ -24,7 +24,7 @@ const waits = createRunWaits();
 beforeAll(async () => {
   stage = await openTriggerStage();
   const { database } = stage;
-  kind = createRunWorkflow({ database, childRuns: createChildRuns(() => stage.store, waits) });
+  kind = runWorkflowStep({ database, childRuns: createChildRuns(() => stage.store, waits) });
 });
 beforeEach(() => stage.database.db.delete(workflows));
 afterAll(() => stage.close());
@@ -129,7 +129,7 @@ describe("run_workflow", () => {
     const store: WorkflowStore = { ...stage.store, settings, clock: { now: () => Date.now() } };
     const runs = openRuns(store);
     const childRuns = createChildRuns(() => ({ ...store, wakeRuns: runs.wake }), runs.waits);
-    const step = createRunWorkflow({ database: stage.database, childRuns });
+    const step = runWorkflowStep({ database: stage.database, childRuns });
     for (const [parent] of pairs) await stage.start(parent);
     runs.start(async (claimed, { signal }) => {
       const workflow = childByParent.get(claimed.workflowId);

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { createQuerySql } from "../../../src/workflows/steps/query-sql.ts";
+import { querySqlStep } from "../../../src/workflows/steps/query-sql.ts";
 import type { CheckContext } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
-import { createWriteSql } from "../../../src/workflows/steps/write-sql.ts";
+import { writeSqlStep } from "../../../src/workflows/steps/write-sql.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import { type MariadbServer, startMariadbServer } from "../../support/servers/mariadb-server.ts";
 import { createDatabase, type OwnDatabase } from "../../support/servers/test-database.ts";
@@ -23,7 +23,7 @@ let maria: MariadbServer | undefined;
 const kinds = () => {
   const { connections, access } = stage;
   const services = { connections, clock: access.access.clock } as unknown as StepServices;
-  return { query: createQuerySql(services), write: createWriteSql(services) };
+  return { query: querySqlStep(services), write: writeSqlStep(services) };
 };
 const query = (settings: JsonObject, more: Partial<StepCase> = {}) =>
   runStep(kinds().query, { settings: { connection: "shop", ...settings }, ...more });
@@ -193,7 +193,7 @@ describe.runIf(existsSync("/usr/sbin/mariadbd"))("write_sql on a saved MariaDB c
       columns: { id: "id", note: "note", more: "more", ok: "ok" },
     };
     const step = (rows: readonly JsonObject[]) =>
-      runStep(createWriteSql(services), { settings, rows });
+      runStep(writeSqlStep(services), { settings, rows });
     await step([
       { id: 1, note: "it's \\ 'x'", more: { a: [1] }, ok: true },
       { id: 2, note: "🎉" },

@@ -8,7 +8,7 @@ import { workflowMarks } from "../../../src/db/tables/workflows.ts";
 import { openFileConnections } from "../../../src/knowledge/file-connections.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
-import { createWriteFile } from "../../../src/workflows/steps/write-file.ts";
+import { writeFileStep } from "../../../src/workflows/steps/write-file.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import { plainRowProcess } from "../../support/workflows/plain-row-process.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
@@ -34,7 +34,7 @@ function write(settings: JsonObject, more: Partial<StepCase> = {}) {
     DATA_DIR: data,
   });
   const services = { database, rowProcess: plainRowProcess, fileConnections };
-  const kind = createWriteFile(services as unknown as StepServices);
+  const kind = writeFileStep(services as unknown as StepServices);
   return runStep(kind, { settings, run: { id: "run_7", chain: ["wf_first"] }, ...more });
 }
 const text = (path: string) => readFile(join(workspace, path), "utf8");
