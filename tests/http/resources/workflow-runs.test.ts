@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { workflowRuns, workflowSteps } from "../../../src/db/tables/workflows.ts";
 import { packRows } from "../../../src/workflows/rows/pack-rows.ts";
-import type { Row } from "../../../src/workflows/rows/row.ts";
+import type { Row, RowChunk } from "../../../src/workflows/rows/row.ts";
 import { insertChunks } from "../../../src/workflows/rows/row-store.ts";
 import { newRunId, utcDay } from "../../../src/workflows/runs/run-id.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import {
   openWorkflowStage,
   PIPELINE,
@@ -24,7 +23,7 @@ let workflowId: string;
 let number = 0;
 
 beforeAll(async () => {
-  stage = await openWorkflowStage(databaseServerUrl);
+  stage = await openWorkflowStage();
   ({ admin, owner, other } = stage);
   workflowId = await createWorkflow(owner);
 });
@@ -55,7 +54,7 @@ async function storeRun(
 }
 
 async function storeRows(runId: string, stepId: string, output: string, rows: readonly Row[]) {
-  const chunks = [];
+  const chunks: RowChunk[] = [];
   for await (const chunk of packRows(rows)) chunks.push(chunk);
   const place = { day: utcDay(NOON), runId, stepId, output };
   await stage.records.database.ask((db) => insertChunks(db, place, chunks, 0));
