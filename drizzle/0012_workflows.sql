@@ -199,4 +199,6 @@ CREATE INDEX "workflows_owner_id_index" ON "workflows" USING btree ("owner_id","
 CREATE UNIQUE INDEX "workflows_webhook_url_hash_index" ON "workflows" USING btree ("webhook_url_hash") WHERE "workflows"."webhook_url_hash" is not null;--> statement-breakpoint
 -- The chunks are compressed already.
 ALTER TABLE "workflow_rows" ALTER COLUMN "data" SET STORAGE EXTERNAL;--> statement-breakpoint
-ALTER TABLE "workflow_rows_other" ALTER COLUMN "data" SET STORAGE EXTERNAL;
+ALTER TABLE "workflow_rows_other" ALTER COLUMN "data" SET STORAGE EXTERNAL;--> statement-breakpoint
+-- The history is searched for what started a run, also for kinds of which there are few.
+CREATE INDEX "workflow_runs_trigger_kind_index" ON "workflow_runs" USING btree (("trigger" ->> 'kind'),"day","queued_at","id");

@@ -4,10 +4,14 @@ import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { workflowRuns, workflows } from "../../db/tables/workflows.ts";
 import { mayUse } from "../../knowledge/rights.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { RunStatus, RunTrigger } from "../runs/run.ts";
 import { utcDay } from "../runs/run-id.ts";
 import type { RunRow } from "./find-run.ts";
 
+/** A look at fewer days is quicker, and mostly finds enough. */
+const RECENT_DAYS = 7;
+const DAY_MS = 86_400_000;
 /** Shared workflows whose runs a user's list includes; the newest of them. */
 const MAX_SHARED = 500;
 
@@ -39,7 +43,7 @@ export interface RunPage {
 
 /** Lists the runs that the caller may see: all, or those of own and of shared workflows. */
 export async function listRuns(
-  { database }: { readonly database: Pick<Database, "ask"> },
+  { database, clock }: { readonly database: Pick<Database, "ask">; readonly clock: Clock },
   caller: AnyCaller,
   query: RunQuery,
 ): Promise<RunPage> {
@@ -50,7 +54,14 @@ export async function listRuns(
     const isOwn = eq(workflowRuns.ownerId, caller.ownerId);
     const shared = await readShared(db, caller, query.workflowId);
     const own = await selectRuns(db, and(filter, isOwn), wanted);
-    return shared.length === 0 ? own : merge(own, await selectShared(db, shared, filter, wanted));
+    if (shared.length === 0) return own;
+    const places = await findShared(db, shared, {
+      ...query,
+      to: query.to ?? clock.now() + 1,
+      limit: wanted,
+    });
+    // The database merges both lists: only it knows the order of its texts.
+    return selectRuns(db, isOneOf([...own, ...places]), wanted);
   });
   const runs = rows.slice(0, query.limit);
   const last = runs.at(-1);
@@ -60,7 +71,7 @@ export async function listRuns(
 
 function conditionsOf(query: RunQuery): readonly (SQL | undefined)[] {
   const { workflowId, status, triggerKind, from, to, before } = query;
-  const { day, queuedAt, id } = workflowRuns;
+  const { day, queuedAt } = workflowRuns;
   return [
     workflowId === undefined ? undefined : eq(workflowRuns.workflowId, workflowId),
     status === undefined ? undefined : eq(workflowRuns.status, status),
@@ -69,12 +80,13 @@ function conditionsOf(query: RunQuery): readonly (SQL | undefined)[] {
     from === undefined ? undefined : and(gte(day, utcDay(from)), gte(queuedAt, new Date(from))),
     to === undefined ? undefined : and(lte(day, utcDay(to)), lt(queuedAt, new Date(to))),
     before && and(lte(day, utcDay(before.queuedAt)), isBefore(before)),
-  ].map((condition) => condition ?? undefined);
+  ];
+}
 
-  function isBefore(place: RunPlace): SQL {
-    const time = new Date(place.queuedAt).toISOString();
-    return sql`(${day}, ${queuedAt}, ${id}) < (${utcDay(place.queuedAt)}::date, ${time}::timestamptz, ${place.id}::text)`;
-  }
+function isBefore(place: RunPlace): SQL {
+  const { day, queuedAt, id } = workflowRuns;
+  const time = new Date(place.queuedAt).toISOString();
+  return sql`(${day}, ${queuedAt}, ${id}) < (${utcDay(place.queuedAt)}::date, ${time}::timestamptz, ${place.id}::text)`;
 }
 
 function selectRuns(db: Db, condition: SQL | undefined, limit: number): Promise<RunRow[]> {
@@ -107,16 +119,34 @@ async function readShared(
   return rows.map(({ id }) => id);
 }
 
-/** Reads the newest runs of each workflow by its index, and of these the newest. */
-async function selectShared(
+interface DayAndId {
+  readonly day: string;
+  readonly id: string;
+}
+
+/** Finds the newest runs of workflows: at first among the recent ones, then among all. */
+async function findShared(
+  db: Db,
+  ids: readonly string[],
+  query: RunQuery & { readonly to: number },
+): Promise<readonly DayAndId[]> {
+  const filter = and(...conditionsOf(query));
+  const end = query.before?.queuedAt ?? query.to;
+  const isRecent = gte(workflowRuns.day, utcDay(Math.max(0, end - RECENT_DAYS * DAY_MS)));
+  const recent = await findNewest(db, ids, and(filter, isRecent), query.limit);
+  return recent.length < query.limit ? findNewest(db, ids, filter, query.limit) : recent;
+}
+
+/** Finds the newest runs of each workflow by its index, and of these the newest. */
+async function findNewest(
   db: Db,
   ids: readonly string[],
   filter: SQL | undefined,
   limit: number,
-): Promise<readonly RunRow[]> {
+): Promise<readonly DayAndId[]> {
   const { day, queuedAt, id, workflowId } = workflowRuns;
   const order = sql`${day} desc, ${queuedAt} desc, ${id} desc`;
-  const places = await db.execute<{ day: string; id: string }>(sql`
+  const found = await db.execute<{ day: string; id: string }>(sql`
     select newest.day::text as day, newest.id
     from unnest(${sql.param(`{${ids.join(",")}}`)}::text[]) as shared (id)
     cross join lateral (
@@ -124,18 +154,11 @@ async function selectShared(
       where ${and(eq(workflowId, sql`shared.id`), filter)} order by ${order} limit ${limit}
     ) newest
     order by newest.day desc, newest.queued_at desc, newest.id desc limit ${limit}`);
-  const found = [...places];
-  if (found.length === 0) return [];
-  const days = [...new Set(found.map((place) => place.day))];
-  const runIds = found.map((place) => place.id);
-  return selectRuns(db, and(inArray(day, days), inArray(id, runIds)), limit);
+  return [...found];
 }
 
-/** Both lists, the newest first, each run once. */
-function merge(own: readonly RunRow[], shared: readonly RunRow[]): readonly RunRow[] {
-  const byId = new Map([...own, ...shared].map((run) => [run.id, run]));
-  return [...byId.values()].sort(
-    (one, other) =>
-      other.queuedAt.getTime() - one.queuedAt.getTime() || (one.id < other.id ? 1 : -1),
-  );
+function isOneOf(places: readonly DayAndId[]): SQL | undefined {
+  const days = [...new Set(places.map(({ day }) => day))];
+  const ids = places.map(({ id }) => id);
+  return and(inArray(workflowRuns.day, days), inArray(workflowRuns.id, ids));
 }

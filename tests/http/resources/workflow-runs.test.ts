@@ -4,7 +4,6 @@ import { packRows } from "../../../src/workflows/rows/pack-rows.ts";
 import type { Row, RowChunk } from "../../../src/workflows/rows/row.ts";
 import { insertChunks } from "../../../src/workflows/rows/row-store.ts";
 import { newRunId, utcDay } from "../../../src/workflows/runs/run-id.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import {
   openWorkflowStage,
   PIPELINE,
@@ -24,7 +23,7 @@ let workflowId: string;
 let number = 0;
 
 beforeAll(async () => {
-  stage = await openWorkflowStage(databaseServerUrl);
+  stage = await openWorkflowStage();
   ({ admin, owner, other } = stage);
   workflowId = await createWorkflow(owner);
 });

@@ -2,7 +2,6 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { workflows } from "../../../src/db/tables/workflows.ts";
-import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import {
   openWorkflowStage,
   PIPELINE,
@@ -23,7 +22,7 @@ let owner: WorkflowPerson;
 let other: WorkflowPerson;
 
 beforeAll(async () => {
-  stage = await openWorkflowStage(databaseServerUrl);
+  stage = await openWorkflowStage();
   ({ admin, owner, other } = stage);
 });
 afterAll(() => stage?.served.close());

@@ -1,6 +1,8 @@
 import type { Deps } from "../../../src/deps.ts";
 import type { WorkflowRecords } from "../../../src/workflows/records/workflow-records.ts";
 import { callHttp, type HttpAnswer, type HttpCall, logIn } from "../clients/http-session.ts";
+import { databaseServerUrl } from "../servers/database-server.ts";
+import { openedKind } from "../servers/test-database.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../stages/served-deps.ts";
 import { plainRuns } from "./plain-runs.ts";
 import { tinyKinds } from "./tiny-kinds.ts";
@@ -27,7 +29,9 @@ export const PIPELINE = "/api/pipeline";
 
 const NEXT = new Date("2030-01-01T06:00:00.000Z");
 
-export async function openWorkflowStage(databaseUrl: string | undefined): Promise<WorkflowStage> {
+/** Opens it on the database that the run is about. */
+export async function openWorkflowStage(): Promise<WorkflowStage> {
+  const databaseUrl = openedKind === "embedded" ? undefined : databaseServerUrl;
   const served = await serveDeps(databaseUrl, { DB_POOL_WAIT_MS: "60000" }, withTinyParts);
   const session = await logIn(served.url, "admin", ADMIN_PASSWORD);
   const admin = await personOf(served.url, session);
