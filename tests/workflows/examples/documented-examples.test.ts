@@ -70,7 +70,7 @@ const start = (id: unknown) =>
 /** Waits until a run of the workflow has ended. */
 async function ended(workflow: unknown): Promise<JsonObject> {
   return vi.waitFor(async () => {
-    const list = await api({ path: `/api/pipeline/runs?workflow_id=${workflow}` });
+    const list = await api({ path: `/api/pipeline/runs?workflow=${workflow}` });
     const [run] = list["data"] as JsonObject[];
     const found = await api({ path: `/api/pipeline/runs/${run?.["runId"]}` });
     expect(["completed", "failed", "stopped"]).toContain(found["status"]);
@@ -155,6 +155,7 @@ describe("the examples of the documentation", () => {
       body: {
         name: "broken",
         steps: [
+          { id: "input", kind: "input" },
           {
             id: "stop",
             kind: "flow_break",
