@@ -18,7 +18,7 @@ import { createExecution } from "./execute/execute-run.ts";
 import { createRowUpkeep } from "./execute/row-upkeep.ts";
 import { createStepModels } from "./models/create-step-models.ts";
 import { openNotifications } from "./notify/open-notifications.ts";
-import { connectRecords } from "./records/connect-records.ts";
+import { connectRecords, createReadDefinition } from "./records/connect-records.ts";
 import type { WorkflowRecords } from "./records/workflow-records.ts";
 import { openRowProcess } from "./row-process/open-row-process.ts";
 import { createChildRuns } from "./runs/create-child-runs.ts";
@@ -78,6 +78,6 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowRecords
   add(createWorkflowFigures(store));
   add(openNotifications(base, { egress, secrets, counts: parts.deliveries.workflow_notify }));
   add(openTriggers({ store, events, fileConnections: knowledge.fileConnections }));
-  runs.start(createExecution(store));
+  runs.start(createExecution(store), createReadDefinition(kinds));
   return connectRecords(store, { secrets, fileConnections: knowledge.fileConnections });
 }

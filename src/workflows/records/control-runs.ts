@@ -1,16 +1,13 @@
 import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
-import { ServiceError } from "../../core/service-error.ts";
 import { mayChange } from "../../knowledge/rights.ts";
 import { packRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
-import type { DiscardReason } from "../runs/run.ts";
+import type { AcceptedRun } from "../runs/acceptance.ts";
+import type { Stopped } from "../runs/stop-runs.ts";
 import { readRun } from "./find-run.ts";
 import { readWorkflow, refuseRestrictedKey } from "./workflow.ts";
-import type { Acceptance, AcceptedRun, Stopped, WorkflowRecords } from "./workflow-records.ts";
-
-/** Says whose the run is; expressions see it as `trigger.user_id`. */
-const byHand = ({ caller }: AnyActor) => ({ kind: "manual", user_id: caller.ownerId }) as const;
+import type { WorkflowRecords } from "./workflow-records.ts";
 
 /**
  * Starts a run by hand with these rows. Rejects with `not_found`, with `run_active` while one is queued or running, and
@@ -24,18 +21,17 @@ export async function startRun(
   const chunks: RowChunk[] = [];
   for await (const chunk of packRows(rows)) chunks.push(chunk);
   const frame = { action: "workflow.start", targetKind: "workflow", targetId: id } as const;
-  const acceptance = await change(records, actor, frame, async (transaction) => {
-    const row = await readWorkflow(transaction, id, actor.caller);
-    const result = await records.runs.acceptRun(transaction, id, {
-      trigger: byHand(actor),
-      triggerKey: "manual",
-      rows: chunks,
-      onlyWhenFree: true,
-      evenDisabled: mayChange(row, actor.caller),
+  const run = await change(records, actor, frame, async (transaction) => {
+    const { caller } = actor;
+    const row = await readWorkflow(transaction, id, caller);
+    const result = await records.runs.startRun(transaction, {
+      ...{ workflowId: id, rows: chunks },
+      userId: caller.ownerId,
+      evenDisabled: mayChange(row, caller),
     });
-    return { result, details: detailsOf(row.name, result) };
+    return { result, details: { name: row.name, run_id: result.runId } };
   });
-  return announced(records, acceptance);
+  return announced(records, run);
 }
 
 /** Repeats a run from its failed step on, or from a named one, as a new run. Rejects as `startRun`. */
@@ -47,16 +43,17 @@ export async function retryRun(
   const run = await records.database.ask((db) => readRun(db, actor.caller, runId));
   const { workflowId } = run;
   const frame = { action: "workflow_run.retry", ...target(runId) } as const;
-  const acceptance = await change(records, actor, frame, async (transaction) => {
-    const row = await readWorkflow(transaction, workflowId, actor.caller);
+  const accepted = await change(records, actor, frame, async (transaction) => {
+    const { caller } = actor;
+    const row = await readWorkflow(transaction, workflowId, caller);
     const result = await records.runs.retryRun(transaction, {
       ...{ runId, from },
-      trigger: { kind: "retry", run_id: runId, user_id: actor.caller.ownerId },
-      evenDisabled: mayChange(row, actor.caller),
+      userId: caller.ownerId,
+      evenDisabled: mayChange(row, caller),
     });
-    return { result, details: { ...detailsOf(row.name, result), from: from ?? null } };
+    return { result, details: { name: row.name, run_id: result.runId, from: from ?? null } };
   });
-  return { ...announced(records, acceptance), workflowId };
+  return { ...announced(records, accepted), workflowId };
 }
 
 /** Stops a run for good. One that has ended stays as it is. Rejects with `not_found`. */
@@ -98,42 +95,11 @@ function target(runId: string) {
   return { targetKind: "workflow_run", targetId: runId } as const;
 }
 
-function detailsOf(name: string, acceptance: Acceptance) {
-  return "runId" in acceptance ? { name, run_id: acceptance.runId } : null;
-}
-
 function wakeAfter({ wakeRuns }: WorkflowRecords, { isNextRunning }: Stopped): void {
   if (isNextRunning) wakeRuns();
 }
 
-function announced(records: WorkflowRecords, acceptance: Acceptance): AcceptedRun {
-  if ("runId" in acceptance) {
-    if (acceptance.status === "running") records.wakeRuns();
-    const { runId, status, rowsReceived } = acceptance;
-    return { runId, status, rowsReceived };
-  }
-  if (acceptance.kind === "discarded") {
-    records.discards[acceptance.reason] += 1;
-    throw refused(acceptance.reason);
-  }
-  throw new ServiceError(
-    "not_found",
-    "The workflow is disabled or deleted. Its owner or an administrator enables it.",
-  );
-}
-
-function refused(reason: DiscardReason): ServiceError {
-  switch (reason) {
-    case "queue_full":
-      return new ServiceError("queue_full", "The workflow's queue is full. Try again later.");
-    case "license":
-      return new ServiceError("license_expired", "Without a license no workflow starts.");
-    case "owner":
-      return new ServiceError(
-        "insufficient_permission",
-        "The workflow's owner is disabled or deleted. An administrator enables the user or hands the workflow over.",
-      );
-    default:
-      return new ServiceError("run_active", "A run of this workflow is queued or running.");
-  }
+function announced({ wakeRuns }: WorkflowRecords, run: AcceptedRun): AcceptedRun {
+  if (run.status === "running") wakeRuns();
+  return run;
 }

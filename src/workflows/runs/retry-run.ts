@@ -25,6 +25,8 @@ export interface Retry {
   readonly from?: string | undefined;
   /** The user who asks for it. */
   readonly userId: string;
+  /** Also of a disabled workflow. */
+  readonly evenDisabled: boolean;
   readonly readDefinition: ReadDefinition;
 }
 
@@ -37,7 +39,7 @@ export interface Retry {
 export async function retryRun(
   transaction: Db,
   store: AcceptStore,
-  { runId, from, userId, readDefinition }: Retry,
+  { runId, from, userId, evenDisabled, readDefinition }: Retry,
 ): Promise<AcceptedRun> {
   const record = await findEnded(transaction, runId);
   const versions = await readVersions(transaction, record, readDefinition);
@@ -51,14 +53,14 @@ export async function retryRun(
   }
   await refuseUnusable(transaction, record, { ...versions, first });
   const acceptance = await acceptRun(transaction, store, record.workflowId, {
-    trigger: { kind: "retry", user_id: userId, of: record.trigger },
+    trigger: { kind: "retry", run_id: runId, user_id: userId, of: record.trigger },
     triggerKey: "retry",
     rows: [],
     chain: record.chain,
     // Its chain was judged when it was started.
     allowLoop: true,
     onlyWhenFree: true,
-    evenDisabled: true,
+    evenDisabled,
     retryOf: runId,
     retryFrom: first,
   });

@@ -8,26 +8,28 @@ export interface ManualStart {
   readonly workflowId: string;
   /** By `chunksOf`. */
   readonly rows: readonly RowChunk[];
-  /** The user who starts it. */
+  /** The user who starts it; expressions see it as `trigger.user_id`. */
   readonly userId: string;
+  /** Also a disabled workflow: who may change it tries it out like this. */
+  readonly evenDisabled: boolean;
 }
 
 /**
- * Starts a workflow by hand, in the caller's transaction; also a disabled one, which is how it is tried out. Rejects
- * with `run_active` while a run is queued or running, and then has changed nothing. The caller has checked that the user
- * may start it, and wakes the worker after the commit (`announceAcceptances`).
+ * Starts a workflow by hand, in the caller's transaction. Rejects with `run_active` while a run is queued or running,
+ * and with the reason why nothing may start. The caller has checked that the user may start it, and wakes the worker
+ * after the commit.
  */
 export async function startRun(
   transaction: Db,
   store: AcceptStore,
-  { workflowId, rows, userId }: ManualStart,
+  { workflowId, rows, userId, evenDisabled }: ManualStart,
 ): Promise<AcceptedRun> {
   const acceptance = await acceptRun(transaction, store, workflowId, {
     trigger: { kind: "manual", user_id: userId },
     triggerKey: "manual",
     rows,
     onlyWhenFree: true,
-    evenDisabled: true,
+    evenDisabled,
   });
   return acceptedOf(acceptance);
 }
@@ -47,6 +49,9 @@ export function acceptedOf(acceptance: Acceptance): AcceptedRun {
           );
     case "repeated":
     case "unavailable":
-      throw new ServiceError("not_found", "There is no such workflow.");
+      throw new ServiceError(
+        "not_found",
+        "The workflow is disabled or deleted. Its owner or an administrator enables it.",
+      );
   }
 }

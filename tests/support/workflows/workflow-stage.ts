@@ -1,10 +1,10 @@
 import type { Deps } from "../../../src/deps.ts";
+import { connectRuns } from "../../../src/workflows/records/connect-records.ts";
 import type { WorkflowRecords } from "../../../src/workflows/records/workflow-records.ts";
 import { callHttp, type HttpAnswer, type HttpCall, logIn } from "../clients/http-session.ts";
 import { databaseServerUrl } from "../servers/database-server.ts";
 import { openedKind } from "../servers/test-database.ts";
 import { ADMIN_PASSWORD, type ServedDeps, serveDeps } from "../stages/served-deps.ts";
-import { plainRuns } from "./plain-runs.ts";
 import { tinyKinds } from "./tiny-kinds.ts";
 
 export interface WorkflowPerson {
@@ -16,7 +16,7 @@ export interface WorkflowPerson {
   readonly call: (call: HttpCall) => Promise<HttpAnswer>;
 }
 
-/** The server with an administrator and two users, small kinds of steps, and a queue that only starts and stops. */
+/** The server with an administrator and two users, small kinds of steps, and no worker for runs. */
 export interface WorkflowStage {
   readonly served: ServedDeps;
   readonly records: WorkflowRecords;
@@ -32,7 +32,11 @@ const NEXT = new Date("2030-01-01T06:00:00.000Z");
 /** Opens it on the database that the run is about. */
 export async function openWorkflowStage(): Promise<WorkflowStage> {
   const databaseUrl = openedKind === "embedded" ? undefined : databaseServerUrl;
-  const served = await serveDeps(databaseUrl, { DB_POOL_WAIT_MS: "60000" }, withTinyParts);
+  const served = await serveDeps(
+    databaseUrl,
+    { DB_POOL_WAIT_MS: "60000", WORKFLOW_CONCURRENCY: "0" },
+    withTinyParts,
+  );
   const session = await logIn(served.url, "admin", ADMIN_PASSWORD);
   const admin = await personOf(served.url, session);
   return {
@@ -61,7 +65,7 @@ function withTinyParts(deps: Deps): Deps {
       nextTimes: () => [NEXT],
       saveSchedules: async () => undefined,
     },
-    runs: plainRuns,
+    runs: connectRuns({ ...deps.workflows, kinds: tinyKinds }),
   };
   return { ...deps, workflows };
 }

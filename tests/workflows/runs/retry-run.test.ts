@@ -53,6 +53,7 @@ afterAll(() => database.close());
 const retry = (runId: string, from?: string) =>
   withTransaction(database.db, (transaction) =>
     retryRun(transaction, stage.store, {
+      evenDisabled: true,
       ...{ runId, from, userId: owner, readDefinition: readStoredDefinition },
     }),
   );
@@ -162,7 +163,12 @@ describe("a retry", () => {
     await expect(retry("nothing")).rejects.toMatchObject({ code: "not_found" });
     const start = () =>
       withTransaction(database.db, (transaction) =>
-        startRun(transaction, stage.store, { workflowId: workflow, rows: [], userId: owner }),
+        startRun(transaction, stage.store, {
+          workflowId: workflow,
+          rows: [],
+          userId: owner,
+          evenDisabled: true,
+        }),
       );
     const { runId } = await start();
     await expect(retry(runId)).rejects.toMatchObject({ code: "run_active" });
@@ -177,7 +183,12 @@ describe("a retry", () => {
 test("of 50 starts by hand at once one is accepted, and the others leave no trace", async () => {
   const start = () =>
     withTransaction(database.db, (transaction) =>
-      startRun(transaction, stage.store, { workflowId: workflow, rows: [], userId: owner }),
+      startRun(transaction, stage.store, {
+        workflowId: workflow,
+        rows: [],
+        userId: owner,
+        evenDisabled: true,
+      }),
     );
   const starts = await Promise.allSettled(Array.from({ length: 50 }, start));
   const refused = starts.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
