@@ -102,9 +102,9 @@ module.exports = {
       "steps-and-readers-are-strangers",
       {
         path: "^src/(workflows/steps|knowledge/readers)/",
-        pathNot: "/(step|reader|registry|read-documents)\\.ts$",
+        pathNot: "/(step-kind|step-services|reader|registry|read-documents)\\.ts$",
       },
-      { path: "^src/$1/", pathNot: "/(step|reader)\\.ts$|^src/$1/shared/" },
+      { path: "^src/$1/", pathNot: "/(step-kind|step-services|reader)\\.ts$|^src/$1/shared/" },
     ),
     rule(
       "resources-are-strangers",
