@@ -13,9 +13,9 @@ import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
 import { markKnowledge, writerOf } from "../triggers/marks.ts";
+import { checkedTemplates, fillForRows } from "./shared/step-templates.ts";
 import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
-import { checkedTemplates, fillForRows } from "./step-templates.ts";
 
 /** Files that one step adds. */
 const FILES_MAX = 5_000;

@@ -5,9 +5,9 @@ import { NOTIFY_TOPIC } from "../notify/open-notifications.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
+import { checkedTemplates, type Filled, fillForRows } from "./shared/step-templates.ts";
 import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
-import { checkedTemplates, type Filled, fillForRows } from "./step-templates.ts";
 
 /** Messages of one step. More would be a data transfer, for which `http_request` is made. */
 const MESSAGES_MAX = 1_000;

@@ -7,7 +7,7 @@ import {
   type FunctionCatalogs,
 } from "../../tools/connections/function-catalogs.ts";
 import { StepFailure } from "../runs/run.ts";
-import { connectionFailure, connectionFaults, findConnection } from "./saved-connection.ts";
+import { connectionFailure, connectionFaults, findConnection } from "./shared/saved-connection.ts";
 import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 

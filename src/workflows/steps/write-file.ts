@@ -5,10 +5,10 @@ import type { JsonValue } from "../../lib/json.ts";
 import { unpackRows, unpackText } from "../rows/pack-rows.ts";
 import { StepFailure } from "../runs/run.ts";
 import { markFile, writerOf } from "../triggers/marks.ts";
+import { fillForRows } from "./shared/step-templates.ts";
+import { beginWorkspaceFile, type WorkspaceDraft } from "./shared/workspace-file.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
-import { fillForRows } from "./step-templates.ts";
-import { beginWorkspaceFile, type WorkspaceDraft } from "./workspace-file.ts";
 
 /** Columns of a CSV file that are found by themselves. */
 const COLUMNS_MAX = 10_000;

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { SavedConnection } from "../../tools/connections/connection.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row } from "../rows/row.ts";
-import { connectionFailure, connectionFaults, findConnection } from "./saved-connection.ts";
+import { connectionFailure, connectionFaults, findConnection } from "./shared/saved-connection.ts";
 import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 

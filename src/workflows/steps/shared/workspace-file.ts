@@ -9,11 +9,11 @@ import {
   rm,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { FileConnections } from "../../knowledge/file-connections.ts";
-import { isBelow, isProtected, WORKSPACE } from "../../knowledge/file-connections.ts";
-import { randomBase62 } from "../../lib/id.ts";
-import { syncFolder } from "../../lib/sync-folder.ts";
-import { StepFailure } from "../runs/run.ts";
+import type { FileConnections } from "../../../knowledge/file-connections.ts";
+import { isBelow, isProtected, WORKSPACE } from "../../../knowledge/file-connections.ts";
+import { randomBase62 } from "../../../lib/id.ts";
+import { syncFolder } from "../../../lib/sync-folder.ts";
+import { StepFailure } from "../../runs/run.ts";
 
 const PATH_MAX_BYTES = 1_000;
 const LEVEL_MAX_BYTES = 200;

@@ -1,11 +1,11 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
 import type {
   Expression,
   ExpressionScope,
   RowProcess,
   Template,
-} from "../row-process/row-process.ts";
-import type { Row, RowError } from "../rows/row.ts";
+} from "../../row-process/row-process.ts";
+import type { Row, RowError } from "../../rows/row.ts";
 
 /**
  * A JSON value whose texts are templates: `{{ expression }}` in any of them. Numbers, booleans and null stay.

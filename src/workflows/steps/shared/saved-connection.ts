@@ -1,8 +1,8 @@
-import { ServiceError } from "../../core/service-error.ts";
-import type { SavedConnection } from "../../tools/connections/connection.ts";
-import type { Connections } from "../../tools/connections/open-connections.ts";
-import { StepFailure } from "../runs/run.ts";
-import type { FieldFault } from "./step-kind.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { SavedConnection } from "../../../tools/connections/connection.ts";
+import type { Connections } from "../../../tools/connections/open-connections.ts";
+import { StepFailure } from "../../runs/run.ts";
+import type { FieldFault } from "../step-kind.ts";
 
 /** Returns what is wrong with the name of a saved connection. */
 export function connectionFaults(
