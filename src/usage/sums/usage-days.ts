@@ -1,4 +1,3 @@
-import { sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { DAY_MS, type DayTable, dayOf, listDays, nameOfDay } from "../../db/days/day-table.ts";
 import { makeDays } from "../../db/days/make-days.ts";
@@ -11,9 +10,6 @@ export const USAGE_RECORDS: DayTable = {
   lock: ADVISORY_LOCK.usageUpkeep,
   movedRowsMax: 100_000,
 };
-
-/** The partition of rows whose day has no partition of its own. */
-export const OTHER_DAYS = sql.identifier("usage_records_other");
 
 /** Returns the name of the partition that holds a UTC day. */
 export function dayTable(day: number): string {

@@ -97,6 +97,7 @@ function firstFailure(
 
 async function finish({ claim, store }: Execution, run: ClaimedRun, end: RunEnd): Promise<void> {
   await claim.advance(async (transaction) => {
+    await claim.lock(transaction);
     await endOpenSteps(transaction, run, { because: restOf(end), now: store.clock.now() });
     await recordTotals(transaction, run);
     if (!keepsRows(run.keepRows, end.status)) await dropRunRows(transaction, run);

@@ -36,6 +36,14 @@ export class RunClaim {
     return this.#store(work, this.#context.checkpoint);
   }
 
+  /**
+   * To be called before a transaction changes the run's own record: a stop locks the claim before it too, so that neither
+   * waits for the other.
+   */
+  lock(transaction: Db): Promise<void> {
+    return this.#context.confirm(transaction);
+  }
+
   #store(work: Work, keep: Work): Promise<void> {
     return withTransaction(this.db, async (transaction) => {
       await work(transaction);

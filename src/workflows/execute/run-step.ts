@@ -1,36 +1,16 @@
-import type { Settings } from "../../config/settings.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { isQueryFailure, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { Log } from "../../lib/log.ts";
 import { ClaimLost } from "../../queue/topic.ts";
-import type { Step } from "../definition/definition.ts";
 import { RowTooLarge } from "../rows/pack-rows.ts";
-import { type ClaimedRun, type RunError, StepFailure } from "../runs/run.ts";
-import type { StepEnd, StepKind, StepUsage } from "../steps/step-kind.ts";
+import { type RunError, StepFailure } from "../runs/run.ts";
+import type { StepEnd } from "../steps/step-kind.ts";
 import { checkStep } from "./check-step.ts";
-import type { InputPlace } from "./next-steps.ts";
-import { type Pauses, retryPauseMs } from "./retry-pause.ts";
+import { retryPauseMs } from "./retry-pause.ts";
 import { deleteProgress } from "./row-progress.ts";
-import { type RunClaim, settleAfterAbort } from "./run-claim.ts";
+import { settleAfterAbort } from "./run-claim.ts";
 import { StepAttempt } from "./step-attempt.ts";
 import { figuresOf, type OutputFigures, updateStep } from "./step-records.ts";
-
-/** What one step works with. */
-export interface StepWork {
-  readonly run: ClaimedRun;
-  readonly step: Step;
-  readonly kind: StepKind;
-  readonly inputs: readonly InputPlace[];
-  /** Of earlier workers. */
-  readonly usage: StepUsage;
-  readonly claim: RunClaim;
-  readonly settings: Pick<Settings, "WORKFLOW_MAX_ROWS" | "WORKFLOW_MAX_BYTES">;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly pauses: Pauses;
-  readonly timeLeftMs: () => number;
-}
+import type { StepWork } from "./step-work.ts";
 
 export type StepOutcome =
   | {
@@ -84,32 +64,55 @@ async function repeatStep(first: StepWork, signal: AbortSignal): Promise<StepOut
   const { step, pauses, timeLeftMs } = first;
   let work = first;
   for (let tries = 1; ; tries += 1) {
-    let attempt: StepAttempt | undefined;
-    try {
-      attempt = await StepAttempt.begin(work, signal);
-      const end = await tryStep(work, attempt, { tries, signal });
-      return { kind: "completed", end, outputs: attempt.figures.outputs };
-    } catch (thrown) {
-      attempt?.close(thrown);
-      if (attempt?.isCommitted) {
-        return { kind: "completed", end: undefined, outputs: attempt.figures.outputs };
-      }
-      const failure = failureOf(signal.aborted ? signal.reason : thrown, work);
-      const pauseMs = retryPauseMs(failure, tries, pauses.random());
-      if (!failure.isRetryable || tries > step.retries || pauseMs > timeLeftMs()) {
-        return { kind: "failed", error: await recordFailure(work, attempt, failure) };
-      }
-      work = { ...work, usage: attempt?.usage ?? work.usage };
-      // The wait ends early with the run; the next try fails with the reason then.
-      await pauses.pause(pauseMs, signal).catch(() => undefined);
+    const tried = await tryStep(work, { tries, signal });
+    if (tried.kind === "completed") return tried;
+    const { failure, attempt } = tried;
+    const pauseMs = retryPauseMs(failure, tries, pauses.random());
+    if (!failure.isRetryable || tries > step.retries || pauseMs > timeLeftMs()) {
+      return { kind: "failed", error: await recordFailure(work, attempt, failure) };
     }
+    work = { ...work, usage: attempt?.usage ?? work.usage };
+    // The wait ends early with the run; the next try fails with the reason then.
+    await pauses.pause(pauseMs, signal).catch(() => undefined);
   }
 }
 
-async function tryStep(
+interface Try {
+  readonly tries: number;
+  readonly signal: AbortSignal;
+}
+
+type Tried =
+  | Extract<StepOutcome, { readonly kind: "completed" }>
+  | {
+      readonly kind: "failed";
+      readonly failure: StepFailure;
+      readonly attempt: StepAttempt | undefined;
+    };
+
+/** Rejects with what is no failure of the step. */
+async function tryStep(work: StepWork, { tries, signal }: Try): Promise<Tried> {
+  let attempt: StepAttempt | undefined;
+  try {
+    attempt = await StepAttempt.begin(work, signal);
+    const end = await workOn(work, attempt, { tries, signal });
+    return { kind: "completed", end, outputs: attempt.figures.outputs };
+  } catch (thrown) {
+    attempt?.close(thrown);
+    if (attempt?.isCommitted) {
+      return { kind: "completed", end: undefined, outputs: attempt.figures.outputs };
+    }
+    // The step's time is over, or else it is not the step that failed.
+    if (signal.aborted && !(signal.reason instanceof StepFailure)) throw signal.reason;
+    const failure = failureOf(signal.aborted ? signal.reason : thrown, work);
+    return { kind: "failed", failure, attempt };
+  }
+}
+
+async function workOn(
   work: StepWork,
   attempt: StepAttempt,
-  { tries, signal }: { readonly tries: number; readonly signal: AbortSignal },
+  { tries, signal }: Try,
 ): Promise<StepEnd | undefined> {
   const { run, step, kind, claim } = work;
   signal.throwIfAborted();
@@ -126,13 +129,11 @@ async function tryStep(
 function failureOf(thrown: unknown, { run, step, log }: StepWork): StepFailure {
   if (thrown instanceof StepFailure) return thrown;
   if (thrown instanceof RowTooLarge) return new StepFailure("row_too_large", thrown.message);
-  if (thrown instanceof SiblingFailed || thrown instanceof ClaimLost || isStoreAway(thrown))
-    throw thrown;
+  if (thrown instanceof ClaimLost || isStoreAway(thrown)) throw thrown;
   if (isQueryFailure(thrown) && CONFLICTS.has(toDatabaseError(thrown).code)) {
     const message = "The step met another change of the same rows. Run it again.";
     return new StepFailure("conflict", message, { isRetryable: true });
   }
-  if (thrown instanceof Error && thrown.name === "AbortError") throw thrown;
   log.error(
     { err: thrown, run: run.id, step: step.id, kind: step.kind },
     "a step of a workflow failed unexpectedly",

@@ -7,9 +7,9 @@ import type { RowWork, StepContext, StepEnd, StepUsage } from "../steps/step-kin
 import { RowLoop, type RowLoopOptions } from "./row-loop.ts";
 import { deleteProgress, type ProgressState, RowProgress } from "./row-progress.ts";
 import { scopeOf } from "./run-scope.ts";
-import type { StepWork } from "./run-step.ts";
 import { deleteOutputs, StepOutputs } from "./step-outputs.ts";
 import { addRetries, beginTry, figuresOf, recordBreak, updateStep } from "./step-records.ts";
+import type { StepWork } from "./step-work.ts";
 
 /** The step was ended by somebody else in the meantime, so that its effect must not happen. */
 class StepEnded extends Error {
@@ -54,6 +54,7 @@ export class StepAttempt {
     const place = { day: run.day, runId: run.id, stepId: step.id };
     const progress = await RowProgress.read(claim.db, place);
     await claim.write(async (transaction) => {
+      await claim.lock(transaction);
       const rowsIn = inputs.reduce((sum, { rows }) => sum + rows, 0);
       await deleteOutputs(transaction, place, progress.kept);
       await beginTry(transaction, run, { stepId: step.id, rowsIn, now: clock.now() });
@@ -124,7 +125,10 @@ export class StepAttempt {
         this.#transaction = undefined;
       }
       await deleteProgress(transaction, this.#place);
-      if (end !== undefined) await recordBreak(transaction, run, { stepId: step.id, ...end });
+      if (end !== undefined) {
+        await claim.lock(transaction);
+        await recordBreak(transaction, run, { stepId: step.id, ...end });
+      }
       await this.#recordEnd(transaction);
     });
     this.#isCommitted = true;
@@ -220,7 +224,9 @@ export class StepAttempt {
       await outputs.insert(transaction);
       await progress.insert(transaction);
       await updateStep(transaction, { run, stepId: step.id, from: ["running"] }, figures);
-      if (retries > 0) await addRetries(transaction, run, retries);
+      if (retries === 0) return;
+      await claim.lock(transaction);
+      await addRetries(transaction, run, retries);
     });
     outputs.settle();
     progress.settle();

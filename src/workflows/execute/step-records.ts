@@ -146,7 +146,7 @@ export function outputsOf(json: readonly JsonObject[]): readonly OutputFigures[]
   }));
 }
 
-export function usageJson({ calls, inputTokens, outputTokens }: StepUsage): JsonObject {
+function usageJson({ calls, inputTokens, outputTokens }: StepUsage): JsonObject {
   return { calls, input_tokens: inputTokens, output_tokens: outputTokens };
 }
 

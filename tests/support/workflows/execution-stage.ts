@@ -43,8 +43,8 @@ export interface ExecutionStage {
   /** The clock is this far ahead. */
   aheadMs: number;
   readonly accept: (steps: readonly StepText[], more?: RunText) => Promise<ClaimedRun>;
-  /** Claims the run and works on it; with `killAt` the claim is lost at that write, counted from 1. */
-  readonly work: (run: ClaimedRun, options?: { readonly killAt?: number }) => Promise<Worked>;
+  /** Claims the run and works on it. Rejects with the reason of `server`. */
+  readonly work: (run: ClaimedRun, options?: WorkOptions) => Promise<Worked>;
   readonly steps: (run: ClaimedRun) => Promise<Record<string, StepView>>;
   readonly rows: (run: ClaimedRun, step: string, output?: string) => Promise<readonly Row[]>;
   readonly record: (run: ClaimedRun) => Promise<typeof workflowRuns.$inferSelect>;
@@ -59,6 +59,13 @@ export type StepText = Pick<Step, "id" | "kind"> & Partial<Step>;
 export interface RunText extends Partial<ClaimedRun> {
   /** What the trigger brought; one empty row unless given. */
   readonly rows?: readonly Row[];
+}
+
+export interface WorkOptions {
+  /** The claim is lost at this write, counted from 1. */
+  readonly killAt?: number;
+  /** Aborts when the server stops; the claim is still held then. */
+  readonly server?: AbortSignal;
 }
 
 /** `killed`: the claim was lost before the run ended. */
@@ -109,8 +116,8 @@ export async function openExecutionStage(options: StageOptions = {}): Promise<Ex
     ledger,
     aheadMs: 0,
     accept: (steps, more) => acceptRun(db, owner, { steps, more }),
-    async work(run, { killAt } = {}) {
-      const { context, writes } = await claim(db, run, killAt);
+    async work(run, options = {}) {
+      const { context, writes } = await claim(db, run, options);
       try {
         return { kind: "ended", end: await execute(run, context), writes: writes() };
       } catch (thrown) {
@@ -150,7 +157,7 @@ export async function openExecutionStage(options: StageOptions = {}): Promise<Ex
 }
 
 /** The step above is filled in, as the parser does. */
-export function fillSteps(steps: readonly StepText[]): Step[] {
+function fillSteps(steps: readonly StepText[]): Step[] {
   return steps.map((step, index) => {
     const above = steps[index - 1];
     return {
@@ -204,7 +211,7 @@ function jobOf({ id }: ClaimedRun): string {
 }
 
 /** A claim of the queue. Whoever held the job before has lost it. */
-async function claim(db: Db, run: ClaimedRun, killAt: number | undefined) {
+async function claim(db: Db, run: ClaimedRun, { killAt, server }: WorkOptions) {
   await db.execute(
     sql`update outbox_events set lease_until = now() - interval '1 second' where id = ${jobOf(run)} and lease_until is not null`,
   );
@@ -216,6 +223,7 @@ async function claim(db: Db, run: ClaimedRun, killAt: number | undefined) {
   const job = jobs.find(({ id }) => id === jobOf(run));
   if (job === undefined) throw new Error("the run's job was not claimed");
   const abort = new AbortController();
+  server?.addEventListener("abort", () => abort.abort(server.reason), { once: true });
   let writes = 0;
   const until = async (keep: () => Promise<void>) => {
     writes += 1;

@@ -209,8 +209,8 @@ describe("a resumed step does only the rows that were not stored", () => {
       return [{ ...row, number }];
     };
     const run = await accept(900, { on_row_error: "route" });
-    // Steps, the try, two saves after a second each; the third is lost with the claim.
-    expect(await stage.work(run, { killAt: 4 })).toEqual({ kind: "killed" });
+    // The steps, the beginning of the try, and a save after a second; the next one is lost with the claim.
+    expect(await stage.work(run, { killAt: 5 })).toEqual({ kind: "killed" });
     const stored = new Set(await storedNumbers(run));
     expect(stored.size).toBeGreaterThan(100);
     expect(stored.has(5)).toBe(false);
@@ -232,6 +232,32 @@ describe("a resumed step does only the rows that were not stored", () => {
     expect(s).toMatchObject({ rowErrors: 90, rowsOut: 810, attempts: 2 });
     expect(await stage.stored(run)).toEqual(["$trigger.main", "s.errors", "s.main"]);
   }, 20_000);
+
+  test("a server that stops stores what has finished before it hands the run over", async () => {
+    const server = new AbortController();
+    const done: number[] = [];
+    rowWork = async ({ number, row, signal }) => {
+      if (number > 20) {
+        if (done.length === 20) server.abort();
+        await new Promise((_, reject) => {
+          if (signal.aborted) reject(signal.reason);
+          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+        });
+      }
+      done.push(number);
+      return [row];
+    };
+    const run = await accept(100);
+    await expect(stage.work(run, { server: server.signal })).rejects.toThrow("abort");
+    expect((await stage.steps(run))["s"]).toMatchObject({ status: "running", rowsOut: 20 });
+    rowWork = async ({ number, row }) => {
+      done.push(number);
+      return [row];
+    };
+    expect(await stage.work(run)).toMatchObject({ end: { status: "completed" } });
+    expect(done).toHaveLength(100);
+    expect(await stage.rows(run, "s")).toEqual(rowsTo(100));
+  });
 
   test("killed at each save in turn, every row is in the outputs once", async () => {
     concurrency = 32;
