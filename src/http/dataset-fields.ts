@@ -8,9 +8,7 @@ import {
 } from "../data/datasets/columns.ts";
 import type { DatasetRow } from "../data/datasets/dataset-store.ts";
 import { count, storableText, time } from "./fields.ts";
-import { resourceRoute } from "./openapi/resource-route.ts";
 import { byOffset, countedList, page, search } from "./page.ts";
-import type { RouteDefinition } from "./request/route.ts";
 
 const MAX_DESCRIPTION = 1_000;
 /** 500 columns with long names. */
@@ -123,6 +121,7 @@ export const datasetQuery = page(
 
 export const DATASETS = {
   path: "/api/datasets",
+  access: "person",
   tokens: "datasets",
   tag: "Datasets",
 } as const;
@@ -132,11 +131,3 @@ export const datasetErrors = {
   404: "There is no such dataset for the caller.",
 };
 export const errors = { 403: datasetErrors[403] };
-
-/** A route for sessions and keys, documented with the console's. */
-export function datasetRoute(
-  route: Omit<Parameters<typeof resourceRoute<"caller", "datasets">>[0], "access">,
-): RouteDefinition<"caller", "datasets"> {
-  const description = `${route.description ?? ""} An API key may call it as its owner.`.trim();
-  return { ...resourceRoute({ ...route, description, access: "session" }), access: "caller" };
-}

@@ -32,7 +32,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/api\/(admin|connections|mcp-servers|service-tokens)(\/|$)/, "administrator"],
   // Beside the webhook's own credentials, which only a workflow with one knows.
   [/^POST \/api\/pipeline\/webhook\/\{id\}$/, "caller"],
-  [/^\w+ \/api\/datasets(\/|$)/, "caller"],
+  [/^\w+ \/api\/datasets(\/|$)/, "person"],
   [/^\w+ \/api\/pipeline\//, "person"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],

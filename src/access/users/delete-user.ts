@@ -45,6 +45,7 @@ export function deleteUser(access: Access, actor: AnyActor, id: string): Promise
         updatedAt: new Date(access.clock.now()),
       })
       .where(eq(workflows.ownerId, id));
+    await nextChange(transaction, "workflows");
     // The user's service tokens are deleted with the row.
     await nextChange(transaction, "service_tokens");
     await transaction.delete(users).where(eq(users.id, id));

@@ -18,15 +18,10 @@ import { toJson } from "../answers/to-json.ts";
 import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
 import { receiveFile } from "../bodies/receive-file.ts";
 import { createUploadPlaces } from "../bodies/upload-places.ts";
-import {
-  DATASET,
-  DATASETS,
-  datasetErrors,
-  datasetRoute,
-  datasetSchema,
-} from "../dataset-fields.ts";
+import { DATASET, DATASETS, datasetErrors, datasetSchema } from "../dataset-fields.ts";
 import { count, queryId, storableText } from "../fields.ts";
 import { refusal } from "../openapi/documentation.ts";
+import { resourceRoute } from "../openapi/resource-route.ts";
 import { limit, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
@@ -93,7 +88,7 @@ const FORMATS =
   "The body is the file itself, up to 256 MiB, and `Content-Type` its format: CSV, NDJSON, a JSON array of objects, or " +
   "XLSX (the first sheet). All rows are written or none; a wrong row is a 400 that names its line and column.";
 
-const READ = datasetRoute({
+const READ = resourceRoute({
   ...ROWS,
   method: "get",
   operationId: "listDatasetRows",
@@ -103,7 +98,7 @@ const READ = datasetRoute({
   errors: datasetErrors,
 });
 const IMPORT = withFile(
-  datasetRoute({
+  resourceRoute({
     ...ROWS,
     method: "post",
     operationId: "importDatasetRows",
@@ -115,7 +110,7 @@ const IMPORT = withFile(
   }),
 );
 const CREATE = withFile(
-  datasetRoute({
+  resourceRoute({
     ...DATASETS,
     path: `${DATASETS.path}/import`,
     method: "post",
@@ -291,7 +286,7 @@ function placeIn({ tableName }: DatasetRow, cursor: string | undefined): RowPlac
 }
 
 /** Adds the body to a route's document. */
-function withFile<Route extends ReturnType<typeof datasetRoute>>(route: Route): Route {
+function withFile<Route extends ReturnType<typeof resourceRoute>>(route: Route): Route {
   const file = z.string().openapi({ format: "binary" });
   const content = Object.fromEntries(
     Object.keys(TABLE_TYPES).map((type) => [type, { schema: file }]),

@@ -18,17 +18,17 @@ import {
   datasetErrors,
   datasetList,
   datasetQuery,
-  datasetRoute,
   datasetSchema,
   errors,
   newDataset,
 } from "../dataset-fields.ts";
+import { resourceRoute } from "../openapi/resource-route.ts";
 import { readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
-const LIST = datasetRoute({
+const LIST = resourceRoute({
   ...DATASETS,
   method: "get",
   operationId: "listDatasets",
@@ -38,7 +38,7 @@ const LIST = datasetRoute({
   answer: { description: "A page of the datasets.", schema: datasetList },
   errors,
 });
-const CREATE = datasetRoute({
+const CREATE = resourceRoute({
   ...DATASETS,
   method: "post",
   operationId: "createDataset",
@@ -49,7 +49,7 @@ const CREATE = datasetRoute({
   answer: { status: 201, description: "The dataset.", schema: datasetSchema },
   errors,
 });
-const FIND = datasetRoute({
+const FIND = resourceRoute({
   ...DATASET,
   method: "get",
   operationId: "getDataset",
@@ -58,7 +58,7 @@ const FIND = datasetRoute({
   answer: { description: "The dataset.", schema: datasetSchema },
   errors: datasetErrors,
 });
-const UPDATE = datasetRoute({
+const UPDATE = resourceRoute({
   ...DATASET,
   method: "patch",
   operationId: "updateDataset",
@@ -69,7 +69,7 @@ const UPDATE = datasetRoute({
   answer: { description: "The dataset as it is now.", schema: datasetSchema },
   errors: datasetErrors,
 });
-const DELETE = datasetRoute({
+const DELETE = resourceRoute({
   ...DATASET,
   method: "delete",
   operationId: "deleteDataset",

@@ -1,9 +1,8 @@
 import { eq } from "drizzle-orm";
-import type { SessionCaller } from "../../core/caller.ts";
 import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
-import { users } from "../../db/tables/users.ts";
 import type { Step } from "../definition/definition.ts";
+import { readOwner } from "../owner-caller.ts";
 import { type ClaimedRun, StepFailure } from "../runs/run.ts";
 import type { StepKind } from "../steps/step-kind.ts";
 
@@ -29,33 +28,6 @@ export async function checkStep(
   if (faults === undefined || faults.length === 0) return;
   const message = faults.map((fault) => `${fault.field}: ${fault.message}`).join(" ");
   throw new StepFailure("step_refused", message);
-}
-
-async function readOwner(db: Db, ownerId: string | null): Promise<SessionCaller> {
-  const { id, username, role, state } = users;
-  const [owner] =
-    ownerId === null
-      ? []
-      : await db.select({ username, role, state }).from(users).where(eq(id, ownerId));
-  if (owner === undefined || ownerId === null) {
-    throw new StepFailure("owner_missing", "The workflow has no owner. Let a user take it over.");
-  }
-  if (owner.state === "disabled") {
-    throw new StepFailure(
-      "owner_disabled",
-      `The workflow's owner ${owner.username} is disabled. Enable the user or let another one take the workflow over.`,
-    );
-  }
-  return {
-    kind: "session",
-    // Nobody is logged in: what was saved runs with the rights of its owner.
-    sessionId: "",
-    ownerId,
-    username: owner.username,
-    role: owner.role,
-    mustChangePassword: false,
-    passthrough: false,
-  };
 }
 
 async function checkKey(db: Db, keyId: string | null): Promise<void> {

@@ -1,4 +1,3 @@
-import { dropRunRows, keepsRows } from "../rows/drop-run-rows.ts";
 import { countStepRows } from "../rows/read-step-rows.ts";
 import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
 import type { ExecuteRun } from "../runs/open-runs.ts";
@@ -100,7 +99,6 @@ async function finish({ claim, store }: Execution, run: ClaimedRun, end: RunEnd)
     await claim.lock(transaction);
     await endOpenSteps(transaction, run, { because: restOf(end), now: store.clock.now() });
     await recordTotals(transaction, run);
-    if (!keepsRows(run.keepRows, end.status)) await dropRunRows(transaction, run);
   });
 }
 

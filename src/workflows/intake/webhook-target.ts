@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { workflows } from "../../db/tables/workflows.ts";
+import { hashWebhookUrl } from "../records/webhook-credential.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 
 /** An id that is its own credential: 256 bits in base62. */
@@ -22,18 +22,15 @@ export function isUrlId(id: string): boolean {
   return id.startsWith("whu_");
 }
 
-/** What `workflows.webhook_url_hash` holds for a `whu_…` id. */
-export function hashUrlId(id: string): string {
-  return createHash("sha256").update(id).digest("hex");
-}
-
 /** Finds the workflow of an address; undefined for an unknown one. */
 export async function findTarget(
   { database, secretBox }: Pick<WorkflowStore, "database" | "secretBox">,
   id: string,
 ): Promise<WebhookTarget | undefined> {
   if (!(isUrlId(id) ? URL_ID : WORKFLOW_ID).test(id)) return undefined;
-  const isMeant = isUrlId(id) ? eq(workflows.webhookUrlHash, hashUrlId(id)) : eq(workflows.id, id);
+  const isMeant = isUrlId(id)
+    ? eq(workflows.webhookUrlHash, hashWebhookUrl(id))
+    : eq(workflows.id, id);
   const [found] = await database.ask((db) =>
     db
       .select({

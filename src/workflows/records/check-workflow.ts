@@ -1,12 +1,11 @@
-import { eq } from "drizzle-orm";
-import type { AnyCaller, SessionCaller } from "../../core/caller.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { users } from "../../db/tables/users.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { checkDefinition } from "../definition/check-definition.ts";
 import type { Definition, Fault } from "../definition/definition.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
 import { outside } from "../definition/parse-triggers.ts";
+import { findOwner } from "../owner-caller.ts";
 import type { WorkflowRecords } from "./workflow-records.ts";
 
 /** Faults that one answer shows. */
@@ -56,7 +55,7 @@ async function findFaults(
   draft: Draft,
 ): Promise<{ readonly definition: Definition; readonly faults: readonly Fault[] }> {
   const parsed = parseDefinition({ triggers: draft.triggers, steps: draft.steps }, records.kinds);
-  const owner = await readOwner(records, draft.ownerId);
+  const owner = await records.database.ask((db) => findOwner(db, draft.ownerId));
   if (owner === undefined) {
     const fault = outside("owner_id", "There is no such user. Use an id of GET /api/admin/users.");
     return { ...parsed, faults: [...draft.faults, fault, ...parsed.faults] };
@@ -64,7 +63,7 @@ async function findFaults(
   const { checkSchedule } = records.schedules;
   const found = await checkDefinition(
     { ...records, checkSchedule },
-    { owner, workflowId: draft.workflowId, keyId: draft.keyId },
+    { owner: owner.caller, workflowId: draft.workflowId, keyId: draft.keyId },
     parsed,
   );
   const sharing =
@@ -102,27 +101,4 @@ function paramOf({ step, field }: Fault): string {
   if (step === null) return field;
   const place = step.startsWith("steps[") ? step : `steps.${step}`;
   return field === "" ? place : `${place}.${field}`;
-}
-
-/** Returns the owner of a workflow as a caller: what is saved runs with the owner's rights. */
-export async function readOwner(
-  { database }: Pick<WorkflowRecords, "database">,
-  ownerId: string,
-): Promise<SessionCaller | undefined> {
-  const [owner] = await database.ask((db) =>
-    db
-      .select({ username: users.username, role: users.role })
-      .from(users)
-      .where(eq(users.id, ownerId)),
-  );
-  if (owner === undefined) return undefined;
-  return {
-    kind: "session",
-    // Nobody is logged in.
-    sessionId: "",
-    ownerId,
-    ...owner,
-    mustChangePassword: false,
-    passthrough: false,
-  };
 }

@@ -3,11 +3,12 @@ import type { Db } from "../../db/context.ts";
 import {
   activeRuns,
   workflowQueues,
-  workflowRows,
   workflowRuns,
   workflowSteps,
+  workflows,
 } from "../../db/tables/workflows.ts";
 import { fireEvents } from "../../queue/internal-events.ts";
+import { dropRunRows, keepsRows } from "../rows/drop-run-rows.ts";
 import { type LockedQueue, lockQueue } from "./lock-queue.ts";
 import { promoteNext } from "./promote-run.ts";
 import type { RunEnd } from "./run.ts";
@@ -71,7 +72,6 @@ export async function closeRun(
       failedStep: isFailed ? end.error.step : null,
       error: isFailed ? { ...end.error } : null,
       brokeAt: end.status === "stopped" ? null : (end.brokeAt ?? null),
-      retries: sql`(select coalesce(sum(greatest(attempts - 1, 0)), 0) from ${workflowSteps} where ${isStep})`,
       usage: sql`(select jsonb_object_agg(name, total) from (
         select part.key as name, sum(part.value::numeric) as total
         from ${workflowSteps}, jsonb_each(usage) as part
@@ -79,7 +79,17 @@ export async function closeRun(
     })
     .where(and(eq(workflowRuns.day, day), eq(workflowRuns.id, runId)))
     .returning();
+  if (record !== undefined) await dropUnkept(transaction, record);
   return record;
+}
+
+async function dropUnkept(transaction: Db, { id, day, workflowId, status }: RunRecord) {
+  const [workflow] = await transaction
+    .select({ keepRows: workflows.keepRows })
+    .from(workflows)
+    .where(eq(workflows.id, workflowId));
+  if (workflow === undefined || keepsRows(workflow.keepRows, status)) return;
+  await dropRunRows(transaction, { ids: [id], day });
 }
 
 /** Ends the steps that nobody ended: the run was stopped, or its time was over, or its workers were lost. */
@@ -105,17 +115,6 @@ async function closeSteps(
     return;
   }
   await transaction.update(workflowSteps).set({ status: "stopped", endedAt }).where(isOpen);
-}
-
-/** Deletes the rows of an ended run that its workflow does not keep; after the end's commit, because it may take long. */
-export async function dropRows(db: Db, runId: string, day: string): Promise<void> {
-  await db
-    .update(workflowRuns)
-    .set({ rowsDropped: true })
-    .where(and(eq(workflowRuns.day, day), eq(workflowRuns.id, runId)));
-  await db
-    .delete(workflowRows)
-    .where(and(eq(workflowRows.day, day), eq(workflowRows.runId, runId)));
 }
 
 /** For the alerts: failures count, a completed run resets, a stopped one does neither. */

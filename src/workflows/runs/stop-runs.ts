@@ -1,7 +1,8 @@
 import { eq, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { activeRuns, workflowQueues, workflowRuns } from "../../db/tables/workflows.ts";
+import { activeRuns, workflowQueues, workflowRuns, workflows } from "../../db/tables/workflows.ts";
 import { withdrawJobs } from "../../queue/end-jobs.ts";
+import { dropRunRows, keepsRows } from "../rows/drop-run-rows.ts";
 import { closeRun } from "./end-run.ts";
 import { lockQueue } from "./lock-queue.ts";
 import { promoteNext } from "./promote-run.ts";
@@ -56,14 +57,15 @@ export async function stopWorkflow(
   if (queue === undefined) return NONE;
   const at = new Date(now).toISOString();
   // In one statement, because there may be very many. No step of theirs has begun.
-  const queued = await transaction.execute<{ id: string }>(sql`
+  const queued = await transaction.execute<{ id: string; day: string }>(sql`
     with gone as (
       delete from ${activeRuns} where workflow_id = ${workflowId} and status = 'queued'
       returning day, run_id
     )
     update ${workflowRuns} as run set status = 'stopped', ended_at = ${at}::timestamptz
     from gone where run.day = gone.day and run.id = gone.run_id
-    returning run.id`);
+    returning run.id, run.day::text as day`);
+  await dropUnkept(transaction, workflowId, queued);
   await transaction
     .update(workflowQueues)
     .set({ queued: 0 })
@@ -75,6 +77,22 @@ export async function stopWorkflow(
   if (running !== undefined) await stopActive(transaction, running, now);
   const runIds = [...(running === undefined ? [] : [running.runId]), ...queued.map(({ id }) => id)];
   return { runIds, isNextRunning: false };
+}
+
+async function dropUnkept(
+  transaction: Db,
+  workflowId: string,
+  stopped: readonly { readonly id: string; readonly day: string }[],
+): Promise<void> {
+  const [workflow] = await transaction
+    .select({ keepRows: workflows.keepRows })
+    .from(workflows)
+    .where(eq(workflows.id, workflowId));
+  if (workflow === undefined || keepsRows(workflow.keepRows, "stopped")) return;
+  for (const day of new Set(stopped.map((run) => run.day))) {
+    const ids = stopped.filter((run) => run.day === day).map(({ id }) => id);
+    await dropRunRows(transaction, { ids, day });
+  }
 }
 
 async function stopActive(

@@ -6,7 +6,7 @@ import { workflowSteps } from "../../db/tables/workflows.ts";
 import { ClaimLost, type Job, type JobOutcome, type WorkContext } from "../../queue/topic.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { type BegunRun, beginRun } from "./claim-run.ts";
-import { dropRows, endRun } from "./end-run.ts";
+import { endRun } from "./end-run.ts";
 import { executeInTime, isOverdue } from "./execute-in-time.ts";
 import type { ExecuteRun } from "./open-runs.ts";
 import { type RunEnd, StepFailure } from "./run.ts";
@@ -130,8 +130,8 @@ async function finish(
   { store, waits, wake }: RunWork,
   { run, end, confirm }: Pick<WorkContext, "confirm"> & { run: BegunRun; end: RunEnd },
 ): Promise<void> {
-  const { database, clock, log } = store;
-  const { id: runId, workflowId, day, keepRows } = run;
+  const { database, clock } = store;
+  const { id: runId, workflowId } = run;
   const ended = await database.askOwn((db) =>
     withTransaction(db, (transaction) =>
       endRun(transaction, { runId, workflowId, end, confirm, now: clock.now() }),
@@ -141,14 +141,6 @@ async function finish(
   waits.ended(runId);
   store.wakeEvents();
   if (ended.isNextRunning) wake();
-  const isKept = keepRows === "all" || (keepRows === "failed" && end.status === "failed");
-  if (isKept) return;
-  await database
-    .askOwn((db) => dropRows(db, runId, day))
-    .catch((thrown: unknown) => {
-      const cause = toDatabaseError(thrown).message;
-      log.warn({ run: runId, cause }, "the rows of a run stay until their day is dropped");
-    });
 }
 
 /** The database does not answer: the run goes on when it does. */

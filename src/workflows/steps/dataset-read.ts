@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { readOwner } from "../owner-caller.ts";
 import type { Row } from "../rows/row.ts";
-import { faultsOf, readRunOwner, toStepFailure } from "../run-owner.ts";
 import { rowFailure } from "../runs/run.ts";
+import { faultsOf, toStepFailure } from "./shared/step-faults.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -57,7 +58,7 @@ export function datasetReadStep({
       datasets.find(owner, dataset).then(() => [], faultsOf("dataset")),
     async run(context) {
       const { dataset: name, limit = Number.POSITIVE_INFINITY } = context.settings;
-      const owner = await readRunOwner(database, context.run);
+      const owner = await database.askOwn((db) => readOwner(db, context.run.ownerId));
       const output = context.output();
       try {
         const dataset = await datasets.find(owner, name);

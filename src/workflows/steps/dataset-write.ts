@@ -15,9 +15,10 @@ import {
 } from "../../data/datasets/datasets.ts";
 import { ColumnInference } from "../../data/datasets/imports/infer-columns.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
+import { readOwner } from "../owner-caller.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
-import { faultsOf, readRunOwner, toStepFailure } from "../run-owner.ts";
+import { faultsOf, toStepFailure } from "./shared/step-faults.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -68,7 +69,10 @@ export function datasetWriteStep({
     return datasets.loadNew(owner.ownerId, { name, columns, key: create.key });
   };
   const write = async (context: Context): Promise<void> => {
-    const load = await open(context, await readRunOwner(database, context.run));
+    const load = await open(
+      context,
+      await database.askOwn((db) => readOwner(db, context.run.ownerId)),
+    );
     if (load === undefined) return;
     try {
       const written = await addRows(load, context);

@@ -8,7 +8,7 @@ import { createFileFromBytes } from "../../knowledge/files/create-file.ts";
 import { addFiles, type NewStoreFile } from "../../knowledge/stores/add-files.ts";
 import { lockStore, type readStore } from "../../knowledge/stores/stores.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
-import { readOwnerCaller } from "../owner-caller.ts";
+import { readOwner } from "../owner-caller.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
@@ -107,7 +107,7 @@ interface Item {
 
 async function run(services: StepServices, context: StepContext<Settings>): Promise<undefined> {
   const { run: claimed, settings: given, isTest, tell, signal } = context;
-  const owner = await services.database.ask((db) => readOwnerCaller(db, claimed.ownerId));
+  const owner = await services.database.ask((db) => readOwner(db, claimed.ownerId));
   const added: NewStoreFile[] = [];
   let number = 0;
   for await (const items of filledRows(services, context)) {

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { users } from "../../../src/db/tables/users.ts";
 import { activeRuns, workflowRuns, workflows } from "../../../src/db/tables/workflows.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import { hashUrlId } from "../../../src/workflows/intake/webhook-target.ts";
+import { hashWebhookUrl } from "../../../src/workflows/records/webhook-credential.ts";
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import { openStoreStage, type StoreStage } from "../../support/stages/store-stage.ts";
@@ -209,7 +209,7 @@ describe("the credential of a webhook", () => {
 
   test("is the address alone where that is a secret", async () => {
     const id = `whu_${randomBase62(43)}`;
-    workflow = await addWorkflow({ webhookUrlHash: hashUrlId(id) });
+    workflow = await addWorkflow({ webhookUrlHash: hashWebhookUrl(id) });
     const answer = await send({ id });
     expect([answer.status, answer.body.pipelineId]).toEqual([202, workflow]);
     expect((await runs())[0]?.trigger).toEqual({ kind: "webhook", auth: "url" });

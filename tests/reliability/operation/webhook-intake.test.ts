@@ -9,7 +9,7 @@ import { users } from "../../../src/db/tables/users.ts";
 import { activeRuns, workflowRuns } from "../../../src/db/tables/workflows.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { hashUrlId } from "../../../src/workflows/intake/webhook-target.ts";
+import { hashWebhookUrl } from "../../../src/workflows/records/webhook-credential.ts";
 import { createCaseTable } from "../../support/case-table.ts";
 import { faultRandom } from "../../support/faults/fault-random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
@@ -36,7 +36,7 @@ async function addWorkflows({ db }: Database, count: number) {
   const found = [];
   for (let index = 0; index < count; index += 1) {
     const address = `whu_${randomBase62(43)}`;
-    const fields = { ownerId: owner?.id ?? null, webhookUrlHash: hashUrlId(address) };
+    const fields = { ownerId: owner?.id ?? null, webhookUrlHash: hashWebhookUrl(address) };
     found.push({ address, id: await insertWorkflow({ db }, fields) });
   }
   return found;
