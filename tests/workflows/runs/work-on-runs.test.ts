@@ -163,7 +163,7 @@ describe("a worker", () => {
     ]);
   });
 
-  test("adds up what its steps used and repeated, and ends the steps that nobody ended", async () => {
+  test("adds up what its steps used, and ends the steps that nobody ended", async () => {
     const stage = replica();
     stage.work(async ({ id, day }) => {
       const step = { day, runId: id, kind: "chat", status: "completed" } as const;
@@ -177,7 +177,7 @@ describe("a worker", () => {
     });
     const run = await untilEnded(await accept(stage));
     expect(run).toMatchObject({
-      ...{ status: "failed", failedStep: "c", retries: 3 },
+      ...{ status: "failed", failedStep: "c" },
       usage: { input_tokens: 12, calls: 3 },
       error: { step: "c", code: "internal_error" },
     });

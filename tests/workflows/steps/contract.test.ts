@@ -16,7 +16,10 @@ const rowProcess = openRowProcess({ processes: 1 });
 const data = mkdtempSync(join(tmpdir(), "contract-"));
 mkdirSync(join(data, "workspace"));
 const fileConnections = openFileConnections({ WATCH_DIRS: [], DATA_DIR: data });
-const kinds = createStepKinds({ rowProcess, fileConnections } as unknown as StepServices).list;
+const kinds = createStepKinds({
+  ...{ rowProcess, fileConnections },
+  connections: { saved: {} },
+} as unknown as StepServices).list;
 afterAll(() => {
   rowProcess.close();
   rmSync(data, { recursive: true });
