@@ -197,7 +197,8 @@ function startDeadline({ run, step, clock }: Omit<StepWork, "timeLeftMs">): Dead
           `The step took longer than its ${step.timeout_seconds} s (timeout_seconds of the step).`,
         );
   const controller = new AbortController();
-  const leftMs = () => Math.max(0, until - performance.now());
+  // Whole milliseconds: timers of Node take no others.
+  const leftMs = () => Math.max(0, Math.floor(until - performance.now()));
   if (leftMs() === 0) controller.abort(failure());
   const expire = () => controller.abort(failure());
   const timer = setTimeout(expire, Math.min(leftMs(), LONGEST_MS)).unref();
