@@ -105,7 +105,7 @@ function paramOf({ step, field }: Fault): string {
 }
 
 /** Returns the owner of a workflow as a caller: what is saved runs with the owner's rights. */
-export async function readOwner(
+async function readOwner(
   { database }: Pick<WorkflowRecords, "database">,
   ownerId: string,
 ): Promise<SessionCaller | undefined> {

@@ -13,7 +13,7 @@ const SCHEDULES: ScheduleVerbs = {
 const missing = () => Promise.reject(new Error("runs are not built yet"));
 const nothing = async () => ({ runIds: [], isNextRunning: false });
 const RUNS: RunVerbs = {
-  acceptRun: missing,
+  startRun: missing,
   retryRun: missing,
   stopRun: nothing,
   stopWorkflow: nothing,

@@ -1,16 +1,13 @@
 import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
+import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { mayChange } from "../../knowledge/rights.ts";
 import { packRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
-import type { DiscardReason } from "../runs/run.ts";
 import { readRun } from "./find-run.ts";
-import { readWorkflow, refuseRestrictedKey } from "./workflow.ts";
-import type { Acceptance, AcceptedRun, Stopped, WorkflowRecords } from "./workflow-records.ts";
-
-/** Says whose the run is; expressions see it as `trigger.user_id`. */
-const byHand = ({ caller }: AnyActor) => ({ kind: "manual", user_id: caller.ownerId }) as const;
+import { readWorkflow, refuseRestrictedKey, type WorkflowRow } from "./workflow.ts";
+import type { AcceptedRun, Stopped, WorkflowRecords } from "./workflow-records.ts";
 
 /**
  * Starts a run by hand with these rows. Rejects with `not_found`, with `run_active` while one is queued or running, and
@@ -23,19 +20,17 @@ export async function startRun(
 ): Promise<AcceptedRun> {
   const chunks: RowChunk[] = [];
   for await (const chunk of packRows(rows)) chunks.push(chunk);
+  const userId = actor.caller.ownerId;
   const frame = { action: "workflow.start", targetKind: "workflow", targetId: id } as const;
-  const acceptance = await change(records, actor, frame, async (transaction) => {
+  const run = await change(records, actor, frame, async (transaction) => {
     const row = await readWorkflow(transaction, id, actor.caller);
-    const result = await records.runs.acceptRun(transaction, id, {
-      trigger: byHand(actor),
-      triggerKey: "manual",
-      rows: chunks,
-      onlyWhenFree: true,
-      evenDisabled: mayChange(row, actor.caller),
-    });
-    return { result, details: detailsOf(row.name, result) };
+    refuseDisabled(row, actor.caller);
+    const start = { workflowId: id, rows: chunks, userId };
+    const result = await records.runs.startRun(transaction, start);
+    return { result, details: { name: row.name, run_id: result.runId } };
   });
-  return announced(records, acceptance);
+  if (run.status === "running") records.wakeRuns();
+  return run;
 }
 
 /** Repeats a run from its failed step on, or from a named one, as a new run. Rejects as `startRun`. */
@@ -44,19 +39,26 @@ export async function retryRun(
   actor: AnyActor,
   { runId, from }: { readonly runId: string; readonly from: string | undefined },
 ): Promise<AcceptedRun & { readonly workflowId: string }> {
-  const run = await records.database.ask((db) => readRun(db, actor.caller, runId));
-  const { workflowId } = run;
+  const { workflowId } = await records.database.ask((db) => readRun(db, actor.caller, runId));
+  const userId = actor.caller.ownerId;
   const frame = { action: "workflow_run.retry", ...target(runId) } as const;
-  const acceptance = await change(records, actor, frame, async (transaction) => {
+  const run = await change(records, actor, frame, async (transaction) => {
     const row = await readWorkflow(transaction, workflowId, actor.caller);
-    const result = await records.runs.retryRun(transaction, {
-      ...{ runId, from },
-      trigger: { kind: "retry", run_id: runId, user_id: actor.caller.ownerId },
-      evenDisabled: mayChange(row, actor.caller),
-    });
-    return { result, details: { ...detailsOf(row.name, result), from: from ?? null } };
+    refuseDisabled(row, actor.caller);
+    const result = await records.runs.retryRun(transaction, { runId, from, userId });
+    return { result, details: { name: row.name, run_id: result.runId, from: from ?? null } };
   });
-  return { ...announced(records, acceptance), workflowId };
+  if (run.status === "running") records.wakeRuns();
+  return { ...run, workflowId };
+}
+
+/** Who may change a disabled workflow tests it; for all others it does not start. */
+function refuseDisabled(row: WorkflowRow, caller: AnyCaller): void {
+  if (row.enabled || mayChange(row, caller)) return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "The workflow is disabled. Its owner or an administrator enables it.",
+  );
 }
 
 /** Stops a run for good. One that has ended stays as it is. Rejects with `not_found`. */
@@ -98,42 +100,6 @@ function target(runId: string) {
   return { targetKind: "workflow_run", targetId: runId } as const;
 }
 
-function detailsOf(name: string, acceptance: Acceptance) {
-  return "runId" in acceptance ? { name, run_id: acceptance.runId } : null;
-}
-
 function wakeAfter({ wakeRuns }: WorkflowRecords, { isNextRunning }: Stopped): void {
   if (isNextRunning) wakeRuns();
-}
-
-function announced(records: WorkflowRecords, acceptance: Acceptance): AcceptedRun {
-  if ("runId" in acceptance) {
-    if (acceptance.status === "running") records.wakeRuns();
-    const { runId, status, rowsReceived } = acceptance;
-    return { runId, status, rowsReceived };
-  }
-  if (acceptance.kind === "discarded") {
-    records.discards[acceptance.reason] += 1;
-    throw refused(acceptance.reason);
-  }
-  throw new ServiceError(
-    "not_found",
-    "The workflow is disabled or deleted. Its owner or an administrator enables it.",
-  );
-}
-
-function refused(reason: DiscardReason): ServiceError {
-  switch (reason) {
-    case "queue_full":
-      return new ServiceError("queue_full", "The workflow's queue is full. Try again later.");
-    case "license":
-      return new ServiceError("license_expired", "Without a license no workflow starts.");
-    case "owner":
-      return new ServiceError(
-        "insufficient_permission",
-        "The workflow's owner is disabled or deleted. An administrator enables the user or hands the workflow over.",
-      );
-    default:
-      return new ServiceError("run_active", "A run of this workflow is queued or running.");
-  }
 }

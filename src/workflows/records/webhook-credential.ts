@@ -62,6 +62,6 @@ export function issueWebhook(
 }
 
 /** Returns what the database has of the id of a webhook whose address is its credential. */
-export function hashWebhookUrl(id: string): string {
+function hashWebhookUrl(id: string): string {
   return createHash("sha256").update(id).digest("hex");
 }

@@ -2,7 +2,6 @@ import type { Db } from "../../db/context.ts";
 import type { CheckSchedule } from "../definition/check-triggers.ts";
 import type { Trigger } from "../definition/definition.ts";
 import type { RowChunk } from "../rows/row.ts";
-import type { DiscardReason, RunTrigger } from "../runs/run.ts";
 import type { WorkflowSecrets } from "../secrets.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 
@@ -22,27 +21,11 @@ export interface ScheduleVerbs {
   ) => Promise<void>;
 }
 
-/** A run that somebody starts, as the queue takes it. */
-export interface StartRequest {
-  readonly trigger: RunTrigger;
-  readonly triggerKey: "manual";
-  readonly rows: readonly RowChunk[];
-  /** Rejects with `run_active` while a run of the workflow is queued or running. */
-  readonly onlyWhenFree: true;
-  /** Also a disabled workflow: who may change it tests it. */
-  readonly evenDisabled: boolean;
-}
-
 export interface AcceptedRun {
   readonly runId: string;
   readonly status: "queued" | "running";
   readonly rowsReceived: number;
 }
-
-export type Acceptance =
-  | (AcceptedRun & { readonly kind: "accepted" | "joined" })
-  | { readonly kind: "discarded"; readonly reason: DiscardReason }
-  | { readonly kind: "repeated" | "unavailable" };
 
 export interface Stopped {
   /** The runs that were active until now. */
@@ -51,22 +34,26 @@ export interface Stopped {
   readonly isNextRunning: boolean;
 }
 
-/** Which run is repeated, and from which of its steps on. */
-export interface RetryRequest {
-  readonly runId: string;
-  readonly from: string | undefined;
-  readonly trigger: RunTrigger;
-  readonly evenDisabled: boolean;
-}
-
 /** What `workflows/runs` does with the queue of a workflow, in the caller's transaction. Times in Unix milliseconds. */
 export interface RunVerbs {
-  readonly acceptRun: (
+  /** Also starts a disabled workflow. Rejects with `run_active`, and with why nothing may start. */
+  readonly startRun: (
     transaction: Db,
-    workflowId: string,
-    request: StartRequest,
-  ) => Promise<Acceptance>;
-  readonly retryRun: (transaction: Db, request: RetryRequest) => Promise<Acceptance>;
+    start: {
+      readonly workflowId: string;
+      readonly rows: readonly RowChunk[];
+      readonly userId: string;
+    },
+  ) => Promise<AcceptedRun>;
+  /** Rejects as `startRun`, and for a run that cannot be taken up. `from` is the failed step unless given. */
+  readonly retryRun: (
+    transaction: Db,
+    retry: {
+      readonly runId: string;
+      readonly from: string | undefined;
+      readonly userId: string;
+    },
+  ) => Promise<AcceptedRun>;
   readonly stopRun: (transaction: Db, runId: string, now: number) => Promise<Stopped>;
   readonly stopWorkflow: (transaction: Db, workflowId: string, now: number) => Promise<Stopped>;
 }

@@ -4,7 +4,7 @@ import type { Db } from "../../../src/db/context.ts";
 import { activeRuns, workflowRuns, workflows } from "../../../src/db/tables/workflows.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type {
-  Acceptance,
+  AcceptedRun,
   RunVerbs,
   Stopped,
 } from "../../../src/workflows/records/workflow-records.ts";
@@ -14,14 +14,8 @@ import { newRunId, utcDay } from "../../../src/workflows/runs/run-id.ts";
 
 /** The queue of workflows as far as starting and stopping by hand needs it: one run at a time, none waits. */
 export const plainRuns: RunVerbs = {
-  async acceptRun(transaction, workflowId, { trigger, rows, evenDisabled }) {
-    const [workflow] = await transaction
-      .select()
-      .from(workflows)
-      .where(eq(workflows.id, workflowId));
-    if (workflow === undefined || (!workflow.enabled && !evenDisabled)) {
-      return { kind: "unavailable" };
-    }
+  async startRun(transaction, { workflowId, rows, userId }) {
+    const workflow = await findWorkflow(transaction, workflowId);
     const [active] = await transaction
       .select()
       .from(activeRuns)
@@ -29,13 +23,15 @@ export const plainRuns: RunVerbs = {
     if (active !== undefined) {
       throw new ServiceError("run_active", "A run of this workflow is queued or running.");
     }
-    return insertRun(transaction, workflow, { trigger, rows });
+    return insertRun(transaction, workflow, {
+      trigger: { kind: "manual", user_id: userId },
+      rows,
+    });
   },
-  async retryRun(transaction, { runId, trigger }) {
+  async retryRun(transaction, { runId, userId }) {
     const [run] = await transaction.select().from(workflowRuns).where(eq(workflowRuns.id, runId));
-    const isWorkflow = eq(workflows.id, run?.workflowId ?? "");
-    const [workflow] = await transaction.select().from(workflows).where(isWorkflow);
-    if (workflow === undefined) return { kind: "unavailable" };
+    const workflow = await findWorkflow(transaction, run?.workflowId ?? "");
+    const trigger = { kind: "retry", user_id: userId };
     return insertRun(transaction, workflow, { trigger, rows: [], retryOf: runId });
   },
   stopRun: (transaction, runId, now) =>
@@ -43,6 +39,12 @@ export const plainRuns: RunVerbs = {
   stopWorkflow: (transaction, workflowId, now) =>
     stopWhere(transaction, now, and(eq(activeRuns.workflowId, workflowId))),
 };
+
+async function findWorkflow(transaction: Db, id: string) {
+  const [workflow] = await transaction.select().from(workflows).where(eq(workflows.id, id));
+  if (workflow === undefined) throw new ServiceError("not_found", "There is no such workflow.");
+  return workflow;
+}
 
 async function insertRun(
   transaction: Db,
@@ -52,7 +54,7 @@ async function insertRun(
     readonly rows: readonly RowChunk[];
     readonly retryOf?: string;
   },
-): Promise<Acceptance> {
+): Promise<AcceptedRun> {
   const now = Date.now();
   const runId = newRunId(now);
   const day = utcDay(now);
@@ -73,7 +75,7 @@ async function insertRun(
     given.rows,
     0,
   );
-  return { kind: "accepted", runId, status: "running", rowsReceived };
+  return { runId, status: "running", rowsReceived };
 }
 
 async function stopWhere(
