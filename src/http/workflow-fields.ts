@@ -22,7 +22,7 @@ const EXAMPLE_STEPS = [
 ];
 
 /** What a client sets besides the definition. */
-export const headFields = {
+const headFields = {
   name: storableText(128).min(1).openapi({ example: "triage" }),
   description: storableText(1_000).nullable(),
   enabled: z.boolean().openapi({ description: "Without it no trigger starts it." }),

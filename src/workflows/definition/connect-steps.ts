@@ -34,14 +34,14 @@ export function connectSteps(read: readonly ReadStep[]): {
 }
 
 /** The names of the outputs of a step, besides its main one. */
-export function outputsOf({ step, kind }: Pick<ReadStep, "step" | "kind">): readonly string[] {
+function outputsOf({ step, kind }: Pick<ReadStep, "step" | "kind">): readonly string[] {
   if (step === undefined || kind === undefined) return [];
   const own = kind.outputs?.(step.settings) ?? [];
   return step.on_row_error === "route" ? [...own, ERRORS] : own;
 }
 
 /** Splits `check.else` into the step and the name of its output. */
-export function splitSource(source: string): readonly [step: string, output: string] {
+function splitSource(source: string): readonly [step: string, output: string] {
   const dot = source.indexOf(".");
   return dot === -1 ? [source, MAIN] : [source.slice(0, dot), source.slice(dot + 1)];
 }

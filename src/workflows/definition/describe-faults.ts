@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { formatPath, listFaults, type ValueFault } from "../../codecs/shared/check-request.ts";
 import { nearestName } from "../../lib/nearest-name.ts";
+import { formatPath, listFaults, type ValueFault } from "../../lib/value-faults.ts";
 import type { FieldFault } from "../steps/step-kind.ts";
 
 /**
@@ -52,7 +52,7 @@ export function unknownName(what: string, name: string, known: readonly string[]
 }
 
 /** Returns the names of the fields that an object schema defines; of a union those of all its objects. */
-export function fieldNames(schema: z.core.$ZodType): readonly string[] {
+function fieldNames(schema: z.core.$ZodType): readonly string[] {
   if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
   if (schema instanceof z.ZodUnion) {
     return [...new Set(schema.options.flatMap((option) => fieldNames(option)))];

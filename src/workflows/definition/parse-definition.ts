@@ -1,6 +1,6 @@
-import { formatPath } from "../../codecs/shared/check-request.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { isStorableText } from "../../lib/storable-text.ts";
+import { formatPath } from "../../lib/value-faults.ts";
 import type { StepKinds } from "../steps/registry.ts";
 import { connectSteps } from "./connect-steps.ts";
 import { type Definition, type Fault, MAX_DEFINITION_BYTES } from "./definition.ts";

@@ -4,7 +4,7 @@ import type { Trigger } from "./definition.ts";
 
 const DIGITS = 16;
 /** A workflow has one webhook at most, and its address stays when its credential changes. */
-export const WEBHOOK_KEY = "webhook";
+const WEBHOOK_KEY = "webhook";
 
 /**
  * Returns the key of a trigger whose defaults are filled in: `schedule:` and a hash. It stays the same while the
@@ -17,7 +17,7 @@ export function triggerKey(trigger: Trigger): string {
 }
 
 /** JSON with the names of objects in order, so that equal values have equal texts. */
-export function canonicalText(value: JsonValue | undefined): string {
+function canonicalText(value: JsonValue | undefined): string {
   return JSON.stringify(value, (_, part: unknown) => {
     if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
     const entries = Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1));

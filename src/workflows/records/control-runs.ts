@@ -1,12 +1,14 @@
 import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
+import type { AnyCaller } from "../../core/caller.ts";
+import { ServiceError } from "../../core/service-error.ts";
 import { mayChange } from "../../knowledge/rights.ts";
 import { packRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
 import type { AcceptedRun } from "../runs/acceptance.ts";
 import type { Stopped } from "../runs/stop-runs.ts";
 import { readRun } from "./find-run.ts";
-import { readWorkflow, refuseRestrictedKey } from "./workflow.ts";
+import { readWorkflow, refuseRestrictedKey, type WorkflowRow } from "./workflow.ts";
 import type { WorkflowRecords } from "./workflow-records.ts";
 
 /**
@@ -20,18 +22,17 @@ export async function startRun(
 ): Promise<AcceptedRun> {
   const chunks: RowChunk[] = [];
   for await (const chunk of packRows(rows)) chunks.push(chunk);
+  const userId = actor.caller.ownerId;
   const frame = { action: "workflow.start", targetKind: "workflow", targetId: id } as const;
   const run = await change(records, actor, frame, async (transaction) => {
-    const { caller } = actor;
-    const row = await readWorkflow(transaction, id, caller);
-    const result = await records.runs.startRun(transaction, {
-      ...{ workflowId: id, rows: chunks },
-      userId: caller.ownerId,
-      evenDisabled: mayChange(row, caller),
-    });
+    const row = await readWorkflow(transaction, id, actor.caller);
+    refuseDisabled(row, actor.caller);
+    const start = { workflowId: id, rows: chunks, userId };
+    const result = await records.runs.startRun(transaction, start);
     return { result, details: { name: row.name, run_id: result.runId } };
   });
-  return announced(records, run);
+  if (run.status === "running") records.wakeRuns();
+  return run;
 }
 
 /** Repeats a run from its failed step on, or from a named one, as a new run. Rejects as `startRun`. */
@@ -40,20 +41,26 @@ export async function retryRun(
   actor: AnyActor,
   { runId, from }: { readonly runId: string; readonly from: string | undefined },
 ): Promise<AcceptedRun & { readonly workflowId: string }> {
-  const run = await records.database.ask((db) => readRun(db, actor.caller, runId));
-  const { workflowId } = run;
+  const { workflowId } = await records.database.ask((db) => readRun(db, actor.caller, runId));
+  const userId = actor.caller.ownerId;
   const frame = { action: "workflow_run.retry", ...target(runId) } as const;
-  const accepted = await change(records, actor, frame, async (transaction) => {
-    const { caller } = actor;
-    const row = await readWorkflow(transaction, workflowId, caller);
-    const result = await records.runs.retryRun(transaction, {
-      ...{ runId, from },
-      userId: caller.ownerId,
-      evenDisabled: mayChange(row, caller),
-    });
+  const run = await change(records, actor, frame, async (transaction) => {
+    const row = await readWorkflow(transaction, workflowId, actor.caller);
+    refuseDisabled(row, actor.caller);
+    const result = await records.runs.retryRun(transaction, { runId, from, userId });
     return { result, details: { name: row.name, run_id: result.runId, from: from ?? null } };
   });
-  return { ...announced(records, accepted), workflowId };
+  if (run.status === "running") records.wakeRuns();
+  return { ...run, workflowId };
+}
+
+/** Who may change a disabled workflow tests it; for all others it does not start. */
+function refuseDisabled(row: WorkflowRow, caller: AnyCaller): void {
+  if (row.enabled || mayChange(row, caller)) return;
+  throw new ServiceError(
+    "insufficient_permission",
+    "The workflow is disabled. Its owner or an administrator enables it.",
+  );
 }
 
 /** Stops a run for good. One that has ended stays as it is. Rejects with `not_found`. */
@@ -97,9 +104,4 @@ function target(runId: string) {
 
 function wakeAfter({ wakeRuns }: WorkflowRecords, { isNextRunning }: Stopped): void {
   if (isNextRunning) wakeRuns();
-}
-
-function announced({ wakeRuns }: WorkflowRecords, run: AcceptedRun): AcceptedRun {
-  if (run.status === "running") wakeRuns();
-  return run;
 }

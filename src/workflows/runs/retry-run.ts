@@ -25,8 +25,6 @@ export interface Retry {
   readonly from?: string | undefined;
   /** The user who asks for it. */
   readonly userId: string;
-  /** Also of a disabled workflow. */
-  readonly evenDisabled: boolean;
   readonly readDefinition: ReadDefinition;
 }
 
@@ -39,7 +37,7 @@ export interface Retry {
 export async function retryRun(
   transaction: Db,
   store: AcceptStore,
-  { runId, from, userId, evenDisabled, readDefinition }: Retry,
+  { runId, from, userId, readDefinition }: Retry,
 ): Promise<AcceptedRun> {
   const record = await findEnded(transaction, runId);
   const versions = await readVersions(transaction, record, readDefinition);
@@ -60,7 +58,7 @@ export async function retryRun(
     // Its chain was judged when it was started.
     allowLoop: true,
     onlyWhenFree: true,
-    evenDisabled,
+    evenDisabled: true,
     retryOf: runId,
     retryFrom: first,
   });

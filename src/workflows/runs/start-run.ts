@@ -10,26 +10,24 @@ export interface ManualStart {
   readonly rows: readonly RowChunk[];
   /** The user who starts it; expressions see it as `trigger.user_id`. */
   readonly userId: string;
-  /** Also a disabled workflow: who may change it tries it out like this. */
-  readonly evenDisabled: boolean;
 }
 
 /**
- * Starts a workflow by hand, in the caller's transaction. Rejects with `run_active` while a run is queued or running,
+ * Starts a workflow by hand, in the caller's transaction; also a disabled one, which is tried out like this. Rejects with `run_active` while a run is queued or running,
  * and with the reason why nothing may start. The caller has checked that the user may start it, and wakes the worker
  * after the commit.
  */
 export async function startRun(
   transaction: Db,
   store: AcceptStore,
-  { workflowId, rows, userId, evenDisabled }: ManualStart,
+  { workflowId, rows, userId }: ManualStart,
 ): Promise<AcceptedRun> {
   const acceptance = await acceptRun(transaction, store, workflowId, {
     trigger: { kind: "manual", user_id: userId },
     triggerKey: "manual",
     rows,
     onlyWhenFree: true,
-    evenDisabled,
+    evenDisabled: true,
   });
   return acceptedOf(acceptance);
 }

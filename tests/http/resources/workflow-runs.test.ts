@@ -109,7 +109,7 @@ describe("A run that is started by hand", () => {
     const change = { enabled: false, visibility: "everyone" };
     await admin.call({ method: "PATCH", path: `${PIPELINE}/workflows/${id}`, body: change });
     const path = `${PIPELINE}/workflows/${id}/runs`;
-    expect((await other.call({ method: "POST", path })).status).toBe(404);
+    expect((await other.call({ method: "POST", path })).status).toBe(403);
     expect((await owner.call({ method: "POST", path })).status).toBe(202);
   });
 
@@ -120,7 +120,7 @@ describe("A run that is started by hand", () => {
     expect([status, body.pipelineId]).toEqual([202, workflowId]);
     expect((await owner.call({ path: `${RUNS}/${body.runId}` })).body).toMatchObject({
       retry_of: id,
-      trigger: { kind: "retry", run_id: id },
+      trigger: { kind: "retry", user_id: owner.id },
     });
     expect((await other.call(call)).status).toBe(404);
     await owner.call({ method: "POST", path: `${PIPELINE}/workflows/${workflowId}/stop` });

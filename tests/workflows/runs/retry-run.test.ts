@@ -53,7 +53,6 @@ afterAll(() => database.close());
 const retry = (runId: string, from?: string) =>
   withTransaction(database.db, (transaction) =>
     retryRun(transaction, stage.store, {
-      evenDisabled: true,
       ...{ runId, from, userId: owner, readDefinition: readStoredDefinition },
     }),
   );
@@ -167,7 +166,6 @@ describe("a retry", () => {
           workflowId: workflow,
           rows: [],
           userId: owner,
-          evenDisabled: true,
         }),
       );
     const { runId } = await start();
@@ -187,7 +185,6 @@ test("of 50 starts by hand at once one is accepted, and the others leave no trac
         workflowId: workflow,
         rows: [],
         userId: owner,
-        evenDisabled: true,
       }),
     );
   const starts = await Promise.allSettled(Array.from({ length: 50 }, start));

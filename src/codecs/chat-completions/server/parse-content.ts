@@ -6,7 +6,8 @@ import type {
   RefusalPart,
   TextPart,
 } from "../../../core/chat-request.ts";
-import { formatPath, invalidValue } from "../../shared/check-request.ts";
+import { formatPath } from "../../../lib/value-faults.ts";
+import { invalidValue } from "../../shared/check-request.ts";
 import { parseMediaUrl } from "../../shared/media-url.ts";
 import { fileIdRefused, parseFile } from "../../shared/parse-file.ts";
 import { thinkingText } from "../read-content.ts";
