@@ -1,7 +1,12 @@
 import { countStepRows } from "../rows/read-step-rows.ts";
 import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
-import type { ExecuteRun } from "../runs/open-runs.ts";
-import { type ClaimedRun, type RunEnd, type RunError, StepFailure } from "../runs/run.ts";
+import {
+  type ClaimedRun,
+  type ExecuteRun,
+  type RunEnd,
+  type RunError,
+  StepFailure,
+} from "../runs/run.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { type Pauses, realPauses } from "./retry-pause.ts";
 import { reuseSteps } from "./reuse-steps.ts";

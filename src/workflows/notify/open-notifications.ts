@@ -20,7 +20,7 @@ const RESPONSE_MAX_BYTES = 64 * 1024;
 const PERMANENT = new Set(["invalid_url", "credentials", "forbidden"]);
 
 /** A stored message. Secrets are named, and read at each try. */
-export const notification = z.object({
+const notification = z.object({
   url: z.union([z.string(), z.object({ secret: z.string() })]),
   /** The name of the secret that signs it; null without a signature. */
   sign_with: z.string().nullable(),

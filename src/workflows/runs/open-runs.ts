@@ -1,17 +1,13 @@
 import type { Part } from "../../core/part.ts";
 import type { Db } from "../../db/context.ts";
-import type { WorkContext } from "../../queue/topic.ts";
 import { type TopicWorker, workTopic } from "../../queue/work-topic.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { repairRuns } from "./repair-runs.ts";
-import type { ClaimedRun, RunEnd } from "./run.ts";
+import type { ExecuteRun } from "./run.ts";
 import { RUN_TOPIC } from "./run-topic.ts";
 import { createRunWaits, type RunWaits } from "./run-waits.ts";
 import { type ReadDefinition, readStoredDefinition } from "./stored-definition.ts";
 import { workOnRun } from "./work-on-run.ts";
-
-/** Works on a claimed run until it ends. Rejects with `ClaimLost`, or the context's reason, when the run is not its own any more. */
-export type ExecuteRun = (run: ClaimedRun, context: WorkContext) => Promise<RunEnd>;
 
 export interface Runs extends Part<Db> {
   readonly wake: () => void;

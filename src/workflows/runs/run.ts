@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../lib/json.ts";
+import type { WorkContext } from "../../queue/topic.ts";
 import type { Definition } from "../definition/definition.ts";
 import type { RowError } from "../rows/row.ts";
 
@@ -61,6 +62,9 @@ export interface RunError {
 export type RunEnd =
   | { readonly status: "completed"; readonly brokeAt?: string | undefined }
   | { readonly status: "failed"; readonly error: RunError; readonly brokeAt?: string | undefined };
+
+/** Works on a claimed run until it ends. Rejects with `ClaimLost`, or the context's reason, when the run is not its own any more. */
+export type ExecuteRun = (run: ClaimedRun, context: WorkContext) => Promise<RunEnd>;
 
 /** A step that cannot go on. Every step kind throws this and nothing else; anything else is a fault of the gateway. */
 export class StepFailure extends Error {

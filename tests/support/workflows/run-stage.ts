@@ -15,11 +15,12 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { createDiscardCounts } from "../../../src/workflows/runs/discard-counts.ts";
-import { type ExecuteRun, openRuns, type Runs } from "../../../src/workflows/runs/open-runs.ts";
+import { openRuns, type Runs } from "../../../src/workflows/runs/open-runs.ts";
+import type { ExecuteRun } from "../../../src/workflows/runs/run.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";
 
 /** A definition with one step that passes its rows on. */
-export const ONE_STEP: JsonObject = {
+const ONE_STEP: JsonObject = {
   triggers: [{ kind: "webhook", auth: "secret" }],
   steps: [{ id: "take", kind: "input" }],
 };

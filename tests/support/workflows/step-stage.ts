@@ -82,7 +82,7 @@ export async function inputOf(name: string, rows: readonly Row[]): Promise<StepI
 }
 
 /** A run as a worker has it. */
-export function claimedRun(step: Step, more: Partial<ClaimedRun> = {}): ClaimedRun {
+function claimedRun(step: Step, more: Partial<ClaimedRun> = {}): ClaimedRun {
   const now = Date.now();
   return {
     id: newRunId(now),

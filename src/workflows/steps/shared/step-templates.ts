@@ -11,7 +11,7 @@ import type { Row, RowError } from "../../rows/row.ts";
  * A JSON value whose texts are templates: `{{ expression }}` in any of them. Numbers, booleans and null stay.
  * The names of the templates are JSON pointers into the value, so that any names of fields are kept apart.
  */
-export function templatesOf(value: JsonValue | undefined, at = ""): Record<string, Template> {
+function templatesOf(value: JsonValue | undefined, at = ""): Record<string, Template> {
   if (typeof value === "string") return { [at]: { kind: "text", text: value } };
   if (Array.isArray(value)) {
     return Object.assign({}, ...value.map((item, index) => templatesOf(item, `${at}/${index}`)));
@@ -22,7 +22,7 @@ export function templatesOf(value: JsonValue | undefined, at = ""): Record<strin
 }
 
 /** Puts the results of `templatesOf` back into the value. */
-export function fillTemplates(value: JsonValue, results: JsonObject, at = ""): JsonValue {
+function fillTemplates(value: JsonValue, results: JsonObject, at = ""): JsonValue {
   if (typeof value === "string") return results[at] ?? "";
   if (Array.isArray(value)) {
     return value.map((item, index) => fillTemplates(item, results, `${at}/${index}`));
