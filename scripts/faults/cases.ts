@@ -53,6 +53,7 @@ export const CASES: Readonly<Record<string, string>> = {
   D08: "a second gateway on the same folder",
   W01: "the gateway killed right after it accepted a webhook",
   W02: "more webhooks at once than a workflow's queue takes, and a database that restarts",
+  W04: "all workers of a run killed or stopped, several times",
   W07: "schedules of three replicas, two of which are killed",
   W08: "receivers of events that fail, hang, redirect or lie",
   O01: "a stop with streams under way",
