@@ -146,7 +146,7 @@ CREATE TABLE "workflow_steps_other" PARTITION OF "workflow_steps" DEFAULT;
 CREATE TABLE "workflow_versions" (
 	"workflow_id" text NOT NULL,
 	"version" integer NOT NULL,
-	"definition" jsonb NOT NULL,
+	"definition" json NOT NULL,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"created_by" text,
 	CONSTRAINT "workflow_versions_workflow_id_version_pk" PRIMARY KEY("workflow_id","version")
@@ -162,7 +162,7 @@ CREATE TABLE "workflows" (
 	"key_id" text,
 	"timeout_seconds" integer DEFAULT 3600 NOT NULL,
 	"keep_rows" text DEFAULT 'all' NOT NULL,
-	"definition" jsonb NOT NULL,
+	"definition" json NOT NULL,
 	"version" integer DEFAULT 1 NOT NULL,
 	"webhook_secret" text,
 	"webhook_url_hash" text,

@@ -7,6 +7,7 @@ import {
   date,
   index,
   integer,
+  json,
   jsonb,
   pgTable,
   primaryKey,
@@ -43,8 +44,8 @@ export const workflows = pgTable(
     keepRows: text("keep_rows", { enum: ["all", "failed", "none"] })
       .notNull()
       .default("all"),
-    /** The triggers and steps of the current version. */
-    definition: jsonb("definition").$type<JsonObject>().notNull(),
+    /** The triggers and steps of the current version, with their fields in the order in which they were sent. */
+    definition: json("definition").$type<JsonObject>().notNull(),
     /** Raised by each change of the definition. */
     version: integer("version").notNull().default(1),
     /** `whk_…`, sealed: signatures are checked with it. Null without a webhook. */
@@ -72,7 +73,7 @@ export const workflowVersions = pgTable(
       .notNull()
       .references(() => workflows.id, { onDelete: "cascade" }),
     version: integer("version").notNull(),
-    definition: jsonb("definition").$type<JsonObject>().notNull(),
+    definition: json("definition").$type<JsonObject>().notNull(),
     createdAt: moment("created_at").notNull().defaultNow(),
     /** The user or key that saved it; no reference, because it may be deleted. */
     createdBy: text("created_by"),

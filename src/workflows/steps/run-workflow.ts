@@ -132,7 +132,7 @@ async function waitsFor(db: Db, from: string, target: string): Promise<boolean> 
 async function readAwaited(db: Db, ids: readonly string[]): Promise<readonly string[]> {
   const rows = await db
     .select({
-      awaited: sql<unknown>`jsonb_path_query_array(${workflows.definition},
+      awaited: sql<unknown>`jsonb_path_query_array(${workflows.definition}::jsonb,
         '$.steps[*] ? (@.kind == "run_workflow" && !(@.wait == false)).workflow')`,
     })
     .from(workflows)

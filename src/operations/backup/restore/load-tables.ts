@@ -49,7 +49,7 @@ export async function beginTableLoad(transaction: Db, manifest: Manifest): Promi
       if (insert === undefined) throw unknownTable(table);
       const rows = `[${lines.toString("utf8").trimEnd().replaceAll("\n", ",")}]`;
       await transaction.execute(
-        sql`${sql.raw(insert)} from jsonb_array_elements(${rows}::text::jsonb) as line`,
+        sql`${sql.raw(insert)} from json_array_elements(${rows}::text::json) as line`,
       );
     },
     async finish() {
