@@ -84,7 +84,7 @@ export function buildDeps(
     knowledge.yieldTo(() => openCalls.clients() > 0);
     const { datasets } = parts.add(openDatasets(base, { events }));
     const isLicensed = () => !license.isInvalid();
-    const workflows = openWorkflows(base, {
+    const workflows = await openWorkflows(base, {
       ...{ gateway, knowledge, connections, datasets, events, deliveries, secret, isLicensed },
       ...{ openCalls, callGate, findKeyCaller, add },
     });

@@ -11,6 +11,8 @@ export interface ConnectOptions extends Pick<PoolOptions, "url"> {
   readonly driver: Driver;
   /** The options of the callers' connections; undefined where both share the same. */
   readonly callers?: Driver;
+  /** The options of the connections for work that others start; undefined where it shares the gateway's own. */
+  readonly work?: Driver;
   /** DB_POOL_WAIT_MS. */
   readonly waitMs: number;
 }
@@ -21,12 +23,14 @@ export interface ConnectOptions extends Pick<PoolOptions, "url"> {
 export function connect(options: ConnectOptions): Database {
   const own = openGatedPool(options, options.driver);
   const callers = options.callers === undefined ? own : openGatedPool(options, options.callers);
+  const work = options.work === undefined ? own : openGatedPool(options, options.work);
   const ownGate = own.addGate();
   const callersGate = callers.addGate();
   // The gateway's own work may end late, because it is retried until it succeeds.
   const askOwn: Ask = (work) => ownGate.ask(() => work(own.db));
   return {
     db: own.db,
+    work: work.db,
     kind: options.kind,
     ask: (work) => callersGate.ask((signal) => work(commitWhileAwaited(callers.db, signal))),
     askOwn,
@@ -37,7 +41,7 @@ export function connect(options: ConnectOptions): Database {
       ),
     figures: callersGate.figures,
     async close() {
-      await Promise.all([...new Set([own, callers])].map((pool) => pool.close()));
+      await Promise.all([...new Set([own, callers, work])].map((pool) => pool.close()));
     },
   };
 }

@@ -8,6 +8,11 @@ import type { GateFigures } from "./query-gate.ts";
 export interface Database {
   /** The handle for the gateway's own queries, without a time limit: for the start, background jobs and tests. */
   readonly db: Db;
+  /**
+   * Like `db`, for work that others start and that may hold its connections for long, such as that of runs. On
+   * PostgreSQL it has connections of its own, so that the gateway's own queries never wait for it.
+   */
+  readonly work: Db;
   readonly kind: "postgres" | "embedded";
   /**
    * Runs a query that a caller waits for, on one of DB_POOL_MAX connections. Rejects with `storage_unavailable` when

@@ -8,6 +8,8 @@ import { type DatabaseError, isUnavailable, toDatabaseError } from "./database-e
 
 /** Connections for the gateway's own work: usage, keys, alerts, metrics, jobs. */
 const OWN_CONNECTIONS = 4;
+/** Connections for the work of runs: their transactions wait for each other's rows. */
+const WORK_CONNECTIONS = 4;
 /** The time limits on the server for the gateway's own statements, and for a wait for a row lock within them. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const LOCK_TIMEOUT_MS = 10_000;
@@ -41,6 +43,7 @@ export async function openPostgres(
     url,
     waitMs: settings.DB_POOL_WAIT_MS,
     driver: { max: OWN_CONNECTIONS, connect_timeout, connection: limits },
+    work: { max: WORK_CONNECTIONS, connect_timeout, connection: limits },
     callers: {
       max: settings.DB_POOL_MAX,
       connect_timeout,

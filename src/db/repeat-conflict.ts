@@ -1,7 +1,10 @@
 import { isFromDatabase, toDatabaseError } from "./database-error.ts";
 
-/** SQLSTATE of a deadlock, and of a transaction that has met another one's change. */
-const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001"]);
+/**
+ * SQLSTATE of a deadlock, of a transaction that has met another one's change, and of a row for the partition of other
+ * days whose own day got its partition at that moment.
+ */
+const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001", "23514"]);
 const TRIES = 3;
 
 /** Runs a transaction again that was undone because of another one beside it, three times at most. */

@@ -15,7 +15,7 @@ import type { DeliveryFigures } from "../queue/figures.ts";
 import type { InternalEvents } from "../queue/internal-events.ts";
 import type { Connections } from "../tools/connections/open-connections.ts";
 import { createExecution } from "./execute/execute-run.ts";
-import { createRowUpkeep } from "./execute/row-upkeep.ts";
+import { openRowUpkeep } from "./execute/row-upkeep.ts";
 import { createStepModels } from "./models/create-step-models.ts";
 import { openNotifications } from "./notify/open-notifications.ts";
 import { connectRecords, createReadDefinition } from "./records/connect-records.ts";
@@ -49,7 +49,7 @@ export interface WorkflowParts {
 }
 
 /** Work that runs by itself: definitions, runs, triggers. */
-export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowRecords {
+export async function openWorkflows(base: Base, parts: WorkflowParts): Promise<WorkflowRecords> {
   const { settings, database, clock, log } = base;
   const { events, isLicensed, add, knowledge } = parts;
   const secretBox = createSecretBox(parts.secret.derive("workflow-secrets"));
@@ -74,7 +74,7 @@ export function openWorkflows(base: Base, parts: WorkflowParts): WorkflowRecords
     childRuns: createChildRuns(() => store, runs.waits),
   });
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };
-  add(createRowUpkeep(store));
+  add(await openRowUpkeep(store));
   add(createWorkflowFigures(store));
   add(openNotifications(base, { egress, secrets, counts: parts.deliveries.workflow_notify }));
   add(openTriggers({ store, events, fileConnections: knowledge.fileConnections }));

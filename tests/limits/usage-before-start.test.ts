@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await database.db.execute(
-    sql`truncate api_keys, usage_months, usage_hours, model_hours, usage_records, journal_checkpoints`,
+    sql`truncate api_keys, usage_months, usage_hours, model_hours, usage_records, journal_checkpoints cascade`,
   );
   await insertKeys(["key_1"]);
   ({ root, remove } = journalRoot());

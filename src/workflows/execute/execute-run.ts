@@ -37,7 +37,7 @@ const GRACE_MS = 1_000;
 export function createExecution(store: ExecutionStore, pauses: Pauses = realPauses): ExecuteRun {
   return async (run, context) => {
     context.signal.throwIfAborted();
-    const claim = new RunClaim(store.database.db, context);
+    const claim = new RunClaim(store.database.work, context);
     return settleAfterAbort(executeRun({ store, claim, pauses }, run), context.signal, GRACE_MS);
   };
 }

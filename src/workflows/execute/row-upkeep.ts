@@ -7,6 +7,7 @@ import { type Dropped, dropDays } from "../../db/days/drop-days.ts";
 import { makeDays } from "../../db/days/make-days.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { activeRuns, workflowMarks } from "../../db/tables/workflows.ts";
+import { causeOf } from "../../lib/log.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 
 type UpkeepStore = Pick<WorkflowStore, "settings" | "database" | "clock" | "log">;
@@ -35,8 +36,17 @@ const FACTS = of("workflow_facts", 100_000);
  * Creates the days of runs, steps, rows and facts, and drops old ones: soon after the start, once an hour and soon after
  * midnight UTC. In between it costs nothing. Rows whose day has no partition are kept with those of other days.
  */
-export function createRowUpkeep({ settings, database, clock, log }: UpkeepStore): Part<Db> {
+export async function openRowUpkeep({
+  settings,
+  database,
+  clock,
+  log,
+}: UpkeepStore): Promise<Part<Db>> {
   const { db } = database;
+  // Before the first run is accepted: a row that arrives while its day gets a partition is refused.
+  await makeAllDays(db, clock.now()).catch((thrown: unknown) => {
+    log.warn({ cause: causeOf(thrown) }, "the partitions of workflow rows are created later");
+  });
   let doneFor: number | undefined;
   let dueAt = 0;
   const isDone = (today: number) => {

@@ -33,15 +33,20 @@ export async function lockQueue(
   transaction: Db,
   workflowId: string,
 ): Promise<LockedQueue | undefined> {
-  const [found] = await transaction
-    .select({ queue: workflowQueues, workflow: workflows, ownerState: users.state })
+  const [queue] = await transaction
+    .select()
     .from(workflowQueues)
-    .innerJoin(workflows, eq(workflows.id, workflowQueues.workflowId))
-    .leftJoin(users, eq(users.id, workflows.ownerId))
     .where(eq(workflowQueues.workflowId, workflowId))
-    .for("update", { of: workflowQueues });
+    .for("update");
+  if (queue === undefined) return undefined;
+  // Who has waited for the lock must see what was changed meanwhile: a workflow that was disabled takes nothing more.
+  const [found] = await transaction
+    .select({ workflow: workflows, ownerState: users.state })
+    .from(workflows)
+    .leftJoin(users, eq(users.id, workflows.ownerId))
+    .where(eq(workflows.id, workflowId));
   if (found === undefined) return undefined;
-  const { queue, workflow, ownerState } = found;
+  const { workflow, ownerState } = found;
   return {
     ...queue,
     workflowName: workflow.name,

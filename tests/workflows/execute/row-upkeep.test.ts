@@ -12,7 +12,7 @@ import {
   workflows,
 } from "../../../src/db/tables/workflows.ts";
 import { createLog } from "../../../src/lib/log.ts";
-import { createRowUpkeep, firstDayWithRows } from "../../../src/workflows/execute/row-upkeep.ts";
+import { firstDayWithRows, openRowUpkeep } from "../../../src/workflows/execute/row-upkeep.ts";
 import { utcDay } from "../../../src/workflows/runs/run-id.ts";
 import { openEmbeddedInMemory, openTestDatabase } from "../../support/servers/test-database.ts";
 
@@ -38,10 +38,13 @@ describe.each([
   /** As in another process, which has not looked yet. */
   function newUpkeep(): () => Promise<void> {
     const parts = { database, clock: { now: () => now }, log: createLog("fatal") };
-    const part = createRowUpkeep({ ...parts, settings: SETTINGS } as never);
-    const [job] = part.jobs ?? [];
-    if (job === undefined) throw new Error("there is no job");
-    return job.run;
+    let opening: ReturnType<typeof openRowUpkeep> | undefined;
+    return async () => {
+      opening ??= openRowUpkeep({ ...parts, settings: SETTINGS } as never);
+      const [job] = (await opening).jobs ?? [];
+      if (job === undefined) throw new Error("there is no job");
+      await job.run();
+    };
   }
 
   async function partitions(): Promise<readonly string[]> {
