@@ -54,7 +54,7 @@ const RECEIVE = resourceRoute({
     "(`webhook-id`, `webhook-timestamp`, `webhook-signature`; the key is the secret's text, `whsec_` and its base64 for libraries) " +
     'or `x-hub-signature-256`. A webhook with `auth: "url"` has an address `whu_…` that needs none. ' +
     `Up to 32 MiB and ${WEBHOOK_ROWS_MAX} rows. The answer comes when the run is stored; \`Location\` is where it is read. ` +
-    "With `Idempotency-Key` (or `webhook-id`) a repetition within 24 hours gets the same answer and `idempotency-replayed: true`.",
+    "With `Idempotency-Key` (or `webhook-id`, which alone counts where it is signed) a repetition within 24 hours gets the same answer and `idempotency-replayed: true`.",
   body: rows,
   answer: { status: 202, description: "The run is accepted.", schema: acceptedRun },
   errors: {

@@ -71,7 +71,7 @@ export async function receiveWebhook(
     ? await readSignedBody(store, call, { proof, target })
     : await call.readBody("proven");
   if (!target?.enabled) throw unknownWorkflow();
-  const key = readKey(call.headers);
+  const key = readKey(call.headers, proof);
   const received = await readRows(body, store.settings.MAX_JSON_DEPTH);
   const bodyHash = createHash("sha256").update(body).digest("hex");
   const { workflowId } = target;
@@ -133,9 +133,13 @@ function isSignature(
     : isHubSignature(proof.signature, signed);
 }
 
-/** What makes a call the same as an earlier one; undefined when the sender does not say. */
-function readKey(headers: Headers): string | undefined {
-  for (const name of ["idempotency-key", "webhook-id"]) {
+/**
+ * What makes a call the same as an earlier one; undefined when the sender does not say. Where `webhook-id` is signed it is
+ * the only key: whoever repeats a call that was overheard could give it another `Idempotency-Key`.
+ */
+function readKey(headers: Headers, { kind }: Proof): string | undefined {
+  const names = kind === "standard" ? ["webhook-id"] : ["idempotency-key", "webhook-id"];
+  for (const name of names) {
     const key = headers.get(name);
     if (key === null) continue;
     if (KEY.test(key)) return key;
