@@ -89,8 +89,16 @@ function timestampOf(text: string): string | undefined {
   }
   const [, hours = "0", minutes = "0"] = /^[+-](\d\d):?(\d\d)?$/.exec(zone) ?? [];
   if (Number(hours) > 15 || Number(minutes) > 59) return undefined;
+  const ahead = (zone.startsWith("-") ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+  if (!isWithinYears(date, Number(hour) * 60 + Number(minute) - ahead)) return undefined;
   const offset = zone.toUpperCase() === "Z" ? "+00" : zone;
   return `${date} ${hour}:${minute}:${second}.${fraction.slice(0, 6)}${offset}`;
+}
+
+/** Whether the minute, counted from the start of the day in UTC, is in a year that is written with four digits and no BC. */
+function isWithinYears(date: string, minute: number): boolean {
+  const year = new Date(Date.parse(date) + minute * 60_000).getUTCFullYear();
+  return year >= 1 && year <= 9_999;
 }
 
 function isStorable(value: JsonValue | undefined, depth: number): boolean {

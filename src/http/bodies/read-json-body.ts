@@ -18,6 +18,13 @@ export interface BodyLimits {
   readonly hold?: (bytes: number) => void;
 }
 
+export interface BytesLimits extends Omit<BodyLimits, "maxDepth"> {
+  /** Set when `hold` is called only for bytes that arrived: the sender is not known and may send none. */
+  readonly holdsArrived?: true;
+  /** Set when the body is read to its end only to find its faults: the result is empty. */
+  readonly isDropped?: true;
+}
+
 /** Longer bodies are parsed one at a time: a body of 30 MiB holds the event loop for some 100 ms. */
 const LARGE_BYTES = 1024 * 1024;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
@@ -41,10 +48,7 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
 }
 
 /** Reads a body that is declared to be JSON, under its limits of type, size and time, without looking at its bytes. */
-export async function readJsonBytes(
-  request: Request,
-  limits: Omit<BodyLimits, "maxDepth">,
-): Promise<Uint8Array> {
+export async function readJsonBytes(request: Request, limits: BytesLimits): Promise<Uint8Array> {
   checkHeaders(request.headers);
   const announced = announcedBytes(request.headers);
   if (announced !== undefined && announced > limits.maxBytes) throw tooLarge(limits);
@@ -55,6 +59,8 @@ export async function readJsonBytes(
     brokenOff,
     signal: limits.signal,
     hold: limits.hold,
+    holdsArrived: limits.holdsArrived ?? false,
+    isDropped: limits.isDropped ?? false,
   });
   if (bytes.length > limits.maxBytes) throw tooLarge(limits);
   return bytes;

@@ -28,6 +28,10 @@ export interface WholeBodyOptions {
    * reading.
    */
   readonly hold: ((bytes: number) => void) | undefined;
+  /** `hold` is called only for bytes that arrived, because anybody may announce a body and send none of it. */
+  readonly holdsArrived: boolean;
+  /** The body is read to its end, so that its faults are found, but nothing of it is kept: the result is empty. */
+  readonly isDropped: boolean;
 }
 
 /**
@@ -38,18 +42,20 @@ export async function readWholeBody(
   request: Request,
   options: WholeBodyOptions,
 ): Promise<Uint8Array> {
-  const { announcedBytes, signal, brokenOff, hold } = options;
-  hold?.(announcedBytes ?? 0);
+  const { announcedBytes, signal, brokenOff, hold, holdsArrived } = options;
+  if (!holdsArrived) hold?.(announcedBytes ?? 0);
   if (announcedBytes === undefined || announcedBytes > AT_ONCE_BYTES) {
     return readInPieces(request, options);
   }
   const allowedMs = BODY_BASE_MS + announcedBytes / BODY_BYTES_PER_MS;
   const reading = request.arrayBuffer();
-  return new Uint8Array(await withinBodyTime(() => allowedMs, reading, brokenOff, signal));
+  const body = new Uint8Array(await withinBodyTime(() => allowedMs, reading, brokenOff, signal));
+  if (holdsArrived) hold?.(body.byteLength);
+  return options.isDropped ? new Uint8Array() : body;
 }
 
 async function readInPieces(request: Request, options: WholeBodyOptions): Promise<Uint8Array> {
-  const { maxBytes, tooLarge, brokenOff, signal, hold } = options;
+  const { maxBytes, tooLarge, brokenOff, signal, hold, isDropped } = options;
   const reader = request.body?.getReader();
   if (reader === undefined) return new Uint8Array();
   const pieces: Uint8Array[] = [];
@@ -61,7 +67,7 @@ async function readInPieces(request: Request, options: WholeBodyOptions): Promis
       size += value.byteLength;
       if (size > maxBytes) throw tooLarge();
       hold?.(size);
-      pieces.push(value);
+      if (!isDropped) pieces.push(value);
     }
   };
   const allowedMs = () => BODY_BASE_MS + size / BODY_BYTES_PER_MS;
@@ -73,6 +79,7 @@ async function readInPieces(request: Request, options: WholeBodyOptions): Promis
     throw thrown;
   }
   const [first] = pieces;
+  if (isDropped) return new Uint8Array();
   return pieces.length === 1 && first !== undefined ? first : joined(pieces, size);
 }
 

@@ -99,8 +99,8 @@ const LIST = resourceRoute({
 });
 const TEST = resourceRoute({
   ...SHARED,
-  // It calls models with the workflow's key.
-  tokens: "workflows:run",
+  // It calls models with the workflow's key, and its answer shows the rows that a step reads.
+  tokens: "workflows:write",
   path: "/api/pipeline/workflows/{id}/steps/{step}/test",
   method: "post",
   operationId: "testWorkflowStep",

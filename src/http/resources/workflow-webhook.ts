@@ -4,7 +4,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { combineAcceptances } from "../../workflows/intake/combine-acceptances.ts";
 import { WEBHOOK_ROWS_MAX } from "../../workflows/intake/read-rows.ts";
-import { receiveWebhook } from "../../workflows/intake/receive-webhook.ts";
+import { type BodySender, receiveWebhook } from "../../workflows/intake/receive-webhook.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { readJsonBytes } from "../bodies/read-json-body.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
@@ -13,8 +13,11 @@ import type { RequestContext } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Bodies that are in memory at once, so that senders who are not known yet cannot fill it. */
-const HELD_MAX_BYTES = 8 * MAX_BYTES;
+/**
+ * Bodies that are in memory at once. Those whose signature is not compared yet have a room of their own: anybody can send
+ * them, and they must not take the room of senders who are known.
+ */
+const HELD_MAX_BYTES = { proven: 8 * MAX_BYTES, unproven: 2 * MAX_BYTES } as const;
 
 const acceptedRun = z
   .object({
@@ -51,7 +54,7 @@ const RECEIVE = resourceRoute({
     "(`webhook-id`, `webhook-timestamp`, `webhook-signature`; the key is the secret's text, `whsec_` and its base64 for libraries) " +
     'or `x-hub-signature-256`. A webhook with `auth: "url"` has an address `whu_…` that needs none. ' +
     `Up to 32 MiB and ${WEBHOOK_ROWS_MAX} rows. The answer comes when the run is stored; \`Location\` is where it is read. ` +
-    "With `Idempotency-Key` (or `webhook-id`) a repetition within 24 hours gets the same answer and `idempotency-replayed: true`.",
+    "With `Idempotency-Key` (or `webhook-id`, which alone counts where it is signed) a repetition within 24 hours gets the same answer and `idempotency-replayed: true`.",
   body: rows,
   answer: { status: 202, description: "The run is accepted.", schema: acceptedRun },
   errors: {
@@ -69,23 +72,30 @@ const RECEIVE = resourceRoute({
 export function workflowWebhookRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   const acceptances = combineAcceptances(deps.workflows);
-  const held = { bytes: 0 };
+  const rooms = { proven: new BodyRoom("proven"), unproven: new BodyRoom("unproven") };
   router.add(RECEIVE, async (context) => {
-    const body = holdBody(held);
+    const releases: (() => void)[] = [];
+    const readBody = (sender: BodySender) => {
+      const limits = { maxBytes: MAX_BYTES, isFixed: true } as const;
+      if (sender === "nobody")
+        return readJsonBytes(context.req.raw, { ...limits, isDropped: true });
+      const { hold, release } = rooms[sender].enter();
+      releases.push(release);
+      return readJsonBytes(context.req.raw, { ...limits, hold, holdsArrived: true });
+    };
     try {
       const answer = await receiveWebhook(deps.workflows, acceptances, {
         id: idOf(context),
         headers: context.req.raw.headers,
         readCaller: () => readCaller(deps, context),
-        readBody: () =>
-          readJsonBytes(context.req.raw, { maxBytes: MAX_BYTES, isFixed: true, hold: body.hold }),
+        readBody,
       });
       const response = jsonResponse(answer.body, 202);
       response.headers.set("location", `/api/pipeline/runs/${answer.body["runId"]}`);
       if (answer.isReplayed) response.headers.set("idempotency-replayed", "true");
       return response;
     } finally {
-      body.release();
+      for (const release of releases) release();
     }
   });
   return router;
@@ -112,20 +122,31 @@ async function readCaller(
   }
 }
 
-function holdBody(held: { bytes: number }) {
-  let own = 0;
-  return {
-    hold(bytes: number) {
-      held.bytes += bytes - own;
+/** Memory for bodies, shared by the calls that read one. */
+class BodyRoom {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(sender: keyof typeof HELD_MAX_BYTES) {
+    this.#maxBytes = HELD_MAX_BYTES[sender];
+  }
+
+  /** `hold` takes the number of bytes that a body has by now. */
+  enter() {
+    let own = 0;
+    const set = (bytes: number) => {
+      this.#bytes += bytes - own;
       own = bytes;
-      if (held.bytes <= HELD_MAX_BYTES) return;
-      throw new ServiceError("overloaded", "Too many large bodies arrive at once; try again.", {
-        retryAfterSeconds: 1,
-      });
-    },
-    release() {
-      held.bytes -= own;
-      own = 0;
-    },
-  };
+    };
+    return {
+      hold: (bytes: number) => {
+        set(bytes);
+        if (this.#bytes <= this.#maxBytes) return;
+        throw new ServiceError("overloaded", "Too many large bodies arrive at once; try again.", {
+          retryAfterSeconds: 1,
+        });
+      },
+      release: () => set(0),
+    };
+  }
 }

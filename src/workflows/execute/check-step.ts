@@ -1,4 +1,5 @@
 import { eq } from "drizzle-orm";
+import type { SessionCaller } from "../../core/caller.ts";
 import type { Db } from "../../db/context.ts";
 import { apiKeys } from "../../db/tables/api-keys.ts";
 import type { Step } from "../definition/definition.ts";
@@ -22,7 +23,7 @@ export async function checkStep(
       `Only workflows of administrators may have a step of the kind "${kind.kind}". Let an administrator take the workflow over.`,
     );
   }
-  if (kind.needsKey) await checkKey(db, run.keyId);
+  if (kind.needsKey) await checkKey(db, run.keyId, owner);
   const { workflowId, keyId, definition } = run;
   const faults = await kind.check?.(step.settings, { owner, workflowId, keyId, step, definition });
   if (faults === undefined || faults.length === 0) return;
@@ -30,13 +31,20 @@ export async function checkStep(
   throw new StepFailure("step_refused", message);
 }
 
-async function checkKey(db: Db, keyId: string | null): Promise<void> {
-  const { id, state, expiresAt } = apiKeys;
+async function checkKey(db: Db, keyId: string | null, owner: SessionCaller): Promise<void> {
+  const { id, state, ownerId } = apiKeys;
   const [key] =
-    keyId === null ? [] : await db.select({ state, expiresAt }).from(apiKeys).where(eq(id, keyId));
+    keyId === null ? [] : await db.select({ state, ownerId }).from(apiKeys).where(eq(id, keyId));
   if (key === undefined) {
     const message = "The workflow has no key, or its key was deleted. Choose a key for it.";
     throw new StepFailure("key_missing", message);
+  }
+  // The key or the workflow may have got another owner since the workflow was saved.
+  if (key.ownerId !== owner.ownerId) {
+    throw new StepFailure(
+      "key_not_owned",
+      "The workflow's key is not one of its owner's. Choose another key for it.",
+    );
   }
   if (key.state !== "active") {
     throw new StepFailure(

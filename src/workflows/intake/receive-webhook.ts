@@ -19,8 +19,14 @@ import { findTarget, isUrlId, type WebhookTarget } from "./webhook-target.ts";
 
 /** An idempotency key has up to this many printable characters. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
-/** Signatures for an unknown address are compared too, so that it takes as long as a known one. */
+/** A secret for an unknown address is compared too, so that it takes as long as a known one. */
 const NOBODYS_SECRET = randomBytes(32).toString("hex");
+
+/**
+ * Whose body it is: of a sender who may start the workflow; of one who says so by a signature, which only the body
+ * proves; or of one who cannot, whatever it is. The last is read for its faults alone and comes back empty.
+ */
+export type BodySender = "proven" | "unproven" | "nobody";
 
 export interface WebhookCall {
   /** From the path: `wf_…` or `whu_…`. */
@@ -29,7 +35,7 @@ export interface WebhookCall {
   /** Authenticates by an API key or a session; undefined when there is none. Rejects for one that is not valid. */
   readonly readCaller: () => Promise<Caller | undefined>;
   /** Reads a JSON body as it arrived. */
-  readonly readBody: () => Promise<Uint8Array>;
+  readonly readBody: (sender: BodySender) => Promise<Uint8Array>;
 }
 
 /** The answer to an accepted call. */
@@ -45,6 +51,8 @@ type Proof =
   | { readonly kind: "url" }
   | { readonly kind: "caller"; readonly caller: Caller };
 
+type SignedProof = Extract<Proof, { readonly kind: "standard" | "hub" }>;
+
 /**
  * Accepts a run for a call of a webhook; resolves after its commit. Rejects with a `ServiceError`: without a credential
  * always 401; an unknown, disabled or foreign workflow is one 404.
@@ -59,11 +67,11 @@ export async function receiveWebhook(
   // Only a signature needs the body; nobody else's is read before it is known that it is wanted.
   if (!isSigned(proof) && !isProven(proof, target)) throw unknownWorkflow();
   if (!isSigned(proof) && !target?.enabled) throw unknownWorkflow();
-  const body = await call.readBody();
-  const signed = { secret: target?.secret ?? NOBODYS_SECRET, body, now: store.clock.now() };
-  if (isSigned(proof) && !isSignature(proof, signed)) throw unknownWorkflow();
+  const body = isSigned(proof)
+    ? await readSignedBody(store, call, { proof, target })
+    : await call.readBody("proven");
   if (!target?.enabled) throw unknownWorkflow();
-  const key = readKey(call.headers);
+  const key = readKey(call.headers, proof);
   const received = await readRows(body, store.settings.MAX_JSON_DEPTH);
   const bodyHash = createHash("sha256").update(body).digest("hex");
   const { workflowId } = target;
@@ -89,7 +97,24 @@ async function readProof({ id, headers, readCaller }: WebhookCall): Promise<Proo
   );
 }
 
-function isSigned(proof: Proof): proof is Extract<Proof, { readonly kind: "standard" | "hub" }> {
+/** Rejects as for an unknown workflow unless the body has the signature that came with it. */
+async function readSignedBody(
+  { clock }: Pick<WorkflowStore, "clock">,
+  { readBody }: WebhookCall,
+  { proof, target }: { readonly proof: SignedProof; readonly target: WebhookTarget | undefined },
+): Promise<Uint8Array> {
+  const secret = target?.enabled ? target.secret : undefined;
+  if (secret === undefined) {
+    // A body that is at fault gets the same answer at every address.
+    await readBody("nobody");
+    throw unknownWorkflow();
+  }
+  const body = await readBody("unproven");
+  if (isSignature(proof, { secret, body, now: clock.now() })) return body;
+  throw unknownWorkflow();
+}
+
+function isSigned(proof: Proof): proof is SignedProof {
   return proof.kind === "standard" || proof.kind === "hub";
 }
 
@@ -100,7 +125,7 @@ function isProven(proof: Proof, target: WebhookTarget | undefined): boolean {
 }
 
 function isSignature(
-  proof: Extract<Proof, { readonly kind: "standard" | "hub" }>,
+  proof: SignedProof,
   signed: Parameters<typeof isStandardSignature>[1],
 ): boolean {
   return proof.kind === "standard"
@@ -108,9 +133,13 @@ function isSignature(
     : isHubSignature(proof.signature, signed);
 }
 
-/** What makes a call the same as an earlier one; undefined when the sender does not say. */
-function readKey(headers: Headers): string | undefined {
-  for (const name of ["idempotency-key", "webhook-id"]) {
+/**
+ * What makes a call the same as an earlier one; undefined when the sender does not say. Where `webhook-id` is signed it is
+ * the only key: whoever repeats a call that was overheard could give it another `Idempotency-Key`.
+ */
+function readKey(headers: Headers, { kind }: Proof): string | undefined {
+  const names = kind === "standard" ? ["webhook-id"] : ["idempotency-key", "webhook-id"];
+  for (const name of names) {
     const key = headers.get(name);
     if (key === null) continue;
     if (KEY.test(key)) return key;

@@ -85,6 +85,9 @@ describe("a dataset takes a value only where nothing of it is lost", () => {
       ["2026-11-23T14:05", "2026-11-23T14:05:00.000Z"],
       ["2026-11-23", "2026-11-23T00:00:00.000Z"],
       ["2026-01-01T00:30:00+01", "2025-12-31T23:30:00.000Z"],
+      ["0001-01-01T15:00:00+15:00", "0001-01-01T00:00:00.000Z"],
+      ["0001-01-01T00:00:00-15:00", "0001-01-01T15:00:00.000Z"],
+      ["9999-12-31T08:59:59.999999-15:00", "9999-12-31T23:59:59.999999Z"],
     ],
     json: [
       [{ a: [1, "x", null] }, { a: [1, "x", null] }],
@@ -124,6 +127,9 @@ describe("a dataset takes a value only where nothing of it is lost", () => {
     ["date", "0000-01-01"],
     ["timestamp", "2026-11-23T25:00:00Z"],
     ["timestamp", "2026-11-23T14:05:00+99:00"],
+    ["timestamp", "0001-01-01T00:00:00+15:00"],
+    ["timestamp", "0001-01-01T14:59:59+15:00"],
+    ["timestamp", "9999-12-31T09:00:00-15:00"],
     ["timestamp", 1_790_000_000],
     ["json", { a: "\0" }],
   ] as const)("%s refuses %j with the row, the column and what was expected", async (type, v) => {

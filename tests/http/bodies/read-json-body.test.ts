@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type BodyLimits, readJsonBody } from "../../../src/http/bodies/read-json-body.ts";
+import {
+  type BodyLimits,
+  readJsonBody,
+  readJsonBytes,
+} from "../../../src/http/bodies/read-json-body.ts";
 
 const LIMITS = { maxBytes: 1_000, maxDepth: 4 };
 
@@ -180,5 +184,37 @@ describe("a JSON body", () => {
     await expect(readParsed(new Request("http://gateway/", init), LIMITS)).rejects.toMatchObject({
       code: "invalid_json",
     });
+  });
+});
+
+describe("the memory for a body", () => {
+  const chunks = [bytes("[1,"), bytes("2]")];
+  const announced = () => {
+    const request = chunkedRequest(chunks);
+    request.headers.set("content-length", "20000");
+    return request;
+  };
+  const large = { maxBytes: 100_000 };
+
+  it("is held from its announcement on", async () => {
+    const held: number[] = [];
+    await readJsonBytes(announced(), { ...large, hold: (count) => held.push(count) });
+    expect(held).toEqual([20_000, 3, 5]);
+  });
+
+  it("of a sender who is not known is held as it arrives", async () => {
+    const held: number[] = [];
+    const limits = { hold: (count: number) => held.push(count), holdsArrived: true } as const;
+    await readJsonBytes(announced(), { ...large, ...limits });
+    await readJsonBytes(request("[1]"), { ...large, ...limits });
+    expect(held).toEqual([3, 5, 3]);
+  });
+
+  it("is none when only its faults matter", async () => {
+    const limits = { maxBytes: 5, isDropped: true } as const;
+    expect(await readJsonBytes(chunkedRequest(chunks), limits)).toHaveLength(0);
+    expect(await readJsonBytes(request("[1]"), limits)).toHaveLength(0);
+    const long = chunkedRequest([...chunks, bytes(" ")]);
+    await expect(readJsonBytes(long, limits)).rejects.toMatchObject({ code: "request_too_large" });
   });
 });

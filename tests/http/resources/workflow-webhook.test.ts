@@ -152,6 +152,18 @@ describe("the credential of a webhook", () => {
     expect((await send({ token: stage.other.key })).status).toBe(202);
   });
 
+  test("of Standard Webhooks is good for one run, whatever other key comes with it", async () => {
+    const headers = sign(Date.now());
+    const first = await send({ body, headers });
+    expect([first.status, first.headers.get("idempotency-replayed")]).toEqual([202, null]);
+    for (const key of ["another", "y".repeat(256)]) {
+      const again = await send({ body, headers: { ...headers, "idempotency-key": key } });
+      expect([again.status, again.body]).toEqual([202, first.body]);
+      expect(again.headers.get("idempotency-replayed")).toBe("true");
+    }
+    expect(await runs()).toHaveLength(1);
+  });
+
   test("is missing: 401, whatever the address", async () => {
     const answers = [
       await send(),

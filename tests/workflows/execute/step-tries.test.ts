@@ -181,7 +181,7 @@ describe("what a step is not allowed is refused again when it runs", () => {
     expect(await codeOf({ id: "a", kind: "input" }, { ownerId: "usr_gone" })).toBe("owner_missing");
   });
 
-  test("without a key, with one that is gone, and with an inactive one", async () => {
+  test("without a key, with one that is gone, with an inactive one, and with another user's", async () => {
     const { db } = stage.database;
     const key = { id: "key_1", name: "k", keyHash: "h", lastFour: "1234", ownerId: stage.owner };
     await db
@@ -193,6 +193,10 @@ describe("what a step is not allowed is refused again when it runs", () => {
     expect(await codeOf(step, { keyId: "key_1" })).toBe("completed");
     await db.update(apiKeys).set({ state: "inactive" });
     expect(await codeOf(step, { keyId: "key_1" })).toBe("key_inactive");
+    const user = { id: "usr_other", username: "other", role: "user" as const };
+    await db.insert(users).values(user);
+    await db.update(apiKeys).set({ state: "active", ownerId: user.id });
+    expect(await codeOf(step, { keyId: "key_1" })).toBe("key_not_owned");
   });
 
   test("what the kind's own check finds", async () => {
