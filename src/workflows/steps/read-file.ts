@@ -16,7 +16,7 @@ const schema = z.strictObject({
     .min(1)
     .max(1_000)
     .describe(
-      "A file in it, or a glob (`orders/*.csv`, `**/*.json`): all files that match, in the order of their paths.",
+      "A file in it, or a glob (`orders/*.csv`, `**/*.json`): all files that match, in the order of their paths. With {{ }} over `run` and `trigger`; what these bring is no glob.",
     ),
   format: z
     .enum(["auto", "csv", "json", "ndjson", "xlsx", "document"])
