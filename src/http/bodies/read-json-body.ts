@@ -16,6 +16,11 @@ export interface BodyLimits {
    * reading.
    */
   readonly hold?: (bytes: number) => void;
+  /**
+   * Rewrites the text before it is parsed, for values that a number cannot hold. The text that is returned, and the
+   * place of an error in it, are those that were received.
+   */
+  readonly rewrite?: (text: string) => string;
 }
 
 export interface BytesLimits extends Omit<BodyLimits, "maxDepth"> {
@@ -44,7 +49,7 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
   const bytes = await readJsonBytes(request, limits);
   return bytes.length > LARGE_BYTES
     ? inLargeTurn((pause) => parseInSteps(bytes, limits, pause))
-    : parse(bytes, limits.maxDepth);
+    : parse(bytes, limits);
 }
 
 /** Reads a body that is declared to be JSON, under its limits of type, size and time, without looking at its bytes. */
@@ -93,22 +98,24 @@ function brokenOff(thrown: unknown): ServiceError {
   return new ServiceError("invalid_json", "The body broke off before its end.", { cause: thrown });
 }
 
-function parse(bytes: Uint8Array, maxDepth: number): JsonBody {
+function parse(bytes: Uint8Array, { maxDepth, rewrite }: BodyLimits): JsonBody {
   const text = decode(bytes, maxDepth);
-  return { body: parseText(text), text };
+  return { body: parseText(text, rewrite?.(text)), text };
 }
 
 /** Parses in steps, so that other requests are served between the steps and before the next use of the body. */
 async function parseInSteps(
   bytes: Uint8Array,
-  { maxDepth, signal }: BodyLimits,
+  { maxDepth, signal, rewrite }: BodyLimits,
   pause: () => Promise<void>,
 ): Promise<JsonBody> {
   await pause();
   signal?.throwIfAborted();
   const text = decode(bytes, maxDepth);
   await pause();
-  const body = parseText(text);
+  const rewritten = rewrite?.(text);
+  if (rewritten !== undefined) await pause();
+  const body = parseText(text, rewritten);
   await pause();
   return { body, text };
 }
@@ -127,9 +134,9 @@ function decode(bytes: Uint8Array, maxDepth: number): string {
   }
 }
 
-function parseText(text: string): unknown {
+function parseText(text: string, rewritten = text): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(rewritten);
   } catch (thrown) {
     throw notJson(thrown, whereWrong(text));
   }

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import { COMMON_FIELDS } from "../../workflows/definition/parse-steps.ts";
 import { TRIGGER_SCHEMAS } from "../../workflows/definition/parse-triggers.ts";
+import { keepLargeNumbers } from "../../workflows/intake/keep-large-numbers.ts";
 import { testWorkflowStep } from "../../workflows/records/test-workflow-step.ts";
 import type { Row } from "../../workflows/rows/row.ts";
 import type { StepKind } from "../../workflows/steps/step-kind.ts";
@@ -15,7 +16,13 @@ import { anyObject, TAG } from "../workflow-fields.ts";
 
 const MAX_ROWS = 100;
 const MAX_INPUTS = 100;
-const BODY = { maxBytes: 32 * 1024 * 1024, maxDepth: 64, isFixed: true } as const;
+/** Rows as a webhook takes them. */
+const BODY = {
+  maxBytes: 32 * 1024 * 1024,
+  maxDepth: 64,
+  isFixed: true,
+  rewrite: keepLargeNumbers,
+} as const;
 
 const stepKind = z
   .object({

@@ -3,6 +3,7 @@ import { invalidValue } from "../../codecs/shared/check-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { keepLargeNumbers } from "../../workflows/intake/keep-large-numbers.ts";
 import { retryRun, startRun, stopRun, stopRuns } from "../../workflows/records/control-runs.ts";
 import { findRun } from "../../workflows/records/find-run.ts";
 import { listRuns } from "../../workflows/records/list-runs.ts";
@@ -34,7 +35,12 @@ import { anyObject, TAG, UNKNOWN_RUN, UNKNOWN_WORKFLOW } from "../workflow-field
 
 const MEBIBYTE = 1024 * 1024;
 /** As a webhook takes them. */
-const START_BODY = { maxBytes: 32 * MEBIBYTE, maxDepth: 64, isFixed: true } as const;
+const START_BODY = {
+  maxBytes: 32 * MEBIBYTE,
+  maxDepth: 64,
+  isFixed: true,
+  rewrite: keepLargeNumbers,
+} as const;
 const MAX_START_ROWS = 100_000;
 /** Outputs whose names begin with `$` are none. */
 const OUTPUT = /^[a-z][a-z0-9_]{0,63}$/;

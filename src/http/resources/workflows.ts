@@ -4,6 +4,7 @@ import type { Deps } from "../../deps.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { readFields } from "../../workflows/definition/describe-faults.ts";
 import { outside } from "../../workflows/definition/parse-triggers.ts";
+import { keepLargeNumbers } from "../../workflows/intake/keep-large-numbers.ts";
 import {
   createWorkflow,
   type NewWorkflow,
@@ -46,7 +47,12 @@ import {
 } from "../workflow-fields.ts";
 
 /** Twice a definition, for a body that is written with indents; its own limit counts compact JSON. */
-const BODY = { maxBytes: 1024 * 1024, maxDepth: 64, isFixed: true } as const;
+const BODY = {
+  maxBytes: 1024 * 1024,
+  maxDepth: 64,
+  isFixed: true,
+  rewrite: keepLargeNumbers,
+} as const;
 
 const { triggers: _triggers, steps: _steps, ...summaryFields } = workflow.shape;
 const summary = z.object(summaryFields).openapi("WorkflowSummary");

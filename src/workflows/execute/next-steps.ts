@@ -61,8 +61,7 @@ function inputsOf(
   kind: StepKind | undefined,
   { steps, trigger }: GraphState,
 ): readonly InputPlace[] {
-  const isFirst = from.length === 0;
-  if (kind?.kind === INPUT_KIND || (isFirst && kind?.group !== "source")) {
+  if (readsTrigger({ from }, kind)) {
     return [{ stepId: TRIGGER_STEP, output: MAIN, name: INPUT_KIND, ...trigger }];
   }
   return from.map((name) => {
@@ -71,6 +70,11 @@ function inputsOf(
     const { rows = 0, bytes = 0 } = found ?? {};
     return { stepId, output, name: name.replace(".", "_"), rows, bytes };
   });
+}
+
+/** Whether what the trigger brought is a step's input. */
+export function readsTrigger({ from }: Pick<Step, "from">, kind: StepKind | undefined): boolean {
+  return kind?.kind === INPUT_KIND || (from.length === 0 && kind?.group !== "source");
 }
 
 /** `check.else` is the output `else` of the step `check`. */

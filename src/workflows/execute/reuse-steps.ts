@@ -4,6 +4,7 @@ import { workflowRows, workflowRuns } from "../../db/tables/workflows.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Step } from "../definition/definition.ts";
 import { TRIGGER_STEP } from "../rows/row-store.ts";
+import { stepsBefore } from "../runs/reusable-steps.ts";
 import { type ClaimedRun, StepFailure } from "../runs/run.ts";
 import { dayOfRun } from "../runs/run-id.ts";
 import { placeOf } from "./next-steps.ts";
@@ -33,6 +34,8 @@ export async function reuseSteps(
   const { retryOf, retryFrom } = run;
   if (retryOf === null) return;
   const earlier = await readEarlier(claim.db, retryOf);
+  // It begins anew then: the acceptance has found that it needs nothing of the earlier run.
+  if (earlier.rowsDropped && isFirstStep(run)) return;
   const done = await readStepRecords(claim.db, earlier);
   const reused = reusableSteps(run, {
     done,
@@ -51,6 +54,10 @@ export async function reuseSteps(
     if (copied !== expected) throw rowsAreGone(retryOf);
     await claim.advance((transaction) => recordReuse(transaction, run, { record, clock }));
   }
+}
+
+function isFirstStep({ definition, retryFrom }: ClaimedRun): boolean {
+  return retryFrom !== null && stepsBefore(definition, retryFrom).length === 0;
 }
 
 /** Steps that the earlier run completed and that do not depend on the first one that is repeated. */

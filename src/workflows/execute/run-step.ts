@@ -9,6 +9,7 @@ import { retryPauseMs } from "./retry-pause.ts";
 import { deleteProgress } from "./row-progress.ts";
 import { settleAfterAbort } from "./run-claim.ts";
 import { StepAttempt } from "./step-attempt.ts";
+import { startRunDeadline, startTryDeadline } from "./step-deadline.ts";
 import { figuresOf, type OutputFigures, updateStep } from "./step-records.ts";
 import type { StepWork } from "./step-work.ts";
 
@@ -29,8 +30,6 @@ export class SiblingFailed extends Error {
 
 /** After its abort a step may store what it has, for this long. A stopped run has to rest within 2 s. */
 const GRACE_MS = 500;
-/** The longest time that a timer takes. */
-const LONGEST_MS = 2 ** 31 - 1;
 /** SQLSTATE of a deadlock, and of a transaction that has met another one's change. */
 const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001"]);
 
@@ -44,7 +43,7 @@ export async function runStep(
   given: Omit<StepWork, "timeLeftMs">,
   halted: AbortSignal,
 ): Promise<StepOutcome> {
-  const deadline = startDeadline(given);
+  const deadline = startRunDeadline(given.run, given.clock);
   const work: StepWork = { ...given, timeLeftMs: deadline.leftMs };
   const signal = AbortSignal.any([given.claim.signal, halted, deadline.signal]);
   try {
@@ -91,14 +90,18 @@ type Tried =
     };
 
 /** Rejects with what is no failure of the step. */
-async function tryStep(work: StepWork, { tries, signal }: Try): Promise<Tried> {
+async function tryStep(given: StepWork, { tries, signal: ofRun }: Try): Promise<Tried> {
+  const deadline = startTryDeadline(given.step);
+  const signal = AbortSignal.any([ofRun, deadline.signal]);
+  const timeLeftMs = () => Math.min(given.timeLeftMs(), deadline.leftMs());
+  const work: StepWork = { ...given, timeLeftMs };
   let attempt: StepAttempt | undefined;
   try {
     attempt = await StepAttempt.begin(work, signal);
     const end = await workOn(work, attempt, { tries, signal });
     return { kind: "completed", end, outputs: attempt.figures.outputs };
   } catch (thrown) {
-    attempt?.close(thrown);
+    await attempt?.close(thrown);
     if (attempt?.isCommitted) {
       return { kind: "completed", end: undefined, outputs: attempt.figures.outputs };
     }
@@ -106,6 +109,8 @@ async function tryStep(work: StepWork, { tries, signal }: Try): Promise<Tried> {
     if (signal.aborted && !(signal.reason instanceof StepFailure)) throw signal.reason;
     const failure = failureOf(signal.aborted ? signal.reason : thrown, work);
     return { kind: "failed", failure, attempt };
+  } finally {
+    deadline.clear();
   }
 }
 
@@ -173,34 +178,4 @@ async function recordStop({ run, step, claim, clock }: StepWork): Promise<void> 
     const change = { status: "stopped" as const, endedAt: new Date(clock.now()) };
     await updateStep(transaction, { run, stepId: step.id, from: ["pending", "running"] }, change);
   });
-}
-
-interface Deadline {
-  readonly signal: AbortSignal;
-  readonly leftMs: () => number;
-  readonly clear: () => void;
-}
-
-/** The step's own time, from now on, and what is left of the run's, whichever ends first. */
-function startDeadline({ run, step, clock }: Omit<StepWork, "timeLeftMs">): Deadline {
-  const runMs = run.startedAt + run.timeoutSeconds * 1_000 - clock.now();
-  const stepMs = (step.timeout_seconds ?? Number.POSITIVE_INFINITY) * 1_000;
-  const until = performance.now() + Math.min(runMs, stepMs);
-  const failure = () =>
-    runMs <= stepMs
-      ? new StepFailure(
-          "run_timeout",
-          `The run took longer than its ${run.timeoutSeconds} s (timeout_seconds of the workflow).`,
-        )
-      : new StepFailure(
-          "step_timeout",
-          `The step took longer than its ${step.timeout_seconds} s (timeout_seconds of the step).`,
-        );
-  const controller = new AbortController();
-  // Whole milliseconds: timers of Node take no others.
-  const leftMs = () => Math.max(0, Math.floor(until - performance.now()));
-  if (leftMs() === 0) controller.abort(failure());
-  const expire = () => controller.abort(failure());
-  const timer = setTimeout(expire, Math.min(leftMs(), LONGEST_MS)).unref();
-  return { signal: controller.signal, leftMs, clear: () => clearTimeout(timer) };
 }

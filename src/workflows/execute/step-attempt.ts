@@ -29,6 +29,9 @@ export class StepAttempt {
   #usage: StepUsage;
   #hasLooped = false;
   #isCommitted = false;
+  #closedFor: { readonly reason: unknown } | undefined;
+  /** The transaction that ends the step, from where it is not given up any more. */
+  #ending: Promise<void> | undefined;
 
   private constructor(work: StepWork, signal: AbortSignal, progress: RowProgress) {
     const { run, step, kind, settings } = work;
@@ -105,16 +108,18 @@ export class StepAttempt {
     if (!this.#isCommitted) await this.#end(end, async () => undefined);
   }
 
-  /** Refuses what still works for this try. */
-  close(reason: unknown): void {
+  /** Refuses what still works for this try, and waits for an end that cannot be refused any more. */
+  async close(reason: unknown): Promise<void> {
+    this.#closedFor = { reason };
     this.#outputs.close(reason);
+    await this.#ending?.catch(() => undefined);
   }
 
   async #end(end: StepEnd | undefined, effect: (transaction: Db) => Promise<void>): Promise<void> {
     if (this.#isCommitted) throw new Error("the step has ended already");
     const { run, step, claim } = this.#work;
     await this.#outputs.flush(true);
-    await claim.advanceOnce(async (transaction) => {
+    const ended = claim.advanceOnce(async (transaction) => {
       this.#signal.throwIfAborted();
       this.#transaction = transaction;
       try {
@@ -124,6 +129,8 @@ export class StepAttempt {
       } finally {
         this.#transaction = undefined;
       }
+      this.#throwIfClosed();
+      this.#ending = settled;
       await deleteProgress(transaction, this.#place);
       if (end !== undefined) {
         await claim.lock(transaction);
@@ -131,7 +138,15 @@ export class StepAttempt {
       }
       await this.#recordEnd(transaction);
     });
-    this.#isCommitted = true;
+    const settled = ended.then(() => {
+      this.#isCommitted = true;
+    });
+    await settled;
+  }
+
+  /** What a former try has left behind must not reach the outputs of the next one. */
+  #throwIfClosed(): void {
+    if (this.#closedFor !== undefined) throw this.#closedFor.reason;
   }
 
   async #recordEnd(transaction: Db): Promise<void> {
@@ -159,8 +174,12 @@ export class StepAttempt {
   }
 
   #write(write: (transaction: Db) => Promise<void>): Promise<void> {
-    if (this.#transaction === undefined) return this.#work.claim.write(write);
-    return write(this.#transaction);
+    if (this.#transaction !== undefined) return write(this.#transaction);
+    return this.#work.claim.write(async (transaction) => {
+      this.#throwIfClosed();
+      await write(transaction);
+      this.#throwIfClosed();
+    });
   }
 
   async #take(result: RowResult): Promise<void> {
@@ -221,6 +240,7 @@ export class StepAttempt {
     const progress = await this.#progress.batch(state, finished);
     const figures = figuresOf({ ...this.figures, outputs: namesOf(outputs.stored) });
     await claim.advance(async (transaction) => {
+      this.#throwIfClosed();
       await outputs.insert(transaction);
       await progress.insert(transaction);
       await updateStep(transaction, { run, stepId: step.id, from: ["running"] }, figures);

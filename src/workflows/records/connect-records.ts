@@ -1,5 +1,6 @@
 import type { FileConnections } from "../../knowledge/file-connections.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
+import { readsTrigger } from "../execute/next-steps.ts";
 import { retryRun } from "../runs/retry-run.ts";
 import { startRun } from "../runs/start-run.ts";
 import { stopRun, stopWorkflow } from "../runs/stop-runs.ts";
@@ -35,7 +36,11 @@ export function connectRuns(store: WorkflowStore): RunVerbs {
   const readDefinition = createReadDefinition(store.kinds);
   return {
     startRun: (transaction, start) => startRun(transaction, store, start),
-    retryRun: (transaction, retry) => retryRun(transaction, store, { ...retry, readDefinition }),
+    retryRun: (transaction, retry) =>
+      retryRun(transaction, store, {
+        ...{ ...retry, readDefinition },
+        readsTrigger: (step) => readsTrigger(step, store.kinds.find(step.kind)),
+      }),
     stopRun,
     stopWorkflow,
   };

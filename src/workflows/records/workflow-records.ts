@@ -29,7 +29,7 @@ export interface RunVerbs {
   readonly startRun: (transaction: Db, start: ManualStart) => Promise<AcceptedRun>;
   readonly retryRun: (
     transaction: Db,
-    retry: Omit<Retry, "readDefinition">,
+    retry: Omit<Retry, "readDefinition" | "readsTrigger">,
   ) => Promise<AcceptedRun>;
   readonly stopRun: (transaction: Db, runId: string, now: number) => Promise<Stopped>;
   readonly stopWorkflow: (transaction: Db, workflowId: string, now: number) => Promise<Stopped>;

@@ -49,6 +49,11 @@ export class RowOutputs {
     return this.#closed.length >= FULL;
   }
 
+  /** A row that cannot be taken fails the step. */
+  get isFailing(): boolean {
+    return this.#onRowError === "fail";
+  }
+
   /** Nothing more is wanted: the step fails with the first error of a row. */
   get isOver(): boolean {
     return this.#onRowError === "fail" && this.#firstError !== undefined;

@@ -8,7 +8,7 @@ import {
   workflows,
   workflowVersions,
 } from "../../db/tables/workflows.ts";
-import type { Definition } from "../definition/definition.ts";
+import type { Definition, Step } from "../definition/definition.ts";
 import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
 import { type AcceptStore, acceptRun } from "./accept-runs.ts";
 import type { AcceptedRun } from "./acceptance.ts";
@@ -26,6 +26,8 @@ export interface Retry {
   /** The user who asks for it. */
   readonly userId: string;
   readonly readDefinition: ReadDefinition;
+  /** Whether what the trigger brought is a step's input. */
+  readonly readsTrigger: (step: Step) => boolean;
 }
 
 /**
@@ -37,7 +39,7 @@ export interface Retry {
 export async function retryRun(
   transaction: Db,
   store: AcceptStore,
-  { runId, from, userId, readDefinition }: Retry,
+  { runId, from, userId, readDefinition, readsTrigger }: Retry,
 ): Promise<AcceptedRun> {
   const record = await findEnded(transaction, runId);
   const versions = await readVersions(transaction, record, readDefinition);
@@ -49,7 +51,7 @@ export async function retryRun(
       { param: "from" },
     );
   }
-  await refuseUnusable(transaction, record, { ...versions, first });
+  await refuseUnusable(transaction, record, { ...versions, first, readsTrigger });
   const acceptance = await acceptRun(transaction, store, record.workflowId, {
     trigger: { kind: "retry", run_id: runId, user_id: userId, of: record.trigger },
     triggerKey: "retry",
@@ -106,14 +108,25 @@ async function readVersions(
   return { own: readDefinition(found.own), current: readDefinition(found.current) };
 }
 
-/** Every step before the first one must be as it was, have ended well, and still have its rows. */
+/**
+ * Every step before the first one must be as it was, have ended well, and still have its rows. A run that begins anew,
+ * from a source of its own, needs none.
+ */
 async function refuseUnusable(
   transaction: Db,
   record: RunRecord,
-  { own, current, first }: Versions & { readonly first: string },
+  {
+    own,
+    current,
+    first,
+    readsTrigger,
+  }: Versions & Pick<Retry, "readsTrigger"> & { readonly first: string },
 ): Promise<void> {
   const { day, id } = record;
-  if (record.rowsDropped) {
+  const above = stepsBefore(current, first);
+  // Wherever these steps stand: without rows the whole run begins anew.
+  const needsTrigger = record.rowsReceived > 0 && current.steps.some(readsTrigger);
+  if (record.rowsDropped && (above.length > 0 || needsTrigger)) {
     throw new ServiceError(
       "changed_meanwhile",
       "The rows of this run are no longer kept. Start the workflow again instead.",
@@ -136,7 +149,7 @@ async function refuseUnusable(
       .filter(({ status }) => status === "completed" || status === "skipped")
       .map((step) => step.id),
   );
-  const missing = stepsBefore(current, first).find((stepId) => !done.has(stepId));
+  const missing = above.find((stepId) => !done.has(stepId));
   if (missing === undefined) return;
   throw new ServiceError(
     "invalid_value",
@@ -148,7 +161,7 @@ async function refuseUnusable(
 /** Gives the new run the rows that the old one received, so that it does not depend on how long the old one is kept. */
 async function copyRows(transaction: Db, from: RunRecord, runId: string): Promise<number> {
   const day = dayOfRun(runId) ?? "";
-  const { rowsReceived } = from;
+  const rowsReceived = from.rowsDropped ? 0 : from.rowsReceived;
   await transaction.execute(sql`
     insert into ${workflowRows} (day, run_id, step_id, output, chunk, rows, bytes, data)
     select ${day}::date, ${runId}, step_id, output, chunk, rows, bytes, data from ${workflowRows}

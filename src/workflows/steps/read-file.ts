@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import { runProgram } from "../row-process/run-program.ts";
 import { StepFailure } from "../runs/run.ts";
-import { defineStepKind } from "./step-kind.ts";
+import { fillForRows } from "./shared/step-templates.ts";
+import { defineStepKind, type StepContext } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
 const schema = z.strictObject({
@@ -16,7 +17,7 @@ const schema = z.strictObject({
     .min(1)
     .max(1_000)
     .describe(
-      "A file in it, or a glob (`orders/*.csv`, `**/*.json`): all files that match, in the order of their paths.",
+      "A file in it, or a glob (`orders/*.csv`, `**/*.json`): all files that match, in the order of their paths. With {{ }} over `run` and `trigger`, as in `{{ trigger.path }}`; a name that these bring is no glob.",
     ),
   format: z
     .enum(["auto", "csv", "json", "ndjson", "xlsx", "document"])
@@ -43,6 +44,12 @@ const schema = z.strictObject({
     .describe("A field that gets the path of the row's file. Default: none."),
 });
 
+type Settings = z.output<typeof schema>;
+
+const TEMPLATE = /\{\{.*?\}\}/gs;
+const WILDCARD = /[*?[]/;
+const OUTSIDE = "The path is relative to the connection and has no '..'.";
+
 export const readFileStep = ({
   rowProcess,
   fileConnections,
@@ -55,14 +62,12 @@ export const readFileStep = ({
     example: { connection: "workspace", path: "orders/*.csv" },
     schema,
     administratorsOnly: true,
+    expressions: ({ path }) =>
+      path.includes("{{") ? [{ field: "path", kind: "text", text: path }] : [],
     async check({ connection, path }) {
       if (fileConnections.find(connection) === undefined)
         return [{ field: "connection", message: unknownConnection(connection, fileConnections) }];
-      const isOutside = path.startsWith("/") || path.split("/").includes("..");
-      if (!isOutside) return [];
-      return [
-        { field: "path", message: "The path is relative to the connection and has no '..'." },
-      ];
+      return isOutside(path) ? [{ field: "path", message: OUTSIDE }] : [];
     },
     async run(context) {
       const { connection, ...settings } = context.settings;
@@ -70,11 +75,36 @@ export const readFileStep = ({
       if (found === undefined)
         throw new StepFailure("not_found", unknownConnection(connection, fileConnections));
       const place = { connection, folder: found.folder, hidden: fileConnections.hidden };
-      const sent = { ...settings, place } as unknown as JsonObject;
+      const path = await pathOf(rowProcess, context);
+      // A file that is called `a[1].csv` is itself.
+      const isGlob = WILDCARD.test(settings.path.replace(TEMPLATE, ""));
+      const sent = { ...settings, path, isGlob, place } as unknown as JsonObject;
       await runProgram(rowProcess, context, "read_file", sent);
       return undefined;
     },
   });
+
+/** Levels of the path in which nothing is filled in are as they stand. */
+function isOutside(path: string): boolean {
+  return path.startsWith("/") || path.split("/").includes("..");
+}
+
+/** What a trigger brings is checked as the path of a definition is. */
+async function pathOf(
+  rowProcess: StepServices["rowProcess"],
+  context: StepContext<Settings>,
+): Promise<string> {
+  const { path } = context.settings;
+  if (!path.includes("{{")) return path;
+  const [filled] = await fillForRows(rowProcess, path, [{}], context);
+  if (filled === undefined || "error" in filled) {
+    throw new StepFailure(filled?.error.code ?? "path_refused", filled?.error.message ?? "no path");
+  }
+  const rendered = String(filled.value);
+  if (rendered !== "" && !isOutside(rendered)) return rendered;
+  const message = rendered === "" ? "The path is empty." : OUTSIDE;
+  throw new StepFailure("path_refused", message);
+}
 
 function unknownConnection(
   name: string,

@@ -52,6 +52,20 @@ describe("a JSON body", () => {
     expect((await readJsonBody(request(text), LIMITS)).text).toBe(text);
   });
 
+  it.each([1_000, 2_000_000])(
+    "of up to %d bytes is rewritten before it is parsed, and returned and judged as it came",
+    async (maxBytes) => {
+      const fill = " ".repeat(maxBytes - 500);
+      const rewrite = (text: string) => text.replace("1", '"one"');
+      const limits = { maxBytes, maxDepth: 4, rewrite };
+      const text = `{"a": 1}${fill}`;
+      expect(await readJsonBody(request(text), limits)).toEqual({ body: { a: "one" }, text });
+      await expect(readJsonBody(request(`{"a": 1 x}${fill}`), limits)).rejects.toMatchObject({
+        message: expect.stringContaining("line 1, column 9"),
+      });
+    },
+  );
+
   it("is refused in words of its own when it is empty, of whatever length it was said to be", async () => {
     const empty = { code: "invalid_json", message: "The body is empty; send a JSON object." };
     await expect(readJsonBody(request(""), LIMITS)).rejects.toMatchObject(empty);

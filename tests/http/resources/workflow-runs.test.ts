@@ -90,6 +90,16 @@ describe("A run that is started by hand", () => {
     expect(stopped.body).toEqual({ object: "workflow.stopped", stopped: 1 });
   });
 
+  it("keeps integers beyond 2^53 as texts", async () => {
+    const path = `${PIPELINE}/workflows/${await createWorkflow(owner)}/runs`;
+    const body = '{"rows": [{"n": 9007199254740993, "t": "9007199254740993", "f": 0.5, "i": -7}]}';
+    const { runId } = (await owner.call({ method: "POST", path, body })).body;
+    const stored = await owner.call({ path: `${RUNS}/${runId}/steps/$trigger/rows` });
+    expect(stored.body.data).toEqual([
+      { n: "9007199254740993", t: "9007199254740993", f: 0.5, i: -7 },
+    ]);
+  });
+
   it("is refused with a wrong body, and nothing starts", async () => {
     const id = await createWorkflow(owner);
     const path = `${PIPELINE}/workflows/${id}/runs`;
@@ -114,7 +124,8 @@ describe("A run that is started by hand", () => {
   });
 
   it("is repeated as a new run", async () => {
-    const id = await storeRun(NOON, { status: "failed", failedStep: "orders" });
+    const ended = { status: "failed", failedStep: "orders", endedAt: new Date(NOON) } as const;
+    const id = await storeRun(NOON, ended);
     const call = { method: "POST", path: `${RUNS}/${id}/retry`, body: { from: "orders" } };
     const { status, body } = await owner.call(call);
     expect([status, body.pipelineId]).toEqual([202, workflowId]);

@@ -104,6 +104,18 @@ describe("/api/pipeline/workflows", () => {
     expect((await owner.call({ path: WORKFLOWS })).body.total).toBe(before);
   });
 
+  it("keeps integers beyond 2^53 in the rows of a step as texts", async () => {
+    const text = (n: string) =>
+      `{"name": "large", "timeout_seconds": 60, "steps": [{"id": "orders", "kind": "tiny_source", "rows": [{"n": ${n}}]}]}`;
+    const { body } = await create(owner, text("9007199254740993"));
+    expect(body).toMatchObject({
+      timeout_seconds: 60,
+      steps: [{ rows: [{ n: "9007199254740993" }] }],
+    });
+    const changed = await patch(owner, body.id, text("-9007199254740995"));
+    expect(changed.body.steps[0].rows).toEqual([{ n: "-9007199254740995" }]);
+  });
+
   it("takes a sound definition to be checked without saving it", async () => {
     const body = { ...WHOLE, triggers: [{ kind: "schedule", cron: "@daily" }] };
     const answer = await owner.call({ method: "POST", path: `${WORKFLOWS}/validate`, body });
@@ -440,6 +452,8 @@ describe("The test of a step", () => {
     });
     const sent = await test(id, "send", { rows });
     expect(sent.body).toMatchObject({ told: ["would send to x"], outputs: { main: rows } });
+    const large = await test(id, "send", '{"rows": [{"n": 9007199254740993}]}');
+    expect(large.body.outputs.main).toEqual([{ n: "9007199254740993" }]);
     expect((await test(id, "guard", {})).body.breaks).toEqual({
       ...{ as: "failed", message: "nothing came" },
     });

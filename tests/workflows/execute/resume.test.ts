@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { withTransaction } from "../../../src/db/context.ts";
+import { dropRunRows } from "../../../src/workflows/rows/drop-run-rows.ts";
 import type { RunEnd } from "../../../src/workflows/runs/run.ts";
 import {
   type ExecutionStage,
@@ -136,8 +138,12 @@ describe("retry from a step", () => {
     ];
     const first = await stage.accept(steps, { keepRows: "none" });
     await stage.work(first);
-    expect(await stage.stored(first)).toEqual([]);
-    expect(await stage.record(first)).toMatchObject({ rowsDropped: true });
+    await withTransaction(stage.database.db, (transaction) =>
+      dropRunRows(transaction, { ids: [first.id], day: first.day }),
+    );
+    const anew = await stage.accept(steps, { retryOf: first.id, retryFrom: "make" });
+    expect(await stage.work(anew)).toMatchObject({ end: { status: "completed" } });
+    expect(await stage.rows(anew, "b")).toHaveLength(2);
     const again = await stage.accept(steps, { retryOf: first.id, retryFrom: "b" });
     expect(await stage.work(again)).toMatchObject({
       end: { status: "failed", error: { step: null, code: "rows_dropped" } },

@@ -36,6 +36,18 @@ const stubborn = defineStepKind({
     return undefined;
   },
 });
+/** Writes a row; its first try hangs then, and wants to write more after its abort. */
+const slowFirst = defineStepKind({
+  ...quiet,
+  kind: "slow_first",
+  async run({ attempt, output, signal, timeMs }) {
+    await output().push({ attempt, isWhole: timeMs > 150 && timeMs <= 200 });
+    if (attempt > 1) return undefined;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    await output().push({ is: "late" });
+    return undefined;
+  },
+});
 /** Writes a mark and a row, and fails then. */
 const halfEffect = defineStepKind({
   ...quiet,
@@ -54,7 +66,7 @@ const halfEffect = defineStepKind({
 let stage: ExecutionStage;
 beforeAll(async () => {
   stage = await openExecutionStage({
-    kinds: [administrators, keyed, checked, crash, stubborn, halfEffect],
+    kinds: [administrators, keyed, checked, crash, stubborn, slowFirst, halfEffect],
     settings: { WORKFLOW_MAX_ROWS: 2_000, WORKFLOW_MAX_BYTES: 16_000 },
   });
 });
@@ -119,6 +131,17 @@ describe("time", () => {
     const { end } = await work([{ id: "hang", kind: "hang", timeout_seconds: 0.05 }]);
     expect(end).toMatchObject({ error: { step: "hang", code: "step_timeout" } });
     expect(stage.ledger).toContain("hang aborted");
+  });
+
+  test("a step's timeout is that of one try, and retries follow it", async () => {
+    const hang = { id: "hang", kind: "hang", timeout_seconds: 0.05, retries: 1 };
+    const { end, steps } = await work([hang]);
+    expect(end).toMatchObject({ error: { step: "hang", code: "step_timeout" } });
+    expect(steps["hang"]).toMatchObject({ status: "failed", attempts: 2 });
+    expect(stage.paused).toEqual([2_000]);
+    const slow = await work([{ id: "slow", kind: "slow_first", timeout_seconds: 0.2 }]);
+    expect(slow.end.status).toBe("completed");
+    expect(await stage.rows(slow.run, "slow")).toEqual([{ attempt: 2, isWhole: true }]);
   });
 
   test("the run's time counts from its first start", async () => {

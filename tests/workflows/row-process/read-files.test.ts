@@ -149,4 +149,54 @@ describe("other files", () => {
       { a: 2, file: "many/2.csv" },
     ]);
   });
+
+  test("of a glob, one that cannot be read is the fault of a row, and the next one follows", async () => {
+    mkdirSync(join(workspace, "some"));
+    writeFileSync(join(workspace, "some", "1.json"), '{"a": 1}');
+    writeFileSync(join(workspace, "some", "2.json"), "nothing");
+    writeFileSync(join(workspace, "some", "3.json"), '{"a": 3}');
+    const settings = { path: "some/*.json" };
+    const whole = { rowErrors: 1, firstRowError: { row: 2, code: "unreadable_file" } };
+    const skipped = await runStep(kind, { settings, onRowError: "skip" });
+    expect(skipped).toMatchObject({ ...whole, outputs: { main: [{ a: 1 }, { a: 3 }] } });
+    const { outputs } = await runStep(kind, { settings, onRowError: "route" });
+    expect(outputs["errors"]).toEqual([
+      { file: "some/2.json", _error: expect.objectContaining({ row: 2, code: "unreadable_file" }) },
+    ]);
+    const failure = { code: "unreadable_file", message: expect.stringContaining("'some/2.json'") };
+    await expect(runStep(kind, { settings })).rejects.toMatchObject(failure);
+    const one = { settings: { path: "some/2.json" }, onRowError: "skip" } as const;
+    await expect(runStep(kind, one)).rejects.toMatchObject(failure);
+  });
+});
+
+describe("a path with {{ }}", () => {
+  const readArrived = async (path: string, given = "{{ trigger.path }}") =>
+    (await runStep(kind, { settings: { path: given }, trigger: { kind: "file", path } as never }))
+      .outputs.main;
+
+  test("is that of the file that arrived, whatever it is called", async () => {
+    mkdirSync(join(workspace, "in"));
+    writeFileSync(join(workspace, "in", "a[1]*.json"), '{"a": 1}');
+    writeFileSync(join(workspace, "in", "b.json"), '{"b": 1}');
+    expect(await readArrived("in/a[1]*.json")).toEqual([{ a: 1 }]);
+    expect(await readArrived("b", "in/{{ trigger.path }}.json")).toEqual([{ b: 1 }]);
+    expect(await readArrived("in", "{{ trigger.path }}/*.json")).toEqual([{ a: 1 }, { b: 1 }]);
+    expect(kind.expressions?.({ path: "{{ trigger.path }}" }, [])).toEqual([
+      { field: "path", kind: "text", text: "{{ trigger.path }}" },
+    ]);
+  });
+
+  test.each(["../secret.json", "/etc/passwd", "in/../../x", ""])(
+    "that becomes %j is refused",
+    async (path) => {
+      await expect(readArrived(path)).rejects.toMatchObject({ code: "path_refused" });
+    },
+  );
+
+  test("without a value fails the step", async () => {
+    await expect(readArrived("x", "{{ trigger.nothing }}")).rejects.toMatchObject({
+      name: "StepFailure",
+    });
+  });
 });

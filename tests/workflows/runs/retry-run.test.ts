@@ -10,6 +10,7 @@ import {
   workflowVersions,
 } from "../../../src/db/tables/workflows.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { dropRunRows } from "../../../src/workflows/rows/drop-run-rows.ts";
 import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
 import { endRun } from "../../../src/workflows/runs/end-run.ts";
 import { retryRun } from "../../../src/workflows/runs/retry-run.ts";
@@ -54,6 +55,7 @@ const retry = (runId: string, from?: string) =>
   withTransaction(database.db, (transaction) =>
     retryRun(transaction, stage.store, {
       ...{ runId, from, userId: owner, readDefinition: readStoredDefinition },
+      readsTrigger: ({ kind }) => kind === "input",
     }),
   );
 
@@ -153,6 +155,17 @@ describe("a retry", () => {
       .set({ rowsDropped: true })
       .where(eq(workflowRuns.id, runId));
     await expect(retry(runId)).rejects.toMatchObject({ code: "changed_meanwhile" });
+    await expect(retry(runId, "take")).rejects.toMatchObject({ code: "changed_meanwhile" });
+  });
+
+  test("of a run whose rows are gone begins anew where it needs none of them", async () => {
+    const runId = await failedRun();
+    await withTransaction(database.db, (transaction) =>
+      dropRunRows(transaction, { ids: [runId], day: dayOfRun(runId) ?? "" }),
+    );
+    await change(changed("take", { kind: "dataset_read", dataset: "ds_x" }));
+    await expect(retry(runId, "check")).rejects.toMatchObject({ code: "changed_meanwhile" });
+    expect(await retry(runId, "take")).toMatchObject({ status: "running", rowsReceived: 0 });
   });
 
   test("of an unknown run, or of one that has not ended, is refused", async () => {

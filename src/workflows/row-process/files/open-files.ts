@@ -14,7 +14,6 @@ const WALK_MS = 60_000;
 /** An encoding is chosen by at most so much of a file. */
 const DETECT_BYTES = 16 * 1024 * 1024;
 const HEAD_BYTES = 64 * 1024;
-const WILDCARD = /[*?[]/;
 
 /** A file of a connection that is open. */
 export interface FoundFile {
@@ -23,18 +22,20 @@ export interface FoundFile {
   readonly opened: Opened;
 }
 
-/** Yields the file of this path, or all that match a glob, in the order of their paths. Each is closed after its turn. */
-export function* openFiles(place: Place, path: string): Generator<FoundFile, void> {
+/** Paths of a connection, and what opens one of them. */
+export interface NamedFiles {
+  readonly paths: readonly string[];
+  readonly open: (path: string) => Opened;
+}
+
+/** Finds the file of this path, or all that match a glob, in the order of their paths. */
+export function findFiles(
+  place: Place,
+  { path, isGlob }: { readonly path: string; readonly isGlob: boolean },
+): NamedFiles {
   const opened = openPlace(place);
-  const paths = WILDCARD.test(path) ? matching(opened, path) : [readPath(path)];
-  for (const found of paths) {
-    const file = openFile(opened, found);
-    try {
-      yield { path: textOf(found), opened: file };
-    } finally {
-      file.close();
-    }
-  }
+  const paths = isGlob ? matching(opened, path) : [readPath(path)];
+  return { paths, open: (found) => openFile(opened, found) };
 }
 
 function matching(place: ReturnType<typeof openPlace>, glob: string): readonly string[] {
