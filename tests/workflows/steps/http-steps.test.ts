@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { answerReader } from "../../../src/workflows/calls-out/read-answer.ts";
 import { fetchHttpStep as fetchHttp } from "../../../src/workflows/steps/fetch-http.ts";
 import { httpRequestStep as httpRequest } from "../../../src/workflows/steps/http-request.ts";
 import type {
@@ -415,6 +416,56 @@ describe("steps that call addresses", () => {
         ["run_2:send:11-20", 10],
         ["run_2:send:21-25", 5],
       ]);
+    });
+
+    it("keeps an answer that nests too deeply as text, and refuses one that is too large", async () => {
+      const rows = [{ id: "a" }];
+      const settings = { url, output: "sent" };
+      const deepest = "[".repeat(128) + "]".repeat(128);
+      const bodyOf = async (text: string) => {
+        answer = typed("application/json", text);
+        const done = await runStep(sending, { settings, rows, ...owner });
+        return (done.outputs.main?.[0]?.["sent"] as JsonObject | undefined)?.["body"];
+      };
+      expect(await bodyOf(deepest)).toEqual(JSON.parse(deepest));
+      expect(await bodyOf(`[${deepest}]`)).toBe(`[${deepest}]`);
+      const deep = "[".repeat(400_000) + "]".repeat(400_000);
+      expect(await bodyOf(deep)).toBe(deep);
+      await expect(bodyOf(" ".repeat(MIB + 1))).rejects.toMatchObject({ code: "row_too_large" });
+    });
+
+    it("writes no large answer with every row of a batch", async () => {
+      answer = typed("application/json", `"${"x".repeat(MIB / 2)}"`);
+      const rows = Array.from({ length: 100 }, (_, id) => ({ id }));
+      const settings = { url, batch: 100, output: "sent" };
+      await expect(runStep(sending, { settings, rows, ...owner })).rejects.toMatchObject({
+        code: "row_too_large",
+        message: expect.stringContaining("'batch'"),
+      });
+    });
+
+    it("parses one of many answers in a turn of the event loop", async () => {
+      let turns = 0;
+      let isOver = false;
+      const tick = () => {
+        turns += 1;
+        if (!isOver) setImmediate(tick);
+      };
+      setImmediate(tick);
+      const read = answerReader(128);
+      const bodies = Array.from({ length: 30 }, () => bodyOf(`[${"1,".repeat(10_000)}1]`));
+      async function* bodyOf(text: string) {
+        yield Buffer.from(text);
+      }
+      const response = { status: 200, header: () => undefined, cancel: () => undefined };
+      const parsedAt = await Promise.all(
+        bodies.map(async (one) => {
+          await read({ ...response, body: one }, 1);
+          return turns;
+        }),
+      );
+      isOver = true;
+      expect(new Set(parsedAt).size).toBe(30);
     });
 
     it("only tells in a test", async () => {
