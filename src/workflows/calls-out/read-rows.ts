@@ -1,11 +1,13 @@
-import { Readable } from "node:stream";
-import { CsvError, parse } from "csv-parse";
 import type { EgressResponse } from "../../lib/egress/egress.ts";
 import { parseExactJson } from "../../lib/exact-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { isDeeperThan } from "../../lib/json-depth.ts";
 import { LineReader } from "../../lib/line-reader.ts";
 import { MAX_ROW_BYTES, type Row } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
+import { noJson, rowTooLarge, tooDeep } from "./answer-failures.ts";
+import { readCsv } from "./read-csv.ts";
+import type { ReadingPace } from "./reading-pace.ts";
 import { splitJsonArray } from "./split-json-array.ts";
 
 export const ROW_FORMATS = ["auto", "json", "ndjson", "csv", "text"] as const;
@@ -17,10 +19,15 @@ export interface RowsWanted {
   readonly path: readonly string[];
   /** Between the columns of CSV. */
   readonly delimiter: string;
+  /** Of JSON. */
+  readonly maxDepth: number;
+  readonly pace: ReadingPace;
 }
 
 type PushRow = (row: Row) => Promise<void>;
 
+/** What a row costs beside its bytes, as bytes of work. */
+const ROW_WORK = 256;
 const MEDIA_TYPES: readonly (readonly [RegExp, RowFormat])[] = [
   [/(?:ndjson|jsonl|json-lines|x-json-stream)$/, "ndjson"],
   [/(?:\/|\+)json$/, "json"],
@@ -29,25 +36,31 @@ const MEDIA_TYPES: readonly (readonly [RegExp, RowFormat])[] = [
 
 /**
  * Reads the rows of an answer as they arrive. Returns what stands around the rows of a JSON answer, for its link to the
- * next page. Rejects with a `StepFailure` that names the place, and no data.
+ * next page. An answer may be hostile: nothing beyond the size of a row is parsed at once. Rejects with a `StepFailure`
+ * that names the place, and no data.
  */
 export async function readRows(
   response: EgressResponse,
   wanted: RowsWanted,
   push: PushRow,
 ): Promise<JsonValue | undefined> {
-  const format = wanted.format === "auto" ? formatOf(response) : wanted.format;
-  switch (format) {
+  const { pace } = wanted;
+  const pieces = pace.pieces(response.body);
+  const pushPaced = async (row: Row, bytes: number) => {
+    await push(row);
+    await pace.worked(bytes + ROW_WORK);
+  };
+  switch (wanted.format === "auto" ? formatOf(response) : wanted.format) {
     case "ndjson":
-      await readLines(response, push);
+      await readLines(pieces, wanted, pushPaced);
       return undefined;
     case "csv":
-      await readCsv(response, wanted.delimiter, push);
+      await readCsv(pieces, wanted.delimiter, pushPaced);
       return undefined;
     case "json":
-      return readJson(await readText(response), wanted.path, push);
+      return readJson(await readText(pieces), wanted, pushPaced);
     default:
-      await push({ text: await readText(response) });
+      await push({ text: await readText(pieces, MAX_ROW_BYTES) });
       return undefined;
   }
 }
@@ -60,70 +73,62 @@ function formatOf({ header }: EgressResponse): RowFormat {
   return mediaType === "" || mediaType === "application/octet-stream" ? "json" : "text";
 }
 
-async function readText({ body }: EgressResponse): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
-  return new TextDecoder().decode(Buffer.concat(pieces));
+async function readText(
+  pieces: AsyncIterable<Uint8Array>,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<string> {
+  const read: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > maxBytes) throw rowTooLarge("the text of the answer");
+    read.push(piece);
+  }
+  return new TextDecoder().decode(Buffer.concat(read));
 }
 
-async function readLines({ body }: EgressResponse, push: PushRow): Promise<void> {
+type PushPaced = (row: Row, bytes: number) => Promise<void>;
+
+async function readLines(
+  pieces: AsyncIterable<Uint8Array>,
+  { maxDepth }: RowsWanted,
+  push: PushPaced,
+): Promise<void> {
   const lines = new LineReader(MAX_ROW_BYTES);
   let line = 0;
   const pushAll = async (texts: readonly string[]) => {
     for (const text of texts) {
       line += 1;
-      await push(rowOf(parseAt(text, `line ${line} of its answer`)));
+      await push(rowOf(parseAt(text, `line ${line} of its answer`, maxDepth)), text.length);
     }
   };
-  for await (const piece of body) await pushAll(lines.read(piece));
-  await pushAll(lines.end());
-  if (!lines.tooLong) return;
-  throw new StepFailure("row_too_large", `Line ${line + 1} of the answer is longer than a row.`);
-}
-
-async function readCsv({ body }: EgressResponse, delimiter: string, push: PushRow): Promise<void> {
-  const parser = parse({
-    bom: true,
-    delimiter,
-    skip_empty_lines: true,
-    max_record_size: MAX_ROW_BYTES,
-  });
-  const source = Readable.from(body);
-  source.on("error", (thrown) => parser.destroy(thrown));
-  source.pipe(parser);
-  let columns: readonly string[] | undefined;
-  try {
-    for await (const record of parser as AsyncIterable<readonly string[]>) {
-      if (columns === undefined) columns = record;
-      else
-        await push(Object.fromEntries(columns.map((name, index) => [name, record[index] ?? null])));
-    }
-  } catch (thrown) {
-    if (!(thrown instanceof CsvError)) throw thrown;
-    throw noCsv(parser.info.lines);
-  } finally {
-    source.destroy();
+  for await (const piece of pieces) {
+    await pushAll(lines.read(piece));
+    if (lines.tooLong) break;
   }
+  await pushAll(lines.end());
+  if (lines.tooLong) throw rowTooLarge(`line ${line + 1} of the answer`);
 }
 
 async function readJson(
   text: string,
-  path: readonly string[],
-  push: PushRow,
+  { path, maxDepth, pace }: RowsWanted,
+  push: PushPaced,
 ): Promise<JsonValue | undefined> {
   let count = 0;
-  const { outer, isFound } = await splitJsonArray(text, path, async (element) => {
+  const onElement = async (element: string) => {
     count += 1;
-    await push(rowOf(parseAt(element, `row ${count} of its answer`)));
-  });
-  const around = parseAt(outer, "its answer");
+    await push(rowOf(parseAt(element, `row ${count} of its answer`, maxDepth)), element.length);
+  };
+  const { outer, isFound } = await splitJsonArray(text, { path, maxDepth, pace }, onElement);
+  const around = parseAt(outer, "its answer", maxDepth);
   if (isFound) return around;
   const found = memberAt(around, path);
   if (!isJsonObject(found)) {
     const place = path.length === 0 ? "The answer" : `'${path.join(".")}' of the answer`;
     throw new StepFailure("rows_not_found", `${place} is no array or object. Set 'rows'.`);
   }
-  await push(found);
+  await push(found, outer.length);
   return around;
 }
 
@@ -143,7 +148,11 @@ function rowOf(value: JsonValue): JsonObject {
   return isJsonObject(value) ? value : { value };
 }
 
-function parseAt(text: string, place: string): JsonValue {
+/** Refuses what nests too deeply before it is parsed: it takes long, and nothing can write it again. */
+function parseAt(text: string, place: string, maxDepth: number): JsonValue {
+  if (text.length > maxDepth && isDeeperThan(maxDepth, Buffer.from(text))) {
+    throw tooDeep(place, maxDepth);
+  }
   const value = tryParse(text);
   if (value === undefined) throw noJson(place);
   return value;
@@ -155,17 +164,4 @@ function tryParse(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
-}
-
-// The parsers' own errors quote the data, so they are not kept as causes.
-
-function noJson(place: string): StepFailure {
-  return new StepFailure("invalid_json", `The address answered what is no JSON: ${place}.`);
-}
-
-function noCsv(line: number): StepFailure {
-  return new StepFailure(
-    "invalid_csv",
-    `The answer is no CSV: line ${line} is malformed or has another number of columns.`,
-  );
 }

@@ -1,7 +1,11 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { MAX_ROW_BYTES } from "../rows/row.ts";
+import { noJson, rowTooLarge, surroundingsTooLarge, tooDeep } from "./answer-failures.ts";
+import type { ReadingPace } from "./reading-pace.ts";
 
-/** Characters between two pauses, in which others are served. */
-const SLICE = 512 * 1024;
+/** Characters that are scanned at once. */
+const SLICE = 64 * 1024;
+/** Characters of a name that may be part of a path, each written as an escape. */
+const MAX_NAME = 6 * 500 + 2;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -17,61 +21,87 @@ export interface SplitJson {
   readonly isFound: boolean;
 }
 
+export interface Splitting {
+  /** The members that lead to the array; empty for the text itself. */
+  readonly path: readonly string[];
+  readonly maxDepth: number;
+  readonly pace: ReadingPace;
+}
+
 /**
  * Splits the array at a path of a JSON text into its elements, in pieces small enough that nothing else waits. A parser
- * would read all of a large text at once. What is no valid JSON is found when the parts are parsed.
+ * would read all of a large text at once. What is no valid JSON is found when the parts are parsed. Rejects with a
+ * `StepFailure` for an element or surroundings that are longer than a row, and for a text that nests too deeply.
  *
- * @param path the members that lead to the array; empty for the text itself.
  * @param onElement takes the text of an element.
  */
 export async function splitJsonArray(
   text: string,
-  path: readonly string[],
+  splitting: Splitting,
   onElement: (element: string) => Promise<void>,
 ): Promise<SplitJson> {
-  const splitter = new Splitter(text, path);
-  let pausesAt = SLICE;
-  for (let index = nextMark(text, 0); index < text.length; index = nextMark(text, index + 1)) {
-    if (index > pausesAt) {
-      pausesAt = index + SLICE;
-      await nextTurn();
+  const splitter = new Splitter(text, splitting);
+  let index = 0;
+  while (index < text.length) {
+    const end = Math.min(index + SLICE, text.length);
+    for (index = nextMark(text, index, end); index < end; index = nextMark(text, index + 1, end)) {
+      if (text.charCodeAt(index) === QUOTE) {
+        index = splitter.skipString(index);
+        continue;
+      }
+      const element = splitter.mark(index);
+      if (element !== undefined && element !== "") await onElement(element);
+      if (splitter.outer !== undefined) return { outer: splitter.outer, isFound: true };
     }
-    if (text.charCodeAt(index) === QUOTE) {
-      index = splitter.skipString(index);
-      continue;
-    }
-    const element = splitter.mark(index);
-    if (element !== undefined && element !== "") await onElement(element);
-    if (splitter.outer !== undefined) return { outer: splitter.outer, isFound: true };
+    splitter.checkLength(index);
+    await splitting.pace.worked(SLICE);
   }
+  if (splitter.isInArray) throw noJson("its answer");
   return { outer: text, isFound: false };
 }
 
 class Splitter {
   readonly #text: string;
   readonly #path: readonly string[];
+  readonly #maxDepth: number;
   readonly #stack: Container[] = [];
   #lastString = "";
   /** Where the array begins; -1 before it. */
   #arrayAt = -1;
   #elementAt = -1;
+  #elements = 0;
   /** Set at the end of the array. */
   outer: string | undefined;
 
-  constructor(text: string, path: readonly string[]) {
+  constructor(text: string, { path, maxDepth }: Splitting) {
     this.#text = text;
     this.#path = path;
+    this.#maxDepth = maxDepth;
+  }
+
+  get isInArray(): boolean {
+    return this.#arrayAt >= 0;
+  }
+
+  /** Refuses an element, or what stands before the array, that cannot be a row. */
+  checkLength(index: number): void {
+    if (!this.isInArray && index > MAX_ROW_BYTES) throw surroundingsTooLarge();
+    if (this.isInArray && index - this.#elementAt > MAX_ROW_BYTES) {
+      throw rowTooLarge(`row ${this.#elements + 1} of the answer`);
+    }
   }
 
   /** Returns where the string ends. */
   skipString(start: number): number {
     const end = endOfString(this.#text, start);
-    if (this.#arrayAt < 0) this.#lastString = this.#text.slice(start, end + 1);
+    this.checkLength(end);
+    if (!this.isInArray) this.#lastString = this.#text.slice(start, end + 1);
     return end;
   }
 
   /** Takes a bracket, colon or comma. Returns the element that it ends. */
   mark(index: number): string | undefined {
+    this.checkLength(index);
     switch (this.#text[index]) {
       case ":":
         this.#name();
@@ -79,7 +109,7 @@ class Splitter {
       case ",":
         return this.#isIn ? this.#endElement(index) : undefined;
       case "{":
-        this.#stack.push({ isArray: false, key: undefined });
+        this.#open({ isArray: false, key: undefined });
         return undefined;
       case "[":
         this.#openArray(index);
@@ -90,20 +120,29 @@ class Splitter {
   }
 
   get #isIn(): boolean {
-    return this.#arrayAt >= 0 && this.#stack.length === this.#path.length + 1;
+    return this.isInArray && this.#stack.length === this.#path.length + 1;
   }
 
   #name(): void {
     const top = this.#stack.at(-1);
-    if (this.#arrayAt < 0 && top !== undefined) top.key = parseText(this.#lastString);
+    if (this.isInArray || top === undefined) return;
+    top.key = this.#lastString.length > MAX_NAME ? undefined : parseText(this.#lastString);
   }
 
   #openArray(index: number): void {
-    if (this.#arrayAt < 0 && isAt(this.#stack, this.#path)) {
+    if (!this.isInArray && isAt(this.#stack, this.#path)) {
       this.#arrayAt = index;
       this.#elementAt = index + 1;
     }
-    this.#stack.push({ isArray: true, key: undefined });
+    this.#open({ isArray: true, key: undefined });
+  }
+
+  #open(container: Container): void {
+    if (this.#stack.length >= this.#maxDepth) {
+      const place = this.isInArray ? `row ${this.#elements + 1} of its answer` : "its answer";
+      throw tooDeep(place, this.#maxDepth);
+    }
+    this.#stack.push(container);
   }
 
   #close(index: number): string | undefined {
@@ -111,6 +150,8 @@ class Splitter {
       this.#stack.pop();
       return undefined;
     }
+    const rest = this.#text.length - index;
+    if (this.#arrayAt + rest > MAX_ROW_BYTES) throw surroundingsTooLarge();
     this.outer = `${this.#text.slice(0, this.#arrayAt)}[]${this.#text.slice(index + 1)}`;
     return this.#endElement(index);
   }
@@ -118,6 +159,7 @@ class Splitter {
   #endElement(end: number): string {
     const element = this.#text.slice(this.#elementAt, end).trim();
     this.#elementAt = end + 1;
+    this.#elements += 1;
     return element;
   }
 }
@@ -129,8 +171,9 @@ function isAt(stack: readonly Container[], path: readonly string[]): boolean {
   );
 }
 
-function nextMark(text: string, from: number): number {
-  for (let index = from; index < text.length; index += 1) {
+function nextMark(text: string, from: number, to: number): number {
+  let index = from;
+  for (; index < to; index += 1) {
     switch (text.charCodeAt(index)) {
       case QUOTE:
       case 0x2c: // ,
@@ -142,11 +185,13 @@ function nextMark(text: string, from: number): number {
         return index;
     }
   }
-  return text.length;
+  return index;
 }
 
+/** Beyond the length of a row it need not be the end. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    if (end - start > MAX_ROW_BYTES) return end;
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
     if (escapes % 2 === 0) return end;

@@ -1,9 +1,12 @@
 import { z } from "zod";
+import type { EgressResponse } from "../../lib/egress/egress.ts";
 import { callAddress } from "../calls-out/call-address.ts";
 import { memberAt, ROW_FORMATS, type RowFormat, readRows } from "../calls-out/read-rows.ts";
+import { ReadingPace } from "../calls-out/reading-pace.ts";
 import {
   checkRequest,
   type HeaderFields,
+  MAX_BODY_BYTES,
   readHeaders,
   requestFields,
 } from "../calls-out/request-fields.ts";
@@ -42,8 +45,12 @@ const schema = z.strictObject({
   max_pages: z.int().min(1).max(1_000).default(100),
 });
 
+/** Pages without rows, one after another, that an address may lead through. */
+const MAX_EMPTY_PAGES = 10;
+
 /** Makes rows of what an address answers. */
-export function fetchHttpStep({ egress, secrets, rowProcess }: StepServices) {
+export function fetchHttpStep(services: StepServices) {
+  const { egress, secrets, rowProcess } = services;
   return defineStepKind<FetchHttp>({
     kind: "fetch_http",
     group: "source",
@@ -55,35 +62,47 @@ export function fetchHttpStep({ egress, secrets, rowProcess }: StepServices) {
     check: (settings, { owner }) => checkRequest({ egress, secrets }, settings, owner.ownerId),
     async run(context) {
       const { settings, signal, run } = context;
-      const { method, request_timeout_seconds, next, max_pages } = settings;
+      const { method, request_timeout_seconds, max_pages } = settings;
       const headers = await readHeaders(secrets, run.ownerId, settings.headers);
       const { url: first = "", body } = await render(rowProcess, context);
-      const rows = context.output();
-      const wanted = {
-        format: settings.format,
-        path: settings.rows?.split(".") ?? [],
-        delimiter: settings.delimiter,
-      };
+      const timeoutMs = request_timeout_seconds * 1_000;
+      const readPage = pageReader(services, context);
       let url: string | undefined = first;
+      let emptyPages = 0;
       for (let page = 1; url !== undefined; page += 1) {
         if (page > max_pages) throw tooManyPages(max_pages);
         const called: string = url;
-        const call = {
-          url: called,
-          method,
-          headers,
-          body,
-          timeoutMs: request_timeout_seconds * 1_000,
-          signal,
-        };
-        const around = await callAddress(egress, call, (response) =>
-          readRows(response, wanted, rows.push),
-        );
-        url = next === undefined ? undefined : nextPage(memberAt(around, next.split(".")), called);
+        const call = { url: called, method, headers, body, timeoutMs, signal };
+        const { rows, next } = await callAddress(egress, call, readPage);
+        url = nextPage(next, called);
+        emptyPages = rows === 0 ? emptyPages + 1 : 0;
+        if (url !== undefined && emptyPages === MAX_EMPTY_PAGES) throw onlyEmptyPages();
       }
       return undefined;
     },
   });
+}
+
+/** Reads the pages of one step. Returns how many rows a page has, and its link to the next. */
+function pageReader(
+  { settings: limits }: Pick<StepServices, "settings">,
+  { settings, signal, output }: StepContext<FetchHttp>,
+) {
+  const { format, delimiter, rows: rowsPath, next } = settings;
+  const writer = output();
+  const wanted = {
+    ...{ format, delimiter, path: rowsPath?.split(".") ?? [] },
+    maxDepth: limits.MAX_JSON_DEPTH,
+    pace: new ReadingPace(signal, Math.max(limits.WORKFLOW_MAX_BYTES, MAX_BODY_BYTES)),
+  };
+  return async (response: EgressResponse) => {
+    let rows = 0;
+    const around = await readRows(response, wanted, (row) => {
+      rows += 1;
+      return writer.push(row);
+    });
+    return { rows, next: next === undefined ? undefined : memberAt(around, next.split(".")) };
+  };
 }
 
 /** The address knows no rows: its `{{ }}` see `trigger` and `run`. */
@@ -111,6 +130,13 @@ function nextPage(link: unknown, from: string): string | undefined {
   const next = URL.canParse(link, from) ? new URL(link, from) : undefined;
   if (next !== undefined && next.origin === new URL(from).origin) return next.href;
   throw new StepFailure("next_page", "The link to the next page is no address of the same host.");
+}
+
+function onlyEmptyPages(): StepFailure {
+  return new StepFailure(
+    "empty_pages",
+    `${MAX_EMPTY_PAGES} pages after one another had no rows, and the last one leads to a further page.`,
+  );
 }
 
 function tooManyPages(pages: number): StepFailure {

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { EgressResponse } from "../../lib/egress/egress.ts";
-import { parseExactJson } from "../../lib/exact-json.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { type AddressCall, callAddress } from "../calls-out/call-address.ts";
+import { answerReader } from "../calls-out/read-answer.ts";
 import {
   checkRequest,
   type HeaderFields,
@@ -12,8 +11,7 @@ import {
 import { eachRowWithTexts, type RowItem } from "../models/each-row.ts";
 import { concurrency, fieldName, template, textExpressions } from "../models/model-fields.ts";
 import { type Batched, joinRows } from "../models/row-batches.ts";
-import { MAX_ROW_BYTES, type Row } from "../rows/row.ts";
-import { StepFailure } from "../runs/run.ts";
+import type { Row } from "../rows/row.ts";
 import { defineStepKind, type StepContext } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -101,6 +99,8 @@ interface Outgoing {
   readonly isJson: boolean;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
+  /** Each of which gets the answer. */
+  readonly rows: number;
 }
 
 type Send = (outgoing: Outgoing) => Promise<JsonObject | undefined>;
@@ -114,17 +114,19 @@ function requestOf(
     ...{ url, idempotencyKey, signal },
     body: body ?? JSON.stringify(row),
     isJson: body === undefined,
+    rows: 1,
   };
 }
 
 function senderOf(
-  { egress }: StepServices,
+  { egress, settings: limits }: Pick<StepServices, "egress" | "settings">,
   { settings }: StepContext<HttpRequest>,
   headers: Readonly<Record<string, string>>,
 ): Send {
   const { method, output } = settings;
   const hasBody = settings.body !== undefined || (method !== "GET" && method !== "DELETE");
-  return ({ url, body, isJson, idempotencyKey, signal }) => {
+  const readAnswer = answerReader(limits.MAX_JSON_DEPTH);
+  return ({ url, body, isJson, idempotencyKey, signal, rows }) => {
     const call: AddressCall = {
       ...{ url, method, signal, timeoutMs: settings.request_timeout_seconds * 1_000 },
       headers: {
@@ -135,7 +137,7 @@ function senderOf(
       ...(hasBody && { body }),
     };
     return callAddress(egress, call, async (response) =>
-      output === undefined ? undefined : readAnswer(response),
+      output === undefined ? undefined : readAnswer(response, rows),
     );
   };
 }
@@ -149,7 +151,7 @@ function batchSender(send: Send, { run, step, settings }: StepContext<HttpReques
   return joinRows<RowItem, JsonObject | undefined>(batch, async (entries) => {
     const rows: readonly Row[] = entries.map(({ item }) => item.row);
     const answer = await send({
-      ...{ url, isJson: true, signal: signalOf(entries) },
+      ...{ url, isJson: true, signal: signalOf(entries), rows: rows.length },
       body: JSON.stringify(rows),
       idempotencyKey: `${run.id}:${step.id}:${entries[0]?.number}-${entries.at(-1)?.number}`,
     });
@@ -159,29 +161,4 @@ function batchSender(send: Send, { run, step, settings }: StepContext<HttpReques
 
 function signalOf(entries: readonly Batched<RowItem>[]): AbortSignal {
   return AbortSignal.any(entries.map(({ item }) => item.signal));
-}
-
-async function readAnswer({ status, body }: EgressResponse): Promise<JsonObject> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > MAX_ROW_BYTES) {
-      throw new StepFailure(
-        "row_too_large",
-        "The answer does not fit into a row. Leave out 'output'.",
-      );
-    }
-    pieces.push(piece);
-  }
-  return { status, body: parsed(new TextDecoder().decode(Buffer.concat(pieces))) };
-}
-
-/** JSON, or a text where the answer is none. */
-function parsed(text: string): JsonValue {
-  try {
-    return parseExactJson(text);
-  } catch {
-    return text;
-  }
 }

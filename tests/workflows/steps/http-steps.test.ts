@@ -3,14 +3,20 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { answerReader } from "../../../src/workflows/calls-out/read-answer.ts";
 import { fetchHttpStep as fetchHttp } from "../../../src/workflows/steps/fetch-http.ts";
 import { httpRequestStep as httpRequest } from "../../../src/workflows/steps/http-request.ts";
-import type { CheckContext, StepKind } from "../../../src/workflows/steps/step-kind.ts";
+import type {
+  CheckContext,
+  StepContext,
+  StepKind,
+} from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
 import { simpleTexts } from "../../support/workflows/simple-texts.ts";
 import { runStep } from "../../support/workflows/step-stage.ts";
 
 const SECRET = "canary-of-the-address-91f2";
+const MIB = 1024 * 1024;
 
 interface Received {
   readonly method: string | undefined;
@@ -47,6 +53,7 @@ describe("steps that call addresses", () => {
   });
 
   const services = {
+    settings: { MAX_JSON_DEPTH: 128, WORKFLOW_MAX_BYTES: 20 * MIB },
     egress: createEgress({ allow: ["127.0.0.1"] }),
     rowProcess: simpleTexts,
     secrets: {
@@ -58,6 +65,10 @@ describe("steps that call addresses", () => {
   const json = (value: unknown) => (_request: Received, response: ServerResponse) => {
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(value));
+  };
+  const typed = (type: string, text: string) => (_request: Received, response: ServerResponse) => {
+    response.setHeader("content-type", type);
+    response.end(text);
   };
   const check = (kind: StepKind, settings: JsonObject) =>
     kind.check?.(kind.schema.parse(settings), { owner: { ownerId: "usr_1" } } as CheckContext);
@@ -90,11 +101,6 @@ describe("steps that call addresses", () => {
     });
 
     it("reads CSV and NDJSON as their server declares them, and a text as one row", async () => {
-      const typed =
-        (type: string, text: string) => (_request: Received, response: ServerResponse) => {
-          response.setHeader("content-type", type);
-          response.end(text);
-        };
       answer = typed("text/csv", 'a,__proto__\r\n1,"x\ny"\r\n');
       expect(Object.entries((await rowsOf({}))[0] ?? {})).toEqual([
         ["a", "1"],
@@ -207,18 +213,144 @@ describe("steps that call addresses", () => {
       });
     });
 
+    it("goes through ten pages without rows, and no further", async () => {
+      const pages = (empty: number) => () => {
+        const rows = received.length > empty ? [{ a: 1 }] : [];
+        return json({ rows, next: rows.length === 0 ? "/again" : null });
+      };
+      answer = (request, response) => pages(9)()(request, response);
+      expect(await rowsOf({ rows: "rows", next: "next" })).toEqual([{ a: 1 }]);
+      received = [];
+      answer = (request, response) => pages(10)()(request, response);
+      await expect(rowsOf({ rows: "rows", next: "next" })).rejects.toMatchObject({
+        code: "empty_pages",
+      });
+    });
+
+    it("reads pages up to a size in all", async () => {
+      const rows = Array.from({ length: 8 }, () => "x".repeat(MIB - 100));
+      answer = json({ rows, next: "/again" });
+      await expect(rowsOf({ rows: "rows", next: "next" })).rejects.toMatchObject({
+        code: "answer_too_large",
+        message: expect.stringContaining("WORKFLOW_MAX_BYTES"),
+      });
+      expect(received).toHaveLength(3);
+    });
+
+    const many = 300_000;
+    const keys = () => `{${Array.from({ length: many }, (_, at) => `"k${at}":1`).join(",")}}`;
+    const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+    const hostile: readonly (readonly [string, string, string, () => string])[] = [
+      ["brackets alone", "json", "answer_too_deep", () => "[".repeat(16 * MIB)],
+      ["objects in objects", "json", "answer_too_deep", () => '{"a":'.repeat(300_000)],
+      ["a deep row", "json", "answer_too_deep", () => `[1,${deep(400_000)}]`],
+      [
+        "depth behind the rows",
+        "json",
+        "answer_too_deep",
+        () => `{"data":[],"b":${deep(400_000)}}`,
+      ],
+      ["a deep line", "x-ndjson", "answer_too_deep", () => `1\n${deep(400_000)}\n`],
+      ["an object with many keys", "json", "answer_too_large", keys],
+      ["a row with many keys", "json", "row_too_large", () => `[${keys()}]`],
+      ["much before the rows", "json", "answer_too_large", () => `{"a":${keys()},"data":[]}`],
+      ["much behind the rows", "json", "answer_too_large", () => `{"data":[],"a":${keys()}}`],
+      ["a long text", "json", "answer_too_large", () => `"${'\\"'.repeat(8 * MIB - 8)}"`],
+      [
+        "a long name",
+        "json",
+        "answer_too_large",
+        () => `{"${"a".repeat(8 * MIB)}"${":".repeat(MIB)}`,
+      ],
+      ["colons", "json", "invalid_json", () => `{"${"a".repeat(MIB / 2)}"${":".repeat(MIB / 3)}`],
+      ["white space alone", "json", "answer_too_large", () => " ".repeat(16 * MIB)],
+      ["rows that break off", "json", "invalid_json", () => `[${"1,".repeat(1_000)}`],
+      ["a long line", "x-ndjson", "row_too_large", () => "1".repeat(16 * MIB)],
+      ["many columns", "csv", "too_many_columns", () => `${"a,".repeat(90_000)}a\n`],
+      ["commas alone", "csv", "row_too_large", () => ",".repeat(16 * MIB)],
+      ["a field without an end", "csv", "row_too_large", () => `a\n"${"\n".repeat(16 * MIB - 8)}`],
+      ["a large text", "plain", "row_too_large", () => "x".repeat(16 * MIB)],
+    ];
+    it.each(hostile)(
+      "refuses %s",
+      async (_name, type, code, text) => {
+        const body = text();
+        answer = typed(`${type === "json" ? "application" : "text"}/${type}`, body);
+        const rows = body.includes('"data":[') ? "data" : undefined;
+        await expect(rowsOf({ ...(rows !== undefined && { rows }) })).rejects.toMatchObject({
+          ...{ code, isRetryable: false },
+        });
+      },
+      60_000,
+    );
+
+    const large: readonly (readonly [string, string, () => string, number])[] = [
+      [
+        "JSON",
+        "application/json",
+        () => `[${'{"id":1,"text":"yyyy"},'.repeat(600_000)}1]`,
+        600_001,
+      ],
+      ["JSON of tiny rows", "application/json", () => `[${"1,".repeat(900_000)}1]`, 900_001],
+      ["NDJSON", "application/x-ndjson", () => "1\n".repeat(900_000), 900_000],
+      ["CSV", "text/csv", () => `a,b\n${"1,2\n".repeat(500_000)}`, 500_000],
+      [
+        "CSV of long names",
+        "text/csv",
+        () =>
+          `${Array.from({ length: 9_000 }, (_, at) => `${"n".repeat(90)}${at}`).join()}\n${`${",".repeat(8_999)}\n`.repeat(50)}`,
+        50,
+      ],
+    ];
+    it.each(large)(
+      "serves others while it reads %s",
+      async (_name, type, text, count) => {
+        answer = typed(type, text());
+        let turns = 0;
+        let turnsAtLastRow = 0;
+        let longest = 0;
+        let atOnce = 0;
+        let isOver = false;
+        const tick = () => {
+          turns += 1;
+          if (!isOver) setImmediate(tick);
+        };
+        setImmediate(tick);
+        let rows = 0;
+        const push = async () => {
+          rows += 1;
+          atOnce = turns === turnsAtLastRow ? atOnce + 1 : 1;
+          turnsAtLastRow = turns;
+          longest = Math.max(longest, atOnce);
+        };
+        const context = {
+          ...{ settings: fetching.schema.parse({ url }), signal: new AbortController().signal },
+          ...{ run: owner.run, scope: {}, output: () => ({ push }) },
+        } as unknown as StepContext;
+        await fetching.run(context).finally(() => {
+          isOver = true;
+        });
+        expect(rows).toBe(count);
+        expect(longest).toBeLessThan(2_100);
+      },
+      60_000,
+    );
+
     it("reads 16 MB of rows without holding up others", async () => {
       const rows = Array.from({ length: 60_000 }, (_, id) => ({ id, text: "y".repeat(240) }));
       answer = json({ data: rows });
       let turns = 0;
-      const ticks = setInterval(() => {
+      let isOver = false;
+      const tick = () => {
         turns += 1;
-      }, 1);
+        if (!isOver) setImmediate(tick);
+      };
+      setImmediate(tick);
       const read = await rowsOf({ rows: "data" });
-      clearInterval(ticks);
+      isOver = true;
       expect(read).toHaveLength(60_000);
       expect(read[59_999]).toEqual(rows[59_999]);
-      expect(turns).toBeGreaterThan(20);
+      expect(turns).toBeGreaterThan(100);
     }, 60_000);
   });
 
@@ -284,6 +416,56 @@ describe("steps that call addresses", () => {
         ["run_2:send:11-20", 10],
         ["run_2:send:21-25", 5],
       ]);
+    });
+
+    it("keeps an answer that nests too deeply as text, and refuses one that is too large", async () => {
+      const rows = [{ id: "a" }];
+      const settings = { url, output: "sent" };
+      const deepest = "[".repeat(128) + "]".repeat(128);
+      const bodyOf = async (text: string) => {
+        answer = typed("application/json", text);
+        const done = await runStep(sending, { settings, rows, ...owner });
+        return (done.outputs.main?.[0]?.["sent"] as JsonObject | undefined)?.["body"];
+      };
+      expect(await bodyOf(deepest)).toEqual(JSON.parse(deepest));
+      expect(await bodyOf(`[${deepest}]`)).toBe(`[${deepest}]`);
+      const deep = "[".repeat(400_000) + "]".repeat(400_000);
+      expect(await bodyOf(deep)).toBe(deep);
+      await expect(bodyOf(" ".repeat(MIB + 1))).rejects.toMatchObject({ code: "row_too_large" });
+    });
+
+    it("writes no large answer with every row of a batch", async () => {
+      answer = typed("application/json", `"${"x".repeat(MIB / 2)}"`);
+      const rows = Array.from({ length: 100 }, (_, id) => ({ id }));
+      const settings = { url, batch: 100, output: "sent" };
+      await expect(runStep(sending, { settings, rows, ...owner })).rejects.toMatchObject({
+        code: "row_too_large",
+        message: expect.stringContaining("'batch'"),
+      });
+    });
+
+    it("parses one of many answers in a turn of the event loop", async () => {
+      let turns = 0;
+      let isOver = false;
+      const tick = () => {
+        turns += 1;
+        if (!isOver) setImmediate(tick);
+      };
+      setImmediate(tick);
+      const read = answerReader(128);
+      const bodies = Array.from({ length: 30 }, () => bodyOf(`[${"1,".repeat(10_000)}1]`));
+      async function* bodyOf(text: string) {
+        yield Buffer.from(text);
+      }
+      const response = { status: 200, header: () => undefined, cancel: () => undefined };
+      const parsedAt = await Promise.all(
+        bodies.map(async (one) => {
+          await read({ ...response, body: one }, 1);
+          return turns;
+        }),
+      );
+      isOver = true;
+      expect(new Set(parsedAt).size).toBe(30);
     });
 
     it("only tells in a test", async () => {
