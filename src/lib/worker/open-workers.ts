@@ -1,3 +1,4 @@
+import { Turns } from "./turns.ts";
 import { WorkFailure } from "./work-failure.ts";
 import { type JobLimits, WorkerProcess } from "./worker-process.ts";
 
@@ -15,13 +16,21 @@ export interface WorkersOptions {
   readonly idleMs: number;
 }
 
+export interface WorkersLimits extends JobLimits {
+  /**
+   * Whose job it is. One group has at most all processes but one, if there are several, and waiting groups take turns.
+   * Jobs without a group are only bounded by the number of processes.
+   */
+  readonly group?: string | undefined;
+}
+
 /** Processes for work that may run wild. They start with the first jobs and are used again. */
 export interface Workers {
   /**
    * Runs a job (any JSON) and yields its results as they come; waits for a free process. A consumer that is slow slows
    * the work, one that stops early kills it. Throws a `WorkFailure`, or the signal's reason.
    */
-  readonly run: (job: unknown, limits: JobLimits) => AsyncGenerator<unknown, void>;
+  readonly run: (job: unknown, limits: WorkersLimits) => AsyncGenerator<unknown, void>;
   /** Kills all processes; jobs in progress and later ones fail with the reason `closed`. */
   readonly close: () => void;
 }
@@ -29,8 +38,7 @@ export interface Workers {
 export function openWorkers({ program, processes, memoryBytes, idleMs }: WorkersOptions): Workers {
   const all = new Set<WorkerProcess>();
   const idle: { worker: WorkerProcess; timer: NodeJS.Timeout }[] = [];
-  const waiting = new Set<() => void>();
-  let busy = 0;
+  const turns = new Turns(processes);
   let isClosed = false;
 
   const take = (): WorkerProcess => {
@@ -58,21 +66,16 @@ export function openWorkers({ program, processes, memoryBytes, idleMs }: Workers
     };
     idle.push({ worker, timer: setTimeout(end, idleMs).unref() });
   };
-  const enter = async (signal: AbortSignal): Promise<void> => {
-    if (busy < processes) busy += 1;
-    else if (waiting.size < WAITING_MAX) await turn(waiting, signal);
-    else throw new WorkFailure("failed", "Too many jobs wait for a worker process.");
-  };
-  const leave = (): void => {
-    const [next] = waiting;
-    if (next === undefined) busy -= 1;
-    else next();
+  const enter = async (group: string | undefined, signal: AbortSignal): Promise<void> => {
+    if (!turns.isFree(group) && turns.waiting >= WAITING_MAX)
+      throw new WorkFailure("failed", "Too many jobs wait for a worker process.");
+    await turns.enter(group, signal);
   };
 
   return {
     async *run(job, limits) {
       limits.signal.throwIfAborted();
-      await enter(limits.signal);
+      await enter(limits.group, limits.signal);
       try {
         if (isClosed) throw new WorkFailure("closed", "The worker processes are closed.");
         const worker = take();
@@ -82,7 +85,7 @@ export function openWorkers({ program, processes, memoryBytes, idleMs }: Workers
           giveBack(worker);
         }
       } finally {
-        leave();
+        turns.leave(limits.group);
       }
     },
     close() {
@@ -92,19 +95,4 @@ export function openWorkers({ program, processes, memoryBytes, idleMs }: Workers
       all.clear();
     },
   };
-}
-
-/** Resolves when it is this job's turn; the place of the job that ended then belongs to it. */
-function turn(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const enter = () => end(resolve);
-    const abort = () => end(() => reject(signal.reason));
-    const end = (settle: () => void) => {
-      waiting.delete(enter);
-      signal.removeEventListener("abort", abort);
-      settle();
-    };
-    waiting.add(enter);
-    signal.addEventListener("abort", abort, { once: true });
-  });
 }

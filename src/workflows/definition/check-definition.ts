@@ -41,7 +41,7 @@ export async function checkDefinition(
   const found = await Promise.all([
     checkTriggers(checks, subject, triggers),
     checkKey(checks, subject, definition),
-    checkExpressions(checks, definition),
+    checkExpressions(checks, subject, definition),
     ...definition.steps.map((step) => checkStep(checks, subject, definition, step)),
   ]);
   const order = new Map(definition.steps.map(({ id }, at) => [id, at]));
@@ -76,6 +76,7 @@ async function checkKey(
 /** All in one call, because a row process is taken for it. */
 async function checkExpressions(
   { kinds, rowProcess }: DefinitionChecks,
+  { owner }: DefinitionSubject,
   { steps }: Definition,
 ): Promise<readonly Fault[]> {
   const expressions = steps.flatMap(({ id, kind, settings, from }) => {
@@ -83,7 +84,7 @@ async function checkExpressions(
     return found.map((expression) => ({ ...expression, field: `${id}/${expression.field}` }));
   });
   if (expressions.length === 0) return [];
-  const faults = await rowProcess.check(expressions);
+  const faults = await rowProcess.check(expressions, owner.ownerId);
   return faults.map(({ field, message }) => {
     const end = field.indexOf("/");
     return { step: field.slice(0, end), field: field.slice(end + 1), message };

@@ -2,12 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { openWorkers } from "../../lib/worker/open-workers.ts";
+import { openWorkers, type Workers, type WorkersLimits } from "../../lib/worker/open-workers.ts";
+import { Turns } from "../../lib/worker/turns.ts";
 import { WorkFailure } from "../../lib/worker/work-failure.ts";
-import type { JobLimits } from "../../lib/worker/worker-process.ts";
 import type { RowChunk, StepInput } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
+import { failureOf, OVER_SETS } from "./row-failure.ts";
 import type { SentResult } from "./row-outputs.ts";
 import type { Evaluated, RowJob, RowProcess, RowResult } from "./row-process.ts";
 import type { SentJob } from "./row-work.ts";
@@ -17,70 +19,57 @@ const MEMORY_BYTES = 512 * 1024 * 1024;
 const IDLE_MS = 60_000;
 /** What one output may have is bounded by whoever stores it. */
 const OUTPUT_BYTES = Number.MAX_SAFE_INTEGER;
-/** For programs that work row by row: more for one chunk means that an expression does not end. */
-const SILENCE_MS = 30_000;
-const EVALUATE_MS = 30_000;
-const CHECK_MS = 10_000;
-/** Programs that are silent for long, because they work on all rows at once. */
-const OVER_SETS: ReadonlySet<string> = new Set(["sql", "sort", "aggregate", "join", "read_file"]);
+const CHECK_RETRY_SECONDS = 10;
+
+const TIMES = {
+  /** For programs that work row by row: more for one chunk means that an expression does not end. */
+  silenceMs: 30_000,
+  /** For programs over sets: the process is shared, whatever time the step has. */
+  setsSilenceMs: 10 * 60_000,
+  /** For `check` and `evaluate`, which share one process. */
+  shortMs: 10_000,
+  /** What a request that saves a workflow waits for its check, the wait for the process included. */
+  checkWaitMs: 15_000,
+};
 
 export interface RowProcessOptions {
   /** ROW_PROCESSES */
   readonly processes: number;
+  readonly times?: Partial<typeof TIMES>;
 }
 
-export function openRowProcess({ processes }: RowProcessOptions): RowProcess {
-  const workers = openWorkers({
-    program: PROGRAM,
-    processes,
-    memoryBytes: MEMORY_BYTES,
-    idleMs: IDLE_MS,
-  });
+type StartLimits = Pick<WorkersLimits, "signal" | "timeMs" | "silenceMs" | "group">;
 
-  async function* start(
-    job: RowJob,
-    inputs: readonly StepInput[],
-    limits: Pick<JobLimits, "signal" | "timeMs" | "silenceMs">,
-  ): AsyncGenerator<SentResult, void> {
-    limits.signal.throwIfAborted();
-    // Whatever becomes of the process, its temporary files go with the job.
-    const folder = await mkdtemp(join(tmpdir(), `row-process-${process.pid}-`));
-    const sent: SentJob = {
-      ...job,
-      inputs: inputs.map(({ name, rows, bytes }) => ({ name, rows, bytes })),
-      folder,
-    };
-    const parts = inputs.map((input, index) => [String(index), dataOf(input)] as const);
-    try {
-      const all = { ...limits, outputBytes: OUTPUT_BYTES, inputs: Object.fromEntries(parts) };
-      for await (const result of workers.run(sent, all)) yield result as SentResult;
-    } catch (thrown) {
-      throw thrown instanceof WorkFailure ? failureOf(thrown, job.program, limits) : thrown;
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }
+export function openRowProcess({ processes, times }: RowProcessOptions): RowProcess {
+  const { silenceMs, setsSilenceMs, shortMs, checkWaitMs } = { ...TIMES, ...times };
+  const kind = { program: PROGRAM, memoryBytes: MEMORY_BYTES, idleMs: IDLE_MS };
+  const workers = openWorkers({ ...kind, processes });
+  // Nobody who saves a workflow, or fills in texts, waits for the long jobs of others.
+  const shortWorkers = openWorkers({ ...kind, processes: 1 });
+  // Runs take turns; a check then waits for one evaluation at most, however many runs there are.
+  const evaluations = new Turns(1);
 
+  /** For jobs without inputs, whose results are values. */
   async function answer(
     program: string,
     settings: JsonObject,
-    more: {
-      readonly scope: RowJob["scope"];
-      readonly signal: AbortSignal;
-      readonly timeMs: number;
-    },
+    more: { readonly scope: RowJob["scope"] } & Pick<StartLimits, "signal" | "group">,
   ): Promise<unknown[]> {
     const job: RowJob = { program, settings, scope: more.scope, onRowError: "fail" };
     const values: unknown[] = [];
-    for await (const result of start(job, [], more))
+    for await (const result of start(shortWorkers, job, [], { ...more, timeMs: shortMs }))
       if (result.kind === "value") values.push(...(result.value as unknown[]));
     return values;
   }
 
   return {
-    async *run(job, inputs, limits) {
-      const silenceMs = OVER_SETS.has(job.program) ? limits.timeMs : SILENCE_MS;
-      for await (const result of start(job, inputs, { ...limits, silenceMs })) {
+    async *run(job, inputs, { owner, ...limits }) {
+      const group = owner ?? undefined;
+      const all = {
+        ...{ ...limits, group },
+        silenceMs: Math.min(limits.timeMs, OVER_SETS.has(job.program) ? setsSilenceMs : silenceMs),
+      };
+      for await (const result of start(workers, job, inputs, all)) {
         const told = resultOf(result);
         if (told !== undefined) yield told;
       }
@@ -88,19 +77,78 @@ export function openRowProcess({ processes }: RowProcessOptions): RowProcess {
     async evaluate(templates, rows, scope, signal) {
       if (rows.length === 0) return [];
       const settings = { templates: templates as unknown as JsonObject, rows };
-      const more = { scope, signal, timeMs: EVALUATE_MS };
-      return (await answer("evaluate", settings, more)) as Evaluated[];
+      const run = String(scope.run["id"]);
+      await evaluations.enter(run, signal);
+      try {
+        const more = { scope, signal, group: "evaluate" };
+        return (await answer("evaluate", settings, more)) as Evaluated[];
+      } finally {
+        evaluations.leave(run);
+      }
     },
-    async check(expressions) {
+    async check(expressions, owner) {
       if (expressions.length === 0) return [];
       const settings = { expressions: expressions as unknown as readonly JsonObject[] };
       const scope = { trigger: {}, run: {} };
-      const { signal } = new AbortController();
-      const more = { scope, signal, timeMs: CHECK_MS };
-      return (await answer("check", settings, more)) as { field: string; message: string }[];
+      const group = `check ${owner ?? ""}`;
+      return (await withinWait(checkWaitMs, (signal) =>
+        answer("check", settings, { scope, signal, group }),
+      )) as { field: string; message: string }[];
     },
-    close: workers.close,
+    close() {
+      workers.close();
+      shortWorkers.close();
+    },
   };
+}
+
+async function* start(
+  workers: Workers,
+  job: RowJob,
+  inputs: readonly StepInput[],
+  limits: StartLimits,
+): AsyncGenerator<SentResult, void> {
+  limits.signal.throwIfAborted();
+  // Whatever becomes of the process, its temporary files go with the job.
+  const folder = await mkdtemp(join(tmpdir(), `row-process-${process.pid}-`));
+  const sent: SentJob = {
+    ...job,
+    inputs: inputs.map(({ name, rows, bytes }) => ({ name, rows, bytes })),
+    folder,
+  };
+  const parts = inputs.map((input, index) => [String(index), dataOf(input)] as const);
+  try {
+    const all = { ...limits, outputBytes: OUTPUT_BYTES, inputs: Object.fromEntries(parts) };
+    for await (const result of workers.run(sent, all)) yield result as SentResult;
+  } catch (thrown) {
+    if (!(thrown instanceof WorkFailure)) throw thrown;
+    throw failureOf(thrown, job.program, { ...limits, memoryBytes: MEMORY_BYTES });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Rejects with `overloaded` when the check has no answer in time: the request does not hang. */
+async function withinWait<Answer>(
+  waitMs: number,
+  check: (signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
+  const controller = new AbortController();
+  const late = new ServiceError(
+    "overloaded",
+    "The expressions and SQL of the workflow could not be checked in time. Send the request again; if it stays so, make them simpler or fewer.",
+    { retryAfterSeconds: CHECK_RETRY_SECONDS },
+  );
+  const timer = setTimeout(() => controller.abort(late), waitMs);
+  try {
+    return await check(controller.signal);
+  } catch (thrown) {
+    // A process that was ended for its time gave no answer either.
+    const isTime = thrown instanceof StepFailure && thrown.code === "row_process_time";
+    throw isTime ? late : thrown;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function* dataOf(input: StepInput): AsyncGenerator<Uint8Array, void> {
@@ -113,49 +161,4 @@ function resultOf(result: SentResult): RowResult | undefined {
   const { rows, bytes, data, output } = result;
   const chunk: RowChunk = { rows, bytes, data: Buffer.from(data, "base64") };
   return { kind: "chunk", output, chunk };
-}
-
-/** The engine adds the step's name; the message names what the process did. */
-function failureOf(
-  failure: WorkFailure,
-  program: string,
-  { timeMs, silenceMs = timeMs }: Pick<JobLimits, "timeMs" | "silenceMs">,
-): StepFailure {
-  const { reason, code, message } = failure;
-  const details = { cause: failure };
-  switch (reason) {
-    case "failed":
-      // Without a code it is a fault of ours, or the end of the runtime's own limits.
-      return code === null
-        ? new StepFailure("row_process_crashed", `The ${program} work failed: ${message}`, details)
-        : new StepFailure(code, message, details);
-    case "time":
-      return new StepFailure(
-        "row_process_time",
-        `The ${program} work took more than ${seconds(timeMs)} s in all, or ${seconds(silenceMs)} s for up to 1,000 rows, and was stopped. Simplify it, or raise timeout_seconds.`,
-        details,
-      );
-    case "memory":
-    case "output":
-      return new StepFailure(
-        "row_process_memory",
-        `The ${program} work needed more than ${MEMORY_BYTES / 1024 / 1024} MiB of memory and was stopped. Work on smaller rows, or on fewer at once.`,
-        details,
-      );
-    case "crashed":
-      return new StepFailure(
-        "row_process_crashed",
-        `The process of the ${program} work ended early (${message})`,
-        { ...details, isRetryable: true },
-      );
-    case "closed":
-      return new StepFailure("row_process_crashed", "The server is stopping.", {
-        ...details,
-        isRetryable: true,
-      });
-  }
-}
-
-function seconds(ms: number): number {
-  return Math.round(ms / 1_000);
 }

@@ -50,13 +50,23 @@ export type Expression =
       readonly tables: readonly string[];
     };
 
-/** Processes that run what others wrote: expressions, SQL, readers of files. ROW_PROCESSES at once, 512 MiB each. */
+/**
+ * Processes that run what others wrote: expressions, SQL, readers of files. ROW_PROCESSES at once, and one more for what
+ * is short, `evaluate` and `check`; 512 MiB each.
+ */
 export interface RowProcess {
-  /** Waits for a free process. Throws a `StepFailure` that names the cause, or the signal's reason. */
+  /**
+   * Waits for a free process. Owners take turns, and none has all processes when there are several. Throws a `StepFailure` that names the cause, or the signal's
+   * reason.
+   */
   readonly run: (
     job: RowJob,
     inputs: readonly StepInput[],
-    limits: { readonly signal: AbortSignal; readonly timeMs: number },
+    limits: {
+      readonly signal: AbortSignal;
+      readonly timeMs: number;
+      readonly owner?: string | null;
+    },
   ) => AsyncGenerator<RowResult, void>;
   /** Evaluates templates for a few rows, at most one chunk, and frees the process. */
   readonly evaluate: (
@@ -65,9 +75,10 @@ export interface RowProcess {
     scope: ExpressionScope,
     signal: AbortSignal,
   ) => Promise<readonly Evaluated[]>;
-  /** Returns what is wrong with expressions and SQL, by their fields. */
+  /** Returns what is wrong with expressions and SQL, by their fields. Rejects with `overloaded` after some seconds. */
   readonly check: (
     expressions: readonly Expression[],
+    owner?: string,
   ) => Promise<readonly { readonly field: string; readonly message: string }[]>;
   readonly close: () => void;
 }

@@ -13,9 +13,10 @@ export async function runProgram<Settings extends object>(
   settings: JsonObject = context.settings as unknown as JsonObject,
 ): Promise<boolean | undefined> {
   const { scope, step, inputs, signal, timeMs } = context;
+  const owner = context.run.ownerId;
   const job = { program, settings, scope, onRowError: step.on_row_error };
   let value: boolean | undefined;
-  for await (const result of rowProcess.run(job, inputs, { signal, timeMs })) {
+  for await (const result of rowProcess.run(job, inputs, { signal, timeMs, owner })) {
     if (result.kind === "condition") value = result.value;
     else await context.take(result);
   }

@@ -32,6 +32,8 @@ describe("what is checked before there are rows", () => {
     ["SELECT nope(a) FROM orders", "no such function: nope"],
     ["SELECT FROM orders", "syntax error"],
     ["SELECT 1; SELECT 2", "2 statements"],
+    ["SELECT 1) UNION SELECT * FROM (SELECT 2", "syntax error"],
+    ["SELECT a FROM orders -- all of them;", undefined],
     ["ATTACH 'x' AS y", "refused"],
   ])("%s: %s", async (text, message) => {
     const tables = ["orders", "check_else"];

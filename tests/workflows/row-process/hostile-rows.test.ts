@@ -101,6 +101,7 @@ describe("SQL", () => {
     "PRAGMA journal_mode",
     "SELECT * FROM pragma_database_list",
     "SELECT 1) ; ATTACH 'x' AS y; SELECT (1",
+    "SELECT 1) UNION SELECT * FROM (SELECT 2",
     "SELECT * FROM nothing",
     "SELEC 1",
   ])("%s is refused", async (select) => {

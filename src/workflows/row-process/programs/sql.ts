@@ -3,11 +3,17 @@ import type { RowWork } from "../row-program.ts";
 import { setField } from "../row-work.ts";
 import { prepareWithColumns } from "../sql/check-select.ts";
 import { loadTable } from "../sql/load-table.ts";
-import { openDatabase, sqlFailure, wrapSelect } from "../sql/sql-database.ts";
+import {
+  openDatabase,
+  prepareSelect,
+  readSelect,
+  type Select,
+  sqlFailure,
+} from "../sql/sql-database.ts";
 
 /** Yields the rows of one SELECT over the inputs, each a table of its name. */
 export async function* queryRows({ settings, inputs, lines, outputs, folder }: RowWork) {
-  const statement = wrapSelect((settings as { select: string }).select);
+  const select = readSelect((settings as { select: string }).select);
   const database = openDatabase(folder);
   try {
     const empty: string[] = [];
@@ -16,10 +22,10 @@ export async function* queryRows({ settings, inputs, lines, outputs, folder }: R
       if (columns === 0) empty.push(input.name);
     }
     // Without a row nobody knows the columns: whatever the SELECT names is there.
-    if (empty.length > 0) prepareWithColumns(database, statement, empty);
+    if (empty.length > 0) prepareWithColumns(database, select, empty);
     database.exec("PRAGMA query_only = ON");
     let number = 0;
-    for (const found of runSelect(statement, database)) {
+    for (const found of runSelect(select, database)) {
       number += 1;
       const row: Record<string, unknown> = {};
       for (const name of Object.keys(found)) setField(row, name, jsonValue(found[name]));
@@ -33,11 +39,11 @@ export async function* queryRows({ settings, inputs, lines, outputs, folder }: R
 }
 
 function* runSelect(
-  statement: string,
+  select: Select,
   database: ReturnType<typeof openDatabase>,
 ): Generator<Record<string, unknown>, void> {
   try {
-    const prepared = database.prepare(statement);
+    const prepared = prepareSelect(database, select);
     try {
       for (const row of prepared.iterate()) yield row as Record<string, unknown>;
     } finally {

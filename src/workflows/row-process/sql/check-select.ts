@@ -1,7 +1,14 @@
 import type { Database } from "node-sqlite3-wasm";
 import type { Expression } from "../row-process.ts";
 import { ProgramFailure } from "../row-work.ts";
-import { openDatabase, quoted, sqlFailure, wrapSelect } from "./sql-database.ts";
+import {
+  openDatabase,
+  prepareSelect,
+  quoted,
+  readSelect,
+  type Select,
+  sqlFailure,
+} from "./sql-database.ts";
 
 /** Columns that are not known before there are rows are added as the statement names them. */
 const COLUMNS_MAX = 500;
@@ -12,28 +19,28 @@ export function checkSelect(
   { text, tables }: Extract<Expression, { kind: "sql" }>,
   folder: string,
 ): void {
-  const statement = wrapSelect(text);
+  const select = readSelect(text);
   const database = openDatabase(folder);
   try {
     for (const table of tables) {
       database.exec(`DROP TABLE IF EXISTS ${quoted(table)}`);
       database.exec(`CREATE TABLE ${quoted(table)} ("$" BLOB)`);
     }
-    prepareWithColumns(database, statement, tables);
+    prepareWithColumns(database, select, tables);
   } finally {
     for (const table of tables) database.exec(`DROP TABLE IF EXISTS ${quoted(table)}`);
     database.close();
   }
 }
 
-/** Adds the columns that the statement names to tables of which none are known. Throws a `ProgramFailure`. */
+/** Adds the columns that the SELECT names to tables of which none are known. Throws a `ProgramFailure`. */
 export function prepareWithColumns(
   database: Database,
-  statement: string,
+  select: Select,
   tables: readonly string[],
 ): void {
   for (let added = 0; added < COLUMNS_MAX; added += 1) {
-    const thrown = preparing(database, statement);
+    const thrown = preparing(database, select);
     if (thrown === undefined) return;
     const [, owner, column] = MISSING.exec(messageOf(thrown)) ?? [];
     if (column === undefined) {
@@ -46,9 +53,9 @@ export function prepareWithColumns(
   }
 }
 
-function preparing(database: Database, statement: string): unknown {
+function preparing(database: Database, select: Select): unknown {
   try {
-    database.prepare(statement).finalize();
+    prepareSelect(database, select).finalize();
     return undefined;
   } catch (thrown) {
     return thrown;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import sqlite, { type Database } from "node-sqlite3-wasm";
+import sqlite, { type Database, type Statement } from "node-sqlite3-wasm";
 import { checkSqlite } from "../../../lib/sql-gate/tokens/check-sqlite.ts";
 import { ProgramFailure } from "../row-work.ts";
 
@@ -26,15 +26,34 @@ export function openDatabase(folder: string): Database {
   return database;
 }
 
-/**
- * Returns the statement that is prepared for a SELECT: as a subquery it can be nothing else. Throws a `ProgramFailure`
- * for anything but one reading statement.
- */
-export function wrapSelect(select: string): string {
+/** A SELECT as it was written, and as a subquery, which can be nothing else. */
+export interface Select {
+  readonly text: string;
+  readonly wrapped: string;
+}
+
+/** Throws a `ProgramFailure` for anything but one reading statement. */
+export function readSelect(select: string): Select {
   const { refusal } = checkSqlite(select, { maxBytes: SELECT_MAX_BYTES });
   if (refusal !== undefined)
     throw new ProgramFailure("invalid_sql", `${refusal.message} ${refusal.hint}`);
-  return `SELECT * FROM (\n${select.replace(/[;\s]+$/, "")}\n)`;
+  const text = select.replace(/[;\s]+$/, "");
+  return { text, wrapped: `SELECT * FROM (\n${text}\n)` };
+}
+
+/**
+ * Prepares the subquery. The text has to be a statement by itself as well, or its brackets could close those around it.
+ * It is prepared second: only then is it known to begin as a SELECT, and preparing it has no effect.
+ */
+export function prepareSelect(database: Database, { text, wrapped }: Select): Statement {
+  const statement = database.prepare(wrapped);
+  try {
+    database.prepare(text).finalize();
+  } catch (thrown) {
+    statement.finalize();
+    throw thrown;
+  }
+  return statement;
 }
 
 /** A name in quotes, whatever characters it has. */
