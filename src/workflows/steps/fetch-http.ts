@@ -5,6 +5,7 @@ import {
   checkRequest,
   type HeaderFields,
   readHeaders,
+  refuseOtherOrigin,
   requestFields,
 } from "../calls-out/request-fields.ts";
 import { template, textExpressions } from "../models/model-fields.ts";
@@ -58,6 +59,7 @@ export function fetchHttpStep({ egress, secrets, rowProcess }: StepServices) {
       const { method, request_timeout_seconds, next, max_pages } = settings;
       const headers = await readHeaders(secrets, run.ownerId, settings.headers);
       const { url: first = "", body } = await render(rowProcess, context);
+      refuseOtherOrigin(settings, first);
       const rows = context.output();
       const wanted = {
         format: settings.format,
