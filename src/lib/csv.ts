@@ -22,9 +22,14 @@ export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(cellText).join(",")}\r\n`;
 }
 
+/** Returns a text that no spreadsheet runs as a formula. */
+export function defused(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
+}
+
 function cellText(cell: CsvCell): string {
   if (cell === null) return "";
   if (typeof cell !== "string") return String(cell);
-  const safe = FORMULA.test(cell) ? `'${cell}` : cell;
+  const safe = defused(cell);
   return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

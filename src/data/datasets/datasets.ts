@@ -10,6 +10,9 @@ export interface Dataset {
   /** `ds_` and 22 base62 characters. */
   readonly id: string;
   readonly name: string;
+  /** Null once the user is deleted. */
+  readonly ownerId: string | null;
+  readonly visibility: "private" | "everyone";
   readonly columns: readonly DatasetColumn[];
   readonly key: readonly string[];
   readonly rows: number;

@@ -1,12 +1,24 @@
+import type { DatasetColumn } from "../../db/tables/datasets.ts";
+import { defused } from "../../lib/csv.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
+
+/** Their texts are numbers, and a minus before them is no formula. */
+const NUMBERS: ReadonlySet<DatasetColumn["type"]> = new Set(["integer", "decimal", "number"]);
+
+type Columns = readonly DatasetColumn[];
+type Quote = (text: string) => string;
 
 /** How rows are written one after the other. */
 export const ROW_FORMATS = {
   csv: {
     type: "text/csv; charset=utf-8; header=present",
-    head: (columns: readonly string[]) => lineOf(columns),
-    row: (row: JsonObject, columns: readonly string[]) =>
-      lineOf(columns.map((name) => row[name] ?? null)),
+    head: (columns: Columns, safe: Quote) => lineOf(columns.map(({ name }) => cellOf(name, safe))),
+    row: (row: JsonObject, columns: Columns, safe: Quote) =>
+      lineOf(
+        columns.map(({ name, type }) =>
+          cellOf(row[name] ?? null, NUMBERS.has(type) ? asItIs : safe),
+        ),
+      ),
   },
   ndjson: {
     type: "application/x-ndjson",
@@ -19,7 +31,9 @@ export interface RowStream {
   readonly format: keyof typeof ROW_FORMATS;
   /** The name of the file, without its extension. */
   readonly name: string;
-  readonly columns: readonly string[];
+  readonly columns: Columns;
+  /** Texts of CSV as they are, also those that a spreadsheet would run as formulas. */
+  readonly isRaw: boolean;
   readonly batches: AsyncGenerator<readonly JsonObject[], void>;
   /** Called when the client has gone. */
   readonly onCancel: () => void;
@@ -28,6 +42,7 @@ export interface RowStream {
 /** Answers with rows as fast as the client takes them: the next batch is read when the last one was sent. */
 export function rowStreamResponse(given: RowStream): Response {
   const { format, name, columns, batches, onCancel } = given;
+  const safe = given.isRaw ? asItIs : defused;
   const { type, head, row } = ROW_FORMATS[format];
   const encoder = new TextEncoder();
   let hasHead = false;
@@ -35,9 +50,9 @@ export function rowStreamResponse(given: RowStream): Response {
     {
       async pull(controller) {
         const { done, value } = await batches.next();
-        const start = hasHead ? "" : head(columns);
+        const start = hasHead ? "" : head(columns, safe);
         hasHead = true;
-        const text = start + (value ?? []).map((found) => row(found, columns)).join("");
+        const text = start + (value ?? []).map((found) => row(found, columns, safe)).join("");
         if (text !== "") controller.enqueue(encoder.encode(text));
         if (done === true) controller.close();
       },
@@ -58,12 +73,16 @@ export function rowStreamResponse(given: RowStream): Response {
 }
 
 /** A line of RFC 4180. Null is an empty cell, an empty text is `""`, so that an import reads the same values. */
-function lineOf(cells: readonly JsonValue[]): string {
-  return `${cells.map(cellOf).join(",")}\r\n`;
+function lineOf(cells: readonly string[]): string {
+  return `${cells.join(",")}\r\n`;
 }
 
-function cellOf(value: JsonValue): string {
+function asItIs(text: string): string {
+  return text;
+}
+
+function cellOf(value: JsonValue, safe: Quote): string {
   if (value === null) return "";
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const text = typeof value === "object" ? JSON.stringify(value) : safe(String(value));
   return text === "" || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -39,6 +39,14 @@ const rowsQuery = z.strictObject({
     description:
       "`csv` and `ndjson` stream all rows from `after` on, at most `limit` where it is set.",
   }),
+  raw: z
+    .enum(["true", "false"])
+    .default("false")
+    .openapi({
+      description:
+        "In CSV, a text that a spreadsheet would run as a formula gets a leading apostrophe. `true` gives all texts as " +
+        "they are, for an import.",
+    }),
   limit: limit.optional(),
   after: queryId.optional().openapi({ description: "`next` of the page before." }),
 });
@@ -94,7 +102,10 @@ const READ = resourceRoute({
   operationId: "listDatasetRows",
   summary: "Read the rows of a dataset",
   query: rowsQuery,
-  answer: { description: "A page of the rows, or all of them.", schema: rowsPage },
+  answer: {
+    description: "A page of the rows, or all of them.",
+    ...{ schema: rowsPage, hasCsv: true, hasNdjson: true },
+  },
   errors: datasetErrors,
 });
 const IMPORT = withFile(
@@ -132,9 +143,10 @@ export function datasetRowsRoutes(deps: Deps): Router {
     const query = readQuery(context, rowsQuery);
     const dataset = await findDataset(datasets.store, caller, idOf(context));
     const place = placeIn(dataset, query.after);
-    return query.format === "json"
-      ? pageOfRows(deps, dataset, { place, size: query.limit ?? DEFAULT_ROWS })
-      : streamOfRows(deps, dataset, { place, format: query.format, limit: query.limit });
+    const { format, limit: size, raw } = query;
+    return format === "json"
+      ? pageOfRows(deps, dataset, { place, size: size ?? DEFAULT_ROWS })
+      : streamOfRows(deps, dataset, { place, format, limit: size, isRaw: raw === "true" });
   });
   router.add(IMPORT, (context, caller) =>
     receive(context, caller, async (given) => {
@@ -248,9 +260,10 @@ function streamOfRows(
     readonly place: RowPlace | undefined;
     format: "csv" | "ndjson";
     limit: number | undefined;
+    isRaw: boolean;
   },
 ): Response {
-  const { place, format, limit: most = Number.POSITIVE_INFINITY } = asked;
+  const { place, format, isRaw, limit: most = Number.POSITIVE_INFINITY } = asked;
   const aborting = new AbortController();
   async function* read(): AsyncGenerator<readonly JsonObject[], void> {
     let left = most;
@@ -262,8 +275,7 @@ function streamOfRows(
     }
   }
   return rowStreamResponse({
-    ...{ format, name: dataset.name, batches: read() },
-    columns: dataset.columns.map(({ name }) => name),
+    ...{ format, isRaw, name: dataset.name, columns: dataset.columns, batches: read() },
     onCancel: () => aborting.abort(),
   });
 }

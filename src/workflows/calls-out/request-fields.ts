@@ -8,6 +8,8 @@ import type { FieldFault } from "../steps/step-kind.ts";
 const MAX_HEADERS = 50;
 const MAX_HEADER_VALUE = 8_192;
 const CHECK_TIMEOUT_MS = 5_000;
+const WHOLE_ORIGIN =
+  "With a secret in the headers, scheme, host and port stand whole before the first {{ }}, with a / behind them: `https://api.example.com/{{ … }}`.";
 /** Faults of an address that no network changes. */
 const LASTING: ReadonlySet<string> = new Set(["invalid_url", "credentials", "forbidden"]);
 
@@ -64,6 +66,36 @@ async function readSecret(
   );
 }
 
+/**
+ * Throws a `StepFailure` for an address whose `{{ }}` moved it to another server than the one that was saved, where the
+ * headers have a secret for that one.
+ */
+export function refuseOtherOrigin(
+  { url, headers }: { readonly url: string; readonly headers: HeaderFields },
+  rendered: string,
+): void {
+  if (!hasSecret(headers)) return;
+  const origin = originOf(fixedOrigin(url));
+  if (origin !== undefined && originOf(rendered) === origin) return;
+  throw new StepFailure("address_moved", `The address is refused: ${WHOLE_ORIGIN}`);
+}
+
+function hasSecret(headers: HeaderFields): boolean {
+  return Object.values(headers).some((value) => typeof value !== "string");
+}
+
+/** Scheme, host and port as they stand before the first `{{`; undefined where a row could continue or replace them. */
+function fixedOrigin(url: string): string | undefined {
+  const beginning = url.split("{{", 1)[0] ?? "";
+  // A backslash ends the host, too, so that the host of the text would not be the one that is called.
+  const [origin] = /^https?:\/\/[^/?#{\\]+(?=[/?#])/i.exec(beginning) ?? [];
+  return beginning === url ? url : origin;
+}
+
+function originOf(url: string | undefined): string | undefined {
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
+}
+
 /** Returns what is wrong with the address and headers of a step. */
 export async function checkRequest(
   { egress, secrets }: { readonly egress: Egress; readonly secrets: WorkflowSecrets },
@@ -71,6 +103,9 @@ export async function checkRequest(
   ownerId: string,
 ): Promise<readonly FieldFault[]> {
   const faults: FieldFault[] = [...(await addressFaults(egress, url))];
+  if (hasSecret(headers) && fixedOrigin(url) === undefined) {
+    faults.push({ field: "url", message: WHOLE_ORIGIN });
+  }
   if (Object.keys(headers).length > MAX_HEADERS) {
     faults.push({ field: "headers", message: `At most ${MAX_HEADERS} headers are sent.` });
   }
@@ -84,10 +119,7 @@ export async function checkRequest(
 
 /** A host that only its rows know is checked when it is called. */
 async function addressFaults(egress: Egress, url: string): Promise<readonly FieldFault[]> {
-  const beginning = url.split("{{", 1)[0] ?? "";
-  const isWhole = beginning === url;
-  const [origin] = /^https?:\/\/[^/?#]+(?=[/?#])/i.exec(beginning) ?? [];
-  const known = isWhole ? url : origin;
+  const known = fixedOrigin(url);
   if (known === undefined) return [];
   try {
     await egress.check(known, AbortSignal.timeout(CHECK_TIMEOUT_MS));

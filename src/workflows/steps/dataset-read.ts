@@ -2,6 +2,7 @@ import { z } from "zod";
 import { readOwner } from "../owner-caller.ts";
 import type { Row } from "../rows/row.ts";
 import { rowFailure } from "../runs/run.ts";
+import { findReadable } from "./shared/named-dataset.ts";
 import { faultsOf, toStepFailure } from "./shared/step-faults.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -10,7 +11,13 @@ const MAX_LIMIT = 100_000_000;
 const MAX_EXPRESSION = 4_096;
 
 const settings = z.strictObject({
-  dataset: z.string().min(1).max(63).describe("The name or id of the dataset."),
+  dataset: z
+    .string()
+    .min(1)
+    .max(63)
+    .describe(
+      "The name of a dataset that is own or shared, or the id of any that the owner may read.",
+    ),
   where: z
     .string()
     .min(1)
@@ -55,13 +62,13 @@ export function datasetReadStep({
     expressions: ({ where }) =>
       where === undefined ? [] : [{ field: "where", kind: "expression", text: where }],
     check: ({ dataset }, { owner }) =>
-      datasets.find(owner, dataset).then(() => [], faultsOf("dataset")),
+      findReadable(datasets, owner, dataset).then(() => [], faultsOf("dataset")),
     async run(context) {
       const { dataset: name, limit = Number.POSITIVE_INFINITY } = context.settings;
       const owner = await database.askOwn((db) => readOwner(db, context.run.ownerId));
       const output = context.output();
       try {
-        const dataset = await datasets.find(owner, name);
+        const dataset = await findReadable(datasets, owner, name);
         let seen = 0;
         let left = limit;
         for await (const rows of datasets.read(dataset, context.signal)) {

@@ -18,6 +18,7 @@ import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { readOwner } from "../owner-caller.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
+import { findOwn } from "./shared/named-dataset.ts";
 import { faultsOf, toStepFailure } from "./shared/step-faults.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -27,7 +28,11 @@ const column = z.strictObject({
   type: z.enum(COLUMN_TYPE_NAMES as [DatasetColumn["type"]]),
 });
 const settings = z.strictObject({
-  dataset: z.string().min(1).max(63).describe("The name or id of the dataset."),
+  dataset: z
+    .string()
+    .min(1)
+    .max(63)
+    .describe("The name of an own dataset, or the id of any that the owner may change."),
   mode: z
     .enum(DATASET_CHANGES)
     .default("append")
@@ -59,8 +64,7 @@ export function datasetWriteStep({
   const open = async (context: Context, owner: Caller): Promise<DatasetLoad | undefined> => {
     const { dataset: name, mode, create } = context.settings;
     try {
-      await datasets.refuseWriting(owner, name);
-      return await datasets.load(await datasets.find(owner, name), mode);
+      return await datasets.load(await findOwn(datasets, owner, name), mode);
     } catch (thrown) {
       if (create === undefined || !isUnknown(thrown)) throw thrown;
     }
@@ -100,8 +104,7 @@ export function datasetWriteStep({
     schema: settings,
     async check({ dataset, mode, create }, { owner }) {
       try {
-        await datasets.refuseWriting(owner, dataset);
-        const { key } = await datasets.find(owner, dataset);
+        const { key } = await findOwn(datasets, owner, dataset);
         return mode === "upsert" && key.length === 0
           ? [{ field: "mode", message: `'${dataset}' has no key to upsert by.` }]
           : [];

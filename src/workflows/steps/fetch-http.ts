@@ -8,6 +8,7 @@ import {
   type HeaderFields,
   MAX_BODY_BYTES,
   readHeaders,
+  refuseOtherOrigin,
   requestFields,
 } from "../calls-out/request-fields.ts";
 import { template, textExpressions } from "../models/model-fields.ts";
@@ -65,6 +66,7 @@ export function fetchHttpStep(services: StepServices) {
       const { method, request_timeout_seconds, max_pages } = settings;
       const headers = await readHeaders(secrets, run.ownerId, settings.headers);
       const { url: first = "", body } = await render(rowProcess, context);
+      refuseOtherOrigin(settings, first);
       const timeoutMs = request_timeout_seconds * 1_000;
       const readPage = pageReader(services, context);
       let url: string | undefined = first;

@@ -6,6 +6,7 @@ import {
   checkRequest,
   type HeaderFields,
   readHeaders,
+  refuseOtherOrigin,
   requestFields,
 } from "../calls-out/request-fields.ts";
 import { eachRowWithTexts, type RowItem } from "../models/each-row.ts";
@@ -77,6 +78,7 @@ export function httpRequestStep(services: StepServices) {
         texts: { url, body },
         async work(item, texts) {
           const { row } = item;
+          refuseOtherOrigin(settings, texts["url"] ?? "");
           if (isTest) {
             context.tell(`${settings.method} ${texts["url"]} would be called.`);
             return [row];

@@ -191,6 +191,43 @@ describe("dataset_write", () => {
     await expect(failing).rejects.toMatchObject({ code: "insufficient_permission" });
   });
 
+  it("takes a name for an own dataset, so that nobody gets an administrator's rows by taking it first", async () => {
+    const taken = await stage.create({ columns: COLUMNS });
+    const { ownerId: other } = await addCaller(database, "user");
+    const admin = await addCaller(database, "admin");
+    const as = { ownerId: admin.ownerId };
+    const check = async (kind: StepKind, dataset: string, more: object = {}) =>
+      kind.check?.(kind.schema.parse({ dataset, ...more }), { owner: admin } as never);
+    const own = (ownerId: string | null, visibility: "private" | "everyone") =>
+      database.db.update(records).set({ ownerId, visibility }).where(eq(records.id, taken.id));
+    const byName = { dataset: taken.name, create: {} };
+    const message = expect.stringContaining("name it by its id");
+    const refused = { code: "invalid_value", isRetryable: false, message };
+    for (const ownerId of [other, null]) {
+      await own(ownerId, "private");
+      expect(await check(write, taken.name, { create: {} })).toMatchObject([
+        { field: "dataset", message },
+      ]);
+      expect(await check(read, taken.name)).toMatchObject([{ field: "dataset", message }]);
+      const writing = run(write, { settings: byName, rows: ROWS.slice(0, 1), run: as });
+      await expect(writing).rejects.toMatchObject(refused);
+      const reading = run(read, { settings: { dataset: taken.name }, run: as });
+      await expect(reading).rejects.toMatchObject(refused);
+    }
+    await own(other, "everyone");
+    await expect(run(write, { settings: byName, run: as })).rejects.toMatchObject(refused);
+    expect(await check(read, taken.name)).toEqual([]);
+    expect(await stage.rows(taken)).toEqual([]);
+    await own(other, "private");
+    expect(await check(write, taken.id)).toEqual([]);
+    await run(write, { settings: { dataset: taken.id }, rows: ROWS.slice(0, 1), run: as });
+    const byId = await run(read, { settings: { dataset: taken.id }, run: as });
+    expect(byId.outputs.main).toEqual(ROWS.slice(0, 1));
+    await own(admin.ownerId, "private");
+    await run(write, { settings: byName, rows: ROWS.slice(1, 2), run: as });
+    expect(await stage.rows(taken)).toEqual(ROWS.slice(0, 2));
+  });
+
   it("is checked when the workflow is saved", async () => {
     const dataset = await stage.create({ columns: COLUMNS });
     const check = async (given: object) =>

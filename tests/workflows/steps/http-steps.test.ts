@@ -357,6 +357,40 @@ describe("steps that call addresses", () => {
   describe("http_request", () => {
     const sending = httpRequest(services);
 
+    it("lets no row choose the server that gets a secret", async () => {
+      const headers = { authorization: { secret: "crm" } };
+      const open = ["https://example.com{{ row.p }}", "https://{{ row.p }}/x", "{{ row.p }}"];
+      const tricks = ["https://example.com:{{ row.p }}/", "https://example.com\\\\{{ row.p }}/x"];
+      for (const moving of [...open, ...tricks]) {
+        for (const kind of [sending, fetchHttp(services)]) {
+          expect(await check(kind, { url: moving, headers })).toEqual([
+            { field: "url", message: expect.stringContaining("before the first {{ }}") },
+          ]);
+        }
+      }
+      for (const fixed of [`${url}/{{ row.p }}`, `${url}?a={{ row.p }}`, url]) {
+        expect(await check(sending, { url: fixed, headers })).toEqual([]);
+      }
+      expect(await check(sending, { url: `${url}{{ row.p }}`, headers: { a: "b" } })).toEqual([]);
+      const port = (Number(new URL(url).port) % 60_000) + 1;
+      const moving = runStep(sending, {
+        settings: { url: `http://127.0.0.1:{{ row.p }}`, headers },
+        rows: [{ p: `${port}/` }, { p: `${new URL(url).port}/` }],
+        onRowError: "skip",
+        ...owner,
+      });
+      expect(await moving).toMatchObject({
+        rowErrors: 2,
+        firstRowError: { code: "address_moved" },
+      });
+      expect(received).toEqual([]);
+      const settings = { url: `${url}/{{ row.p }}`, headers };
+      await runStep(sending, { settings, rows: [{ p: "@evil.example/" }], ...owner });
+      expect(received).toMatchObject([
+        { url: "/@evil.example/", headers: { authorization: SECRET } },
+      ]);
+    });
+
     it("sends each row with its own key, and passes it on with the answer", async () => {
       answer = json({ ok: true });
       const settings = { url: `${url}/{{ row.id }}`, method: "PUT", output: "sent" };
