@@ -54,10 +54,9 @@ export class StepAttempt {
     const place = { day: run.day, runId: run.id, stepId: step.id };
     const progress = await RowProgress.read(claim.db, place);
     await claim.write(async (transaction) => {
-      await claim.lock(transaction);
       const rowsIn = inputs.reduce((sum, { rows }) => sum + rows, 0);
-      await deleteOutputs(transaction, place, progress.kept);
       await beginTry(transaction, run, { stepId: step.id, rowsIn, now: clock.now() });
+      await deleteOutputs(transaction, place, progress.kept);
     });
     return new StepAttempt(work, signal, progress);
   }
@@ -102,7 +101,7 @@ export class StepAttempt {
 
   /** Ends the step, unless `commit` has. */
   async complete(end: StepEnd | undefined): Promise<void> {
-    if (!this.#isCommitted) await this.#end(end, async () => undefined);
+    if (!this.#isCommitted) await this.#end(end);
   }
 
   /** Refuses what still works for this try. */
@@ -110,28 +109,39 @@ export class StepAttempt {
     this.#outputs.close(reason);
   }
 
-  async #end(end: StepEnd | undefined, effect: (transaction: Db) => Promise<void>): Promise<void> {
+  async #end(end: StepEnd | undefined, effect?: (transaction: Db) => Promise<void>): Promise<void> {
     if (this.#isCommitted) throw new Error("the step has ended already");
     const { run, step, claim } = this.#work;
     await this.#outputs.flush(true);
-    await claim.advanceOnce(async (transaction) => {
-      this.#signal.throwIfAborted();
-      this.#transaction = transaction;
-      try {
-        await effect(transaction);
-        // What the effect has written.
-        await this.#outputs.flush(true);
-      } finally {
-        this.#transaction = undefined;
-      }
-      await deleteProgress(transaction, this.#place);
-      if (end !== undefined) {
-        await claim.lock(transaction);
-        await recordBreak(transaction, run, { stepId: step.id, ...end });
-      }
+    const record = async (transaction: Db) => {
       await this.#recordEnd(transaction);
-    });
+      await deleteProgress(transaction, this.#place);
+      if (end !== undefined) await recordBreak(transaction, run, { stepId: step.id, ...end });
+    };
+    if (effect === undefined) {
+      await claim.advance((transaction) => {
+        this.#signal.throwIfAborted();
+        return record(transaction);
+      });
+    } else {
+      await claim.advanceOnce(async (transaction) => {
+        this.#signal.throwIfAborted();
+        await this.#affect(transaction, effect);
+        await record(transaction);
+      });
+    }
     this.#isCommitted = true;
+  }
+
+  async #affect(transaction: Db, effect: (transaction: Db) => Promise<void>): Promise<void> {
+    this.#transaction = transaction;
+    try {
+      await effect(transaction);
+      // What the effect has written.
+      await this.#outputs.flush(true);
+    } finally {
+      this.#transaction = undefined;
+    }
   }
 
   async #recordEnd(transaction: Db): Promise<void> {
@@ -221,12 +231,10 @@ export class StepAttempt {
     const progress = await this.#progress.batch(state, finished);
     const figures = figuresOf({ ...this.figures, outputs: namesOf(outputs.stored) });
     await claim.advance(async (transaction) => {
+      await updateStep(transaction, { run, stepId: step.id, from: ["running"] }, figures);
       await outputs.insert(transaction);
       await progress.insert(transaction);
-      await updateStep(transaction, { run, stepId: step.id, from: ["running"] }, figures);
-      if (retries === 0) return;
-      await claim.lock(transaction);
-      await addRetries(transaction, run, retries);
+      if (retries > 0) await addRetries(transaction, run, retries);
     });
     outputs.settle();
     progress.settle();

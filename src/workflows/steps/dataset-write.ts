@@ -14,10 +14,12 @@ import {
   type DatasetRowFault,
 } from "../../data/datasets/datasets.ts";
 import { ColumnInference } from "../../data/datasets/imports/infer-columns.ts";
+import { isQueryFailure, LOCK_NOT_AVAILABLE, toDatabaseError } from "../../db/database-error.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { readOwner } from "../owner-caller.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
+import { StepFailure } from "../runs/run.ts";
 import { faultsOf, toStepFailure } from "./shared/step-faults.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -84,7 +86,9 @@ export function datasetWriteStep({
       await load.prepare();
       const { id: runId, chain, workflowId } = context.run;
       await context.commit(async (transaction) => {
-        await load.commit(transaction, { runId, chain: [...chain, workflowId] });
+        await load
+          .commit(transaction, { runId, chain: [...chain, workflowId] })
+          .catch(rejectConflict);
       });
       datasets.wake();
     } finally {
@@ -119,6 +123,13 @@ export function datasetWriteStep({
       return undefined;
     },
   });
+}
+
+/** Another change of the dataset took longer than a lock is waited for. */
+function rejectConflict(thrown: unknown): never {
+  if (!isQueryFailure(thrown) || toDatabaseError(thrown).code !== LOCK_NOT_AVAILABLE) throw thrown;
+  const message = "Another change of the dataset takes long. Run the step again.";
+  throw new StepFailure("conflict", message, { isRetryable: true, cause: thrown });
 }
 
 function faultsOfCreate(name: string, mode: string, create: NonNullable<Settings["create"]>) {
