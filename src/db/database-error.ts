@@ -15,6 +15,9 @@ export class DatabaseError extends Error {
   }
 }
 
+/** SQLSTATE of a wait for a lock that took too long. */
+export const LOCK_NOT_AVAILABLE = "55P03";
+
 /** SQLSTATE classes 22 and 23 quote the offending values in their message. */
 const QUOTES_VALUES = /^2[23]/;
 
@@ -51,7 +54,15 @@ export function isUnavailable(error: DatabaseError): boolean {
 
 /** Returns true when the connection was lost, as reported by the server or the system. */
 export function isConnectionLost(error: DatabaseError): boolean {
-  return /^(CONNECTION_CLOSED$|57P0|ECONN|EPIPE$)/.test(error.code);
+  return /^(CONNECTION_CLOSED$|25P03$|57P0|ECONN|EPIPE$)/.test(error.code);
+}
+
+/**
+ * Returns true when the same work succeeds later: the database is unavailable, a lock was not to be had in time, or the
+ * transaction was ended because its worker stood still.
+ */
+export function isPassing(error: DatabaseError): boolean {
+  return isUnavailable(error) || isConnectionLost(error) || error.code === LOCK_NOT_AVAILABLE;
 }
 
 function rootCause(thrown: unknown): Error {

@@ -1,6 +1,7 @@
 import { eq } from "drizzle-orm";
 import type { SessionCaller } from "../core/caller.ts";
 import type { Db } from "../db/context.ts";
+import type { Ask } from "../db/database.ts";
 import { users } from "../db/tables/users.ts";
 import { StepFailure } from "./runs/run.ts";
 
@@ -35,8 +36,9 @@ export async function findOwner(db: Db, ownerId: string | null): Promise<Owner |
 }
 
 /** Returns the owner of a run as a caller. Rejects with a `StepFailure` when there is none, or a disabled one. */
-export async function readOwner(db: Db, ownerId: string | null): Promise<SessionCaller> {
-  const owner = await findOwner(db, ownerId);
+export async function readOwner(ask: Ask, ownerId: string | null): Promise<SessionCaller> {
+  // The failures are thrown outside, because `ask` takes an error with a code for one of the database.
+  const owner = await ask((db) => findOwner(db, ownerId));
   if (owner === undefined) {
     throw new StepFailure("owner_missing", "The workflow has no owner. Let a user take it over.");
   }

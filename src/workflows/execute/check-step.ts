@@ -16,7 +16,7 @@ export async function checkStep(
   run: ClaimedRun,
   { step, kind }: { readonly step: Step; readonly kind: StepKind },
 ): Promise<void> {
-  const owner = await readOwner(db, run.ownerId);
+  const owner = await readOwner((work) => work(db), run.ownerId);
   if (kind.administratorsOnly && owner.role !== "admin") {
     throw new StepFailure(
       "owner_not_administrator",

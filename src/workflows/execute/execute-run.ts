@@ -37,7 +37,7 @@ const GRACE_MS = 1_000;
 export function createExecution(store: ExecutionStore, pauses: Pauses = realPauses): ExecuteRun {
   return async (run, context) => {
     context.signal.throwIfAborted();
-    const claim = new RunClaim(store.database.work, context);
+    const claim = new RunClaim(store.database, context, store.settings.RUN_LEASE_MS);
     return settleAfterAbort(executeRun({ store, claim, pauses }, run), context.signal, GRACE_MS);
   };
 }
@@ -101,7 +101,6 @@ function firstFailure(
 
 async function finish({ claim, store }: Execution, run: ClaimedRun, end: RunEnd): Promise<void> {
   await claim.advance(async (transaction) => {
-    await claim.lock(transaction);
     await endOpenSteps(transaction, run, { because: restOf(end), now: store.clock.now() });
     await recordTotals(transaction, run);
   });

@@ -1,22 +1,33 @@
 import { type Db, withTransaction } from "../../db/context.ts";
+import type { Database } from "../../db/database.ts";
+import { isConnectionLost, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
 import { repeatConflict } from "../../db/repeat-conflict.ts";
 import type { WorkContext } from "../../queue/topic.ts";
+import { limitIdle } from "../runs/limit-idle.ts";
 
+type ClaimStore = Pick<Database, "work" | "kind">;
 type Work = (transaction: Db) => Promise<void>;
 
 /**
  * The claim of a run by this worker. Everything that the run stores goes through it, so that nothing is stored once
  * another worker has taken the run over or it was stopped. All methods reject with `ClaimLost` then.
+ *
+ * A transaction locks in this order, as a stop does, so that neither waits for the other in a circle: the record of the
+ * step, its rows, the record of the run, and the claim last.
  */
 export class RunClaim {
   readonly db: Db;
   /** Aborts when the server stops and when the claim is lost. */
   readonly signal: AbortSignal;
   readonly #context: WorkContext;
+  readonly #database: ClaimStore;
+  readonly #leaseMs: number;
 
-  /** @param db a handle without a time limit: a long effect is one transaction. */
-  constructor(db: Db, context: WorkContext) {
-    this.db = db;
+  constructor(database: ClaimStore, context: WorkContext, leaseMs: number) {
+    this.#database = database;
+    this.#leaseMs = leaseMs;
+    // Without a time limit: a long effect is one transaction.
+    this.db = database.work;
     this.signal = context.signal;
     this.#context = context;
   }
@@ -36,20 +47,19 @@ export class RunClaim {
     return this.#store(work, this.#context.checkpoint);
   }
 
-  /**
-   * To be called before a transaction changes the run's own record: a stop locks the claim before it too, so that neither
-   * waits for the other.
-   */
-  lock(transaction: Db): Promise<void> {
-    return this.#context.confirm(transaction);
-  }
-
-  #store(work: Work, keep: Work): Promise<void> {
-    return withTransaction(this.db, async (transaction) => {
-      await work(transaction);
-      // Last, so that the claim's row is locked for a moment only.
-      await keep(transaction);
-    });
+  async #store(work: Work, keep: Work): Promise<void> {
+    try {
+      await withTransaction(this.db, async (transaction) => {
+        await limitIdle(transaction, this.#database, this.#leaseMs);
+        await work(transaction);
+        // Last, so that the claim's row is locked for a moment only.
+        await keep(transaction);
+      });
+    } catch (thrown) {
+      // The driver's own error of a lost connection does not say that it is one of a query.
+      const isLost = isFromDatabase(thrown) && isConnectionLost(toDatabaseError(thrown));
+      throw isLost ? toDatabaseError(thrown) : thrown;
+    }
   }
 }
 

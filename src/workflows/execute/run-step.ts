@@ -1,5 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { isQueryFailure, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { isPassing, isQueryFailure, toDatabaseError } from "../../db/database-error.ts";
 import { ClaimLost } from "../../queue/topic.ts";
 import { RowTooLarge } from "../rows/pack-rows.ts";
 import { type RunError, StepFailure } from "../runs/run.ts";
@@ -32,6 +32,9 @@ export class SiblingFailed extends Error {
 const GRACE_MS = 500;
 /** SQLSTATE of a deadlock, and of a transaction that has met another one's change. */
 const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001"]);
+const CONFLICT = "conflict";
+/** Undone because of another transaction, which is no fault of the step: tried again at once, whatever its `retries`. */
+const FREE_CONFLICTS = 3;
 
 /**
  * Runs a step and its repetitions, and records how it ended. Rejects only when the run cannot go on here: the claim is
@@ -62,10 +65,17 @@ export async function runStep(
 async function repeatStep(first: StepWork, signal: AbortSignal): Promise<StepOutcome> {
   const { step, pauses, timeLeftMs } = first;
   let work = first;
+  let conflicts = 0;
   for (let tries = 1; ; tries += 1) {
     const tried = await tryStep(work, { tries, signal });
     if (tried.kind === "completed") return tried;
     const { failure, attempt } = tried;
+    if (failure.code === CONFLICT && conflicts < FREE_CONFLICTS) {
+      conflicts += 1;
+      tries -= 1;
+      work = { ...work, usage: attempt?.usage ?? work.usage };
+      continue;
+    }
     const pauseMs = retryPauseMs(failure, tries, pauses.random());
     if (!failure.isRetryable || tries > step.retries || pauseMs > timeLeftMs()) {
       return { kind: "failed", error: await recordFailure(work, attempt, failure) };
@@ -137,7 +147,7 @@ function failureOf(thrown: unknown, { run, step, log }: StepWork): StepFailure {
   if (thrown instanceof ClaimLost || isStoreAway(thrown)) throw thrown;
   if (isQueryFailure(thrown) && CONFLICTS.has(toDatabaseError(thrown).code)) {
     const message = "The step met another change of the same rows. Run it again.";
-    return new StepFailure("conflict", message, { isRetryable: true });
+    return new StepFailure(CONFLICT, message, { isRetryable: true });
   }
   log.error(
     { err: thrown, run: run.id, step: step.id, kind: step.kind },
@@ -149,7 +159,7 @@ function failureOf(thrown: unknown, { run, step, log }: StepWork): StepFailure {
 
 function isStoreAway(thrown: unknown): boolean {
   if (thrown instanceof ServiceError) return thrown.code === "storage_unavailable";
-  return isQueryFailure(thrown) && isUnavailable(toDatabaseError(thrown));
+  return isQueryFailure(thrown) && isPassing(toDatabaseError(thrown));
 }
 
 async function recordFailure(
@@ -159,7 +169,6 @@ async function recordFailure(
 ): Promise<RunError> {
   const error = { step: step.id, ...(row !== undefined && { row }), code, message };
   await claim.advance(async (transaction) => {
-    await deleteProgress(transaction, { day: run.day, runId: run.id, stepId: step.id });
     await updateStep(
       transaction,
       { run, stepId: step.id, from: ["pending", "running"] },
@@ -168,14 +177,15 @@ async function recordFailure(
         ...{ status: "failed", error, endedAt: new Date(clock.now()) },
       },
     );
+    await deleteProgress(transaction, { day: run.day, runId: run.id, stepId: step.id });
   });
   return error;
 }
 
 async function recordStop({ run, step, claim, clock }: StepWork): Promise<void> {
   await claim.write(async (transaction) => {
-    await deleteProgress(transaction, { day: run.day, runId: run.id, stepId: step.id });
     const change = { status: "stopped" as const, endedAt: new Date(clock.now()) };
     await updateStep(transaction, { run, stepId: step.id, from: ["pending", "running"] }, change);
+    await deleteProgress(transaction, { day: run.day, runId: run.id, stepId: step.id });
   });
 }

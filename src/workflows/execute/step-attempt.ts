@@ -57,10 +57,9 @@ export class StepAttempt {
     const place = { day: run.day, runId: run.id, stepId: step.id };
     const progress = await RowProgress.read(claim.db, place);
     await claim.write(async (transaction) => {
-      await claim.lock(transaction);
       const rowsIn = inputs.reduce((sum, { rows }) => sum + rows, 0);
-      await deleteOutputs(transaction, place, progress.kept);
       await beginTry(transaction, run, { stepId: step.id, rowsIn, now: clock.now() });
+      await deleteOutputs(transaction, place, progress.kept);
     });
     return new StepAttempt(work, signal, progress);
   }
@@ -105,7 +104,7 @@ export class StepAttempt {
 
   /** Ends the step, unless `commit` has. */
   async complete(end: StepEnd | undefined): Promise<void> {
-    if (!this.#isCommitted) await this.#end(end, async () => undefined);
+    if (!this.#isCommitted) await this.#end(end);
   }
 
   /** Refuses what still works for this try, and waits for an end that cannot be refused any more. */
@@ -115,29 +114,28 @@ export class StepAttempt {
     await this.#ending?.catch(() => undefined);
   }
 
-  async #end(end: StepEnd | undefined, effect: (transaction: Db) => Promise<void>): Promise<void> {
+  async #end(end: StepEnd | undefined, effect?: (transaction: Db) => Promise<void>): Promise<void> {
     if (this.#isCommitted) throw new Error("the step has ended already");
     const { run, step, claim } = this.#work;
     await this.#outputs.flush(true);
-    const ended = claim.advanceOnce(async (transaction) => {
-      this.#signal.throwIfAborted();
-      this.#transaction = transaction;
-      try {
-        await effect(transaction);
-        // What the effect has written.
-        await this.#outputs.flush(true);
-      } finally {
-        this.#transaction = undefined;
-      }
+    const record = async (transaction: Db) => {
       this.#throwIfClosed();
       this.#ending = settled;
-      await deleteProgress(transaction, this.#place);
-      if (end !== undefined) {
-        await claim.lock(transaction);
-        await recordBreak(transaction, run, { stepId: step.id, ...end });
-      }
       await this.#recordEnd(transaction);
-    });
+      await deleteProgress(transaction, this.#place);
+      if (end !== undefined) await recordBreak(transaction, run, { stepId: step.id, ...end });
+    };
+    const ended =
+      effect === undefined
+        ? claim.advance((transaction) => {
+            this.#signal.throwIfAborted();
+            return record(transaction);
+          })
+        : claim.advanceOnce(async (transaction) => {
+            this.#signal.throwIfAborted();
+            await this.#affect(transaction, effect);
+            await record(transaction);
+          });
     const settled = ended.then(() => {
       this.#isCommitted = true;
     });
@@ -147,6 +145,17 @@ export class StepAttempt {
   /** What a former try has left behind must not reach the outputs of the next one. */
   #throwIfClosed(): void {
     if (this.#closedFor !== undefined) throw this.#closedFor.reason;
+  }
+
+  async #affect(transaction: Db, effect: (transaction: Db) => Promise<void>): Promise<void> {
+    this.#transaction = transaction;
+    try {
+      await effect(transaction);
+      // What the effect has written.
+      await this.#outputs.flush(true);
+    } finally {
+      this.#transaction = undefined;
+    }
   }
 
   async #recordEnd(transaction: Db): Promise<void> {
@@ -241,12 +250,10 @@ export class StepAttempt {
     const figures = figuresOf({ ...this.figures, outputs: namesOf(outputs.stored) });
     await claim.advance(async (transaction) => {
       this.#throwIfClosed();
+      await updateStep(transaction, { run, stepId: step.id, from: ["running"] }, figures);
       await outputs.insert(transaction);
       await progress.insert(transaction);
-      await updateStep(transaction, { run, stepId: step.id, from: ["running"] }, figures);
-      if (retries === 0) return;
-      await claim.lock(transaction);
-      await addRetries(transaction, run, retries);
+      if (retries > 0) await addRetries(transaction, run, retries);
     });
     outputs.settle();
     progress.settle();

@@ -88,7 +88,6 @@ export async function beginTry(
         eq(workflowSteps.stepId, begun.stepId),
       ),
     );
-  if ((record?.attempts ?? 0) > 0) await addRetries(db, run, 1);
   await updateStep(db, place, {
     status: "running",
     attempts: sql`${attempts} + 1` as never,
@@ -96,6 +95,7 @@ export async function beginTry(
     startedAt:
       sql`coalesce(${startedAt}, ${new Date(begun.now).toISOString()}::timestamptz)` as never,
   });
+  if ((record?.attempts ?? 0) > 0) await addRetries(db, run, 1);
 }
 
 /** Marks the steps that never started. */

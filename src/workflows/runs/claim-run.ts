@@ -12,7 +12,8 @@ import type { ClaimedRun, RunTrigger } from "./run.ts";
 
 /** A run that a worker begins, with its version of the definition as it was stored. */
 export interface BegunRun extends Omit<ClaimedRun, "definition"> {
-  readonly definition: JsonObject;
+  /** Undefined when the version is gone. */
+  readonly definition: JsonObject | undefined;
   readonly hasActiveOwner: boolean;
 }
 
@@ -31,9 +32,18 @@ export interface Beginning {
  */
 export async function beginRun(
   transaction: Db,
-  { runId, jobId, confirm, now }: Beginning,
+  beginning: Beginning,
 ): Promise<BegunRun | undefined> {
-  await confirm(transaction);
+  const begun = await begin(transaction, beginning);
+  // Last, as a stop locks it.
+  await beginning.confirm(transaction);
+  return begun;
+}
+
+async function begin(
+  transaction: Db,
+  { runId, jobId, now }: Beginning,
+): Promise<BegunRun | undefined> {
   const at = new Date(now);
   const [active] = await transaction
     .update(activeRuns)
@@ -59,11 +69,11 @@ export async function beginRun(
   return {
     ...{ id, day, workflowId, workflowName, version, rowsReceived, chain },
     trigger: trigger as RunTrigger,
-    definition: workflow.definition,
-    ownerId: workflow.ownerId,
-    hasActiveOwner: workflow.ownerState === "active",
-    keyId: workflow.keyId,
-    keepRows: workflow.keepRows,
+    definition: workflow?.definition,
+    ownerId: workflow?.ownerId ?? null,
+    hasActiveOwner: workflow?.ownerState === "active",
+    keyId: workflow?.keyId ?? null,
+    keepRows: workflow?.keepRows ?? "all",
     startedAt: (startedAt ?? at).getTime(),
     timeoutSeconds: active.timeoutSeconds,
     attempts: record.attempts,
@@ -89,6 +99,5 @@ async function readWorkflow(transaction: Db, workflowId: string, version: number
     )
     .leftJoin(users, eq(users.id, workflows.ownerId))
     .where(eq(workflows.id, workflowId));
-  if (found === undefined) throw new Error(`the version ${version} of ${workflowId} is missing`);
   return found;
 }

@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import {
   activeRuns,
@@ -35,11 +35,19 @@ type RunRecord = typeof workflowRuns.$inferSelect;
  * that says so. Resolves with undefined when the run is not running any more.
  */
 export async function endRun(transaction: Db, ending: Ending): Promise<Ended | undefined> {
-  const { runId, workflowId, end, now } = ending;
+  const { workflowId } = ending;
   const queue = await lockQueue(transaction, workflowId);
-  // After the queue's lock, as a stop does it.
+  const ended = queue && (await close(transaction, queue, ending));
+  // Last, as a stop does it.
   await ending.confirm(transaction);
-  if (queue === undefined) return undefined;
+  return ended;
+}
+
+async function close(
+  transaction: Db,
+  queue: LockedQueue,
+  { runId, workflowId, end, now }: Ending,
+): Promise<Ended | undefined> {
   const record = await closeRun(transaction, { runId, end, now });
   if (record === undefined) return undefined;
   await countEnd(transaction, queue, end, now);
@@ -102,6 +110,13 @@ async function closeSteps(
     eq(workflowSteps.runId, runId),
     inArray(workflowSteps.status, ["pending", "running"]),
   );
+  // In the order in which a worker skips several.
+  await transaction
+    .select({ stepId: workflowSteps.stepId })
+    .from(workflowSteps)
+    .where(isOpen)
+    .orderBy(asc(workflowSteps.position))
+    .for("no key update");
   const endedAt = new Date(now);
   if (end.status === "failed") {
     await transaction

@@ -100,6 +100,7 @@ async function stopActive(
   { runId, jobId }: Pick<typeof activeRuns.$inferSelect, "runId" | "jobId">,
   now: number,
 ): Promise<void> {
-  if (jobId !== null) await withdrawJobs(transaction, [jobId], { reason: REASON, now });
   await closeRun(transaction, { runId, end: { status: "stopped" }, now });
+  // The claim last, as its worker locks it.
+  if (jobId !== null) await withdrawJobs(transaction, [jobId], { reason: REASON, now });
 }

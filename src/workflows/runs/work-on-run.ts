@@ -1,13 +1,15 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
-import { withTransaction } from "../../db/context.ts";
-import { isFromDatabase, isUnavailable, toDatabaseError } from "../../db/database-error.ts";
+import { type Db, withTransaction } from "../../db/context.ts";
+import { isFromDatabase, isPassing, toDatabaseError } from "../../db/database-error.ts";
+import { repeatConflict } from "../../db/repeat-conflict.ts";
 import { workflowSteps } from "../../db/tables/workflows.ts";
 import { ClaimLost, type Job, type JobOutcome, type WorkContext } from "../../queue/topic.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { type BegunRun, beginRun } from "./claim-run.ts";
 import { endRun } from "./end-run.ts";
 import { executeInTime, isOverdue } from "./execute-in-time.ts";
+import { limitIdle } from "./limit-idle.ts";
 import { type ExecuteRun, type RunEnd, StepFailure } from "./run.ts";
 import { runOfJob } from "./run-topic.ts";
 import type { RunWaits } from "./run-waits.ts";
@@ -21,7 +23,7 @@ const DONE: JobOutcome = { kind: "done" };
 const RELEASED: JobOutcome = { kind: "released" };
 
 export interface RunWork {
-  readonly store: Pick<WorkflowStore, "database" | "clock" | "log" | "wakeEvents">;
+  readonly store: Pick<WorkflowStore, "database" | "settings" | "clock" | "log" | "wakeEvents">;
   readonly execute: ExecuteRun;
   readonly readDefinition: ReadDefinition;
   readonly waits: RunWaits;
@@ -38,15 +40,13 @@ export async function workOnRun(
   job: Job,
   context: WorkContext,
 ): Promise<JobOutcome> {
-  const { database, clock } = work.store;
+  const { clock } = work.store;
   const named = runOfJob(job.body);
   if (named === undefined) return { kind: "refused", error: "the job names no run" };
   const { confirm, signal } = context;
   try {
-    const run = await database.askOwn((db) =>
-      withTransaction(db, (transaction) =>
-        beginRun(transaction, { runId: named.run_id, jobId: job.id, confirm, now: clock.now() }),
-      ),
+    const run = await change(work, (transaction) =>
+      beginRun(transaction, { runId: named.run_id, jobId: job.id, confirm, now: clock.now() }),
     );
     if (run === undefined) return DONE;
     const refusal = refusalOf(job, run, clock.now());
@@ -59,6 +59,19 @@ export async function workOnRun(
   }
 }
 
+/** A transaction on the claimed run. */
+function change<Result>(
+  { store: { database, settings } }: RunWork,
+  run: (transaction: Db) => Promise<Result>,
+): Promise<Result> {
+  const begin = (db: Db) =>
+    withTransaction(db, async (transaction) => {
+      await limitIdle(transaction, database, settings.RUN_LEASE_MS);
+      return run(transaction);
+    });
+  return repeatConflict(() => database.askOwn(begin));
+}
+
 /** Why a claimed run ends without being worked on. */
 function refusalOf(job: Job, run: BegunRun, now: number): Failure | undefined {
   if (job.attempts > LOST_WORKERS_MAX) {
@@ -69,10 +82,18 @@ function refusalOf(job: Job, run: BegunRun, now: number): Failure | undefined {
     ];
   }
   if (isOverdue(run, now)) return timeout(run);
+  if (run.definition === undefined) return versionMissing(run);
   if (run.hasActiveOwner) return undefined;
   return [
     "owner_disabled",
     "The owner of the workflow is deleted or disabled. An administrator enables the owner, or takes the workflow over.",
+  ];
+}
+
+function versionMissing({ version }: BegunRun): Failure {
+  return [
+    "version_missing",
+    `The version ${version} of the workflow, which the run was accepted with, is gone. Start a new run.`,
   ];
 }
 
@@ -85,8 +106,10 @@ function timeout({ timeoutSeconds }: BegunRun): Failure {
 
 async function execute(work: RunWork, run: BegunRun, context: WorkContext): Promise<RunEnd> {
   const { store, readDefinition } = work;
+  const { definition } = run;
+  if (definition === undefined) return failed(work, run, versionMissing(run));
   try {
-    const claimed = { ...run, definition: readDefinition(run.definition) };
+    const claimed = { ...run, definition: readDefinition(definition) };
     const end = await executeInTime(work.execute, claimed, { context, clock: store.clock });
     return end === "run_timeout" ? await failed(work, run, timeout(run)) : end;
   } catch (thrown) {
@@ -126,15 +149,13 @@ async function failed(
 }
 
 async function finish(
-  { store, waits, wake }: RunWork,
+  work: RunWork,
   { run, end, confirm }: Pick<WorkContext, "confirm"> & { run: BegunRun; end: RunEnd },
 ): Promise<void> {
-  const { database, clock } = store;
+  const { store, waits, wake } = work;
   const { id: runId, workflowId } = run;
-  const ended = await database.askOwn((db) =>
-    withTransaction(db, (transaction) =>
-      endRun(transaction, { runId, workflowId, end, confirm, now: clock.now() }),
-    ),
+  const ended = await change(work, (transaction) =>
+    endRun(transaction, { runId, workflowId, end, confirm, now: store.clock.now() }),
   );
   if (ended === undefined) return;
   waits.ended(runId);
@@ -145,5 +166,5 @@ async function finish(
 /** The database does not answer: the run goes on when it does. */
 function isAway(thrown: unknown): boolean {
   if (thrown instanceof ServiceError) return thrown.code === "storage_unavailable";
-  return isFromDatabase(thrown) && isUnavailable(toDatabaseError(thrown));
+  return isFromDatabase(thrown) && isPassing(toDatabaseError(thrown));
 }

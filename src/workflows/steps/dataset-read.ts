@@ -65,7 +65,7 @@ export function datasetReadStep({
       findReadable(datasets, owner, dataset).then(() => [], faultsOf("dataset")),
     async run(context) {
       const { dataset: name, limit = Number.POSITIVE_INFINITY } = context.settings;
-      const owner = await database.askOwn((db) => readOwner(db, context.run.ownerId));
+      const owner = await readOwner(database.askOwn, context.run.ownerId);
       const output = context.output();
       try {
         const dataset = await findReadable(datasets, owner, name);

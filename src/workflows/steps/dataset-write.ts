@@ -14,11 +14,19 @@ import {
   type DatasetRowFault,
 } from "../../data/datasets/datasets.ts";
 import { ColumnInference } from "../../data/datasets/imports/infer-columns.ts";
+import { isQueryFailure, LOCK_NOT_AVAILABLE, toDatabaseError } from "../../db/database-error.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { readOwner } from "../owner-caller.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
+
+
 import { findOwn } from "./shared/named-dataset.ts";
+
+
+import { StepFailure } from "../runs/run.ts";
+
+
 import { faultsOf, toStepFailure } from "./shared/step-faults.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -75,7 +83,7 @@ export function datasetWriteStep({
   const write = async (context: Context): Promise<void> => {
     const load = await open(
       context,
-      await database.askOwn((db) => readOwner(db, context.run.ownerId)),
+      await readOwner(database.askOwn, context.run.ownerId),
     );
     if (load === undefined) return;
     try {
@@ -88,7 +96,9 @@ export function datasetWriteStep({
       await load.prepare();
       const { id: runId, chain, workflowId } = context.run;
       await context.commit(async (transaction) => {
-        await load.commit(transaction, { runId, chain: [...chain, workflowId] });
+        await load
+          .commit(transaction, { runId, chain: [...chain, workflowId] })
+          .catch(rejectConflict);
       });
       datasets.wake();
     } finally {
@@ -122,6 +132,13 @@ export function datasetWriteStep({
       return undefined;
     },
   });
+}
+
+/** Another change of the dataset took longer than a lock is waited for. */
+function rejectConflict(thrown: unknown): never {
+  if (!isQueryFailure(thrown) || toDatabaseError(thrown).code !== LOCK_NOT_AVAILABLE) throw thrown;
+  const message = "Another change of the dataset takes long. Run the step again.";
+  throw new StepFailure("conflict", message, { isRetryable: true, cause: thrown });
 }
 
 function faultsOfCreate(name: string, mode: string, create: NonNullable<Settings["create"]>) {

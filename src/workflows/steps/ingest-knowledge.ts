@@ -107,7 +107,7 @@ interface Item {
 
 async function run(services: StepServices, context: StepContext<Settings>): Promise<undefined> {
   const { run: claimed, settings: given, isTest, tell, signal } = context;
-  const owner = await services.database.ask((db) => readOwner(db, claimed.ownerId));
+  const owner = await readOwner(services.database.ask, claimed.ownerId);
   const added: NewStoreFile[] = [];
   let number = 0;
   for await (const items of filledRows(services, context)) {

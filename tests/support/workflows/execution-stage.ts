@@ -106,7 +106,12 @@ export async function openExecutionStage(options: StageOptions = {}): Promise<Ex
     clock: { now: () => Date.now() + stage.aheadMs },
     log: createLog("fatal"),
     kinds: { list: kinds, find: (kind: string) => kinds.find((one) => one.kind === kind) },
-    settings: { WORKFLOW_MAX_ROWS: 1_000_000, WORKFLOW_MAX_BYTES: 1024 ** 3, ...options.settings },
+    settings: {
+      RUN_LEASE_MS: LEASE_MS,
+      WORKFLOW_MAX_ROWS: 1_000_000,
+      WORKFLOW_MAX_BYTES: 1024 ** 3,
+      ...options.settings,
+    },
   } as unknown as ExecutionStore;
   const execute = createExecution(store, pauses);
   const stage: ExecutionStage = {
