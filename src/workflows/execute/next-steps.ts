@@ -78,7 +78,7 @@ export function readsTrigger({ from }: Pick<Step, "from">, kind: StepKind | unde
 }
 
 /** `check.else` is the output `else` of the step `check`. */
-export function placeOf(name: string): { readonly stepId: string; readonly output: string } {
+function placeOf(name: string): { readonly stepId: string; readonly output: string } {
   const [stepId = "", output = MAIN] = name.split(".", 2);
   return { stepId, output };
 }

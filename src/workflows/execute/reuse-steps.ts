@@ -1,18 +1,27 @@
 import { and, eq, notLike, sql } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
-import { workflowRows, workflowRuns } from "../../db/tables/workflows.ts";
+import { workflowRows, workflowRuns, workflowVersions } from "../../db/tables/workflows.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Step } from "../definition/definition.ts";
+import { parseDefinition } from "../definition/parse-definition.ts";
 import { TRIGGER_STEP } from "../rows/row-store.ts";
-import { stepsBefore } from "../runs/reusable-steps.ts";
+
+import { stepsBefore, unchangedSteps } from "../runs/reusable-steps.ts";
+
 import { type ClaimedRun, StepFailure } from "../runs/run.ts";
 import { dayOfRun } from "../runs/run-id.ts";
-import { placeOf } from "./next-steps.ts";
+import type { StepKinds } from "../steps/registry.ts";
 import type { RunClaim } from "./run-claim.ts";
 import { readStepRecords, type StepRecord, updateStep } from "./step-records.ts";
 
 /** Chunks that one statement copies: up to half a gigabyte within its time. */
 const COPIED_CHUNKS = 250;
+
+interface Reuse {
+  readonly clock: Clock;
+  readonly kinds: StepKinds;
+  readonly records: ReadonlyMap<string, StepRecord>;
+}
 
 interface EarlierRun {
   readonly id: string;
@@ -29,22 +38,19 @@ interface EarlierRun {
 export async function reuseSteps(
   claim: RunClaim,
   run: ClaimedRun,
-  { clock, records }: { readonly clock: Clock; readonly records: ReadonlyMap<string, StepRecord> },
+  { clock, kinds, records }: Reuse,
 ): Promise<void> {
-  const { retryOf, retryFrom } = run;
+  const { retryOf } = run;
   if (retryOf === null) return;
   const earlier = await readEarlier(claim.db, retryOf);
   // It begins anew then: the acceptance has found that it needs nothing of the earlier run.
   if (earlier.rowsDropped && isFirstStep(run)) return;
   const done = await readStepRecords(claim.db, earlier);
-  const reused = reusableSteps(run, {
-    done,
-    from: retryFrom,
-    isSameVersion: earlier.version === run.version,
-  });
+  const unchanged = await findUnchanged(claim.db, run, { earlier, kinds });
+  const reused = reusableSteps(run, { done, unchanged });
   const missing = reused.filter(({ id }) => records.get(id)?.status === "pending");
-  if (records.size > 0 && missing.length === 0 && reused.length > 0) return;
-  if (earlier.rowsDropped) throw rowsAreGone(retryOf);
+  if (missing.length === 0 && reused.length > 0) return;
+  if (missing.length > 0 && earlier.rowsDropped) throw rowsAreGone(retryOf);
   await copyRows(claim, run, { earlier, stepId: TRIGGER_STEP });
   for (const { id } of missing) {
     const record = done.get(id);
@@ -60,36 +66,44 @@ function isFirstStep({ definition, retryFrom }: ClaimedRun): boolean {
   return retryFrom !== null && stepsBefore(definition, retryFrom).length === 0;
 }
 
-/** Steps that the earlier run completed and that do not depend on the first one that is repeated. */
+/**
+ * Steps that the earlier run completed as they are now, and all above them too, and that do not depend on the first one
+ * that is repeated.
+ */
 function reusableSteps(
-  { definition }: ClaimedRun,
+  { definition, retryFrom }: ClaimedRun,
   given: {
     readonly done: ReadonlyMap<string, StepRecord>;
-    readonly from: string | null;
-    readonly isSameVersion: boolean;
+    readonly unchanged: ReadonlySet<string>;
   },
 ): readonly Step[] {
-  const { steps } = definition;
-  const first = steps.findIndex(({ id }) => id === given.from);
-  const isOffered = ({ id }: Step, position: number) =>
-    id !== given.from &&
-    given.done.get(id)?.status === "completed" &&
-    // Behind the first one only an unchanged definition says that a step is the same.
-    (position < first || given.isSameVersion);
-  const offered = new Set(steps.filter(isOffered).map(({ id }) => id));
-  const isEmptyAbove = (id: string) => given.done.get(id)?.status === "skipped";
-  let reused = steps.filter(({ id }) => offered.has(id));
-  for (;;) {
-    const kept = new Set(reused.map(({ id }) => id));
-    const isFed = ({ from }: Step) =>
-      from.every((name) => {
-        const { stepId } = placeOf(name);
-        return kept.has(stepId) || (stepId !== given.from && isEmptyAbove(stepId));
-      });
-    const next = reused.filter(isFed);
-    if (next.length === reused.length) return reused;
-    reused = next;
-  }
+  const isSame = (id: string) => id !== retryFrom && given.unchanged.has(id);
+  const isCompleted = (id: string) => given.done.get(id)?.status === "completed";
+  // A step that was skipped is skipped again where all above it is the same.
+  const isDone = (id: string) => isCompleted(id) || given.done.get(id)?.status === "skipped";
+  return definition.steps.filter(
+    ({ id }) =>
+      isSame(id) &&
+      isCompleted(id) &&
+      stepsBefore(definition, id).every((above) => isSame(above) && isDone(above)),
+  );
+}
+
+/** Returns the ids of the steps that are as they were in the version of the earlier run. */
+async function findUnchanged(
+  db: Db,
+  { workflowId, version, definition }: ClaimedRun,
+  { earlier, kinds }: { readonly earlier: EarlierRun; readonly kinds: StepKinds },
+): Promise<ReadonlySet<string>> {
+  if (earlier.version === version) return new Set(definition.steps.map(({ id }) => id));
+  const { workflowId: workflow, version: number } = workflowVersions;
+  const [found] = await db
+    .select({ definition: workflowVersions.definition })
+    .from(workflowVersions)
+    .where(and(eq(workflow, workflowId), eq(number, earlier.version)));
+  // Of a version that is gone nobody can say what is the same: everything is repeated.
+  if (found === undefined) return new Set();
+  return unchangedSteps(parseDefinition(found.definition, kinds).definition, definition);
 }
 
 async function readEarlier(db: Db, runId: string): Promise<EarlierRun> {

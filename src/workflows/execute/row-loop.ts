@@ -2,7 +2,7 @@ import { takeTurns } from "../../lib/concurrency.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { within } from "../../lib/within.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
-import type { Row, RowError, StepInput } from "../rows/row.ts";
+import { MAX_ROW_BYTES, type Row, type RowError, type StepInput } from "../rows/row.ts";
 import { rowFailure, StepFailure } from "../runs/run.ts";
 import type { RowWork } from "../steps/step-kind.ts";
 import { type Pauses, retryPauseMs } from "./retry-pause.ts";
@@ -166,9 +166,8 @@ export class RowLoop {
       signal.throwIfAborted();
       try {
         const rows = await work.work(item);
-        const bytes = bytesOf({ number, rows });
-        if (bytes <= MAX_RESULT_BYTES) return { number, rows };
-        const message = `What came of this row has ${bytes} bytes, more than ${MAX_RESULT_BYTES}.`;
+        const message = tooLarge(rows);
+        if (message === undefined) return { number, rows };
         return { number, error: { code: "row_too_large", message } };
       } catch (thrown) {
         signal.throwIfAborted();
@@ -264,6 +263,18 @@ export class RowLoop {
 function faultOf(prepared: unknown): Omit<RowError, "row"> | undefined {
   if (typeof prepared !== "object" || prepared === null || !("error" in prepared)) return undefined;
   return prepared.error as Omit<RowError, "row">;
+}
+
+/** Says why results cannot be stored. */
+function tooLarge(rows: readonly Row[]): string | undefined {
+  const sizes = rows.map((row) => Buffer.byteLength(JSON.stringify(row)));
+  const largest = sizes.reduce((most, size) => Math.max(most, size), 0);
+  if (largest > MAX_ROW_BYTES) {
+    return `What came of this row is a row of ${largest} bytes, more than ${MAX_ROW_BYTES}. Select fewer fields before.`;
+  }
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (bytes <= MAX_RESULT_BYTES) return undefined;
+  return `What came of this row has ${bytes} bytes, more than ${MAX_RESULT_BYTES}.`;
 }
 
 function bytesOf(outcome: RowOutcome): number {

@@ -46,6 +46,8 @@ interface Broken {
 export class RunGraph {
   readonly #options: GraphOptions;
   readonly #states = new Map<string, StepState>();
+  /** What an earlier worker had begun. */
+  readonly #begun = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
   readonly #halt = new AbortController();
   #failure: RunError | undefined;
@@ -59,6 +61,7 @@ export class RunGraph {
     for (const [id, { status, outputs }] of options.records) {
       // What an earlier worker had begun goes on, or starts again.
       const isOpen = status === "running" || status === "stopped";
+      if (isOpen) this.#begun.add(id);
       this.#states.set(id, {
         status: isOpen ? "pending" : status,
         outputs: outputsOf(outputs),
@@ -68,7 +71,7 @@ export class RunGraph {
 
   async run(): Promise<RunEnd> {
     for (;;) {
-      const { skipped, free } = this.#isEnding() ? NOTHING : this.#decide();
+      const { skipped, free } = this.#isHalted() ? NOTHING : this.#decide();
       if (skipped.length > 0) {
         await this.#skip(skipped).catch((thrown: unknown) => this.#abandon(thrown));
         // Steps may have ended meanwhile.
@@ -84,8 +87,14 @@ export class RunGraph {
     return this.#end();
   }
 
-  #isEnding(): boolean {
-    return this.#failure !== undefined || this.#broken !== undefined || this.#thrown !== undefined;
+  #isHalted(): boolean {
+    return this.#failure !== undefined || this.#thrown !== undefined;
+  }
+
+  /** Behind a break only what was in progress goes on. */
+  #mayStart(id: string): boolean {
+    const isPending = this.#states.get(id)?.status === "pending";
+    return isPending && (this.#broken === undefined || this.#begun.has(id));
   }
 
   #end(): RunEnd {
@@ -101,7 +110,7 @@ export class RunGraph {
     const { run, kinds, trigger } = this.#options;
     const graph = { steps: this.#states, trigger };
     const decided = run.definition.steps
-      .filter(({ id }) => this.#states.get(id)?.status === "pending")
+      .filter(({ id }) => this.#mayStart(id))
       .map((step) => ({ step, decision: decideStep(step, kinds.find(step.kind), graph) }));
     return {
       skipped: decided.flatMap(({ step, decision }) =>

@@ -1,6 +1,12 @@
 import type { Db } from "../../db/context.ts";
 import type { RowResult } from "../row-process/row-process.ts";
-import { ERROR_FIELD, type Row, type RowError, type StepInput } from "../rows/row.ts";
+import {
+  ERROR_FIELD,
+  MAX_ROW_BYTES,
+  type Row,
+  type RowError,
+  type StepInput,
+} from "../rows/row.ts";
 import { MAIN, type OutputPlace, readChunks } from "../rows/row-store.ts";
 import { rowFailure } from "../runs/run.ts";
 import type { RowWork, StepContext, StepEnd, StepUsage } from "../steps/step-kind.ts";
@@ -200,8 +206,11 @@ export class StepAttempt {
     this.#countErrors(1, error);
     if (this.#work.step.on_row_error !== "route") return;
     const { row: number, code, message } = error;
-    const routed = { ...row, [ERROR_FIELD]: { row: number, code, message } };
-    await this.#outputs.writer("errors").push(routed);
+    const told = { [ERROR_FIELD]: { row: number, code, message } };
+    const routed = { ...row, ...told };
+    // A row that fits alone may be too large with its error.
+    const fits = Buffer.byteLength(JSON.stringify(routed)) <= MAX_ROW_BYTES;
+    await this.#outputs.writer("errors").push(fits ? routed : told);
   }
 
   #countErrors(count: number, first: RowError): void {

@@ -77,7 +77,8 @@ export async function beginTry(
   begun: { readonly stepId: string; readonly rowsIn: number; readonly now: number },
 ): Promise<void> {
   const { attempts, startedAt } = workflowSteps;
-  const place = { run, stepId: begun.stepId, from: ["pending", "running"] as const };
+  // A worker that was lost at the end of a run may have stopped the step.
+  const place = { run, stepId: begun.stepId, from: ["pending", "running", "stopped"] as const };
   const [record] = await db
     .select({ attempts })
     .from(workflowSteps)
@@ -92,6 +93,7 @@ export async function beginTry(
     status: "running",
     attempts: sql`${attempts} + 1` as never,
     rowsIn: begun.rowsIn,
+    endedAt: null,
     startedAt:
       sql`coalesce(${startedAt}, ${new Date(begun.now).toISOString()}::timestamptz)` as never,
   });

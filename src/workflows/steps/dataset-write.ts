@@ -19,13 +19,8 @@ import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import { readOwner } from "../owner-caller.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
 import type { Row, RowChunk } from "../rows/row.ts";
-
-
-import { findOwn } from "./shared/named-dataset.ts";
-
-
 import { StepFailure } from "../runs/run.ts";
-
+import { findOwn } from "./shared/named-dataset.ts";
 
 import { faultsOf, toStepFailure } from "./shared/step-faults.ts";
 import { defineStepKind, type StepContext, type StepKind } from "./step-kind.ts";
@@ -81,10 +76,7 @@ export function datasetWriteStep({
     return datasets.loadNew(owner.ownerId, { name, columns, key: create.key });
   };
   const write = async (context: Context): Promise<void> => {
-    const load = await open(
-      context,
-      await readOwner(database.askOwn, context.run.ownerId),
-    );
+    const load = await open(context, await readOwner(database.askOwn, context.run.ownerId));
     if (load === undefined) return;
     try {
       const written = await addRows(load, context);

@@ -3,7 +3,13 @@ import { z } from "zod";
 import { type Db, withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { users } from "../../../src/db/tables/users.ts";
-import { workflowMarks, workflowRows, workflowRuns } from "../../../src/db/tables/workflows.ts";
+import {
+  workflowMarks,
+  workflowRows,
+  workflowRuns,
+  workflows,
+  workflowVersions,
+} from "../../../src/db/tables/workflows.ts";
 import { randomBase62 } from "../../../src/lib/id.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
@@ -194,6 +200,7 @@ async function acceptRun(
   const { id, day, workflowId, workflowName, version, trigger, rowsReceived, retryOf, retryFrom } =
     run;
   await withTransaction(db, async (transaction) => {
+    await storeVersion(transaction, run);
     await transaction.insert(workflowRuns).values({
       ...{ id, day, workflowId, workflowName, version, trigger, rowsReceived },
       ...{ retryOf, retryFrom, number: 1, status: "running", queuedAt: new Date(now) },
@@ -209,6 +216,26 @@ async function acceptRun(
     await enqueue(transaction, { id: jobOf(run), topic: "runs", kind: "run", body: {} }, now);
   });
   return run;
+}
+
+/** Keeps the definition as its author sent it, so that a retry on another version can compare. */
+async function storeVersion(
+  transaction: Db,
+  { workflowId, workflowName, version, definition }: ClaimedRun,
+): Promise<void> {
+  const steps = definition.steps.map(({ settings, ...step }) => ({ ...step, ...settings }));
+  const stored = { triggers: [], steps } as unknown as JsonObject;
+  await transaction
+    .insert(workflows)
+    .values({ id: workflowId, name: workflowName, definition: stored })
+    .onConflictDoNothing();
+  await transaction
+    .insert(workflowVersions)
+    .values({ workflowId, version, definition: stored })
+    .onConflictDoUpdate({
+      target: [workflowVersions.workflowId, workflowVersions.version],
+      set: { definition: stored },
+    });
 }
 
 function jobOf({ id }: ClaimedRun): string {

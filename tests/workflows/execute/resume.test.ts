@@ -1,6 +1,10 @@
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
 import { withTransaction } from "../../../src/db/context.ts";
+import { workflowRows, workflowRuns } from "../../../src/db/tables/workflows.ts";
 import { dropRunRows } from "../../../src/workflows/rows/drop-run-rows.ts";
+
 import type { RunEnd } from "../../../src/workflows/runs/run.ts";
 import {
   type ExecutionStage,
@@ -148,6 +152,68 @@ describe("retry from a step", () => {
     expect(await stage.work(again)).toMatchObject({
       end: { status: "failed", error: { step: null, code: "rows_dropped" } },
     });
+  });
+
+  test("on another version only steps that are as they were are not repeated, and that hang on such alone", async () => {
+    const steps: readonly StepText[] = [
+      { id: "in", kind: "input" },
+      { id: "a", kind: "each", from: ["in"] },
+      { id: "below", kind: "each", from: ["a"] },
+      { id: "m", kind: "each", from: ["in"] },
+      { id: "m2", kind: "each", from: ["m"] },
+      // It fails when all others are done.
+      { id: "b", kind: "fail", from: ["m2", "below"] },
+    ];
+    const first = await stage.accept(steps, { rows: [{ n: 1 }] });
+    expect(await stage.work(first)).toMatchObject({ end: { error: { step: "b" } } });
+    stage.ledger.length = 0;
+    const changed = steps.map((step) =>
+      step.id === "a" ? { ...step, settings: { concurrency: 3 } } : step,
+    );
+    const mended = changed.map((step) =>
+      step.id === "b" ? { ...step, kind: "pass", from: ["m2"] } : step,
+    );
+    const again = await stage.accept(mended, { retryOf: first.id, retryFrom: "b", version: 2 });
+    expect(await stage.work(again)).toMatchObject({ end: { status: "completed" } });
+    expect(stage.ledger).toEqual(["a:1", "below:1"]);
+    expect(await stage.rows(again, "a")).toEqual([{ n: 1, key: `${again.id}:a:1` }]);
+    const attempts = Object.entries(await stage.steps(again)).map(([id, step]) => [
+      id,
+      step.attempts,
+    ]);
+    expect(Object.fromEntries(attempts)).toEqual({ in: 0, a: 1, below: 1, m: 0, m2: 0, b: 1 });
+  });
+
+  test("a step that hangs on the repeated one through a skipped one is repeated", async () => {
+    const steps: readonly StepText[] = [
+      { id: "make", kind: "make", settings: { rows: 2 } },
+      { id: "b", kind: "none", from: ["make"] },
+      { id: "skipped", kind: "pass", from: ["b"] },
+      { id: "merge", kind: "pass", from: ["make", "skipped"] },
+    ];
+    const first = await stage.accept(steps);
+    await stage.work(first);
+    // The same definition, whose step has rows this time.
+    const mended = steps.map((step) => (step.id === "b" ? { ...step, kind: "pass" } : step));
+    const again = await stage.accept(mended, { retryOf: first.id, retryFrom: "b" });
+    await stage.work(again);
+    expect(await stage.rows(again, "merge")).toHaveLength(4);
+  });
+
+  test("where nothing is taken over, a later worker goes on without the rows of the earlier run", async () => {
+    const steps: readonly StepText[] = [
+      { id: "a", kind: "input" },
+      { id: "b", kind: "each" },
+    ];
+    const first = await stage.accept(steps, { rows: [{ n: 1 }, { n: 2 }] });
+    await stage.work(first);
+    const again = await stage.accept(steps, { retryOf: first.id, retryFrom: "a" });
+    expect(await stage.work(again, { killAt: 4 })).toEqual({ kind: "killed" });
+    const { db } = stage.database;
+    await db.delete(workflowRows).where(eq(workflowRows.runId, first.id));
+    await db.update(workflowRuns).set({ rowsDropped: true }).where(eq(workflowRuns.id, first.id));
+    expect(await stage.work(again)).toMatchObject({ end: { status: "completed" } });
+    expect((await stage.rows(again, "b")).map(({ n }) => n)).toEqual([1, 2]);
   });
 
   test("killed while it copies, the next worker copies the rest", async () => {

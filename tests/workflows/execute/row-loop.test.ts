@@ -157,6 +157,34 @@ describe("rows one by one", () => {
     expect((await stage.steps(run))["s"]).toMatchObject({ rowErrors: 1 });
   });
 
+  test("one result that is too large to be a row is that row's error", async () => {
+    const text = "x".repeat(600_000);
+    rowWork = async ({ row, number }) => (number === 2 ? [{ ...row, text, more: text }] : [row]);
+    const run = await accept(3, { on_row_error: "skip" });
+    expect(await stage.work(run)).toMatchObject({ end: { status: "completed" } });
+    expect(await stage.rows(run, "s")).toEqual([{ n: 1 }, { n: 3 }]);
+    expect((await stage.steps(run))["s"]).toMatchObject({ rowErrors: 1, rowsOut: 2 });
+    const failing = await accept(3);
+    expect(await stage.work(failing)).toMatchObject({
+      end: { error: { step: "s", row: 2, code: "row_too_large" } },
+    });
+  });
+
+  test("a row that is too large with its error is routed as the error alone", async () => {
+    const text = "x".repeat(1024 * 1024 - 20);
+    rowWork = async ({ row }) => [{ ...row, answer: `${text}${text}` }];
+    const run = await stage.accept([step({ on_row_error: "route" })], {
+      rows: [{ text }, { n: 2 }],
+    });
+    expect(await stage.work(run)).toMatchObject({ end: { status: "completed" } });
+    const routed = await stage.rows(run, "s", "errors");
+    expect(routed).toMatchObject([
+      { _error: { row: 1, code: "row_too_large" } },
+      { n: 2, _error: { row: 2, code: "row_too_large" } },
+    ]);
+    expect(Object.keys(routed[0] ?? {})).toEqual(["_error"]);
+  });
+
   test("rows far ahead of a slow one wait: what is in memory is bounded by the window", async () => {
     let last = 0;
     let release: () => void = () => undefined;

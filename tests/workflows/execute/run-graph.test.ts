@@ -1,5 +1,7 @@
+import { and, eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { workflowSteps } from "../../../src/db/tables/workflows.ts";
 import { defineStepKind } from "../../../src/workflows/steps/step-kind.ts";
 import {
   type ExecutionStage,
@@ -9,7 +11,7 @@ import {
 
 let stage: ExecutionStage;
 beforeAll(async () => {
-  stage = await openExecutionStage({ kinds: [untilBroken] });
+  stage = await openExecutionStage({ kinds: [untilBroken, slowBeside, neverBegun] });
 });
 afterAll(() => stage.close());
 
@@ -22,6 +24,39 @@ const untilBroken = defineStepKind({
     await output().push({ is: "done" });
     return undefined;
   },
+});
+
+/** Set: the worker is lost in the middle of the step, after the run has been broken beside it. */
+let lost: AbortController | undefined;
+const slowBeside = defineStepKind({
+  ...{ kind: "slow_beside", group: "transform", label: "", help: "", example: {} },
+  schema: z.strictObject({}),
+  async run({ run, eachRow }) {
+    await eachRow({
+      concurrency: 1,
+      work: async ({ row, number, signal }) => {
+        if (number === 40 && lost !== undefined) {
+          const isBroken = async () => expect((await stage.record(run)).brokeAt).toBe("stop");
+          await vi.waitFor(isBroken, 10_000);
+          lost.abort();
+          signal.throwIfAborted();
+        }
+        return [row];
+      },
+    });
+    return undefined;
+  },
+});
+
+/** Waits for its end, so that it has no outputs when the worker is lost. */
+const neverBegun = defineStepKind({
+  ...{ kind: "never_begun", group: "transform", label: "", help: "", example: {} },
+  schema: z.strictObject({}),
+  run: ({ signal }) =>
+    new Promise((_, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    }),
 });
 
 interface Case {
@@ -347,4 +382,34 @@ describe("3.2 Workflow run: steps", () => {
     expect(beside?.status).toBe("completed");
     expect(after).toMatchObject({ status: "skipped", skippedBecause: 'The run ended at "stop".' });
   });
+
+  test.each(["running", "stopped"] as const)(
+    "a step that was %s beside a flow_break when its worker was lost finishes, and nothing more starts",
+    async (status) => {
+      const run = await stage.accept([
+        make(100),
+        { id: "stop", kind: "break", settings: { break_on: "not_empty" }, from: ["make"] },
+        { id: "beside", kind: "slow_beside", from: ["make"] },
+        { id: "after", kind: "pass", from: ["beside"] },
+        { id: "other", kind: "never_begun", from: ["make"] },
+      ]);
+      const server = new AbortController();
+      lost = server;
+      await expect(stage.work(run, { server: server.signal })).rejects.toThrow("abort");
+      lost = undefined;
+      const isBeside = and(eq(workflowSteps.runId, run.id), eq(workflowSteps.stepId, "beside"));
+      const isOther = and(eq(workflowSteps.runId, run.id), eq(workflowSteps.stepId, "other"));
+      const { db } = stage.database;
+      await db.update(workflowSteps).set({ status }).where(isBeside);
+      await db.update(workflowSteps).set({ status: "pending", attempts: 0 }).where(isOther);
+      expect((await stage.record(run)).brokeAt).toBe("stop");
+      expect(await stage.work(run)).toMatchObject({
+        end: { status: "completed", brokeAt: "stop" },
+      });
+      const { beside, after, other } = await stage.steps(run);
+      expect(beside).toMatchObject({ status: "completed", rowsOut: 100, attempts: 2 });
+      expect(after?.status).toBe("skipped");
+      expect(other).toMatchObject({ status: "skipped", attempts: 0 });
+    },
+  );
 });
