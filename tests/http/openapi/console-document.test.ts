@@ -99,7 +99,7 @@ describe("GET /api/openapi.json", () => {
       }
       const isForPeople =
         /^\/api\/(auth|service-tokens)|\/(identities|approve|tools\/\{tool\})$/.test(path);
-      const takesKeys = path.startsWith("/api/pipeline/");
+      const takesKeys = /^\/api\/(pipeline|datasets)(\/|$)/.test(path);
       expect(security, where).toEqual([
         ...(takesKeys ? [{ bearerKey: [] }, { headerKey: [] }] : []),
         { bearerSession: [] },

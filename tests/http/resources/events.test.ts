@@ -101,7 +101,7 @@ async function addEvent(row: Partial<typeof outboxEvents.$inferInsert>): Promise
       id,
       sink: "internal",
       kind: "file.uploaded",
-      body: { path: "a.csv" },
+      body: { folder: "/srv/in", path: "a.csv", source: "watched_folder" },
       createdAt,
       nextAttemptAt: new Date(Date.now() + HOUR_MS),
       ...row,

@@ -234,21 +234,3 @@ describe("retry from a step", () => {
     }
   });
 });
-
-describe("keep_rows", () => {
-  const good: readonly StepText[] = [{ id: "make", kind: "make", settings: { rows: 2 } }];
-  const bad: readonly StepText[] = [...good, { id: "bad", kind: "fail" }];
-
-  test.each([
-    ["all", good, true],
-    ["none", good, false],
-    ["none", bad, false],
-    ["failed", good, false],
-    ["failed", bad, true],
-  ] as const)("%s", async (keepRows, steps, isKept) => {
-    const run = await stage.accept(steps, { keepRows });
-    await stage.work(run);
-    expect((await stage.stored(run)).length > 0).toBe(isKept);
-    expect((await stage.record(run)).rowsDropped).toBe(!isKept);
-  });
-});
