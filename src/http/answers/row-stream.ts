@@ -1,11 +1,11 @@
-import type { DatasetColumn } from "../../db/tables/datasets.ts";
+import type { Dataset } from "../../data/datasets/datasets.ts";
 import { defused } from "../../lib/csv.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 
+type Columns = Dataset["columns"];
 /** Their texts are numbers, and a minus before them is no formula. */
-const NUMBERS: ReadonlySet<DatasetColumn["type"]> = new Set(["integer", "decimal", "number"]);
+const NUMBERS: ReadonlySet<Columns[number]["type"]> = new Set(["integer", "decimal", "number"]);
 
-type Columns = readonly DatasetColumn[];
 type Quote = (text: string) => string;
 
 /** How rows are written one after the other. */
