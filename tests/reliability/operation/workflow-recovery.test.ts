@@ -14,8 +14,8 @@ const KILLS = trialSize(1, 5);
 const LEASE_MS = trialSize(2_000, 20_000);
 const TIME_LIMIT_MS = trialSize(240_000, 1_200_000);
 const WAIT = { timeout: TIME_LIMIT_MS, interval: 50 };
-/** Finished rows are stored every second; the machine is busy. */
-const UNSTORED_MS = 2_500;
+/** Finished rows are stored every second; the small form runs on machines that do much else. */
+const UNSTORED_MS = trialSize(10_000, 2_500);
 const PASSWORD = "the administrator's password";
 const ENDED = new Set(["completed", "failed", "stopped"]);
 
@@ -131,9 +131,11 @@ describe("a run whose workers are lost", () => {
         }, WAIT);
         expect([run.status, run.error]).toEqual(["completed", null]);
         expectAskedOnce(answered(), lostAt);
+        // A call that was cut with its server may have reached the engine without a row, or twice.
         const [usage] =
           await sql`select count(*)::int as rows from usage_records where run_id = ${runId}`;
-        expect(usage?.["rows"]).toBe(asked().length);
+        expect(usage?.["rows"]).toBeGreaterThanOrEqual(ROWS);
+        expect(usage?.["rows"]).toBeLessThanOrEqual(asked().length);
         const [dataset] = await sql`select rows, version from datasets where name = 'answers'`;
         expect({ ...dataset }).toEqual({ rows: String(ROWS), version: 2 });
       } finally {
