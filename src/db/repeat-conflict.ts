@@ -18,6 +18,7 @@ export async function repeatConflict<Result>(run: () => Promise<Result>): Promis
   }
 }
 
-function isConflict(thrown: unknown): boolean {
+/** Whether a transaction was undone because of another one beside it, so that it can be run again. */
+export function isConflict(thrown: unknown): boolean {
   return isFromDatabase(thrown) && CONFLICTS.has(toDatabaseError(thrown).code);
 }

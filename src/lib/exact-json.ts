@@ -1,17 +1,26 @@
 import type { JsonValue } from "./json.ts";
 
-/** A string, which is kept as it is, or a number. */
-const STRING_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const LONG_NUMBER = /\d{16}/;
+/** Nothing shorter can be beyond what a number holds: 2^53 has 16 digits, and an exponent of 308 has three. */
+const SUSPICIOUS = /\d{16}|\d[eE]\+?\d{3}/;
+/** Strings are matched so that digits inside them stay. Written without a choice inside a loop, which could backtrack. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const INTEGER = /^-?\d+$/;
 
-/** Parses JSON as `JSON.parse` does, and keeps integers beyond 2^53 exact: as texts. Throws a `SyntaxError`. */
-export function parseExactJson(text: string): JsonValue {
-  const value = JSON.parse(text) as JsonValue;
-  if (!LONG_NUMBER.test(text)) return value;
-  return JSON.parse(text.replace(STRING_OR_NUMBER, quoteLarge)) as JsonValue;
+/**
+ * Returns a JSON text in which every integer that a number would round is a string of the same digits, and so is a
+ * number too large to be one. A text that is no JSON stays none.
+ */
+export function keepLargeNumbers(text: string): string {
+  if (!SUSPICIOUS.test(text)) return text;
+  return text.replace(STRING_OR_NUMBER, (token) => {
+    if (token.startsWith('"')) return token;
+    const value = Number(token);
+    const isKept = INTEGER.test(token) ? Number.isSafeInteger(value) : Number.isFinite(value);
+    return isKept ? token : `"${token}"`;
+  });
 }
 
-function quoteLarge(token: string): string {
-  return INTEGER.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token;
+/** Parses JSON as `JSON.parse` does, after `keepLargeNumbers`. Throws a `SyntaxError`. */
+export function parseExactJson(text: string): JsonValue {
+  return JSON.parse(keepLargeNumbers(text)) as JsonValue;
 }

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
+import { keepLargeNumbers } from "../../lib/exact-json.ts";
 import { COMMON_FIELDS } from "../../workflows/definition/parse-steps.ts";
 import { TRIGGER_SCHEMAS } from "../../workflows/definition/parse-triggers.ts";
-import { keepLargeNumbers } from "../../workflows/intake/keep-large-numbers.ts";
 import { testWorkflowStep } from "../../workflows/records/test-workflow-step.ts";
 import type { Row } from "../../workflows/rows/row.ts";
 import type { StepKind } from "../../workflows/steps/step-kind.ts";

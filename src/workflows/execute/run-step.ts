@@ -1,5 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { isPassing, isQueryFailure, toDatabaseError } from "../../db/database-error.ts";
+import { isConflict } from "../../db/repeat-conflict.ts";
 import { ClaimLost } from "../../queue/topic.ts";
 import { RowTooLarge } from "../rows/pack-rows.ts";
 import { type RunError, StepFailure } from "../runs/run.ts";
@@ -30,8 +31,6 @@ export class SiblingFailed extends Error {
 
 /** After its abort a step may store what it has, for this long. A stopped run has to rest within 2 s. */
 const GRACE_MS = 500;
-/** SQLSTATE of a deadlock, and of a transaction that has met another one's change. */
-const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001"]);
 const CONFLICT = "conflict";
 /** Undone because of another transaction, which is no fault of the step: tried again at once, whatever its `retries`. */
 const FREE_CONFLICTS = 3;
@@ -145,7 +144,7 @@ function failureOf(thrown: unknown, { run, step, log }: StepWork): StepFailure {
   if (thrown instanceof StepFailure) return thrown;
   if (thrown instanceof RowTooLarge) return new StepFailure("row_too_large", thrown.message);
   if (thrown instanceof ClaimLost || isStoreAway(thrown)) throw thrown;
-  if (isQueryFailure(thrown) && CONFLICTS.has(toDatabaseError(thrown).code)) {
+  if (isConflict(thrown)) {
     const message = "The step met another change of the same rows. Run it again.";
     return new StepFailure(CONFLICT, message, { isRetryable: true });
   }

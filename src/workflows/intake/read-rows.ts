@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ServiceError } from "../../core/service-error.ts";
+import { keepLargeNumbers } from "../../lib/exact-json.ts";
 import { isDeeperThan } from "../../lib/json-depth.ts";
 import { ChunkBuilder, RowTooLarge } from "../rows/pack-rows.ts";
 import { MAX_ROW_BYTES, type Row, type RowChunk } from "../rows/row.ts";
 import { ElementScanner } from "./element-scanner.ts";
-import { keepLargeNumbers } from "./keep-large-numbers.ts";
 
 /** Rows that one webhook may bring. */
 export const WEBHOOK_ROWS_MAX = 100_000;

@@ -3,10 +3,9 @@ import type { Db } from "../../db/context.ts";
 import { type TopicWorker, workTopic } from "../../queue/work-topic.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { repairRuns } from "./repair-runs.ts";
-import type { ExecuteRun } from "./run.ts";
+import type { ExecuteRun, ReadDefinition } from "./run.ts";
 import { RUN_TOPIC } from "./run-topic.ts";
 import { createRunWaits, type RunWaits } from "./run-waits.ts";
-import { type ReadDefinition, readStoredDefinition } from "./stored-definition.ts";
 import { workOnRun } from "./work-on-run.ts";
 
 export interface Runs extends Part<Db> {
@@ -17,7 +16,7 @@ export interface Runs extends Part<Db> {
    * Claims from here on; all parts are open.
    * @param readDefinition reads a stored definition with the fields of its steps as their kinds' schemas return them.
    */
-  readonly start: (execute: ExecuteRun, readDefinition?: ReadDefinition) => void;
+  readonly start: (execute: ExecuteRun, readDefinition: ReadDefinition) => void;
 }
 
 /**
@@ -38,7 +37,7 @@ export function openRuns(store: Omit<WorkflowStore, "wakeRuns" | "kinds">): Runs
   return {
     wake,
     waits,
-    start(execute, readDefinition = readStoredDefinition) {
+    start(execute, readDefinition) {
       if (WORKFLOW_CONCURRENCY === 0) return;
       worker = workTopic(
         { db: database.db, clock, log },

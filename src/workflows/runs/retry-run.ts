@@ -13,9 +13,9 @@ import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
 import { type AcceptStore, acceptRun } from "./accept-runs.ts";
 import type { AcceptedRun } from "./acceptance.ts";
 import { changedBefore, stepsBefore } from "./reusable-steps.ts";
+import type { ReadDefinition } from "./run.ts";
 import { dayOfRun } from "./run-id.ts";
 import { acceptedOf } from "./start-run.ts";
-import type { ReadDefinition } from "./stored-definition.ts";
 
 type RunRecord = typeof workflowRuns.$inferSelect;
 

@@ -63,6 +63,9 @@ export type RunEnd =
   | { readonly status: "completed"; readonly brokeAt?: string | undefined }
   | { readonly status: "failed"; readonly error: RunError; readonly brokeAt?: string | undefined };
 
+/** Reads a definition as it was stored. Throws when this release cannot run it. */
+export type ReadDefinition = (stored: JsonObject) => Definition;
+
 /** Works on a claimed run until it ends. Rejects with `ClaimLost`, or the context's reason, when the run is not its own any more. */
 export type ExecuteRun = (run: ClaimedRun, context: WorkContext) => Promise<RunEnd>;
 

@@ -10,10 +10,10 @@ import { type BegunRun, beginRun } from "./claim-run.ts";
 import { endRun } from "./end-run.ts";
 import { executeInTime, isOverdue } from "./execute-in-time.ts";
 import { limitIdle } from "./limit-idle.ts";
+import type { ReadDefinition } from "./run.ts";
 import { type ExecuteRun, type RunEnd, StepFailure } from "./run.ts";
 import { runOfJob } from "./run-topic.ts";
 import type { RunWaits } from "./run-waits.ts";
-import type { ReadDefinition } from "./stored-definition.ts";
 
 /** Workers that may be lost, one after another, without progress of the run between them. */
 const LOST_WORKERS_MAX = 3;

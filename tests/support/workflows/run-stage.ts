@@ -18,6 +18,7 @@ import { createDiscardCounts } from "../../../src/workflows/runs/discard-counts.
 import { openRuns, type Runs } from "../../../src/workflows/runs/open-runs.ts";
 import type { ExecuteRun } from "../../../src/workflows/runs/run.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";
+import { readPlainDefinition } from "./plain-definition.ts";
 
 /** A definition with one step that passes its rows on. */
 const ONE_STEP: JsonObject = {
@@ -88,7 +89,7 @@ export function openRunStage(database: Database, options: RunStageOptions = {}):
     store,
     runs,
     lines,
-    work: (execute) => runs.start(execute),
+    work: (execute) => runs.start(execute, readPlainDefinition),
     close: async () => runs.close?.(1_000),
   };
 }

@@ -17,8 +17,8 @@ import { retryRun } from "../../../src/workflows/runs/retry-run.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
 import { startRun } from "../../../src/workflows/runs/start-run.ts";
 import { stopWorkflow } from "../../../src/workflows/runs/stop-runs.ts";
-import { readStoredDefinition } from "../../../src/workflows/runs/stored-definition.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { readPlainDefinition } from "../../support/workflows/plain-definition.ts";
 import {
   insertUser,
   insertWorkflow,
@@ -54,7 +54,7 @@ afterAll(() => database.close());
 const retry = (runId: string, from?: string) =>
   withTransaction(database.db, (transaction) =>
     retryRun(transaction, stage.store, {
-      ...{ runId, from, userId: owner, readDefinition: readStoredDefinition },
+      ...{ runId, from, userId: owner, readDefinition: readPlainDefinition },
       readsTrigger: ({ kind }) => kind === "input",
     }),
   );

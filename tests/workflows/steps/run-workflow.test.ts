@@ -12,6 +12,7 @@ import {
   type Run,
   type TriggerStage,
 } from "../../support/stages/trigger-stage.ts";
+import { readPlainDefinition } from "../../support/workflows/plain-definition.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 
 const ROWS = [{ a: 1 }, { a: 2 }];
@@ -137,7 +138,7 @@ describe("run_workflow", () => {
         await runStep(step, { settings: { workflow }, rows: ROWS, run: claimed, signal });
       }
       return { status: "completed" };
-    });
+    }, readPlainDefinition);
     await vi.waitFor(async () => {
       const all = await Promise.all(pairs.flat().map((id) => stage.runs(id)));
       expect(all.flat().map(({ status }) => status)).toEqual(Array(8).fill("completed"));

@@ -1,15 +1,12 @@
-import { Readable } from "node:stream";
-import { type CsvError, parse } from "csv-parse";
+import type { CsvError } from "csv-parse";
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
-import { readText } from "../../../knowledge/readers/shared/read-text.ts";
+import { isCsvError, readCsvRecords } from "../../../knowledge/readers/shared/csv-records.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { MAX_ROW_BYTES } from "../../rows/row.ts";
 import { ProgramFailure, RowFault, setField } from "../row-work.ts";
 import { type ColumnType, columnNames, columnType, typedValue } from "./cell-types.ts";
 import { COLUMNS_MAX, type FileRow, type FileSettings } from "./file-rows.ts";
 
-const DELIMITERS = [",", ";", "\t", "|"] as const;
-const LOOK_LINES = 20;
 /** Records by which the types of the columns are chosen. */
 const SAMPLE_RECORDS = 1_000;
 
@@ -18,27 +15,12 @@ export async function* readCsvRows(
   file: SourceFile,
   { types, delimiter }: FileSettings,
 ): AsyncGenerator<FileRow, void> {
-  const pieces = readText(file);
-  const first = await pieces.next();
-  if (first.done === true) return;
   const usual = file.extension === "tsv" || file.extension === "tab" ? "\t" : undefined;
-  const parser = parse({
-    delimiter: delimiter ?? usual ?? delimiterOf(first.value),
-    bom: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    max_record_size: MAX_ROW_BYTES,
-  });
-  const source = Readable.from(withFirst(first.value, pieces));
-  source.on("error", (error) => parser.destroy(error)).pipe(parser);
+  const records = readCsvRecords(file, { delimiter: delimiter ?? usual, recordMax: MAX_ROW_BYTES });
   try {
-    yield* rowsOf(parser as AsyncIterable<string[]>, types);
+    yield* rowsOf(records, types);
   } catch (thrown) {
     throw isCsvError(thrown) ? failureOf(thrown) : thrown;
-  } finally {
-    source.destroy();
-    parser.destroy();
   }
 }
 
@@ -86,24 +68,6 @@ function rowOf(
   if (record.length <= names.length) return { row: row as JsonObject };
   const message = `The record has ${record.length} fields, and the header ${names.length}.`;
   return { fault: new RowFault("wrong_record", message), row: row as JsonObject };
-}
-
-async function* withFirst(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
-  yield first;
-  yield* rest;
-}
-
-/** The delimiter that the first lines have most often, outside quotation marks. */
-function delimiterOf(text: string): string {
-  const bare = text.replaceAll(/"[^"]*"/g, "").split(/\r\n?|\n/, LOOK_LINES);
-  const count = (delimiter: string) =>
-    bare.reduce((sum, line) => sum + line.split(delimiter).length - 1, 0);
-  const [best = ","] = [...DELIMITERS].sort((left, right) => count(right) - count(left));
-  return best;
-}
-
-function isCsvError(thrown: unknown): thrown is CsvError {
-  return thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith("CSV_");
 }
 
 function failureOf(thrown: CsvError): ProgramFailure {

@@ -1,8 +1,10 @@
-import type { JsonObject } from "../../lib/json.ts";
-import type { Definition, OnRowError, Step, Trigger } from "../definition/definition.ts";
-
-/** Reads a definition as it was stored. Throws when this release cannot run it. */
-export type ReadDefinition = (stored: JsonObject) => Definition;
+import type { JsonObject } from "../../../src/lib/json.ts";
+import type {
+  Definition,
+  OnRowError,
+  Step,
+  Trigger,
+} from "../../../src/workflows/definition/definition.ts";
 
 /** The fields that every step may have; all others are its kind's own. */
 const COMMON = new Set([
@@ -10,10 +12,10 @@ const COMMON = new Set([
 ]);
 
 /**
- * Reads a stored definition without looking at the fields of the steps' kinds. It was checked when it was saved, so
- * only what may be absent is filled in.
+ * Reads a stored definition without the kinds of its steps, for tests whose steps are of none. Only what may be absent
+ * is filled in.
  */
-export function readStoredDefinition(stored: JsonObject): Definition {
+export function readPlainDefinition(stored: JsonObject): Definition {
   const steps = listOf(stored["steps"]);
   return {
     triggers: listOf(stored["triggers"]) as unknown as readonly Trigger[],
