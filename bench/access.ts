@@ -88,10 +88,10 @@ async function openParts(database: Database, folder: string): Promise<Parts> {
   const texts = await writeKeys(database, hashApiKey);
   const keys = await openApiKeys({ database, hashApiKey, log });
   const sessions = { find: async () => undefined };
-  const tokens = { find: () => undefined, noteUse: () => undefined };
+  const none = { find: () => undefined, noteUse: () => undefined };
   const observer = openBudgetAlerts({ db: database.db, clock, log, webhook: undefined });
   return {
-    authenticate: createAuthenticate({ keys, sessions, tokens }),
+    authenticate: createAuthenticate({ keys, sessions, tokens: none, biKeys: none }),
     license,
     requests: texts.map((text) => new Headers({ authorization: `Bearer ${text}` })),
     async openLimits(redisUrl) {

@@ -18,7 +18,9 @@ import { assistantsRoutes } from "./http/resources/assistants.ts";
 import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
+import { biStatementsRoutes } from "./http/resources/bi-statements.ts";
 import { connectionsRoutes } from "./http/resources/connections.ts";
+import { dataRoutes } from "./http/resources/data.ts";
 import { datasetRowsRoutes } from "./http/resources/dataset-rows.ts";
 import { datasetsRoutes } from "./http/resources/datasets.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
@@ -74,7 +76,9 @@ export function createApp(deps: Deps): App {
     usersRoutes(deps),
     apiKeysRoutes(deps),
     apiKeyUsageRoutes(deps),
-    biKeysRoutes(deps),
+    biKeysRoutes(deps, { portOf: deps.data.portOf }),
+    biStatementsRoutes(deps),
+    dataRoutes(deps),
     serviceTokensRoutes(deps),
     assistantsRoutes(deps),
     vectorStoresRoutes(deps),

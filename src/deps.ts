@@ -6,6 +6,9 @@ import { loadModelsFile } from "./backends/models/models-file.ts";
 import { openBackends } from "./backends/open-backends.ts";
 import type { Settings } from "./config/settings.ts";
 import { openDatasets } from "./data/datasets/open-datasets.ts";
+import { openData } from "./data/open-data.ts";
+import { openRoles } from "./data/roles/open-roles.ts";
+import { openViews } from "./data/views/open-views.ts";
 import type { Base } from "./db/base.ts";
 import { openStore } from "./db/open-store.ts";
 import { openGateway } from "./gateway/open-gateway.ts";
@@ -61,7 +64,8 @@ export function buildDeps(
     const license = parts.add(await openLicense(base, { secret, installedAt }));
     const { maxUsers } = license;
     const opening = await openAccess(base, { secret, maxUsers, onFirstSecrets });
-    const { access, authenticate, currentCaller, findKeyCaller, signIn } = parts.add(opening);
+    const { access, authenticate, currentCaller, findKeyCaller, biKeys, signIn } =
+      parts.add(opening);
     const backends = parts.add(openBackends({ ...base, overrides }));
     const { events, watchedFolders, alertWebhook, deliveries } = parts.add(openQueue(base));
     const alerts = parts.add(openAlerts(base, { parts: parts.list, webhook: alertWebhook }));
@@ -82,8 +86,13 @@ export function buildDeps(
       openGateway(base, { backends, limits, journal, refusals, assistants }),
     );
     knowledge.yieldTo(() => openCalls.clients() > 0);
-    const { datasets } = parts.add(openDatasets(base, { events }));
+    const { roles } = parts.add(openRoles(base, { secret, installedAt }));
+    const views = await openViews(base, roles.grantView);
+    const { datasets } = parts.add(openDatasets(base, { events, views }));
     const isLicensed = () => !license.isInvalid();
+    const { data } = parts.add(
+      await openData(base, { biKeys, roles, secret, installation, isLicensed, add }),
+    );
     const workflows = await openWorkflows(base, {
       ...{ gateway, knowledge, connections, datasets, events, deliveries, secret, isLicensed },
       ...{ openCalls, callGate, findKeyCaller, add },
@@ -97,7 +106,7 @@ export function buildDeps(
     return {
       ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
-      ...{ findKeyCaller, datasets, workflows, events, watchedFolders },
+      ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders },
       clock: base.clock,
       parts: parts.list,
       figures,

@@ -1,15 +1,20 @@
 import type {
   AnyCaller,
+  BiKeyCaller,
   Caller,
+  DataCaller,
   KeyCaller,
   ServiceTokenCaller,
   SessionCaller,
 } from "../core/caller.ts";
 import { ServiceError } from "../core/service-error.ts";
 import type { ServiceScope } from "../core/service-scope.ts";
+import { isUsableBiKey, type KnownBiKey, unusableBiKey } from "./bi-keys/known/known-bi-key.ts";
+import type { KnownBiKeys } from "./bi-keys/known/known-bi-keys.ts";
 import { type ApiKey, isUsable } from "./keys/known/api-key.ts";
 import type { ApiKeys } from "./keys/known/api-keys.ts";
 import { unusableApiKey } from "./keys/known/unusable-api-key.ts";
+import { sentCredential } from "./sent-credential.ts";
 import { type KnownToken, unusableServiceToken } from "./service-tokens/known-token.ts";
 import type { ServiceTokens } from "./service-tokens/known-tokens.ts";
 import { refuseOtherSites } from "./sessions/refuse-other-sites.ts";
@@ -21,6 +26,7 @@ import type { Sessions } from "./sessions/sessions.ts";
  * - `open`: anyone; no credential is read;
  * - `caller`: an API key or a session, in a header; cookies are not read;
  * - `person`: an API key as its owner, or a logged-in user by header or by the console's cookie;
+ * - `data`: a BI key, or a logged-in user by header or by the console's cookie;
  * - `session`: a logged-in user, by header or by the console's cookie;
  * - `pending-session`: also a user whose first password change is pending;
  * - `administrator`: a logged-in administrator.
@@ -34,6 +40,7 @@ export interface CallerAt {
   readonly open: undefined;
   readonly caller: Caller;
   readonly person: Caller;
+  readonly data: DataCaller;
   readonly session: SessionCaller;
   readonly "pending-session": SessionCaller;
   readonly administrator: SessionCaller;
@@ -67,20 +74,11 @@ export interface Authenticate {
 
 export type AnyCallerAt<Level extends AccessLevel> = CallerAt[Level] | ServiceTokenCaller;
 
-/** The console's cookie. */
-export const SESSION_COOKIE = "gateway_session";
-
-/** 20 to 512 characters, as settings accept them; longer texts are not looked up. */
-const KEY = /^sk-[\x21-\x7e]{17,509}$/;
-const BEARER = /^bearer +([\x21-\x7e]+)$/i;
-const SESSION = /^ses_[A-Za-z0-9]{43}$/;
-const SERVICE_TOKEN = /^sv-[A-Za-z0-9]{43}$/;
-const BI_KEY = /^(?:bearer +)?bk-/i;
-
 export interface AuthenticationSources {
   readonly keys: Pick<ApiKeys, "find" | "noteUse">;
   readonly sessions: Pick<Sessions, "find">;
   readonly tokens: Pick<ServiceTokens, "find" | "noteUse">;
+  readonly biKeys: Pick<KnownBiKeys, "find" | "noteUse">;
 }
 
 /**
@@ -91,45 +89,29 @@ export interface AuthenticationSources {
 export function createAuthenticate(sources: AuthenticationSources): Authenticate {
   const authenticate = (level: AccessLevel, credentials: Credentials, scope?: ServiceScope) => {
     if (level === "open") return undefined;
-    const { headers } = credentials;
-    const fromHeader = bearer(headers) ?? plainKey(headers);
-    const text = fromHeader ?? cookieSession(level, headers);
-    if (text === undefined) throw carriesBiKey(headers) ? biKeyRefused() : missing(level);
-    if (fromHeader === undefined) refuseOtherSites(credentials);
-    if (text.startsWith("sk-")) return keyCaller(level, text, sources, credentials);
-    return text.startsWith("sv-")
-      ? tokenCaller(text, sources, { credentials, scope })
-      : sessionCaller(level, text, sources);
+    const sent = sentCredential(credentials.headers, {
+      byCookie: level !== "caller",
+      byBiKey: level === "data",
+    });
+    if (sent === undefined) throw missing(level);
+    if (sent === "BI key") throw level === "data" ? unusableBiKey() : biKeyRefused();
+    if (sent.isCookie) refuseOtherSites(credentials);
+    return callerWith(level, sent.text, sources, { credentials, scope });
   };
   return authenticate as Authenticate;
 }
 
-function bearer(headers: Headers): string | undefined {
-  const text = BEARER.exec(headers.get("authorization") ?? "")?.[1];
-  // The scheme is case-insensitive, the prefix is not.
-  return text !== undefined && isCredential(text) ? text : undefined;
-}
-
-function isCredential(text: string): boolean {
-  return KEY.test(text) || SESSION.test(text) || SERVICE_TOKEN.test(text);
-}
-
-function plainKey(headers: Headers): string | undefined {
-  const value = headers.get("x-api-key");
-  return value !== null && KEY.test(value) ? value : undefined;
-}
-
-function carriesBiKey(headers: Headers): boolean {
-  return ["authorization", "x-api-key"].some((name) => BI_KEY.test(headers.get(name) ?? ""));
-}
-
-function cookieSession(level: AccessLevel, headers: Headers): string | undefined {
-  if (level === "caller") return undefined;
-  for (const pair of (headers.get("cookie") ?? "").split(";")) {
-    const [name, value = ""] = pair.trim().split("=", 2);
-    if (name === SESSION_COOKIE && SESSION.test(value)) return value;
-  }
-  return undefined;
+function callerWith(
+  level: AccessLevel,
+  text: string,
+  sources: AuthenticationSources,
+  use: CredentialUse,
+): AnyCaller | BiKeyCaller | Promise<AnyCaller | BiKeyCaller> {
+  if (text.startsWith("sk-")) return keyCaller(level, text, sources, use.credentials);
+  if (text.startsWith("bk-")) return biKeyCaller(text, sources, use.credentials);
+  return text.startsWith("sv-")
+    ? tokenCaller(text, sources, use)
+    : sessionCaller(level, text, sources);
 }
 
 function keyCaller(
@@ -157,6 +139,12 @@ function letIn(
       "This API key may not be used from the address that the call came from.",
     );
   }
+  if (level === "data") {
+    throw new ServiceError(
+      "insufficient_permission",
+      "An API key reads no data. Send a BI key, `bk-…`, which an administrator issues with POST /v1/bi-keys, or the token of a session.",
+    );
+  }
   if (level !== "caller" && level !== "person") {
     throw new ServiceError(
       "insufficient_permission",
@@ -167,7 +155,34 @@ function letIn(
   return key.caller;
 }
 
-interface TokenUse {
+function biKeyCaller(
+  text: string,
+  { biKeys }: AuthenticationSources,
+  credentials: Credentials,
+): BiKeyCaller | Promise<BiKeyCaller> {
+  const key = biKeys.find(text);
+  return key instanceof Promise
+    ? key.then((found) => letInToData(found, biKeys, credentials))
+    : letInToData(key, biKeys, credentials);
+}
+
+function letInToData(
+  key: KnownBiKey | undefined,
+  biKeys: AuthenticationSources["biKeys"],
+  { now, address }: Credentials,
+): BiKeyCaller {
+  if (key === undefined || !isUsableBiKey(key, now)) throw unusableBiKey();
+  if (key.ipAllow !== null && !key.ipAllow.has(address())) {
+    throw new ServiceError(
+      "ip_denied",
+      "This BI key may not be used from the address that the call came from.",
+    );
+  }
+  biKeys.noteUse(key.id, now);
+  return key.caller;
+}
+
+interface CredentialUse {
   readonly credentials: Credentials;
   /** Undefined on a route that no service token may call. */
   readonly scope: ServiceScope | undefined;
@@ -176,7 +191,7 @@ interface TokenUse {
 async function tokenCaller(
   text: string,
   { tokens }: AuthenticationSources,
-  { credentials: { now, address }, scope }: TokenUse,
+  { credentials: { now, address }, scope }: CredentialUse,
 ): Promise<AnyCaller> {
   const token = usable(await tokens.find(text), now);
   const { caller, ipAllow } = token;
@@ -231,11 +246,17 @@ async function sessionCaller(
 function biKeyRefused(): ServiceError {
   return new ServiceError(
     "invalid_api_key",
-    "BI keys read data only. Send an API key, `sk-…`, as `Authorization: Bearer sk-…` or as `x-api-key`.",
+    "BI keys read data only, under /v1/data and at the PostgreSQL port. Here, send an API key, `sk-…`, as `Authorization: Bearer sk-…` or as `x-api-key`.",
   );
 }
 
 function missing(level: AccessLevel): ServiceError {
+  if (level === "data") {
+    return new ServiceError(
+      "invalid_api_key",
+      "No BI key and no session came with the call. Send the key as `Authorization: Bearer bk-…` or as `x-api-key`.",
+    );
+  }
   if (level === "person") {
     return new ServiceError(
       "session_required",

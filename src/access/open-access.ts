@@ -10,6 +10,7 @@ import { zeroCounts } from "../lib/zero-counts.ts";
 import type { UserAccess } from "./access.ts";
 import { auditSettings } from "./audit/audit-settings.ts";
 import { type Authenticate, createAuthenticate } from "./authenticate.ts";
+import { type KnownBiKeys, openBiKeys } from "./bi-keys/known/known-bi-keys.ts";
 import { type FirstSecrets, firstStart } from "./first-start.ts";
 import { hashCredentialUnder } from "./hash-credential.ts";
 import { createFindKeyCaller, type FindKeyCaller } from "./keys/find-key-caller.ts";
@@ -36,6 +37,8 @@ export interface OpenAccess extends Part<Db> {
    */
   readonly currentCaller: (caller: Caller) => Caller | undefined;
   readonly findKeyCaller: FindKeyCaller;
+  /** The BI keys in memory, for the admission of those who read data. */
+  readonly biKeys: KnownBiKeys;
   /** Undefined unless there is an OpenID Connect provider. */
   readonly signIn: OpenSignIn | undefined;
   /** For the functions of users, keys and the audit log. */
@@ -57,20 +60,24 @@ export async function openAccess(
     );
   }
   const hashApiKey = hashCredentialUnder(secret, "api-keys");
+  const hashBiKey = hashCredentialUnder(secret, "bi-keys");
   const hashServiceToken = hashCredentialUnder(secret, "service-tokens");
   const hashSession = hashCredentialUnder(secret, "sessions");
   onFirstSecrets(await firstStart(base, hashApiKey));
   await auditSettings(base, secret);
   const keys = await openApiKeys({ ...base, hashApiKey });
   const tokens = await openServiceTokens({ ...base, hashServiceToken });
+  const biKeys = await openBiKeys({ ...base, hashBiKey });
   const sessions = openSessions(base, hashSession);
-  const catchUp = async () => void (await Promise.all([keys.catchUp(), tokens.catchUp()]));
+  const catchUp = async () =>
+    void (await Promise.all([keys.catchUp(), tokens.catchUp(), biKeys.catchUp()]));
   let keyCounts: Record<(typeof KEY_STATES)[number], number> | undefined;
   return {
     signIn: openSignIn(base, secret),
-    authenticate: createAuthenticate({ keys, sessions, tokens }),
+    authenticate: createAuthenticate({ keys, sessions, tokens, biKeys }),
     currentCaller: (caller) =>
       caller.kind === "key" ? keys.current(caller.keyId, clock.now()) : caller,
+    biKeys,
     findKeyCaller: createFindKeyCaller({ keys, ask: database.askOwn, clock }),
     access: {
       database,
@@ -82,7 +89,7 @@ export async function openAccess(
       oidcOnly: settings.OIDC_ONLY,
       sessionHours: settings.SESSION_LIFETIME_HOURS,
       hashApiKey,
-      hashBiKey: hashCredentialUnder(secret, "bi-keys"),
+      hashBiKey,
       hashServiceToken,
       hashSession,
     },
@@ -100,7 +107,7 @@ export async function openAccess(
     },
     async close() {
       sessions.close();
-      await Promise.all([keys.close(), tokens.close()]);
+      await Promise.all([keys.close(), tokens.close(), biKeys.close()]);
     },
   };
 }

@@ -14,7 +14,9 @@ type SecretPurpose =
   | "seen-time"
   | "sealed-secrets"
   | "sign-in"
-  | "workflow-secrets";
+  | "workflow-secrets"
+  | "data-roles"
+  | "data-places";
 /** The kinds of credentials that are stored only as a hash. */
 export type CredentialKind = "api-keys" | "bi-keys" | "service-tokens" | "sessions";
 

@@ -28,3 +28,8 @@ export function filesFolder({
 export function databaseFolder(dataFolder: string): string {
   return resolve(dataFolder, "database");
 }
+
+/** The folder of the copy that BI keys read where the database is the embedded one. It can be made again at any time. */
+export function copyFolder(dataFolder: string): string {
+  return resolve(dataFolder, "bi");
+}

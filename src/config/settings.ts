@@ -2,6 +2,7 @@ import { z } from "zod";
 import { alertSettings } from "./alert-settings.ts";
 import { assistantSettings } from "./assistant-settings.ts";
 import { cloudSettings } from "./cloud-settings.ts";
+import { dataSettings } from "./data-settings.ts";
 import {
   apiKey,
   egressEntries,
@@ -231,6 +232,7 @@ export const settingsSchema = z.object({
   ...alertSettings,
   ...assistantSettings,
   ...workflowSettings,
+  ...dataSettings,
   OUTBOX_BACKOFF_SCALE: fraction
     .positive()
     .max(10)

@@ -78,8 +78,19 @@ export interface ServiceTokenCaller {
   readonly scopes: ReadonlySet<ServiceScope>;
 }
 
+/** A call with a BI key. It reads data and does nothing else; its rights are decided anew for each call. */
+export interface BiKeyCaller {
+  readonly kind: "bi_key";
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly ownerId: string;
+}
+
+/** An authenticated caller of `/v1/data`. */
+export type DataCaller = SessionCaller | BiKeyCaller;
+
 /** An authenticated caller of `/v1` and its models. Created once by authentication, immutable, safe to share between requests. */
 export type Caller = KeyCaller | SessionCaller;
 
-/** Any authenticated caller. */
+/** Any authenticated caller, aside from those who only read data. */
 export type AnyCaller = Caller | ServiceTokenCaller;

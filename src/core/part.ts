@@ -24,6 +24,11 @@ export interface Part<Store = unknown> {
   readonly isOnTime?: () => boolean;
   /** Readiness checks. None of them throws. A name that several parts have passes when it does for each of them. */
   readonly checks?: Readonly<Record<string, Check>>;
+  /**
+   * What `/api/ready` says beside its checks, by name, without a say in readiness: words without addresses and secrets;
+   * undefined says nothing.
+   */
+  readonly states?: Readonly<Record<string, () => string | undefined>>;
   /** Releases what the part holds, within about `limitMs`. */
   readonly close?: (limitMs: number) => Promise<void>;
 }

@@ -11,6 +11,9 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url
 /** The time limit of a migration's statement, and of the wait for another replica's migration. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
+/** At the end of the comment on the schema `data`: the release that made its views, and what they were. */
+export const VIEWS_MARK = "\\(views (\\d+), ([0-9a-f]{16})\\)$";
+
 /** A later release has used this database, so this release would not understand it. */
 export class SchemaTooNewError extends StartRefusal {
   override readonly name = "SchemaTooNewError";
@@ -34,10 +37,9 @@ export async function migrate(
     await transaction.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCK.migration})`);
     const newest = await newestApplied(transaction);
     refuseLaterSchema(newest, known);
-    for (const migration of known) {
-      const isDue = migration.folderMillis > newest && migration.folderMillis <= until;
-      if (isDue) await apply(transaction, migration);
-    }
+    const due = known.filter(({ folderMillis: at }) => at > newest && at <= until);
+    if (due.length > 0) await dropViews(transaction);
+    for (const migration of due) await apply(transaction, migration);
   });
   await migrated.catch((thrown: unknown) => {
     if (thrown instanceof StartRefusal) throw thrown;
@@ -73,6 +75,16 @@ async function newestApplied(transaction: Db): Promise<number> {
     sql`select max(created_at)::text as newest from drizzle.__drizzle_migrations`,
   );
   return Number(row?.newest ?? 0);
+}
+
+/**
+ * Views of the schema `data` would keep their tables from being changed. They are made again right after
+ * (`data/views/make-views.ts`, which marks the schema as the gateway's own).
+ */
+async function dropViews(transaction: Db): Promise<void> {
+  const [found] = await transaction.execute<{ is_own: boolean }>(sql`
+    select coalesce(obj_description(to_regnamespace('data'), 'pg_namespace'), '') ~ ${VIEWS_MARK} as is_own`);
+  if (found?.is_own === true) await transaction.execute(sql`drop schema data cascade`);
 }
 
 async function apply(transaction: Db, migration: MigrationMeta): Promise<void> {

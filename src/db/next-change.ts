@@ -6,6 +6,7 @@ import { changeCounters } from "./tables/change-counters.ts";
 export type ChangeCounter =
   | "api_keys"
   | "assistants"
+  | "bi_keys"
   | "connections"
   | "license"
   | "mcp_servers"

@@ -6,7 +6,7 @@ import type { JsonObject } from "../lib/json.ts";
 type HintSettings = Pick<Settings, "LLM_BACKEND" | "DATABASE_URL">;
 
 export interface ReadinessOptions {
-  readonly parts: readonly Pick<Part, "checks">[];
+  readonly parts: readonly Pick<Part, "checks" | "states">[];
   /** A stopping server is not ready, whatever its parts report. */
   readonly isStopping: () => boolean;
   readonly settings: HintSettings;
@@ -17,8 +17,8 @@ export interface Readiness {
   /** The names of the deciding checks that failed. */
   readonly failed: readonly string[];
   /**
-   * `{ready, failed?, checks, hints?}` and `"unavailable"` for each other check that failed; `hints` has one sentence
-   * for each name in `failed`.
+   * `{ready, failed?, checks, hints?}`, `"unavailable"` for each other check that failed, and what parts say of
+   * themselves; `hints` has one sentence for each name in `failed`.
    */
   readonly report: JsonObject;
 }
@@ -54,9 +54,20 @@ export function createReadiness(options: ReadinessOptions): () => Promise<Readin
       checks,
       ...(!ready && { hints: Object.fromEntries(failed.map((name) => [name, hints[name]])) }),
       ...Object.fromEntries(others.map(([name]) => [name, "unavailable"])),
+      ...statesOf(options.parts),
     };
     return { ready, failed, report };
   };
+}
+
+function statesOf(parts: ReadinessOptions["parts"]): JsonObject {
+  const states = parts.flatMap((part) => Object.entries(part.states ?? {}));
+  return Object.fromEntries(
+    states.flatMap(([name, read]) => {
+      const state = read();
+      return state === undefined ? [] : [[name, state]];
+    }),
+  );
 }
 
 function checksByName(parts: ReadinessOptions["parts"]): ReadonlyMap<string, readonly Check[]> {

@@ -51,7 +51,7 @@ function keysOf(entries: Record<string, ApiKey>) {
   };
 }
 
-const NO_TOKENS = { find: () => undefined, noteUse: () => undefined };
+const NONE = { find: () => undefined, noteUse: () => undefined };
 
 const known = (changes: Partial<ApiKeyRow> = {}) =>
   keysOf({
@@ -64,15 +64,17 @@ const call = (
   keys = known(),
   address: string | null = "192.0.2.1",
 ) =>
-  createAuthenticate({ keys, sessions: { find: async () => undefined }, tokens: NO_TOKENS })(
-    "caller",
-    {
-      method: "POST",
-      headers: new Headers(headers),
-      address: () => address,
-      now: NOW,
-    },
-  ) as KeyCaller;
+  createAuthenticate({
+    keys,
+    sessions: { find: async () => undefined },
+    tokens: NONE,
+    biKeys: NONE,
+  })("caller", {
+    method: "POST",
+    headers: new Headers(headers),
+    address: () => address,
+    now: NOW,
+  }) as KeyCaller;
 
 describe("authentication", () => {
   it("takes a key as Bearer, in any case of the scheme, or as x-api-key", () => {
@@ -156,7 +158,8 @@ describe("authentication", () => {
       createAuthenticate({
         keys: { find: async () => key, noteUse: () => undefined },
         sessions: { find: async () => undefined },
-        tokens: NO_TOKENS,
+        tokens: NONE,
+        biKeys: NONE,
       });
     const credentials = {
       method: "POST",

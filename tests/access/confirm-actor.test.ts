@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Actor } from "../../src/access/actor.ts";
 import {
+  BI_KEY_LIMITS,
   createBiKey,
   deleteBiKey,
   rotateBiKey,
@@ -32,7 +33,10 @@ beforeAll(async () => {
   const id = await addUser(here, "victim", PASSWORD);
   const fields = { name: "a key" };
   const { key } = await issueApiKey(here.access, here.admin, { fields, ownerId: id });
-  const biKey = { name: "a report", datasets: [], ipAllow: [], expiresAt: null };
+  const biKey = {
+    ...BI_KEY_LIMITS,
+    ...{ name: "a report", datasets: [], ipAllow: [], expiresAt: null },
+  };
   const issued = await createBiKey(here.access, here.admin, biKey);
   victim = { id, keyId: key.id, biKeyId: issued.key.id };
 });
@@ -73,7 +77,10 @@ const changes: readonly [string, (actor: Actor) => Promise<unknown>][] = [
   [
     "issue a BI key",
     (actor) =>
-      createBiKey(here.access, actor, { name: "r", datasets: [], ipAllow: [], expiresAt: null }),
+      createBiKey(here.access, actor, {
+        ...BI_KEY_LIMITS,
+        ...{ name: "r", datasets: [], ipAllow: [], expiresAt: null },
+      }),
   ],
   [
     "change a BI key",

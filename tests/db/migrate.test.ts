@@ -60,6 +60,8 @@ describe("migrations at start", () => {
       "assistants",
       "audit_log",
       "bi_keys",
+      "bi_statements",
+      "bi_statements_other",
       "bootstrap_keys",
       "change_counters",
       "chunks",

@@ -13,7 +13,14 @@ import { startSimulator, type TestSimulator } from "../support/servers/start-sim
 import { createMigratedDatabase } from "../support/servers/test-database.ts";
 
 /** Who may call, by the specification: section 5, and the decisions on authentication. */
-type Level = "open" | "caller" | "person" | "pending-session" | "session" | "administrator";
+type Level =
+  | "open"
+  | "caller"
+  | "person"
+  | "data"
+  | "pending-session"
+  | "session"
+  | "administrator";
 const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/v1\/(health|docs.*|openapi\.json)$/, "open"],
   [/^\w+ \/api\/(health|ready|hello|docs)$/, "open"],
@@ -34,6 +41,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^POST \/api\/pipeline\/webhook\/\{id\}$/, "caller"],
   [/^\w+ \/api\/datasets(\/|$)/, "person"],
   [/^\w+ \/api\/pipeline\//, "person"],
+  [/^\w+ \/v1\/data(\/|$)/, "data"],
   [/^\w+ \/v1\//, "caller"],
   [/^POST \/mcp$/, "caller"],
 ];
@@ -214,8 +222,7 @@ async function issueCredentials(): Promise<void> {
   const soon = new Date(deps.clock.now() + 1_000).toISOString();
   held["expired key"] = (await issueKey(user.token, { expires_at: soon })).key;
   held["key from elsewhere"] = (await issueKey(user.token, { ip_allow: ["192.0.2.0/24"] })).key;
-  const biKey = await ask<Issued>("POST", "/v1/bi-keys", admin, { name: "reports" });
-  held["BI key"] = keep(biKey.key);
+  const biKey = await issueBiKeys(admin);
 
   const pending = { username: "pending", password: keep("a password somebody else has set") };
   await ask("POST", "/api/admin/users", admin, pending);
@@ -244,6 +251,32 @@ async function issueCredentials(): Promise<void> {
   held["wrong session"] = keep(`ses_${randomBase62(43)}`);
   // Until the key that is to expire has.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
+}
+
+/** One that works, and one of each kind that opens nothing. */
+async function issueBiKeys(admin: string): Promise<Issued> {
+  const issue = async (name: string, more: Readonly<Record<string, unknown>> = {}, by = admin) => {
+    const issued = await ask<Issued>("POST", "/v1/bi-keys", by, { name, ...more });
+    held[name] = keep(issued.key);
+    return issued;
+  };
+  const soon = new Date(deps.clock.now() + 1_000).toISOString();
+  await issue("expired BI key", { expires_at: soon });
+  await issue("BI key from elsewhere", { ip_allow: ["192.0.2.0/24"] });
+  const inactive = await issue("inactive BI key");
+  await ask("PATCH", `/v1/bi-keys/${inactive.id}`, admin, { state: "inactive" });
+  const deleted = await issue("deleted BI key");
+  await ask("DELETE", `/v1/bi-keys/${deleted.id}`, admin);
+  for (const [name, change] of [
+    ["disabled", { state: "disabled" }],
+    ["former", { role: "user" }],
+  ] as const) {
+    const owner = await createUser(admin, `${name}-reader`, "admin");
+    await issue(`${name} administrator's BI key`, {}, owner.token);
+    await ask("PATCH", `/api/admin/users/${owner.id}`, admin, change);
+  }
+  held["wrong BI key"] = keep(`bk-${randomBase62(43)}`);
+  return issue("BI key");
 }
 
 async function issueToken(session: string, more: Readonly<Record<string, unknown>>) {
@@ -320,7 +353,6 @@ const KEYS_THAT_ARE_NONE = [
   "revoked key",
   "inactive key",
   "expired key",
-  "BI key",
   "disabled user's key",
   "deleted user's key",
   "wrong service token",
@@ -329,6 +361,14 @@ const KEYS_THAT_ARE_NONE = [
   "expired service token",
   "disabled administrator's service token",
   "former administrator's service token",
+].map(named);
+const BI_KEYS_THAT_ARE_NONE = [
+  "wrong BI key",
+  "inactive BI key",
+  "expired BI key",
+  "deleted BI key",
+  "disabled administrator's BI key",
+  "former administrator's BI key",
 ].map(named);
 const SESSIONS_THAT_ARE_NONE = [
   "wrong session",
@@ -341,9 +381,12 @@ const SESSIONS_THAT_ARE_NONE = [
 function expected(level: Level, credential: Credential): Refusal | undefined {
   const { name } = credential;
   if (level === "open") return undefined;
-  const isForKeys = level === "caller";
+  const isForKeys = level === "caller" || level === "data";
   if (NOBODY.includes(credential)) return isForKeys ? INVALID_KEY : SESSION_MISSING;
-  if (name === "BI key") return isForKeys ? INVALID_KEY : undefined;
+  // Where no data is read, a BI key is none, whatever its state is.
+  if (name.includes("BI key") && level !== "data") return INVALID_KEY;
+  if (name === "BI key") return undefined;
+  if (BI_KEYS_THAT_ARE_NONE.includes(credential)) return INVALID_KEY;
   if (KEYS_THAT_ARE_NONE.includes(credential)) return INVALID_KEY;
   if (SESSIONS_THAT_ARE_NONE.includes(credential)) return SESSION_OVER;
   if (name.endsWith("from elsewhere")) return { ...NOT_PERMITTED, code: "ip_denied" };
@@ -381,6 +424,9 @@ async function expectRefusal(route: Route, response: Response, refusal: Refusal)
 const allCredentials = () => [
   ...NOBODY,
   ...KEYS_THAT_ARE_NONE,
+  named("BI key"),
+  ...BI_KEYS_THAT_ARE_NONE,
+  named("BI key from elsewhere"),
   ...SESSIONS_THAT_ARE_NONE,
   named("key from elsewhere"),
   named("service token from elsewhere"),
@@ -434,6 +480,14 @@ describe("every route that is served", () => {
     }
   }, 120_000);
 
+  // Before the walks of the routes that change keys.
+  it("takes a BI key where data is read", async () => {
+    for (const { method, path } of routes.filter(({ level }) => level === "data")) {
+      const { status } = await call(method, path, bearer(held["BI key"] ?? ""), bodyFor(method));
+      expect([401, 403], `${method} ${path}`).not.toContain(status);
+    }
+  });
+
   it("that is open asks for nothing", async () => {
     for (const route of routes.filter(({ level }) => level === "open")) {
       const response = await call(route.method, route.path, bearer(held["wrong key"] ?? ""));
@@ -442,8 +496,8 @@ describe("every route that is served", () => {
     }
   });
 
-  it("takes an API key under /v1, /api/pipeline and at /mcp alone, and says so", async () => {
-    const withoutKeys = ["pending-session", "session", "administrator"];
+  it("takes an API key under /v1 aside from data, /api/pipeline and at /mcp alone, and says so", async () => {
+    const withoutKeys = ["data", "pending-session", "session", "administrator"];
     for (const route of routes.filter(({ level }) => withoutKeys.includes(level))) {
       const response = await call(route.method, route.path, bearer(held["user key"] ?? ""));
       await expectRefusal(route, response, NOT_PERMITTED);
@@ -495,9 +549,10 @@ describe("every route that is served", () => {
   });
 
   it("takes no key from the query", async () => {
-    for (const route of routes.filter(({ level }) => level === "caller")) {
+    for (const route of routes.filter(({ level }) => level === "caller" || level === "data")) {
       for (const name of ["key", "api_key", "access_token", "token"]) {
-        const path = `${route.path}?${name}=${held["user key"]}`;
+        const key = held[route.level === "data" ? "BI key" : "user key"];
+        const path = `${route.path}?${name}=${key}`;
         await expectRefusal(route, await call(route.method, path, {}), INVALID_KEY);
       }
     }

@@ -1,5 +1,6 @@
-import { count, desc, eq, getTableColumns, ilike, or } from "drizzle-orm";
+import { count, desc, eq, getTableColumns, ilike, or, type SQL } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
+import type { Db } from "../../db/context.ts";
 import { escapeLike } from "../../db/escape-like.ts";
 import { biKeys } from "../../db/tables/bi-keys.ts";
 import { randomBase62 } from "../../lib/id.ts";
@@ -13,7 +14,10 @@ const { keyHash: _, ...COLUMNS } = getTableColumns(biKeys);
 export type BiKey = Omit<typeof biKeys.$inferSelect, "keyHash">;
 
 /** The fields of a BI key that an administrator sets. */
-export type BiKeyFields = Pick<BiKey, "name" | "state" | "datasets" | "ipAllow" | "expiresAt">;
+export type BiKeyFields = Pick<BiKey, "name" | "state" | "datasets" | "ipAllow" | "expiresAt"> &
+  BiKeyLimits;
+/** What one reader may take at once. */
+export type BiKeyLimits = Pick<BiKey, "rowLimit" | "timeoutSeconds" | "maxConnections">;
 /** The fields to change. */
 export type BiKeyPatch = { readonly [Name in keyof BiKeyFields]?: BiKeyFields[Name] | undefined };
 
@@ -37,6 +41,15 @@ export interface BiKeyList {
   readonly total: number;
 }
 
+/** The limits of a key for which nobody set others. */
+export const BI_KEY_LIMITS: BiKeyLimits = {
+  rowLimit: 1_000_000,
+  timeoutSeconds: 30,
+  maxConnections: 10,
+};
+
+/** Every replica holds all of them in memory, and reads all after a change. */
+const KEYS_MAX = 2_000;
 const ID_LENGTH = 22;
 const SECRET_LENGTH = 43;
 
@@ -56,7 +69,6 @@ export function listBiKeys(
           eq(biKeys.lastFour, search),
         );
   return database.ask(async (db) => {
-    const [counted] = await db.select({ total: count() }).from(biKeys).where(isFound);
     const keys = await db
       .select(COLUMNS)
       .from(biKeys)
@@ -64,7 +76,7 @@ export function listBiKeys(
       .orderBy(desc(biKeys.createdAt), desc(biKeys.id))
       .limit(limit)
       .offset(offset);
-    return { keys, total: counted?.total ?? 0 };
+    return { keys, total: await countBiKeys(db, isFound) };
   });
 }
 
@@ -78,7 +90,7 @@ export async function findBiKey(
   );
 }
 
-/** Creates an active BI key that the actor owns. */
+/** Creates an active BI key that the actor owns. Rejects with `invalid_value` when there are too many. */
 export function createBiKey(
   access: Access,
   actor: AnyActor,
@@ -93,7 +105,9 @@ export function createBiKey(
     ownerId: actor.caller.ownerId,
     createdAt: new Date(access.clock.now()),
   };
-  return change(access, actor, frame("create", row.id), async (transaction) => {
+  return change(access, actor, frame(access, "create", row.id), async (transaction) => {
+    // Keys are created one after the other, so that two at once cannot both find room.
+    if ((await countBiKeys(transaction)) >= KEYS_MAX) throw tooMany();
     const key = known(await transaction.insert(biKeys).values(row).returning(COLUMNS));
     return { result: { key, text }, details: auditDetails(fields) };
   });
@@ -107,7 +121,7 @@ export async function updateBiKey(
 ): Promise<BiKey> {
   const details = auditDetails(fields);
   if (Object.keys(details).length === 0) return findBiKey(access, id);
-  return change(access, actor, frame("update", id), async (transaction) => {
+  return change(access, actor, frame(access, "update", id), async (transaction) => {
     const set = transaction.update(biKeys).set(fields);
     return { result: known(await set.where(eq(biKeys.id, id)).returning(COLUMNS)), details };
   });
@@ -117,7 +131,7 @@ export async function updateBiKey(
 export function rotateBiKey(access: Access, actor: AnyActor, id: string): Promise<IssuedBiKey> {
   const text = newSecret();
   const secret = { keyHash: access.hashBiKey(text), lastFour: text.slice(-4) };
-  return change(access, actor, frame("rotate", id), async (transaction) => {
+  return change(access, actor, frame(access, "rotate", id), async (transaction) => {
     const set = transaction.update(biKeys).set(secret);
     const key = known(await set.where(eq(biKeys.id, id)).returning(COLUMNS));
     return { result: { key, text }, details: { name: key.name } };
@@ -126,15 +140,36 @@ export function rotateBiKey(access: Access, actor: AnyActor, id: string): Promis
 
 /** Rejects with `not_found`. */
 export function deleteBiKey(access: Access, actor: AnyActor, id: string): Promise<void> {
-  return change(access, actor, frame("delete", id), async (transaction) => {
+  return change(access, actor, frame(access, "delete", id), async (transaction) => {
     const deletion = transaction.delete(biKeys).where(eq(biKeys.id, id));
     const { name } = known(await deletion.returning(COLUMNS));
     return { result: undefined, details: { name } };
   });
 }
 
-function frame(verb: "create" | "update" | "rotate" | "delete", id: string): ChangeFrame {
-  return { action: `bi_key.${verb}`, targetKind: "bi_key", targetId: id };
+function frame(
+  { keys }: Access,
+  verb: "create" | "update" | "rotate" | "delete",
+  id: string,
+): ChangeFrame {
+  return {
+    action: `bi_key.${verb}`,
+    targetKind: "bi_key",
+    targetId: id,
+    counter: { name: "bi_keys", catchUp: keys.catchUp },
+  };
+}
+
+async function countBiKeys(db: Db, condition?: SQL): Promise<number> {
+  const [counted] = await db.select({ total: count() }).from(biKeys).where(condition);
+  return counted?.total ?? 0;
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError(
+    "invalid_value",
+    `There are ${KEYS_MAX} BI keys, which is the maximum; delete some that are no longer used.`,
+  );
 }
 
 function known([key]: readonly BiKey[]): BiKey {

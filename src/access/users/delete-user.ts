@@ -46,8 +46,9 @@ export function deleteUser(access: Access, actor: AnyActor, id: string): Promise
       })
       .where(eq(workflows.ownerId, id));
     await nextChange(transaction, "workflows");
-    // The user's service tokens are deleted with the row.
+    // The user's service tokens and BI keys are deleted with the row.
     await nextChange(transaction, "service_tokens");
+    await nextChange(transaction, "bi_keys");
     await transaction.delete(users).where(eq(users.id, id));
     return { result: undefined, details: { username: user.username, keys: user.keyCount } };
   });

@@ -19,7 +19,7 @@ export async function lockUsers(transaction: Db): Promise<void> {
 }
 
 /**
- * Marks the keys and service tokens of a user as changed, because replicas hold them with the user's role and state.
+ * Marks the keys, service tokens and BI keys of a user as changed, because replicas hold them with the user's role and state.
  *
  * @param changeSeq is the next number of the counter of keys.
  */
@@ -30,6 +30,7 @@ export async function markCredentials(
 ): Promise<void> {
   await transaction.update(apiKeys).set({ changeSeq }).where(eq(apiKeys.ownerId, userId));
   await nextChange(transaction, "service_tokens");
+  await nextChange(transaction, "bi_keys");
 }
 
 /**

@@ -115,6 +115,7 @@ export async function createDataset(
     await refuseTakenName(transaction, row.name);
     await createDatasetTable(transaction, row.tableName, row);
     await transaction.insert(datasets).values(row);
+    await store.views.show(transaction, row);
     return { result: row, details: detailsOf(row) };
   });
 }
@@ -147,11 +148,14 @@ export async function updateDataset(
     if (addColumns.length > 0) await addTo(transaction, before.tableName, addColumns);
     const set = { ...given, columns, updatedAt: new Date(store.clock.now()) };
     await transaction.update(datasets).set(set).where(eq(datasets.id, before.id));
+    const after = { ...before, ...set } as DatasetRow;
+    if (after.name !== before.name) await store.views.hide(transaction, before.name);
+    await store.views.show(transaction, after);
     const details = {
       ...auditDetails(given),
       ...(addColumns.length > 0 && { add_columns: addColumns.map(({ name }) => name) }),
     };
-    return { result: { ...before, ...set } as DatasetRow, details };
+    return { result: after, details };
   };
   return change(store, actor, frame("update", id), work);
 }
@@ -167,6 +171,7 @@ export async function deleteDataset(
     const deletion = transaction.delete(datasets).where(eq(datasets.id, known)).returning();
     const [gone] = await deletion;
     if (gone === undefined) return { result: undefined, details: null };
+    await store.views.hide(transaction, gone.name);
     const now = store.clock.now();
     await setTableState(transaction, gone.tableName, { kind: "retired", at: now });
     const body = {

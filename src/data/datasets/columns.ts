@@ -1,5 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
+import { BUILT_IN_VIEWS } from "../views/registry.ts";
 
 /** The types that a column may have, with those of the database. */
 export const COLUMN_TYPES = {
@@ -24,18 +25,7 @@ export const MAX_KEY_COLUMNS = 5;
 export const MAX_KEY_BYTES = 2_000;
 
 /** Views that are there without a dataset. */
-const BUILT_IN: ReadonlySet<string> = new Set([
-  "requests",
-  "usage_by_hour",
-  "usage_by_day",
-  "refusals",
-  "keys",
-  "users",
-  "workflows",
-  "runs",
-  "run_steps",
-  "datasets",
-]);
+const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_VIEWS.map(({ name }) => name));
 /** Columns that every table of PostgreSQL has. */
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set([
   "tableoid",

@@ -62,12 +62,14 @@ export async function commitLoad(
   const updatedAt = new Date(store.clock.now());
   const set = { version, rows, tableName: table, updatedAt };
   await transaction.update(datasets).set(set).where(eq(datasets.id, before.id));
+  const after = { ...before, ...set };
+  if (target.isNew || table !== before.tableName) await store.views.show(transaction, after);
   const body = {
     ...{ dataset: before.id, dataset_name: before.name, change, rows: written, version },
     ...{ run_id: writer?.runId ?? null, chain: writer?.chain ?? [] },
   };
   await fireEvents(transaction, [{ kind: "dataset.updated", body }], store.clock.now());
-  return { ...before, ...set };
+  return after;
 }
 
 async function lockRecord(transaction: Db, id: string): Promise<DatasetRow> {

@@ -5,6 +5,7 @@ import type { Db } from "../../db/context.ts";
 import type { Database } from "../../db/database.ts";
 import { datasets } from "../../db/tables/datasets.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { DatasetViews } from "../views/dataset-views.ts";
 
 /** A dataset as it is stored. */
 export type DatasetRow = typeof datasets.$inferSelect;
@@ -22,6 +23,8 @@ export interface DatasetStore {
   readonly moveRows: number;
   /** Tables of loads in progress in this process. */
   readonly ownLoads: Set<string>;
+  /** Changes the views of datasets together with them. */
+  readonly views: Pick<DatasetViews, "show" | "hide">;
   /** Delivers events that were committed. */
   readonly wake: () => void;
 }

@@ -111,13 +111,20 @@ interface FoundTable {
   readonly state: TableState;
 }
 
-/** Lists the tables that are no dataset's: of loads, and retired ones. Their parts are not listed. */
+/**
+ * Lists the tables that are no dataset's: of loads, and retired ones. Their parts are not listed, nor those that a view
+ * still reads: it would be dropped with its table.
+ */
 export async function listOtherTables(db: Db): Promise<readonly FoundTable[]> {
   const found = await db.execute<{ name: string; comment: string }>(sql`
     select relname as name, description as comment from pg_class
     join pg_description on objoid = pg_class.oid and classoid = 'pg_class'::regclass and objsubid = 0
     where relnamespace = 'datasets'::regnamespace and relkind = 'r'
-      and (description like 'load %' or description like 'retired %')`);
+      and (description like 'load %' or description like 'retired %')
+      and not exists (
+        select from pg_depend join pg_rewrite on pg_rewrite.oid = pg_depend.objid
+        where pg_depend.classid = 'pg_rewrite'::regclass and refclassid = 'pg_class'::regclass
+          and refobjid = pg_class.oid)`);
   return Array.from(found, ({ name, comment }) => {
     const [kind, at] = comment.split(" ");
     return { name, state: { kind: kind === "load" ? "load" : "retired", at: Number(at) } };

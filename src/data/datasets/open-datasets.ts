@@ -5,6 +5,7 @@ import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
 import { datasets as records } from "../../db/tables/datasets.ts";
 import type { InternalEvents } from "../../queue/internal-events.ts";
+import type { Views } from "../views/open-views.ts";
 import { newDatasetRow, refuseTakenName } from "./change-dataset.ts";
 import { createLoad } from "./dataset-load.ts";
 import { type DatasetStore, noDataset, readDataset, readWritable } from "./dataset-store.ts";
@@ -19,9 +20,11 @@ import { changedMeanwhile, type RowBatch, type RowPlace, readVersion } from "./r
  */
 const MOVE_ROWS = { embedded: 10_000, postgres: 50_000 } as const;
 const UPKEEP_PAUSE_MS = 5 * 60_000;
+const VIEWS_PAUSE_MS = 5_000;
 
 export interface DatasetParts {
   readonly events: Pick<InternalEvents, "wake">;
+  readonly views: Pick<Views, "show" | "hide" | "keep">;
 }
 
 /** Datasets, and what the routes need beside. */
@@ -43,7 +46,11 @@ export interface OpenDatasets extends Part<Db> {
 /** @param moveRows see `DatasetStore`; for tests. */
 export function openDatasets(
   { settings, database, clock, log }: Base,
-  { events, moveRows = MOVE_ROWS[database.kind] }: DatasetParts & { readonly moveRows?: number },
+  {
+    events,
+    views,
+    moveRows = MOVE_ROWS[database.kind],
+  }: DatasetParts & { readonly moveRows?: number },
 ): OpenDatasets {
   const store: DatasetStore = {
     database,
@@ -51,6 +58,7 @@ export function openDatasets(
     maxRows: settings.DATASET_MAX_ROWS,
     moveRows,
     ownLoads: new Set(),
+    views,
     wake: () => events.wake(),
   };
   const files = openTableFiles();
@@ -109,6 +117,7 @@ export function openDatasets(
         run: upkeep.dropOrphans,
       },
       { name: "dataset_gone_rows", pauseMs: UPKEEP_PAUSE_MS, run: upkeep.purgeRows },
+      { name: "data_views", pauseMs: VIEWS_PAUSE_MS, run: views.keep },
     ],
     close: async () => files.close(),
   };

@@ -1,9 +1,8 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { databaseFolder } from "../../config/folders.ts";
 import type { Log } from "../../lib/log.ts";
-import { makeFolder } from "../../lib/make-folder.ts";
+import { makeSocketFolder } from "../../lib/socket-folder.ts";
 import { StartRefusal } from "../../lib/start-refusal.ts";
 import { within } from "../../lib/within.ts";
 import { connect } from "../connect.ts";
@@ -13,8 +12,6 @@ import { hasDatabase } from "./check-embedded-folder.ts";
 import { keepRunning } from "./keep-running.ts";
 import { startEmbedded } from "./start-embedded.ts";
 
-/** Systems truncate a socket's path at 104 or 108 bytes. */
-const SOCKET_PATH_MAX_BYTES = 100;
 const WATCH_INTERVAL_MS = 5_000;
 
 export interface OpenEmbeddedOptions {
@@ -37,7 +34,8 @@ export interface OpenEmbeddedOptions {
  */
 export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Database> {
   const { dataFolder, archive, waitMs, statementMs, log } = options;
-  const socketFolder = await makeSocketFolder(dataFolder);
+  const wanted = dataFolder === undefined ? undefined : join(dataFolder, "database-socket");
+  const socketFolder = await makeSocketFolder(wanted);
   const socketPath = join(socketFolder, "socket");
   const folder = dataFolder === undefined ? undefined : databaseFolder(dataFolder);
   let hasServed = false;
@@ -75,17 +73,6 @@ export async function openEmbedded(options: OpenEmbeddedOptions): Promise<Databa
 
 function removedText(folder: string): string {
   return `The embedded database's folder ${folder} was removed while it was in use. Stop the server and restore a backup.`;
-}
-
-/** Creates a folder that only this user can enter, because the socket needs no password. */
-async function makeSocketFolder(dataFolder: string | undefined): Promise<string> {
-  const wanted = dataFolder === undefined ? undefined : join(dataFolder, "database-socket");
-  if (wanted === undefined || Buffer.byteLength(join(wanted, "socket")) > SOCKET_PATH_MAX_BYTES) {
-    return mkdtemp(join(tmpdir(), "inference-gateway-"));
-  }
-  await makeFolder(wanted);
-  await chmod(wanted, 0o700);
-  return wanted;
 }
 
 /** Checks the database periodically, and calls `onOverrun` when a statement keeps it from answering. */

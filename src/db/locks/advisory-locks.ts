@@ -25,6 +25,10 @@ export const ADVISORY_LOCK = {
   vectorIndexes: 4_823_116_098,
   /** Lets one replica at a time create and drop the days of workflow runs. */
   workflowUpkeep: 4_823_116_099,
+  /** Serialises changes of the views in the schema `data` and of the roles that read them. */
+  dataViews: 4_823_116_100,
+  /** Lets one replica at a time create and drop the days of the statements of BI keys. */
+  statementUpkeep: 4_823_116_101,
 } as const;
 
 const ANSWER_TIMEOUT_MS = 5_000;

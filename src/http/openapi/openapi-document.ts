@@ -1,5 +1,5 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
-import { SESSION_COOKIE } from "../../access/authenticate.ts";
+import { SESSION_COOKIE } from "../../access/sent-credential.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import type { AnyRouteDefinition } from "../request/route.ts";
 import { completeDocument } from "./complete-document.ts";
@@ -18,6 +18,13 @@ const HEADER_KEY = {
   description: "The same key, as clients of the messages format send it.",
 } as const;
 
+const CONSOLE_COOKIE = {
+  type: "apiKey",
+  in: "cookie",
+  name: SESSION_COOKIE,
+  description: "The same token, as a browser sends it to pages of this server.",
+} as const;
+
 /** The audience of each document and how its callers authenticate. The schemes are named once for all routes. */
 const DOCUMENTS = {
   public: {
@@ -31,6 +38,12 @@ const DOCUMENTS = {
         description: "An API key `sk-…`, or the token `ses_…` of a session.",
       },
       headerKey: HEADER_KEY,
+      bearerBiKey: {
+        type: "http",
+        scheme: "bearer",
+        description: "A BI key `bk-…`, or the token `ses_…` of a session.",
+      },
+      consoleCookie: CONSOLE_COOKIE,
       serviceToken: SERVICE_TOKEN,
     },
   },
@@ -45,12 +58,7 @@ const DOCUMENTS = {
         scheme: "bearer",
         description: "The token `ses_…` of a session.",
       },
-      consoleCookie: {
-        type: "apiKey",
-        in: "cookie",
-        name: SESSION_COOKIE,
-        description: "The same token, as a browser sends it to pages of this server.",
-      },
+      consoleCookie: CONSOLE_COOKIE,
       bearerKey: { type: "http", scheme: "bearer", description: "An API key `sk-…`." },
       headerKey: HEADER_KEY,
       serviceToken: SERVICE_TOKEN,

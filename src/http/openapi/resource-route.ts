@@ -46,6 +46,12 @@ const PERSON_SECURITY: NonNullable<RouteDefinition["security"]> = [
   ...SESSION_SECURITY,
 ];
 
+const DATA_SECURITY: NonNullable<RouteDefinition["security"]> = [
+  { bearerBiKey: [] },
+  { headerKey: [] },
+  { consoleCookie: [] },
+];
+
 const SESSION_ERRORS: RouteDefinition["responses"] = {
   400: refusal("The request line, a header or a parameter is wrong; `param` names it."),
   401: refusal("The session is missing, or has ended."),
@@ -61,6 +67,13 @@ const PERSON_ERRORS = {
   401: refusal("The session or API key is missing, unknown or has ended."),
   403: refusal("The caller may not do this: the rights of the user, the key or the license."),
 };
+const DATA_ERRORS = {
+  ...SESSION_ERRORS,
+  401: refusal("The BI key or session is missing, unknown or has ended."),
+  403: refusal(
+    "The key may not be used from this address or is no BI key, or the license is over.",
+  ),
+};
 const OPEN_ERRORS: RouteDefinition["responses"] = {
   400: refusal("The request line or a header is malformed."),
 };
@@ -68,6 +81,7 @@ const OPEN_ERRORS: RouteDefinition["responses"] = {
 const OF_ACCESS = {
   open: { audience: "console", security: NO_SECURITY, errors: OPEN_ERRORS },
   caller: { audience: "public", security: KEY_SECURITY, errors: KEY_ERRORS },
+  data: { audience: "public", security: DATA_SECURITY, errors: DATA_ERRORS },
   session: { audience: "console", security: SESSION_SECURITY, errors: SESSION_ERRORS },
   person: {
     audience: "console",
@@ -79,8 +93,8 @@ const OF_ACCESS = {
 } as const;
 
 /**
- * Builds the definition of a resource's route. Routes for callers with a key are public; routes for sessions belong to
- * the console.
+ * Builds the definition of a resource's route. Routes for callers with a key and for readers of data are public; routes
+ * for sessions belong to the console.
  */
 export function resourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = "closed">(
   route: ResourceRoute<Level, Tokens>,

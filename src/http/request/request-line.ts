@@ -1,4 +1,4 @@
-import type { AnyCaller } from "../../core/caller.ts";
+import type { AnyCaller, DataCaller } from "../../core/caller.ts";
 import type { ServiceError } from "../../core/service-error.ts";
 import { type Log, writePlainLine } from "../../lib/log.ts";
 import type { UsageRecord } from "../../usage/usage-record.ts";
@@ -40,7 +40,7 @@ const MODEL_MAX_LENGTH = 200;
 export class RequestLine {
   /** The pattern of the route; unset until a route matches. */
   route: string | undefined;
-  caller: AnyCaller | undefined;
+  caller: AnyCaller | DataCaller | undefined;
   /** The error that refused the request or ended its stream. */
   error: ServiceError | undefined;
   readonly #arrival: Arrival;
@@ -137,8 +137,9 @@ export class RequestLine {
   }
 }
 
-function whoCalls(caller: AnyCaller) {
+function whoCalls(caller: AnyCaller | DataCaller) {
   if (caller.kind === "service_token") return { token_id: caller.tokenId };
+  if (caller.kind === "bi_key") return { bi_key_id: caller.keyId };
   return caller.kind === "key" ? { key_id: caller.keyId } : { user_id: caller.ownerId };
 }
 

@@ -1,4 +1,4 @@
-import { SESSION_COOKIE } from "../../access/authenticate.ts";
+import { SESSION_COOKIE } from "../../access/sent-credential.ts";
 import type { RequestContext } from "./route.ts";
 
 /**

@@ -9,94 +9,21 @@ import {
   rotateBiKey,
   updateBiKey,
 } from "../../access/bi-keys/bi-keys.ts";
+import { connectionTexts, type DataAddress } from "../../access/bi-keys/connection-texts.ts";
 import { requireAdministrator } from "../../access/require-administrator.ts";
 import type { AnyCaller } from "../../core/caller.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
+import { biKey, biKeyChange, issuedBiKey, newBiKey } from "../bi-key-fields.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
-import { time } from "../fields.ts";
-import {
-  keyExpiry,
-  keyIpAllow,
-  keyName,
-  keySearch,
-  keyState,
-  refusePastExpiry,
-} from "../key-fields.ts";
+import { keySearch, refusePastExpiry } from "../key-fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
 import type { RequestContext } from "../request/route.ts";
 import { createRouter, type Router } from "../request/router.ts";
-
-const DATASET = /^[a-z][a-z0-9_]{0,62}$/;
-const MAX_DATASETS = 100;
-
-const changeable = {
-  name: keyName,
-  state: keyState,
-  datasets: z
-    .array(
-      z.string().regex(DATASET, "a name of a-z, 0-9 and _, a letter first, up to 63 characters"),
-    )
-    .max(MAX_DATASETS)
-    .refine((names) => new Set(names).size === names.length, "each name once")
-    .openapi({
-      description: "Names of the datasets that it may read; empty reads none.",
-      example: ["orders", "customers"],
-    }),
-  ip_allow: keyIpAllow,
-  expires_at: keyExpiry,
-};
-
-const newBiKey = z
-  .strictObject({
-    name: changeable.name,
-    datasets: changeable.datasets.default([]),
-    ip_allow: changeable.ip_allow.default([]),
-    expires_at: changeable.expires_at.default(null),
-  })
-  .openapi("NewBiKey", { example: { name: "monthly report", datasets: ["orders"] } });
-
-const biKeyChange = z
-  .strictObject(z.object(changeable).partial().shape)
-  .openapi("BiKeyChange", { example: { datasets: ["orders", "customers"] } });
-
-const EXAMPLE = {
-  id: "bik_3v9QmTq2LxZ8cR5nYb7KdW",
-  object: "bi_key",
-  name: "monthly report",
-  state: "active",
-  datasets: ["orders"],
-  ip_allow: [],
-  expires_at: null,
-  prefix: "bk-",
-  last_four: "q7Zf",
-  owner_id: "usr_7hB2kXw9PfM4sVt6JcN1Ra",
-  created_at: "2026-09-21T13:33:20.000Z",
-  last_used_at: null,
-};
-
-const biKey = z
-  .object({
-    id: z.string(),
-    object: z.literal("bi_key"),
-    ...changeable,
-    prefix: z.literal("bk-"),
-    last_four: z.string().openapi({ description: "The end of its secret." }),
-    owner_id: z.string(),
-    created_at: time,
-    last_used_at: time.nullable(),
-  })
-  .openapi("BiKey", { example: EXAMPLE });
-
-const issuedBiKey = biKey
-  .extend({ key: z.string().openapi({ description: "The secret. It is shown this once." }) })
-  .openapi("IssuedBiKey", {
-    example: { ...EXAMPLE, key: `bk-${"x".repeat(39)}${EXAMPLE.last_four}` },
-  });
 
 const biKeyList = countedList(biKey).openapi("BiKeyList");
 const deletedBiKey = z
@@ -120,8 +47,9 @@ const CREATE = resourceRoute({
   operationId: "createBiKey",
   summary: "Issue a BI key",
   description:
-    "BI keys read data and open nothing else. The answer shows the secret, `key`, this once. Only administrators " +
-    "manage BI keys, by session or with an API key that nothing restricts.",
+    "BI keys read data and open nothing else: under `/v1/data`, and at the PostgreSQL port where it is enabled. The " +
+    "answer shows the secret, `key`, this once, and texts with which clients connect. A key works while its owner is " +
+    "an active administrator. Only administrators manage BI keys, by session or with an API key that nothing restricts.",
   body: newBiKey,
   answer: { status: 201, description: "The key, with its secret.", schema: issuedBiKey },
   errors,
@@ -150,7 +78,9 @@ const UPDATE = resourceRoute({
   method: "patch",
   operationId: "updateBiKey",
   summary: "Change a BI key",
-  description: "Fields that are not sent stay as they are.",
+  description:
+    "Fields that are not sent stay as they are. Unless only the name changes, the key's open connections end within " +
+    "two seconds; clients connect again with what is then allowed.",
   body: biKeyChange,
   answer: { description: "The key as it is now.", schema: biKey },
   errors: errorsOfOne,
@@ -160,7 +90,7 @@ const DELETE = resourceRoute({
   method: "delete",
   operationId: "deleteBiKey",
   summary: "Delete a BI key",
-  description: "It opens nothing from then on.",
+  description: "It opens nothing from then on, and its open connections end within two seconds.",
   answer: { description: "The key is gone.", schema: deletedBiKey },
   errors: errorsOfOne,
 });
@@ -171,20 +101,44 @@ const ROTATE = resourceRoute({
   operationId: "rotateBiKey",
   summary: "Give a BI key a new secret",
   description:
-    "The old secret stops working at once. The answer shows the new one, `key`, this once.",
+    "The old secret stops working at once, and open connections end within two seconds. The answer shows the new " +
+    "one, `key`, this once, and texts with which clients connect.",
   answer: { description: "The key, with its new secret.", schema: issuedBiKey },
   errors: errorsOfOne,
 });
 
+/** What is known of the PostgreSQL port only once the server runs. */
+export interface BiKeysOptions {
+  /** Returns the port that is open; undefined while there is none. Default: the port of the settings. */
+  readonly portOf?: () => number | undefined;
+}
+
 /** `/v1/bi-keys`: the keys that read data, for administrators. */
-export function biKeysRoutes(deps: Deps): Router {
-  const { access } = deps;
+export function biKeysRoutes(
+  deps: Deps,
+  { portOf = () => deps.settings.BIKEY_PG_PROXY_PORT || undefined }: BiKeysOptions = {},
+): Router {
+  const { access, settings } = deps;
+  const portState = (): Pick<DataAddress, "port" | "reason"> => {
+    if (!settings.BIKEY_PG_PROXY_ENABLED) return { port: null, reason: NOT_ENABLED };
+    const port = portOf();
+    return port === undefined ? { port: null, reason: NOT_OPEN } : { port, reason: null };
+  };
+  const issuedResponse = (
+    context: RequestContext,
+    { key, text }: IssuedBiKey,
+    status: number,
+  ): Response => {
+    const named = { name: key.name, secret: text };
+    const texts = connectionTexts({ ...httpAddressOf(context), ...portState() }, named);
+    return secretResponse(toJson(issuedBiKey, { ...key, key: text, connections: texts }), status);
+  };
   const router = createRouter(deps);
   router.add(CREATE, async (context, caller) => {
     const actor = administratorOf(context, caller);
     const fields = toRecord(await readCheckedBody(context, newBiKey));
     refusePastExpiry(fields.expiresAt, access.clock.now());
-    return issuedResponse(await createBiKey(access, actor, fields), 201);
+    return issuedResponse(context, await createBiKey(access, actor, fields), 201);
   });
   router.add(LIST, async (context, caller) => {
     requireAdministrator(caller);
@@ -210,10 +164,14 @@ export function biKeysRoutes(deps: Deps): Router {
   router.add(ROTATE, async (context, caller) => {
     const actor = administratorOf(context, caller);
     const issued = await rotateBiKey(access, actor, idOf(context));
-    return issuedResponse(issued, 200);
+    return issuedResponse(context, issued, 200);
   });
   return router;
 }
+
+const NOT_ENABLED =
+  "The PostgreSQL port is not enabled; the operator enables it with BIKEY_PG_PROXY_ENABLED=1.";
+const NOT_OPEN = "The PostgreSQL port is not open now; `bi` of GET /api/ready says why.";
 
 /** Checks the caller before any of the body is read. */
 function administratorOf(context: RequestContext, caller: AnyCaller): AnyActor {
@@ -221,6 +179,9 @@ function administratorOf(context: RequestContext, caller: AnyCaller): AnyActor {
   return actorOf(context, caller);
 }
 
-function issuedResponse({ key, text }: IssuedBiKey, status: number): Response {
-  return secretResponse(toJson(issuedBiKey, { ...key, key: text }), status);
+/** The client reaches this server under the host that it called, which the edge has checked. */
+function httpAddressOf({ env, req }: RequestContext): Pick<DataAddress, "host" | "origin"> {
+  const host = req.header("host") ?? new URL(req.url).host;
+  const scheme = env.isHttps() ? "https" : "http";
+  return { host: host.replace(/:\d+$/, ""), origin: `${scheme}://${host}` };
 }

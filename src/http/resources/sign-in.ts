@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { SESSION_COOKIE } from "../../access/authenticate.ts";
+import { SESSION_COOKIE } from "../../access/sent-credential.ts";
 import type { BegunSignIn, OpenSignIn } from "../../access/sign-in/open-sign-in.ts";
 import { identifyAndSignIn } from "../../access/sign-in/sign-in.ts";
 import { SignInRefusal } from "../../access/sign-in/sign-in-refusal.ts";

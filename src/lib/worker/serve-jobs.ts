@@ -1,6 +1,5 @@
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
+import { belongToParent } from "./belong-to-parent.ts";
 import type { InputMessage, WorkerMessage } from "./worker-process.ts";
 
 /** Yields the parts of a named input as the server sends them, one for each time it is asked. */
@@ -15,12 +14,7 @@ export type ReadInput = (name: string) => AsyncGenerator<Buffer, void>;
 export function serveJobs(
   work: (job: unknown, readInput: ReadInput) => AsyncIterable<unknown>,
 ): void {
-  silenceConsole();
-  // A signal to the whole group is for the server; this process ends with its input or its parent.
-  process.on("SIGINT", () => undefined);
-  process.on("SIGTERM", () => undefined);
-  process.stdout.on("error", () => process.exit(1));
-  endWithParent();
+  belongToParent();
   let last: Promise<void> = Promise.resolve();
   let takePart: ((line: string) => void) | undefined;
   const nextPart = async (name: string): Promise<string | null> => {
@@ -63,17 +57,4 @@ function write(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => {
     process.stdout.write(`${JSON.stringify(message)}\n`, () => resolve());
   });
-}
-
-function endWithParent(): void {
-  const program = fileURLToPath(new URL("./end-with-parent.mjs", import.meta.url));
-  // The thread is plain JavaScript and must not load what the process was started with.
-  new Worker(program, { workerData: process.ppid, execArgv: [] }).unref();
-}
-
-/** Libraries report warnings there, and the standard output carries the results. */
-function silenceConsole(): void {
-  const silent = () => undefined;
-  const silenced = { log: silent, info: silent, debug: silent, warn: silent, error: silent };
-  Object.assign(globalThis.console, silenced);
 }

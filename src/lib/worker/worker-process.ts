@@ -1,10 +1,6 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { Readable, Writable } from "node:stream";
-import { pathToFileURL } from "node:url";
 import { LineReader } from "../line-reader.ts";
 import { JobInputs } from "./job-inputs.ts";
+import { type ChildProgram, spawnProgram } from "./spawn-program.ts";
 import { residentBytes, watchMemory } from "./watch-memory.ts";
 import { WorkFailure, type WorkFailureReason } from "./work-failure.ts";
 
@@ -14,7 +10,6 @@ const LINE_MAX_BYTES = 4 * 1024 * 1024;
 const HEAP_SHARE = 0.75;
 /** A process that kept more than this part of the limit after a job is not used again. */
 const REUSE_SHARE = 0.5;
-const MIB = 1024 * 1024;
 /** A longer timer fires at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
@@ -47,11 +42,9 @@ export interface JobLimits {
   readonly outputBytes: number;
 }
 
-type Child = ChildProcessByStdio<Writable, Readable, null>;
-
 /** A process that does one job at a time. Once it was killed or has ended it is not usable any more. */
 export class WorkerProcess {
-  readonly #child: Child;
+  readonly #child: ChildProgram;
   readonly #memoryBytes: number;
   readonly #reads: AsyncIterator<Uint8Array>;
   readonly #ended: Promise<string>;
@@ -62,7 +55,7 @@ export class WorkerProcess {
   /** @param program a module that calls `serveJobs`, beside its source. */
   constructor(program: string, memoryBytes: number) {
     this.#memoryBytes = memoryBytes;
-    this.#child = start(program, memoryBytes);
+    this.#child = spawnProgram(program, { heapBytes: memoryBytes * HEAP_SHARE });
     this.#reads = this.#child.stdout[Symbol.asyncIterator]();
     this.#ended = new Promise((resolve) => {
       this.#child.once("error", (error) => resolve(error.message));
@@ -72,7 +65,6 @@ export class WorkerProcess {
       this.#isUsable = false;
     });
     this.#child.stdin.on("error", () => undefined);
-    if (this.#child.pid !== undefined) killFirst(this.#child.pid);
   }
 
   get isUsable(): boolean {
@@ -163,30 +155,4 @@ export class WorkerProcess {
 
 function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-}
-
-function start(program: string, memoryBytes: number): Child {
-  const heapMb = Math.floor((memoryBytes * HEAP_SHARE) / MIB);
-  const flags =
-    process.versions["bun"] === undefined
-      ? [`--max-old-space-size=${heapMb}`, "--import", typescriptLoader()]
-      : ["--no-env-file"];
-  return spawn(process.execPath, [...flags, program], {
-    // The process must not see the server's secrets.
-    env: { BUN_JSC_forceRAMSize: String(heapMb * MIB) },
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-}
-
-function typescriptLoader(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-}
-
-/** When the machine runs out of memory, the system ends this process instead of the server. */
-function killFirst(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
-  } catch {
-    // The system has no such file, or the process has ended.
-  }
 }

@@ -2,6 +2,7 @@ import { eq, sql } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { BiKeyFields } from "../../../src/access/bi-keys/bi-keys.ts";
 import {
+  BI_KEY_LIMITS,
   createBiKey,
   deleteBiKey,
   findBiKey,
@@ -31,6 +32,7 @@ const create = (fields: Partial<BiKeyFields> = {}) =>
     datasets: ["orders"],
     ipAllow: [],
     expiresAt: null,
+    ...BI_KEY_LIMITS,
     ...fields,
   });
 
@@ -60,6 +62,7 @@ describe("2.2 a BI key", () => {
       state: "active",
       ownerId: here.admin.caller.ownerId,
       datasets: ["orders"],
+      ...BI_KEY_LIMITS,
       ipAllow: [],
       expiresAt: null,
       createdAt: new Date(here.world.now),
@@ -105,7 +108,7 @@ describe("2.2 a BI key", () => {
     const password = "a password of the other one";
     const id = await addUser(here, "other", password, "admin");
     const other = await here.actorFor("other", password);
-    const fields = { name: "theirs", datasets: [], ipAllow: [], expiresAt: null };
+    const fields = { name: "theirs", datasets: [], ipAllow: [], expiresAt: null, ...BI_KEY_LIMITS };
     const theirs = await createBiKey(here.access, other, fields);
     await deleteUser(here.access, here.admin, id);
     expect(await storedKey(theirs.key.id)).toBeUndefined();
@@ -131,7 +134,7 @@ describe("2.2 a BI key", () => {
     const rotated = await rotateBiKey(here.access, here.admin, key.id);
     await deleteBiKey(here.access, here.admin, key.id);
     expect(await entries(key.id)).toEqual([
-      'bi_key.create {"name":"a report","datasets":["orders"],"ip_allow":[],"expires_at":null}',
+      'bi_key.create {"name":"a report","datasets":["orders"],"ip_allow":[],"row_limit":1000000,"expires_at":null,"max_connections":10,"timeout_seconds":30}',
       'bi_key.update {"name":"another","expires_at":"2026-11-21T00:00:01.000Z"}',
       'bi_key.rotate {"name":"another"}',
       'bi_key.delete {"name":"another"}',

@@ -22,6 +22,8 @@ import { auditLog } from "../../../src/db/tables/audit-log.ts";
 import { usageHours } from "../../../src/db/tables/usage.ts";
 import { addUser, openUserAccess, type TestUserAccess } from "../../support/stages/user-access.ts";
 
+const NONE = { find: () => undefined, noteUse: () => undefined };
+
 const PASSWORD = "a password, and no better one";
 const NOT_FOUND = expect.objectContaining({ code: "not_found", status: 404 });
 const NOT_PERMITTED = expect.objectContaining({ code: "insufficient_permission", status: 403 });
@@ -54,7 +56,8 @@ function letIn(text: string, { keys = here.keys, address = "192.0.2.1" } = {}) {
   const authenticate = createAuthenticate({
     keys,
     sessions: here.sessions,
-    tokens: { find: () => undefined, noteUse: () => undefined },
+    tokens: NONE,
+    biKeys: NONE,
   });
   const headers = new Headers({ authorization: `Bearer ${text}` });
   const credentials = { method: "POST", headers, address: () => address, now: here.world.now };

@@ -4,6 +4,8 @@ import { createDataset } from "../../../src/data/datasets/change-dataset.ts";
 import type { DatasetRow } from "../../../src/data/datasets/dataset-store.ts";
 import type { Dataset, DatasetChange, NewDataset } from "../../../src/data/datasets/datasets.ts";
 import { type OpenedDatasets, openDatasets } from "../../../src/data/datasets/open-datasets.ts";
+import { openViews } from "../../../src/data/views/open-views.ts";
+import type { OnViewMade } from "../../../src/data/views/view-statements.ts";
 import { withTransaction } from "../../../src/db/context.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { sessions, users } from "../../../src/db/tables/users.ts";
@@ -32,7 +34,15 @@ export interface DatasetStage {
 /** Datasets on a database, with a clock of their own. */
 export async function openDatasetStage(
   database: Database,
-  { moveRows, maxRows }: { readonly moveRows?: number; readonly maxRows?: number } = {},
+  {
+    moveRows,
+    maxRows,
+    onViewMade,
+  }: {
+    readonly moveRows?: number;
+    readonly maxRows?: number;
+    readonly onViewMade?: OnViewMade;
+  } = {},
 ): Promise<DatasetStage> {
   const { settings } = loadConfig({
     LLM_BASE_URL: "http://127.0.0.1:9",
@@ -41,7 +51,8 @@ export async function openDatasetStage(
   let now = Date.now();
   const base = { settings, database, clock: { now: () => now }, log: createLog("silent") };
   const events = { wake: () => undefined };
-  const opened = openDatasets(base, { events, ...(moveRows !== undefined && { moveRows }) });
+  const views = await openViews(base, onViewMade);
+  const opened = openDatasets(base, { events, views, ...(moveRows !== undefined && { moveRows }) });
   const { datasets } = opened;
   const owner = await addCaller(database, "user");
   return {

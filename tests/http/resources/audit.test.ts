@@ -88,7 +88,15 @@ describe("GET /api/admin/audit", () => {
         credential_id: expect.stringMatching(/^sid_/),
         address: "198.51.100.7",
         action: "bi_key.create",
-        details: { name: "a report", datasets: [], ip_allow: [], expires_at: null },
+        details: expect.objectContaining({
+          ...{
+            name: "a report",
+            datasets: [],
+            ip_allow: [],
+            expires_at: null,
+            row_limit: 1_000_000,
+          },
+        }),
       }),
     ]);
     expect(data[0].id).toBeGreaterThan(data[1].id);

@@ -66,14 +66,18 @@ describe("4.5 /v1/bi-keys", () => {
       state: "active",
       owner_id: expect.stringMatching(/^usr_/),
       datasets: ["orders", "customers_2"],
+      row_limit: 1_000_000,
+      timeout_seconds: 30,
+      max_connections: 10,
       ip_allow: ["192.0.2.0/24", "2001:db8::1"],
       expires_at: expires.toISOString(),
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       last_used_at: null,
       key: expect.stringMatching(/^bk-[0-9A-Za-z]{43}$/),
+      connections: expect.objectContaining({ psql: null, http: expect.any(String) }),
     });
     secrets.add(body.key);
-    const { key: _, ...shown } = body;
+    const { key: _, connections: __, ...shown } = body;
     expect((await call({ path: `${PATH}/${body.id}` })).body).toEqual(shown);
     const list = await call({ path: `${PATH}?search=${body.id}` });
     expect(list.body).toEqual({ object: "list", data: [shown], total: 1 });
@@ -84,9 +88,14 @@ describe("4.5 /v1/bi-keys", () => {
   });
 
   it("changes what is sent, and nothing else", async () => {
-    const { key: _, ...before } = await issued({ name: "a report", datasets: ["orders"] });
+    const {
+      key: _,
+      connections: __,
+      ...before
+    } = await issued({ datasets: ["orders"], name: "a" });
     const path = `${PATH}/${before.id}`;
-    const change = { state: "inactive", datasets: [], name: "renamed" };
+    const limits = { row_limit: 1, timeout_seconds: 600, max_connections: 1_000 };
+    const change = { state: "inactive", datasets: ["*"], name: "renamed", ...limits };
     const changed = await call({ method: "PATCH", path, body: change });
     expect(changed).toMatchObject({ status: 200, body: { ...before, ...change } });
     const nothing = await call({ method: "PATCH", path, body: {} });
@@ -94,7 +103,7 @@ describe("4.5 /v1/bi-keys", () => {
   });
 
   it("gives a new secret, and deletes", async () => {
-    const { key, ...before } = await issued();
+    const { key, connections: _, ...before } = await issued();
     const path = `${PATH}/${before.id}`;
     const rotated = await call({ method: "POST", path: `${path}/rotate` });
     expect(rotated).toMatchObject({
@@ -102,6 +111,7 @@ describe("4.5 /v1/bi-keys", () => {
       body: { ...before, last_four: rotated.body.key.slice(-4) },
     });
     expect(rotated.body.key).not.toBe(key);
+    expect(rotated.body.connections.http).toContain(rotated.body.key);
     expect(rotated.headers.get("cache-control")).toBe("no-store");
     secrets.add(rotated.body.key);
     const deleted = await call({ method: "DELETE", path });
@@ -124,6 +134,17 @@ describe("4.5 /v1/bi-keys", () => {
       const refused = await call({ path: `${PATH}?${query}` });
       expect(refused, query).toMatchObject({ status: 400, body: { error: { param } } });
     }
+  });
+});
+
+describe("the connection texts of a new BI key", () => {
+  it("have the address that the client called, and say why there is no port", async () => {
+    const { key, connections } = await issued();
+    expect(connections).toMatchObject({
+      ...{ uri: null, psql: null, jdbc: null, dotnet: null, sqlalchemy: null, odbc: null },
+      ...{ fields: null, reason: expect.stringContaining("BIKEY_PG_PROXY_ENABLED=1") },
+      http: `curl -H "Authorization: Bearer ${key}" "${gateway.url}/v1/data"`,
+    });
   });
 });
 
@@ -196,6 +217,17 @@ describe("a wrong body for a BI key", () => {
     ["a dataset in upper case", { name: "n", datasets: ["Orders"] }, "datasets[0]"],
     ["a dataset that is no name", { name: "n", datasets: ["a", "b; drop"] }, "datasets[1]"],
     ["a long dataset", { name: "n", datasets: [`a${"b".repeat(63)}`] }, "datasets[0]"],
+    ["all datasets and one more", { name: "n", datasets: ["*", "a"] }, "datasets"],
+    ["all datasets twice", { name: "n", datasets: ["*", "*"] }, "datasets"],
+    ["datasets by a pattern", { name: "n", datasets: ["a*"] }, "datasets[0]"],
+    ["no rows", { name: "n", row_limit: 0 }, "row_limit"],
+    ["half a row", { name: "n", row_limit: 1.5 }, "row_limit"],
+    ["rows without end", { name: "n", row_limit: null }, "row_limit"],
+    ["no time", { name: "n", timeout_seconds: 0 }, "timeout_seconds"],
+    ["more than ten minutes", { name: "n", timeout_seconds: 601 }, "timeout_seconds"],
+    ["no connection", { name: "n", max_connections: 0 }, "max_connections"],
+    ["a thousand connections and one", { name: "n", max_connections: 1_001 }, "max_connections"],
+    ["connections as a text", { name: "n", max_connections: "10" }, "max_connections"],
     ["a dataset twice", { name: "n", datasets: ["a", "b", "a"] }, "datasets"],
     [
       "too many datasets",
@@ -222,7 +254,7 @@ describe("a wrong body for a BI key", () => {
   });
 
   it("changes nothing of a key", async () => {
-    const { key: _, ...before } = await issued();
+    const before = await issued();
     const path = `${PATH}/${before.id}`;
     for (const [body, param] of [
       [{ name: "x", state: "revoked" }, "state"],
@@ -241,11 +273,17 @@ describe("a wrong body for a BI key", () => {
 });
 
 describe("a BI key as a credential", () => {
-  it("opens nothing yet, and is told so, whether it is one or not", async () => {
+  it("opens nothing but data, and is told so, whether it is one or not", async () => {
     const { key } = await issued();
     const texts = new Set<string>();
     for (const token of [key, `bk-${"0".repeat(43)}`, "bk-x"]) {
-      for (const path of ["/v1/models", PATH, "/api/auth/me", "/api/admin/audit"]) {
+      for (const path of [
+        "/v1/models",
+        PATH,
+        "/api/auth/me",
+        "/api/admin/audit",
+        "/api/datasets",
+      ]) {
         for (const headers of [{ authorization: `Bearer ${token}` }, { "x-api-key": token }]) {
           const refused = await callHttp(gateway.url, { path, headers });
           expect(refused).toMatchObject({
@@ -257,7 +295,14 @@ describe("a BI key as a credential", () => {
         }
       }
     }
-    expect([...texts]).toEqual([expect.stringMatching(/^BI keys read data only\./)]);
+    expect([...texts]).toEqual([
+      expect.stringMatching(/^BI keys read data only, under \/v1\/data/),
+    ]);
+    for (const path of ["/v1/chat/completions", "/mcp"]) {
+      const headers = { authorization: `Bearer ${key}` };
+      const refused = await callHttp(gateway.url, { method: "POST", path, headers, body: {} });
+      expect(refused).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } });
+    }
     const chat = await callHttp(gateway.url, {
       method: "POST",
       path: "/v1/messages",

@@ -34,12 +34,17 @@ function checkCallable(name: string, schema: string | undefined, catalog: Functi
         : "Use functions that are immutable or stable. A function of the database's own must be declared so.",
     );
   }
-  if (!has(catalog.safeFunctions, schema, name)) {
+  if (has(catalog.safeFunctions, schema, name)) return;
+  if (schema !== undefined && catalog.schemas?.functions.has(schema) === false) {
     throw new Refused(
-      `The database has no function ${written}.`,
-      "Check its name. Write a conversion to a type as CAST(x AS type).",
+      `The function ${written} is refused: only PostgreSQL's own may be called.`,
+      `Use the functions of ${[...catalog.schemas.functions].join(" and ")}.`,
     );
   }
+  throw new Refused(
+    `The database has no function ${written}.`,
+    "Check its name. Write a conversion to a type as CAST(x AS type).",
+  );
 }
 
 /** Checks an operator that a statement names or, by its syntax, uses. */
@@ -67,7 +72,13 @@ export function checkFields(words: readonly string[], catalog: FunctionCatalog):
 
 /** A cast calls the functions of its type. */
 export function checkType(words: readonly string[], catalog: FunctionCatalog): void {
-  const name = words.at(-1) ?? "";
+  const [name = "", schema] = words.toReversed();
+  if (schema !== undefined && catalog.schemas?.types.has(schema) === false) {
+    throw new Refused(
+      `The type ${words.join(".")} is refused: only PostgreSQL's own types may be named.`,
+      "Leave the cast out, or cast to another type.",
+    );
+  }
   // `_x` is the type of arrays of `x`.
   if (!catalog.unsafeTypes.has(name) && !catalog.unsafeTypes.has(name.replace(/^_/, ""))) return;
   throw new Refused(

@@ -55,7 +55,8 @@ const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set([
   "format",
 ]);
 
-function checkStatement(
+/** Checks one statement of a parse tree, and returns what it is. Throws `Refused`. */
+export function checkStatement(
   statement: TreeNode,
   catalog: FunctionCatalog,
   policy: PostgresPolicy,
@@ -111,7 +112,12 @@ function checkSetting(name: string, { refuseSetting }: PostgresPolicy): void {
   if (refusal !== undefined) throw new Refused(refusal.message, refusal.hint);
 }
 
-function checkQuery(query: TreeNode, catalog: FunctionCatalog, policy: PostgresPolicy): void {
+/** Checks a query, or an expression, with all that is in it. Throws `Refused`. */
+export function checkQuery(
+  query: TreeNode,
+  catalog: FunctionCatalog,
+  policy: PostgresPolicy,
+): void {
   walkTree(query, (type, node) => checkNode(type, node, catalog, policy));
 }
 

@@ -14,6 +14,14 @@ export interface FunctionCatalog {
    * own, so that a cast from `int` does not spoil `int`.
    */
   readonly unsafeTypes: ReadonlySet<string>;
+  /** Where only functions and types of some schemas may be named: these. */
+  readonly schemas?: CatalogSchemas;
+}
+
+export interface CatalogSchemas {
+  /** Of functions and operators. */
+  readonly functions: ReadonlySet<string>;
+  readonly types: ReadonlySet<string>;
 }
 
 const LISTS = [
@@ -109,5 +117,30 @@ export function readFunctionCatalog(rows: readonly (readonly unknown[])[]): Func
     safeOperators: list("safe_operator"),
     unsafeOperators: list("unsafe_operator"),
     unsafeTypes: list("unsafe_type").get("") ?? new Set(),
+  };
+}
+
+/**
+ * Returns the catalog without the functions and operators of other schemas. `allowed` are excluded names of `pg_catalog`
+ * that may be called all the same.
+ */
+export function restrictCatalog(
+  catalog: FunctionCatalog,
+  schemas: CatalogSchemas,
+  allowed: ReadonlySet<string>,
+): FunctionCatalog {
+  const within = (names: FunctionCatalog["safeFunctions"]) =>
+    new Map([...names].filter(([schema]) => schemas.functions.has(schema)));
+  const unsafe = catalog.unsafeFunctions.get("pg_catalog") ?? new Set();
+  const added = [...allowed].filter((name) => unsafe.has(name));
+  const without = (names: ReadonlySet<string>) =>
+    new Set([...names].filter((name) => !allowed.has(name)));
+  const safe = catalog.safeFunctions.get("pg_catalog") ?? new Set();
+  return {
+    ...catalog,
+    safeFunctions: within(catalog.safeFunctions).set("pg_catalog", new Set([...safe, ...added])),
+    unsafeFunctions: new Map(catalog.unsafeFunctions).set("pg_catalog", without(unsafe)),
+    safeOperators: within(catalog.safeOperators),
+    schemas,
   };
 }

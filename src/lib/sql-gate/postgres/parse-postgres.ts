@@ -85,7 +85,9 @@ function parseWith(instance: PgQueryInstance, sql: string): readonly TreeNode[] 
   try {
     // The result is a structure of addresses: the tree as JSON, messages, the error.
     const error = instance.getValue(result + 8, "i32");
-    if (error !== 0) throw notParsed(readText(instance, error));
+    if (error !== 0) {
+      throw notParsed(readText(instance, error), instance.getValue(error + CURSOR_OFFSET, "i32"));
+    }
     const { stmts = [] } = JSON.parse(readText(instance, result)) as {
       stmts?: { stmt: TreeNode }[];
     };
@@ -99,17 +101,43 @@ function readText(instance: PgQueryInstance, address: number): string {
   return instance.UTF8ToString(instance.getValue(address, "i32"));
 }
 
-function notParsed(message: string): Refused {
-  if (message.startsWith("memory exhausted")) return tooDeep();
-  return new Refused(
-    `PostgreSQL cannot parse the statement: ${message}.`,
-    "Write one statement in PostgreSQL's dialect, without placeholders.",
-  );
+/** Where the structure of an error has its position: after three texts and a line number. */
+const CURSOR_OFFSET = 16;
+
+function notParsed(words: string, position: number): Refused {
+  if (words.startsWith("memory exhausted")) return tooDeep();
+  return new NotParsed(words, position);
+}
+
+/** The text is not PostgreSQL's grammar. */
+export class NotParsed extends Refused {
+  /** PostgreSQL's own words. */
+  readonly words: string;
+  /** Where it is, counted in characters from 1; 0 where PostgreSQL does not say. */
+  readonly position: number;
+
+  constructor(words: string, position: number) {
+    super(
+      `PostgreSQL cannot parse the statement: ${words}.`,
+      "Write one statement in PostgreSQL's dialect, without placeholders.",
+    );
+    this.name = "NotParsed";
+    this.words = words;
+    this.position = position;
+  }
+}
+
+/** The text could exhaust the stack of the parser or of the server. */
+export class TooDeep extends Refused {
+  constructor() {
+    super(
+      "The statement is nested too deeply.",
+      "Use fewer levels of parentheses, subqueries or chained operators.",
+    );
+    this.name = "TooDeep";
+  }
 }
 
 export function tooDeep(): Refused {
-  return new Refused(
-    "The statement is nested too deeply.",
-    "Use fewer levels of parentheses, subqueries or chained operators.",
-  );
+  return new TooDeep();
 }

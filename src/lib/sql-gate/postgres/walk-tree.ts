@@ -16,31 +16,38 @@ interface Pending {
  * `NODE_SHAPES`. It does not recurse, so that no statement can exhaust the stack.
  */
 export function walkTree(root: TreeNode, visit: (type: string, node: TreeNode) => void): void {
-  const pending = [...nodesIn(root, 1)];
+  const pending: Pending[] = [];
+  addNodes(root, 1, pending);
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (next.depth > MAX_DEPTH) throw tooDeep();
-    for (const below of nodesBelow(next)) pending.push(below);
+    addBelow(next, pending);
     visit(next.type, next.node);
   }
 }
 
-function* nodesBelow({ type, node, depth }: Pending): Generator<Pending> {
+function addBelow({ type, node, depth }: Pending, pending: Pending[]): void {
   const fields = NODE_SHAPES.get(type);
   if (fields === undefined) throw refusedNode(type);
-  for (const [name, value] of Object.entries(node)) {
+  for (const name of Object.keys(node)) {
     const shape = fields.get(name);
     if (shape === undefined) throw refusedField(type, name);
-    if (shape === "node") yield* nodesIn(value, depth + 1);
-    else if (shape !== "plain") yield { type: shape, node: value as TreeNode, depth: depth + 1 };
+    if (shape === "plain") continue;
+    const value = node[name];
+    if (shape === "node") addNodes(value, depth + 1, pending);
+    else pending.push({ type: shape, node: value as TreeNode, depth: depth + 1 });
   }
 }
 
 /** The nodes of a field that holds one or a list of them. An absent member of a list is an empty object. */
-function* nodesIn(value: unknown, depth: number): Generator<Pending> {
-  for (const item of Array.isArray(value) ? value : [value]) {
-    for (const [type, node] of Object.entries(item as TreeNode)) {
-      yield { type, node: node as TreeNode, depth };
-    }
+function addNodes(value: unknown, depth: number, pending: Pending[]): void {
+  if (Array.isArray(value)) {
+    for (const item of value) addNode(item as TreeNode, depth, pending);
+  } else addNode(value as TreeNode, depth, pending);
+}
+
+function addNode(item: TreeNode, depth: number, pending: Pending[]): void {
+  for (const type of Object.keys(item)) {
+    pending.push({ type, node: item[type] as TreeNode, depth });
   }
 }
 

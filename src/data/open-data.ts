@@ -1,0 +1,210 @@
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { KnownBiKeys } from "../access/bi-keys/known/known-bi-keys.ts";
+import type { Secret } from "../access/secret.ts";
+import { copyFolder } from "../config/folders.ts";
+import type { DataCaller } from "../core/caller.ts";
+import type { Part } from "../core/part.ts";
+import { ServiceError } from "../core/service-error.ts";
+import type { Base } from "../db/base.ts";
+import type { Db } from "../db/context.ts";
+import { embeddedArchive } from "../db/open-db.ts";
+import { makeSocketFolder } from "../lib/socket-folder.ts";
+import { type Admissions, createAdmission } from "./admission.ts";
+import { type CopyFeed, openCopyFeed } from "./copy/open-copy-feed.ts";
+import { createDataFigures } from "./data-metrics.ts";
+import type { Admission, UpstreamLogin } from "./principal.ts";
+import type { DataProcess } from "./process/data-process.ts";
+import { openDataProcess } from "./process/open-data-process.ts";
+import type { PortConfig, ProcessConfig } from "./process/process-messages.ts";
+import type { DataReads } from "./queries/read-data.ts";
+import type { Roles } from "./roles/open-roles.ts";
+import { RoleRefusal } from "./roles/role-refusal.ts";
+import { openStatementLog, type StatementLog } from "./statements/statement-log.ts";
+import type { SchemaView } from "./views/data-view.ts";
+import { listViews, readExtents } from "./views/list-views.ts";
+import { BUILT_IN_VIEWS } from "./views/registry.ts";
+
+const KEEP_DAYS_PAUSE_MS = 60 * 60_000;
+
+export interface DataParts {
+  readonly biKeys: KnownBiKeys;
+  readonly roles: Roles;
+  readonly secret: Secret;
+  /** A text that is unique to this installation. */
+  readonly installation: string;
+  readonly isLicensed: () => boolean;
+  readonly add: (part: CopyFeed) => unknown;
+}
+
+/** Reading data by BI keys and sessions: `/v1/data`, the PostgreSQL port, and the books of both. */
+export interface Data {
+  readonly reads: DataReads;
+  /** Who may run statements of their own. */
+  readonly ofCaller: (caller: DataCaller) => Promise<Admission>;
+  /** Who may list and read views by statements that the gateway itself writes. */
+  readonly ofReader: (caller: DataCaller) => Promise<Admission>;
+  readonly statements: StatementLog;
+  /** The port that PostgreSQL clients use; undefined while it is closed. */
+  readonly portOf: () => number | undefined;
+}
+
+export interface OpenData extends Part<Db> {
+  readonly data: Data;
+}
+
+export async function openData(base: Base, parts: DataParts): Promise<OpenData> {
+  const { settings, database, clock, log } = base;
+  const { biKeys, roles, secret } = parts;
+  const isEnabled = settings.BIKEY_PG_PROXY_ENABLED;
+  const statements = openStatementLog(base);
+  const socketFolder = await makeSocketFolder(resolve(settings.DATA_DIR, "data-socket"));
+  const list = () => database.askOwn(listViews);
+  const { observe, metrics } = createDataFigures(() =>
+    isEnabled ? dataProcess.portState() : undefined,
+  );
+  const dataProcess = openDataProcess({
+    configure: () => configure(base, { roles, socketFolder }),
+    login: (key, address) => admissions.byKey(key, address),
+    observe: {
+      ...observe,
+      statement(statement) {
+        observe.statement(statement);
+        statements.note(statement);
+      },
+    },
+    log,
+  });
+  const feed = feedCopy(base, { ...parts, dataProcess, list });
+  const { admissions, readers } = admitReaders(base, { ...parts, list, used: () => feed?.used() });
+  biKeys.onChange((ids) => dataProcess.end(ids, "The BI key was changed or revoked."));
+  if (isEnabled) dataProcess.keep();
+  return {
+    data: {
+      reads: {
+        process: dataProcess,
+        listViews: list,
+        readExtents: (views) => database.askOwn((db) => readExtents(db, views)),
+        asOf: async (view) => asOf(feed, view?.name) ?? clock.now(),
+        placeSecret: secret.derive("data-places"),
+      },
+      ofCaller: admissions.ofCaller,
+      ofReader: readers.ofCaller,
+      statements,
+      portOf: () => dataProcess.portState().port ?? undefined,
+    },
+    metrics,
+    states: { bi: () => (isEnabled ? stateText(dataProcess.portState()) : undefined) },
+    jobs: [
+      {
+        name: "bi_statement_days",
+        pauseMs: KEEP_DAYS_PAUSE_MS,
+        firstMs: 1_000,
+        run: statements.keepDays,
+      },
+    ],
+    async close() {
+      await dataProcess.close();
+      await statements.close();
+      await rm(socketFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+type ListViews = () => Promise<readonly SchemaView[]>;
+
+/** On the embedded store a copy is read, which is fed while somebody reads. */
+function feedCopy(
+  { database, clock, log }: Base,
+  {
+    installation,
+    add,
+    dataProcess,
+    list,
+  }: DataParts & { readonly dataProcess: DataProcess; readonly list: ListViews },
+): CopyFeed | undefined {
+  if (database.kind !== "embedded") return undefined;
+  const feed = openCopyFeed({
+    ...{ database, dataProcess, clock, log },
+    // Another secret or another installation finds nothing in it.
+    identity: installation,
+    listViews: async () => {
+      const datasets = (await list()).filter(({ dataset }) => dataset !== null);
+      return [...BUILT_IN_VIEWS, ...datasets];
+    },
+  });
+  add(feed);
+  return feed;
+}
+
+/**
+ * Who may run statements, and who may read by statements that the gateway itself writes: these need no role of their
+ * own, so they may use the gateway's login where it can make no roles.
+ */
+function admitReaders(
+  { settings, clock, log }: Base,
+  {
+    biKeys,
+    roles,
+    isLicensed,
+    list,
+    used,
+  }: DataParts & { readonly list: ListViews; readonly used: () => void },
+) {
+  const admitBy = (unable: (refusal: RoleRefusal) => UpstreamLogin): Admissions =>
+    createAdmission({
+      ...{ biKeys, isLicensed, clock, log, listViews: list },
+      async rolesLogin(principal) {
+        used();
+        return roles.login(principal).catch((thrown: unknown) => {
+          if (thrown instanceof RoleRefusal) return unable(thrown);
+          throw thrown;
+        });
+      },
+    });
+  const { BIKEY_DATABASE_URL, DATABASE_URL = "" } = settings;
+  return {
+    admissions: admitBy(({ refusal: { message, hint = "" } }) => {
+      throw new ServiceError("storage_unavailable", `${message} ${hint}`.trim());
+    }),
+    readers: admitBy(() => ({ url: BIKEY_DATABASE_URL ?? DATABASE_URL })),
+  };
+}
+
+function stateText({ port, failure }: { port: number | null; failure: string | null }): string {
+  return port === null ? `closed: ${failure ?? "it is starting"}` : "open";
+}
+
+/** The time of a view of the copy, or the oldest of all. */
+function asOf(feed: CopyFeed | undefined, view: string | undefined): number | undefined {
+  if (feed === undefined) return undefined;
+  const names = view === undefined ? BUILT_IN_VIEWS.map(({ name }) => name) : [view];
+  const times = names.flatMap((name) => feed.asOf(name) ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+async function configure(
+  { settings, database }: Base,
+  { roles, socketFolder }: { readonly roles: Roles; readonly socketFolder: string },
+): Promise<ProcessConfig> {
+  const folder = resolve(settings.DATA_DIR);
+  const socketPath = join(socketFolder, "socket");
+  const copy =
+    database.kind === "embedded"
+      ? { folder: copyFolder(folder), archive: embeddedArchive() }
+      : null;
+  if (!settings.BIKEY_PG_PROXY_ENABLED) return { socketPath, copy, port: null };
+  // The operator's connections and the gateway's own need the other half.
+  const limits = await roles.serverLimits();
+  const share = limits === null ? Infinity : Math.floor(limits.maxConnections / 2);
+  const port: PortConfig = {
+    host: settings.HOST,
+    port: settings.BIKEY_PG_PROXY_PORT,
+    isPlainAllowed: settings.BIKEY_PG_PLAIN,
+    certificateFile: settings.BIKEY_TLS_CERT_FILE ?? null,
+    keyFile: settings.BIKEY_TLS_KEY_FILE ?? null,
+    selfSignedFolder: folder,
+    maxConnections: Math.min(settings.BIKEY_PG_MAX_CONNECTIONS, share),
+  };
+  return { socketPath, copy, port };
+}

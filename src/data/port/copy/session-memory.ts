@@ -1,0 +1,104 @@
+import { quoteText } from "../../copy/quote-sql.ts";
+import { message } from "../protocol/fields.ts";
+import { readParse } from "../protocol/frontend-messages.ts";
+import type { CopyDatabase } from "./copy-database.ts";
+
+/** The texts of prepared statements that a session may keep. */
+const PREPARED_MAX_BYTES = 8 * 1024 * 1024;
+const NAMES_TEXT = /\b(deallocate|execute|prepare|pg_prepared_statements?)\b/i;
+const CHANGING_TAG = /^(SET|RESET|DISCARD|DEALLOCATE|PREPARE)\b/;
+/** Settings that are made anew with each turn. */
+const OWN_SETTINGS = ["role", "session_authorization", "data.as_of"];
+
+/**
+ * What a session has set and prepared. The database forgets it after the session's turn, and learns it again with the
+ * next one: so sessions share no names, and none sees what another has prepared.
+ */
+export class SessionMemory {
+  readonly #settings = new Map<string, string>();
+  /** Parse messages by the name of their statement; the unnamed one lives across turns too. */
+  readonly #parsed = new Map<string, Buffer>();
+  /** Statements that were prepared in SQL, by name. */
+  #prepared = new Map<string, string>();
+  /** Names that the database knows now. */
+  readonly #live = new Set<string>();
+  #isChanged = false;
+
+  constructor(settings: ReadonlyMap<string, string>) {
+    for (const [name, value] of settings) this.#settings.set(name, value);
+  }
+
+  /** Milliseconds; 0 for none. */
+  get statementTimeout(): number {
+    return Number(this.#settings.get("statement_timeout") ?? 0);
+  }
+
+  /** The statements that set the session up, in a database that has forgotten all others. */
+  setUp(): string {
+    this.#live.clear();
+    const settings = Array.from(
+      this.#settings,
+      ([name, value]) => `set_config(${quoteText(name)}, ${quoteText(value)}, false)`,
+    );
+    const set =
+      settings.length === 0 ? [] : [`select pg_catalog.${settings.join(", pg_catalog.")}`];
+    return [...set, ...this.#prepared.values()].join("; ");
+  }
+
+  /** The messages that make the database know a statement, to send before one that names it. */
+  recall(name: string): Buffer[] {
+    const known = this.#parsed.get(name);
+    if (known === undefined || this.#live.has(name)) return [];
+    this.#live.add(name);
+    return [known];
+  }
+
+  /** The same for a text, which may name any of them. */
+  recallFor(sql: string): Buffer[] {
+    if (!NAMES_TEXT.test(sql)) return [];
+    return [...this.#parsed.keys()].flatMap((name) => (name === "" ? [] : this.recall(name)));
+  }
+
+  /** Keeps a statement that the database has accepted. False when there are too many. */
+  keep(body: Buffer): boolean {
+    const { name } = readParse(body);
+    this.#parsed.set(name, message("P", body));
+    this.#live.add(name);
+    let bytes = 0;
+    for (const { length } of this.#parsed.values()) bytes += length;
+    return bytes <= PREPARED_MAX_BYTES;
+  }
+
+  forget(name: string): void {
+    this.#parsed.delete(name);
+    this.#live.delete(name);
+  }
+
+  /** Notes a statement by the tag of its end. */
+  note(tag: string): void {
+    if (CHANGING_TAG.test(tag)) this.#isChanged = true;
+  }
+
+  /** Reads what the turn has changed, at its end. */
+  async read(database: Pick<CopyDatabase, "query">): Promise<void> {
+    if (!this.#isChanged) return;
+    this.#isChanged = false;
+    const set = await database.query(
+      `select name, setting from pg_catalog.pg_settings where source = 'session' and name not in (${OWN_SETTINGS.map(quoteText).join(", ")})`,
+    );
+    this.#settings.clear();
+    for (const [name, value] of set) this.#settings.set(name ?? "", value ?? "");
+    const prepared = await database.query(
+      "select name, statement, from_sql from pg_catalog.pg_prepared_statements",
+    );
+    this.#prepared = new Map();
+    const there = new Set<string>();
+    for (const [name, statement, fromSql] of prepared) {
+      there.add(name ?? "");
+      if (fromSql === "t") this.#prepared.set(name ?? "", statement ?? "");
+    }
+    for (const name of this.#live) {
+      if (name !== "" && !there.has(name)) this.forget(name);
+    }
+  }
+}

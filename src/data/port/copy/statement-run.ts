@@ -1,0 +1,131 @@
+import { errorResponse, type ServerError } from "../protocol/backend-messages.ts";
+import { int16, message, text } from "../protocol/fields.ts";
+import { bind, describePortal, execute, parse } from "../protocol/frontend-messages.ts";
+import { hasError, moveErrors, readPortalAnswer, readTag, without } from "./answers.ts";
+import type { SessionMemory } from "./session-memory.ts";
+import { refuseOnCopy, splitQuery } from "./split-query.ts";
+
+/** Rows of a portal's first go; the next ones bring about `GO_BYTES`. */
+const FIRST_ROWS = 50;
+const GO_BYTES = 256 * 1024;
+const GO_ROWS_MAX = 10_000;
+
+/** The session, for the statements that it runs. */
+export interface Runner {
+  readonly memory: SessionMemory;
+  /** Runs messages. Rejects when the session is over. */
+  readonly execute: (messages: Buffer) => Promise<Buffer>;
+  /** Gives bytes to the client, and resolves once it takes more. */
+  readonly emit: (bytes: Buffer) => Promise<void>;
+  /** Why the statement must end now: cancelled or over its time. */
+  readonly reasonToStop: () => ServerError | undefined;
+  /** The statement has ended, so the next one has its own time. */
+  readonly finished: () => void;
+  /** Sets the role again. */
+  readonly becomeReader: () => Promise<void>;
+}
+
+/** Runs a text of one or several statements as one transaction. False after an error. */
+export async function runText(runner: Runner, sql: string): Promise<boolean> {
+  runner.memory.forget("");
+  for (const part of await splitQuery(sql)) {
+    const refusal = await refuseOnCopy(part.sql);
+    if (refusal !== undefined) return fail(runner, refusal);
+    const recalled = runner.memory.recallFor(part.sql);
+    if (recalled.length > 0) await runner.execute(Buffer.concat(recalled));
+    const described = await runner.execute(
+      Buffer.concat([parse("", part.sql), bind("", "", []), describePortal("")]),
+    );
+    // The client of a text knows neither Parse nor Bind.
+    const shown = moveErrors(without(described, "12n"), part.at);
+    if (shown.length > 0) await runner.emit(shown);
+    if (hasError(described)) return false;
+    if (!(await runPortal(runner, { portal: "", maxRows: 0, at: part.at }))) return false;
+  }
+  return true;
+}
+
+interface PortalRun {
+  readonly portal: string;
+  /** 0 for all. */
+  readonly maxRows: number;
+  /** Characters of the client's text before the statement. */
+  readonly at: number;
+}
+
+/**
+ * Runs a portal in goes of a few rows, so that nobody holds a result whole. The client sees one run. False after an
+ * error.
+ */
+export async function runPortal(
+  runner: Runner,
+  { portal, maxRows, at }: PortalRun,
+): Promise<boolean> {
+  let rows = 0;
+  let perGo = FIRST_ROWS;
+  for (;;) {
+    const stop = runner.reasonToStop();
+    if (stop !== undefined) return fail(runner, stop);
+    const count = maxRows === 0 ? perGo : Math.min(perGo, maxRows - rows);
+    const answer = readPortalAnswer(await runner.execute(execute(portal, count)));
+    if (answer === undefined) throw new Error("The embedded copy did not end a statement.");
+    const { rest, end, endBody } = answer;
+    if (end === "E") {
+      const error = moveErrors(message("E", endBody), at);
+      await runner.emit(Buffer.concat([rest, error]));
+      return false;
+    }
+    if (end !== "s") {
+      await complete(runner, { rest, end, endBody, rows });
+      return true;
+    }
+    rows += count;
+    if (rows === maxRows) {
+      runner.finished();
+      await runner.emit(Buffer.concat([rest, message("s")]));
+      return true;
+    }
+    perGo = nextGo(count, rest.length);
+    await runner.emit(rest);
+  }
+}
+
+interface Completed {
+  readonly rest: Buffer;
+  readonly end: "C" | "I";
+  readonly endBody: Buffer;
+  /** Rows of the goes before. */
+  readonly rows: number;
+}
+
+async function complete(runner: Runner, { rest, end, endBody, rows }: Completed): Promise<void> {
+  const tag = end === "C" ? readTag(endBody) : "";
+  runner.memory.note(tag);
+  // The database is its superuser after it, so this comes before anything else of the client.
+  if (tag === "DISCARD ALL") await runner.becomeReader();
+  runner.finished();
+  const isSum = rows > 0 && tag.startsWith("SELECT ");
+  const sum = isSum ? text(`SELECT ${rows + Number(tag.slice("SELECT ".length))}`) : endBody;
+  await runner.emit(Buffer.concat([rest, message(end, sum)]));
+}
+
+function nextGo(rows: number, bytes: number): number {
+  const wanted = Math.floor((rows * GO_BYTES) / Math.max(bytes, 1));
+  return Math.max(1, Math.min(wanted, rows * 4, GO_ROWS_MAX));
+}
+
+/** Ends a statement with an error of ours, as one of the database would: its transaction fails too. */
+export async function fail(runner: Runner, error: ServerError): Promise<false> {
+  const nowhere = message(
+    "B",
+    text(""),
+    text("no such statement\u0001"),
+    int16(0),
+    int16(0),
+    int16(0),
+  );
+  await runner.execute(nowhere);
+  runner.finished();
+  await runner.emit(errorResponse(error));
+  return false;
+}

@@ -1,0 +1,43 @@
+export interface RelayOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Called when the client has gone. */
+  readonly onCancel: () => void;
+  /** Called once, however it ends. */
+  readonly onEnd: () => void;
+}
+
+/**
+ * Answers with bytes as they come: the next ones are asked for when the last were sent. An iteration that rejects ends
+ * the connection before the end of the body, so that the client sees that something is missing.
+ */
+export function relayedResponse(
+  body: AsyncIterable<Uint8Array>,
+  { headers, onCancel, onEnd }: RelayOptions,
+): Response {
+  const iterator = body[Symbol.asyncIterator]();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await iterator.next();
+          if (done !== true) {
+            controller.enqueue(value);
+            return;
+          }
+          onEnd();
+          controller.close();
+        } catch (thrown) {
+          onEnd();
+          throw thrown;
+        }
+      },
+      async cancel() {
+        onCancel();
+        onEnd();
+        await iterator.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(stream, { headers });
+}

@@ -1,0 +1,46 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Readable, Writable } from "node:stream";
+import { pathToFileURL } from "node:url";
+
+const MIB = 1024 * 1024;
+
+export type ChildProgram = ChildProcessByStdio<Writable, Readable, null>;
+
+export interface SpawnOptions {
+  /** What the runtime may use for its heap: it collects garbage before that. */
+  readonly heapBytes: number;
+}
+
+/**
+ * Starts a module of this program as a process of its own, in this runtime. It sees none of the server's environment,
+ * and it is the first to end when the machine runs out of memory.
+ */
+export function spawnProgram(program: string, { heapBytes }: SpawnOptions): ChildProgram {
+  const heapMb = Math.floor(heapBytes / MIB);
+  const flags =
+    process.versions["bun"] === undefined
+      ? [`--max-old-space-size=${heapMb}`, "--import", typescriptLoader()]
+      : ["--no-env-file"];
+  const child = spawn(process.execPath, [...flags, program], {
+    // The process must not see the server's secrets.
+    env: { BUN_JSC_forceRAMSize: String(heapMb * MIB) },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  if (child.pid !== undefined) killFirst(child.pid);
+  return child;
+}
+
+function typescriptLoader(): string {
+  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+}
+
+/** When the machine runs out of memory, the system ends this process instead of the server. */
+function killFirst(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
+  } catch {
+    // The system has no such file, or the process has ended.
+  }
+}

@@ -1,0 +1,205 @@
+import { PGlite } from "@electric-sql/pglite";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTextCheck } from "../../../../src/data/port/gate/check-text.ts";
+import { portCatalog } from "../../../../src/data/port/gate/port-policy.ts";
+import { randomBase62 } from "../../../../src/lib/id.ts";
+import {
+  FUNCTION_CATALOG_SQL,
+  type FunctionCatalog,
+  readFunctionCatalog,
+} from "../../../../src/lib/sql-gate/postgres/function-catalog.ts";
+import {
+  ALLOWED_VOLATILE,
+  EXCLUDED_FUNCTIONS,
+} from "../../../../src/lib/sql-gate/postgres/function-lists.ts";
+import { createRandom } from "../../../support/faults/random.ts";
+import { databaseServerUrl } from "../../../support/servers/database-server.ts";
+import { createDatabase } from "../../../support/servers/test-database.ts";
+import { BI_CLIENT_QUERIES } from "../../../support/sql/bi-client-queries.ts";
+import { mutateStatement, POSTGRES_NAMES } from "../../../support/sql/mutate-statement.ts";
+import { PORT_PASSES, PORT_REFUSED, PORT_TABLES } from "../../../support/sql/port-statements.ts";
+
+const SEED = 20_261_124;
+const MUTATIONS = 4;
+const OPTIONS = { timeoutSeconds: 30 };
+const ROLE = `reader_${randomBase62(8).toLowerCase()}`;
+
+interface Server {
+  /** Runs one message of statements on the one session. */
+  readonly run: (text: string) => Promise<readonly Record<string, unknown>[]>;
+  readonly close: () => Promise<void>;
+}
+
+async function openServer(url: string): Promise<Server> {
+  const own = await createDatabase(url);
+  const client = postgres(own.url, { max: 1, onnotice: () => undefined });
+  return {
+    run: async (text) => [...(await client.unsafe(text).simple())],
+    close: async () => {
+      await client.unsafe("reset role");
+      await client.unsafe(`drop owned by ${ROLE}; drop role ${ROLE}`).catch(() => undefined);
+      await client.end();
+      await own.drop();
+    },
+  };
+}
+
+async function openEmbedded(): Promise<Server> {
+  const database = await PGlite.create();
+  return {
+    run: async (text) => (await database.exec(text)).at(-1)?.rows ?? [],
+    close: () => database.close(),
+  };
+}
+
+const servers = [
+  ...(databaseServerUrl === undefined
+    ? []
+    : [{ name: "the server", open: () => openServer(databaseServerUrl as string) }]),
+  { name: "the embedded PostgreSQL", open: openEmbedded },
+];
+
+describe.each(servers)("The gate of the port with the functions of $name", ({ name, open }) => {
+  let server: Server;
+  let catalog: FunctionCatalog;
+  const check = createTextCheck();
+  const verdictOf = (text: string) => check(text, catalog, OPTIONS);
+  const becomeReader = () =>
+    server.run(`set role ${ROLE}; set search_path = data; set default_transaction_read_only = on`);
+
+  /** DISCARD ALL takes the role back as well. */
+  const becomeOwner = () => server.run("discard all");
+
+  /** Runs a text as a plain role, in a session as new. */
+  const runAsReader = async (text: string) => {
+    await becomeReader();
+    try {
+      await server.run(text);
+    } finally {
+      await server.run("rollback").catch(() => undefined);
+      await becomeOwner();
+    }
+  };
+
+  beforeAll(async () => {
+    server = await open();
+    for (const statement of PORT_TABLES) await server.run(statement);
+    await server.run(`create role ${ROLE} noinherit; grant usage on schema data to ${ROLE};
+      grant select on all tables in schema data to ${ROLE}; reset search_path`);
+    const rows = await server.run(FUNCTION_CATALOG_SQL);
+    catalog = readFunctionCatalog(rows.map(({ list, schema, names }) => [list, schema, names]));
+  });
+  afterAll(() => server.close());
+
+  it("passes what clients write to read, and a plain role runs it", async () => {
+    expect(PORT_PASSES.length).toBeGreaterThanOrEqual(145);
+    const failures: unknown[] = [];
+    for (const statement of PORT_PASSES) {
+      const { refusal } = await verdictOf(statement);
+      if (refusal !== undefined) failures.push([statement, refusal]);
+      // The embedded one is built without XML.
+      if (name !== "the server" && /xml|xpath/.test(statement)) continue;
+      await runAsReader(statement).catch((thrown: Error) =>
+        failures.push([statement, thrown.message]),
+      );
+    }
+    expect(failures).toEqual([]);
+  }, 60_000);
+
+  it("refuses whatever does more than read, with an SQLSTATE and a hint", async () => {
+    expect(PORT_REFUSED.length).toBeGreaterThanOrEqual(150);
+    const passed: unknown[] = [];
+    for (const statement of PORT_REFUSED) {
+      const { refusal } = await verdictOf(statement);
+      const isTold =
+        refusal !== undefined &&
+        /^(42501|42601|54001|22021)$/.test(refusal.code) &&
+        refusal.message.length > 8 &&
+        refusal.hint.length > 8;
+      if (!isTold) passed.push([statement, refusal]);
+    }
+    expect(passed).toEqual([]);
+  });
+
+  it.each(Object.entries(BI_CLIENT_QUERIES))(
+    "passes what %s asks at its start and to show schemas, and a plain role runs it",
+    async (client, texts) => {
+      const failures: unknown[] = [];
+      for (const text of texts) {
+        const { refusal } = await verdictOf(text);
+        if (refusal !== undefined) failures.push([text, refusal]);
+        // psqlODBC sends these one after another in one session.
+        if (client === "psqlOdbc" && /SQL_CUR/.test(text)) continue;
+        await runAsReader(text).catch((thrown: Error) => failures.push([text, thrown.message]));
+      }
+      expect(failures).toEqual([]);
+    },
+    30_000,
+  );
+
+  it("refuses every function that the role could run and the list excludes, in every notation", async () => {
+    const excluded = `^(${EXCLUDED_FUNCTIONS.join("|").replaceAll("*", ".*")})$`;
+    const volatile = ALLOWED_VOLATILE.map((one) => `'${one}'`).join(", ");
+    const functions = await server.run(`
+      select distinct n.nspname as schema, p.proname as name, n.nspname in ('pg_catalog', 'information_schema') as is_own
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where pg_catalog.has_function_privilege('${ROLE}', p.oid, 'execute')
+        and p.proname not in ('pg_get_functiondef', 'pg_tablespace_location')
+        and (n.nspname not in ('pg_catalog', 'information_schema') or p.prokind = 'p' or p.proname ~ '${excluded}'
+          or (p.provolatile = 'v' and p.proname not in (${volatile})))`);
+    const passed: string[] = [];
+    let count = 0;
+    for (const { schema, name: called, is_own: isOwn } of functions) {
+      for (const statement of callForms(`${schema}`, `${called}`, isOwn === true)) {
+        count += 1;
+        if ((await verdictOf(statement)).refusal === undefined) passed.push(statement);
+      }
+    }
+    expect(passed).toEqual([]);
+    expect(functions.length).toBeGreaterThan(100);
+    const allowed = portCatalog(catalog).safeFunctions.get("pg_catalog")?.size;
+    // biome-ignore lint/suspicious/noConsole: prints the list
+    console.info(
+      `${name}: ${allowed} functions of pg_catalog may be called; refused, though the role could run them, ${functions.length} in ${count} statements: ${functions.map(({ name: called }) => called).join(" ")}`,
+    );
+  });
+
+  it("refuses a statement in whatever form it is written", async () => {
+    const random = createRandom(SEED);
+    for (const statement of PORT_REFUSED.filter((one) => !/e'|\\|\0/i.test(one))) {
+      for (let count = 0; count < MUTATIONS; count += 1) {
+        const changed = mutateStatement(statement, random, POSTGRES_NAMES);
+        const { refusal } = await verdictOf(changed);
+        if (refusal === undefined) expect.fail(`seed ${SEED}: passed ${JSON.stringify(changed)}`);
+      }
+    }
+  });
+
+  it("leaves a reader of pg_roles and pg_stat_activity without passwords and statements of others", async () => {
+    await becomeReader();
+    const roles = await server.run("select distinct rolpassword from pg_roles");
+    expect(roles).toEqual([{ rolpassword: "********" }]);
+    const others = await server.run(
+      "select query from pg_stat_activity where usename <> current_user and query not in ('', '<insufficient privilege>')",
+    );
+    expect(others).toEqual([]);
+    await becomeOwner();
+  });
+});
+
+/** A function of the database's own may share its short name with one of PostgreSQL's. */
+function callForms(schema: string, name: string, isOwn: boolean): readonly string[] {
+  const qualified = `"${schema}"."${name}"`;
+  const called = isOwn ? `"${name}"` : qualified;
+  return [
+    `select ${called}()`,
+    `select ${qualified}(1, 'a')`,
+    `select * from ${called}(1)`,
+    `select * from rows from (${qualified}(1, 2)) as x`,
+    `select ${called}(distinct 1) filter (where true) over (partition by 2)`,
+    `declare c cursor for values (array[${called}(variadic array[1])])`,
+    `prepare p as select coalesce(null, ${called}(a => 1))`,
+    `execute p(${qualified}($1))`,
+  ];
+}

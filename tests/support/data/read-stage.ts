@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CheckText } from "../../../src/data/port/gate/statement-gate.ts";
+import { serveRead } from "../../../src/data/port/queries/read-endpoint.ts";
+import {
+  createStatementReader,
+  type ReadParts,
+} from "../../../src/data/port/queries/read-statement.ts";
+import type { Principal } from "../../../src/data/principal.ts";
+import type { DataProcess } from "../../../src/data/process/data-process.ts";
+import type { ReadRequest, Statement } from "../../../src/data/process/process-messages.ts";
+import { createSocketEngine } from "./socket-engine.ts";
+
+export const PRINCIPAL: Principal = {
+  id: "bik_reader",
+  name: "reader",
+  views: ["things"],
+  rowLimit: 1_000_000,
+  timeoutSeconds: 30,
+  maxConnections: 10,
+  expiresAt: null,
+};
+
+/** A gate that refuses one word, for what is not about the gate. */
+const checkText: CheckText = async (sql) => {
+  const normalized = sql.replaceAll(/'[^']*'|\b\d+\b/g, "$1");
+  if (/\bdelete\b/i.test(sql)) {
+    const refusal = { code: "42501", message: "DELETE is refused.", hint: "Read only." };
+    return { refusal, normalized };
+  }
+  const statements = sql.split(";").filter((text) => text.trim() !== "");
+  return { statements: statements.map(() => "read"), normalized };
+};
+
+/** The data process' reads on a unix socket in this process, over the database of the URL. */
+export async function openReadStage(url: string, limits?: ReadParts["limits"]) {
+  const folder = await mkdtemp(join(tmpdir(), "read-"));
+  const engine = createSocketEngine(url);
+  const statements: Statement[] = [];
+  const endings: ((ids: readonly string[] | "all", reason: string) => void)[] = [];
+  const control = {
+    statement: (statement: Statement) => void statements.push(statement),
+    onEnd: (listener: (typeof endings)[number]) => void endings.push(listener),
+  };
+  const reader = createStatementReader({ engine, checkText, control, ...(limits && { limits }) });
+  const server = createServer((request, response) => void serveRead(reader, request, response));
+  const socketPath = join(folder, "socket");
+  server.listen(socketPath);
+  await once(server, "listening");
+  const process: Pick<DataProcess, "request"> = {
+    request: (path, body, signal) => post(socketPath, path, body, signal),
+  };
+  return {
+    ...{ engine, statements, reader, process, socketPath },
+    end: (ids: readonly string[] | "all", reason: string) => {
+      for (const listener of endings) listener(ids, reason);
+    },
+    async close() {
+      reader.close();
+      server.closeAllConnections();
+      server.close();
+      await engine.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function post(
+  socketPath: string,
+  path: string,
+  body: unknown,
+  signal: AbortSignal,
+): ReturnType<DataProcess["request"]> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({ socketPath, path, method: "POST", signal }, (response) => {
+      const headers = response.headers as Record<string, string>;
+      resolve({ status: response.statusCode ?? 0, headers, body: response });
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify(body));
+  });
+}
+
+export function readRequest(more: Partial<ReadRequest>): ReadRequest {
+  return {
+    principal: PRINCIPAL,
+    login: { url: "postgres://unused" },
+    ...{ via: "query", sql: "select 1", values: [], format: "json", spreadsheet: false },
+    ...{ rows: null, paging: null, asOf: "2026-11-23T00:00:00.000Z" },
+    ...more,
+  };
+}
+
+export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
