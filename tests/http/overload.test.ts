@@ -217,7 +217,7 @@ describe("A server that has as many calls as it carries", () => {
       ({ method, path }) => method === "post" && path.startsWith("/v1/"),
     );
     const others = posted.filter(({ modelCall }) => modelCall !== true).map(({ path }) => path);
-    const managed = /^\/v1\/(api-keys|assistants|bi-keys|files|vector_stores)/;
+    const managed = /^\/v1\/(api-keys|assistants|bi-keys|data|files|vector_stores)/;
     expect(others.filter((path) => !managed.test(path))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { type IncomingMessage, request } from "node:http";
-import type { ProcessAnswer } from "./data-process.ts";
+import { CUT_MARK, type ProcessAnswer } from "./data-process.ts";
 
 export interface ProcessQuestion {
   readonly path: string;
@@ -52,7 +52,11 @@ export function askProcess(
 function toAnswer(answer: IncomingMessage): ProcessAnswer {
   async function* read(): AsyncGenerator<Uint8Array, void> {
     try {
-      for await (const chunk of answer) yield chunk as Buffer;
+      for await (const chunk of answer as AsyncIterable<Buffer>) {
+        const isCut = chunk.at(-1) === CUT_MARK;
+        yield isCut ? chunk.subarray(0, -1) : chunk;
+        if (isCut) throw new Error("The answer is cut; its last line says why.");
+      }
       // A process that was killed leaves an answer without its end.
       if (!answer.complete) throw new Error("The data process ended in the middle of its answer.");
     } finally {

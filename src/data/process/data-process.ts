@@ -18,8 +18,15 @@ export interface DataProcess {
   readonly onStarted: (listener: () => void) => void;
 }
 
+/**
+ * The last byte of an answer of `/read` that is cut; text never has it, because UTF-8 does not. A connection that
+ * merely ended early would lose the bytes that still wait in it, among them the line that says why.
+ */
+export const CUT_MARK = 0xff;
+
 export interface ProcessAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Rejects at the end of an answer that is cut, or whose process has ended. */
   readonly body: AsyncIterable<Uint8Array>;
 }

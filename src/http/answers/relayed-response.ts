@@ -1,3 +1,11 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/**
+ * A server that ends a connection drops what it has not yet given to the kernel, and tells nobody when it has. The last
+ * line of an answer that is cut says why, so it is given this time.
+ */
+const LAST_LINE_MS = 250;
+
 export interface RelayOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Called when the client has gone. */
@@ -28,6 +36,7 @@ export function relayedResponse(
           controller.close();
         } catch (thrown) {
           onEnd();
+          await delay(LAST_LINE_MS);
           throw thrown;
         }
       },

@@ -27,6 +27,10 @@ const readiness = z
     failed: z.array(z.string()).optional(),
     checks: z.record(z.string(), z.boolean()),
     hints: z.record(z.string(), z.string()).optional(),
+    bi: z.string().optional().openapi({
+      description:
+        "Where the PostgreSQL port is enabled: `open`, or why it is not. It has no say in `ready`.",
+    }),
   })
   .catchall(z.literal("unavailable"))
   .openapi("Readiness");

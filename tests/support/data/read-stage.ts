@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, request as httpRequest } from "node:http";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CheckText } from "../../../src/data/port/gate/statement-gate.ts";
@@ -10,6 +10,7 @@ import {
   type ReadParts,
 } from "../../../src/data/port/queries/read-statement.ts";
 import type { Principal } from "../../../src/data/principal.ts";
+import { askProcess } from "../../../src/data/process/ask-process.ts";
 import type { DataProcess } from "../../../src/data/process/data-process.ts";
 import type { ReadRequest, Statement } from "../../../src/data/process/process-messages.ts";
 import { createSocketEngine } from "./socket-engine.ts";
@@ -51,7 +52,8 @@ export async function openReadStage(url: string, limits?: ReadParts["limits"]) {
   server.listen(socketPath);
   await once(server, "listening");
   const process: Pick<DataProcess, "request"> = {
-    request: (path, body, signal) => post(socketPath, path, body, signal),
+    request: (path, body, signal) =>
+      askProcess(socketPath, { path, body, isDone: () => undefined }, signal),
   };
   return {
     ...{ engine, statements, reader, process, socketPath },
@@ -66,22 +68,6 @@ export async function openReadStage(url: string, limits?: ReadParts["limits"]) {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-function post(
-  socketPath: string,
-  path: string,
-  body: unknown,
-  signal: AbortSignal,
-): ReturnType<DataProcess["request"]> {
-  return new Promise((resolve, reject) => {
-    const sent = httpRequest({ socketPath, path, method: "POST", signal }, (response) => {
-      const headers = response.headers as Record<string, string>;
-      resolve({ status: response.statusCode ?? 0, headers, body: response });
-    });
-    sent.on("error", reject);
-    sent.end(JSON.stringify(body));
-  });
 }
 
 export function readRequest(more: Partial<ReadRequest>): ReadRequest {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { CUT_MARK } from "../../process/data-process.ts";
 import type { ReadFailure, ReadRequest } from "../../process/process-messages.ts";
 import type { StatementReader } from "./read-statement.ts";
 import { AnswerCut } from "./run-limits.ts";
@@ -10,8 +11,8 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const REFUSED = 422;
 
 /**
- * Answers `POST /read` on the private socket. An answer that is cut ends without the end of its body, so that no reader
- * takes it for whole.
+ * Answers `POST /read` on the private socket. An answer that is cut ends with `CUT_MARK`, so that no reader takes it for
+ * whole.
  */
 export async function serveRead(
   { read }: StatementReader,
@@ -38,7 +39,7 @@ export async function serveRead(
     }
     response.end();
   } catch (thrown) {
-    if (thrown instanceof AnswerCut) response.socket?.end();
+    if (thrown instanceof AnswerCut) response.end(Buffer.of(CUT_MARK));
     else if (response.headersSent) response.destroy();
     else refuse(response, { code: "58000", message: (thrown as Error).message });
   }

@@ -40,7 +40,7 @@ export function createStatementReader(parts: ReadParts): StatementReader {
       try {
         held = await sessions.take(request.principal, request.login);
         if (request.via === "query") {
-          const verdict = await checkText(request.sql, held.session.catalog);
+          const verdict = await checkText(request.sql, held.session.catalog, { isOneQuery: true });
           log.text = verdict.normalized;
           const refusal = refusalOf(verdict);
           if (refusal !== undefined) {

@@ -13,6 +13,8 @@ export interface RequestsOptions {
   readonly engine: EngineSession;
   readonly answers: Answers;
   readonly check: CheckText;
+  /** The most that the client may set as its statement_timeout. */
+  readonly timeoutSeconds: number;
   /** Sends bytes to the database, in order. */
   readonly send: (bytes: Buffer) => void;
   /** The gate failed by itself. */
@@ -127,7 +129,8 @@ export class Requests {
       return { text: "", refusal: toError(NOT_UTF8) };
     }
     try {
-      const verdict = await this.#options.check(sql, this.#options.engine.catalog);
+      const { check, engine, timeoutSeconds } = this.#options;
+      const verdict = await check(sql, engine.catalog, { timeoutSeconds });
       const text = verdict.normalized.slice(0, MAX_LOGGED_CHARACTERS);
       return verdict.refusal === undefined ? { text } : { text, refusal: toError(verdict.refusal) };
     } catch (thrown) {

@@ -109,6 +109,7 @@ class Session {
       engine,
       answers: this.#answers,
       check: services.check,
+      timeoutSeconds: principal.timeoutSeconds,
       send: (bytes) => this.#join(bytes),
       failed: (thrown) =>
         services.control.log("error", "The gate failed on a statement.", { error: String(thrown) }),
