@@ -8,12 +8,10 @@ import {
 /** Messages that a turn sends at most; the system prompt is not counted. */
 export const MAX_SENT = 50;
 
-type SentContent =
-  | string
-  | readonly (
-      | { readonly type: "text"; readonly text: string }
-      | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
-    )[];
+type SentPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string } };
+type SentContent = string | readonly SentPart[];
 
 export interface SentMessage {
   readonly role: "system" | "user" | "assistant";
@@ -64,11 +62,11 @@ export function toRequest(document: ChatDocument): ChatRequest {
 
 /** Thinking, runs and sources are for the reader: a model gets what was said. */
 function contentOf(parts: readonly MessagePart[]): SentContent {
-  const sent = parts.flatMap((part) => {
-    if (part.type === "text") return [{ type: "text" as const, text: part.text }];
-    if (part.type === "file") return [{ type: "text" as const, text: fileText(part) }];
+  const sent = parts.flatMap((part): readonly SentPart[] => {
+    if (part.type === "text") return [{ type: "text", text: part.text }];
+    if (part.type === "file") return [{ type: "text", text: fileText(part) }];
     if (part.type === "image") {
-      return [{ type: "image_url" as const, image_url: { url: part.data } }];
+      return [{ type: "image_url", image_url: { url: part.data } }];
     }
     return [];
   });

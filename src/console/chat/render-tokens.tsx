@@ -1,4 +1,4 @@
-import type { Tokens } from "marked";
+import type { MarkedToken, Tokens } from "marked";
 import { type ComponentType, Fragment, type ReactNode } from "react";
 import type { AnswerToken, FormulaToken } from "./lex.ts";
 import { hostOf, safeLink, safePicture } from "./safe-link.ts";
@@ -40,7 +40,7 @@ function renderToken(token: AnswerToken, parts: AnswerParts, depth: number): Rea
   }
   const inside = (inner: readonly AnswerToken[] | undefined) =>
     renderTokens(inner ?? [], parts, depth + 1);
-  const known = token as Exclude<AnswerToken, FormulaToken | Tokens.Generic>;
+  const known = token as MarkedToken;
   switch (known.type) {
     case "space":
     case "def":
