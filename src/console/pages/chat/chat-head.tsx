@@ -1,10 +1,10 @@
-import { Code, Download, SlidersHorizontal } from "lucide-react";
+import { Download, SlidersHorizontal } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useModels } from "../../api/queries/models.ts";
 import type { ChatDocument, ChatParameters } from "../../chat/chat-document.ts";
 import { toRequest } from "../../chat/chat-request.ts";
 import { toMarkdown } from "../../chat/export-chat.ts";
-import { CallDialog } from "../../ui/call-dialog.tsx";
+import { CallButton } from "../../ui/call-dialog.tsx";
 import { Combobox } from "../../ui/combobox.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { saveFile } from "../../ui/save-file.ts";
@@ -29,7 +29,7 @@ const EFFORTS = ["", "none", "minimal", "low", "medium", "high"].map((value) => 
 /** Which model answers, and how; the chat as code and as a file. */
 export function ChatHead({ document, title, onChange, before, children }: ChatHeadProps) {
   const models = useModels();
-  const [open, setOpen] = useState<"settings" | "code">();
+  const [isOpen, setOpen] = useState(false);
   const choices = (models.data ?? [])
     .filter(({ isForChat }) => isForChat)
     .map(({ id, name, hint }) => ({ value: id, label: name, hint }));
@@ -55,10 +55,15 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
         choices={EFFORTS}
         onChange={(value) => onChange({ ...document, parameters: withEffort(document.parameters, value) })}
       />
-      <IconButton icon={SlidersHorizontal} label="Change the parameters" onClick={() => setOpen("settings")} />
+      <IconButton icon={SlidersHorizontal} label="Change the parameters" onClick={() => setOpen(true)} />
       {children}
       <span className="ml-auto flex">
-        <IconButton icon={Code} label="View as code" onClick={() => setOpen("code")} />
+        <CallButton
+          call={{
+            ...{ method: "POST", path: "/v1/chat/completions", credential: "key" },
+            body: toRequest(document),
+          }}
+        />
         <Menu
           trigger={<IconButton icon={Download} label="Export the chat" />}
           items={[
@@ -73,14 +78,9 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
           ]}
         />
       </span>
-      <Dialog isOpen={open === "settings"} onClose={() => setOpen(undefined)} title="Parameters">
+      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title="Parameters">
         <Settings document={document} onChange={onChange} />
       </Dialog>
-      <CallDialog
-        isOpen={open === "code"}
-        onClose={() => setOpen(undefined)}
-        call={{ method: "POST", path: "/v1/chat/completions", body: toRequest(document) }}
-      />
     </div>
   );
 }
