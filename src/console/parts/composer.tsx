@@ -14,8 +14,6 @@ interface ComposerProps {
   readonly isAnswering: boolean;
   /** Why nothing can be sent: no model is chosen. */
   readonly blockedReason: string | undefined;
-  /** Hears recordings; undefined where no model does. */
-  readonly hearingModel: string | undefined;
   readonly onSend: (parts: readonly MessagePart[]) => void;
   readonly onStop: () => void;
   readonly onEditLast: () => void;
@@ -120,7 +118,7 @@ export function Composer(props: ComposerProps) {
           isBusy={isReading}
           onClick={() => picker.current?.click()}
         />
-        <Microphone {...props} onError={setError} />
+        <Microphone draft={draft} onDraft={onDraft} onError={setError} />
         <div className="min-w-0 flex-1 text-sm text-muted">{props.children}</div>
         {isAnswering ? (
           <Button look="primary" onClick={onStop}>
@@ -138,18 +136,17 @@ export function Composer(props: ComposerProps) {
   );
 }
 
-interface MicrophoneProps extends Pick<ComposerProps, "draft" | "onDraft" | "hearingModel"> {
+interface MicrophoneProps extends Pick<ComposerProps, "draft" | "onDraft"> {
   readonly onError: (error: unknown) => void;
 }
 
-function Microphone({ draft, onDraft, hearingModel, onError }: MicrophoneProps) {
+function Microphone({ draft, onDraft, onError }: MicrophoneProps) {
   const [recording, setRecording] = useState<Recording>();
   const [isBusy, setBusy] = useState(false);
-  const fault = hearingModel === undefined ? "No model here hears recordings" : recordingFault();
   const begin = async () => {
     onError(undefined);
     try {
-      setRecording(await record(hearingModel ?? ""));
+      setRecording(await record());
     } catch (thrown) {
       onError(thrown);
     }
@@ -170,7 +167,7 @@ function Microphone({ draft, onDraft, hearingModel, onError }: MicrophoneProps) 
       <IconButton
         icon={Mic}
         label="Record a message"
-        disabledReason={fault}
+        disabledReason={recordingFault()}
         onClick={() => void begin()}
       />
     );

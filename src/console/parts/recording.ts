@@ -1,5 +1,8 @@
 import { ApiError, toApiError } from "../api/errors.ts";
 
+/** The name that servers of transcriptions know; one that hears by another name says so in its error. */
+const MODEL = "whisper-1";
+
 export interface Recording {
   /** Ends it and returns what was said. Rejects with {@link ApiError}. */
   readonly finish: () => Promise<string>;
@@ -16,7 +19,7 @@ export function recordingFault(): string | undefined {
 }
 
 /** Records the microphone until it is finished. Rejects when the person or the browser refuses. */
-export async function record(model: string): Promise<Recording> {
+export async function record(): Promise<Recording> {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
   const recorder = new MediaRecorder(stream);
   const pieces: Blob[] = [];
@@ -33,16 +36,16 @@ export async function record(model: string): Promise<Recording> {
     async finish() {
       recorder.stop();
       await stopped;
-      return transcribe(new Blob(pieces, { type: recorder.mimeType }), model);
+      return transcribe(new Blob(pieces, { type: recorder.mimeType }));
     },
   };
 }
 
-async function transcribe(sound: Blob, model: string): Promise<string> {
+async function transcribe(sound: Blob): Promise<string> {
   const body = new FormData();
   const extension = sound.type.includes("mp4") ? "mp4" : "webm";
   body.append("file", sound, `recording.${extension}`);
-  body.append("model", model);
+  body.append("model", MODEL);
   const response = await fetch("/api/v1/audio/transcriptions", { method: "POST", body }).catch(() => {
     throw new ApiError("The gateway does not answer.", {
       ...{ status: 0, code: "network", param: null, requestId: null, retryAfterSeconds: null },

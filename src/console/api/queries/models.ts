@@ -12,8 +12,6 @@ export interface Model {
   readonly hint: string;
   /** Where its words go, for one that is not answered by a local engine. */
   readonly leaves: string | undefined;
-  readonly isForChat: boolean;
-  readonly isForHearing: boolean;
   readonly isAssistant: boolean;
   /** Context in tokens. */
   readonly context: number | null;
@@ -28,22 +26,20 @@ const CLOUDS: Readonly<Record<string, string>> = {
 };
 const PAGE = 1_000;
 
-/** What one can ask, assistants among them: chat models, and those that hear. */
+/** What one can ask: chat models, then assistants. */
 export function useModels() {
   return useQuery({
     queryKey: ["models"],
     queryFn: async ({ signal }) => {
-      const of = (type: "chat" | "transcription") =>
-        unwrap(api.GET("/api/v1/models", { params: { query: { type, limit: PAGE } }, signal }));
-      const [chat, hearing] = await Promise.all([of("chat"), of("transcription")]);
-      const ears = hearing.data.map((card) => toModel(card, "hearing"));
-      return [...chat.data.map((card) => toModel(card, "chat")), ...ears];
+      const query = { limit: PAGE };
+      const cards = await unwrap(api.GET("/api/v1/models", { params: { query }, signal }));
+      return cards.data.map(toModel);
     },
     staleTime: 30_000,
   });
 }
 
-function toModel(card: ModelCard, use: "chat" | "hearing"): Model {
+function toModel(card: ModelCard): Model {
   const { id, display_name: name, ext, owned_by: owner, max_input_tokens: context } = card;
   const isAssistant = ext?.assistant_id !== undefined;
   const size = context === null ? "" : ` · ${context.toLocaleString("en")} tokens`;
@@ -51,7 +47,5 @@ function toModel(card: ModelCard, use: "chat" | "hearing"): Model {
     ...{ id, name, isAssistant, context },
     hint: isAssistant ? (ext?.description ?? "Assistant") : `${owner}${size}`,
     leaves: CLOUDS[owner],
-    isForChat: use === "chat",
-    isForHearing: use === "hearing",
   };
 }

@@ -30,9 +30,7 @@ const EFFORTS = ["", "none", "minimal", "low", "medium", "high"].map((value) => 
 export function ChatHead({ document, title, onChange, before, children }: ChatHeadProps) {
   const models = useModels();
   const [isOpen, setOpen] = useState(false);
-  const choices = (models.data ?? [])
-    .filter(({ isForChat }) => isForChat)
-    .map(({ id, name, hint }) => ({ value: id, label: name, hint }));
+  const choices = (models.data ?? []).map(({ id, name, hint }) => ({ value: id, label: name, hint }));
   const { effort = "" } = document.parameters;
   const name = (title || "Chat").replaceAll(/[^\p{L}\p{N} _-]/gu, "").slice(0, 60) || "Chat";
   return (

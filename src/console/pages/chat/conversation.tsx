@@ -125,7 +125,6 @@ export function Conversation({ opened, firstModel, list, onKept, onNew, aside }:
           onDraft={setDraft}
           isAnswering={answering !== null}
           blockedReason={document.model === "" ? "Choose a model first" : undefined}
-          hearingModel={models.data?.find(({ isForHearing }) => isForHearing)?.id}
           onSend={(parts) => void send(parts)}
           onStop={() => chat.stop()}
           onEditLast={() => last !== undefined && setDraft(textOf(last))}

@@ -69,7 +69,7 @@ function New({ onKept, ...place }: PlaceProps & { readonly onKept: (id: string) 
     <Conversation
       {...place}
       opened={undefined}
-      firstModel={models.data?.find(({ isForChat }) => isForChat)?.id ?? ""}
+      firstModel={models.data?.[0]?.id ?? ""}
       list={list}
       onKept={onKept}
     />
