@@ -1,5 +1,5 @@
-import type { AskedAnswer } from "../chat/live-chat.ts";
 import type { ChatRequest } from "../chat/chat-request.ts";
+import type { AskedAnswer } from "../chat/live-chat.ts";
 import { ApiError, toApiError } from "./errors.ts";
 
 /** Asks a model for a streamed answer. Rejects with {@link ApiError}, or with the signal's reason. */

@@ -34,7 +34,8 @@ const lowlight = createLowlight({
 
 /** Returns code with its colours as elements, or undefined for what is shown without them. */
 export function highlight(text: string, language: string): ReactNode | undefined {
-  if (text.length > MAX_CHARACTERS || !lowlight.registered(language.toLowerCase())) return undefined;
+  if (text.length > MAX_CHARACTERS || !lowlight.registered(language.toLowerCase()))
+    return undefined;
   if (text.split("\n").some((line) => line.length > MAX_LINE)) return undefined;
   try {
     const tree = lowlight.highlight(language.toLowerCase(), text);

@@ -6,7 +6,13 @@ type Highlight = typeof import("../chat/highlight.ts").highlight;
 let loaded: Highlight | undefined;
 
 /** Code of an answer, in colours once these have been loaded; they come with the first code there is. */
-export function AnswerCode({ text, language }: { readonly text: string; readonly language: string }) {
+export function AnswerCode({
+  text,
+  language,
+}: {
+  readonly text: string;
+  readonly language: string;
+}) {
   const [highlight, setHighlight] = useState<Highlight | undefined>(() => loaded);
   useEffect(() => {
     if (highlight !== undefined || language === "") return;

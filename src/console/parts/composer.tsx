@@ -80,7 +80,10 @@ export function Composer(props: ComposerProps) {
         <ul className="flex flex-wrap gap-2">
           {attached.map((part, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: two files may have one name
-            <li key={index} className="flex items-center rounded-md border border-line pl-2 text-sm">
+            <li
+              key={index}
+              className="flex items-center rounded-md border border-line pl-2 text-sm"
+            >
               <span className="max-w-60 truncate">{"name" in part ? part.name : part.type}</span>
               <IconButton
                 icon={X}

@@ -41,7 +41,8 @@ export function Markdown({ text }: { readonly text: string }) {
 
 const BlockView = memo(function BlockView({ block }: { readonly block: Block }) {
   const tokens = useMemo(() => lex(block), [block]);
-  if (block.kind === "code") return <AnswerCode text={block.text} language={block.language ?? ""} />;
+  if (block.kind === "code")
+    return <AnswerCode text={block.text} language={block.language ?? ""} />;
   if (tokens === undefined) return <Plain text={block.text} />;
   return renderTokens(tokens, PARTS);
 });

@@ -30,7 +30,10 @@ export const Message = memo(function Message(props: MessageProps) {
   const isQuestion = message.role === "user";
   const head = isQuestion ? "You" : name;
   return (
-    <article aria-label={`${head}, ${isQuestion ? "question" : "answer"}`} className="grid gap-2 py-4">
+    <article
+      aria-label={`${head}, ${isQuestion ? "question" : "answer"}`}
+      className="grid gap-2 py-4"
+    >
       <header className="flex flex-wrap items-center gap-2">
         <h2 className="min-w-0 break-words">{head}</h2>
         {!isQuestion && message.model !== undefined && message.model !== name && (
@@ -66,7 +69,9 @@ export const Message = memo(function Message(props: MessageProps) {
           <Part key={index} part={part} isQuestion={isQuestion} />
         ))
       )}
-      {isAnswering && message.parts.length === 0 && <p className="text-muted">Waiting for the model…</p>}
+      {isAnswering && message.parts.length === 0 && (
+        <p className="text-muted">Waiting for the model…</p>
+      )}
       {!(isAnswering || isQuestion) && (
         <AnswerEnd message={message} blockedReason={blockedReason} onRetry={onRetry} />
       )}
@@ -82,7 +87,13 @@ function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQue
     case "image": {
       const source = safePicture(part.data);
       if (source === undefined) return <p className="text-muted">A picture that cannot be shown</p>;
-      return <img src={source} alt={part.name ?? "Attached picture"} className="max-h-80 max-w-full rounded-md" />;
+      return (
+        <img
+          src={source}
+          alt={part.name ?? "Attached picture"}
+          className="max-h-80 max-w-full rounded-md"
+        />
+      );
     }
     case "file":
       return (
@@ -96,7 +107,15 @@ function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQue
     case "thinking":
       return (
         <details className="rounded-md border border-line px-3 py-2 text-muted">
-          <summary>Thought{part.ms !== undefined && <> for <Duration value={part.ms} /></>}</summary>
+          <summary>
+            Thought
+            {part.ms !== undefined && (
+              <>
+                {" "}
+                for <Duration value={part.ms} />
+              </>
+            )}
+          </summary>
           <p className="mt-2 break-words whitespace-pre-wrap">{part.text}</p>
         </details>
       );
@@ -157,7 +176,8 @@ function Siblings({ message, onShow }: Pick<MessageProps, "message" | "onShow">)
     const to = siblings[place + by];
     if (to !== undefined) onShow(to);
   };
-  const none = (by: number) => (siblings[place + by] === undefined ? "There is no other here" : undefined);
+  const none = (by: number) =>
+    siblings[place + by] === undefined ? "There is no other here" : undefined;
   return (
     <span className="flex items-center text-sm text-muted">
       <IconButton

@@ -46,11 +46,13 @@ async function transcribe(sound: Blob): Promise<string> {
   const extension = sound.type.includes("mp4") ? "mp4" : "webm";
   body.append("file", sound, `recording.${extension}`);
   body.append("model", MODEL);
-  const response = await fetch("/api/v1/audio/transcriptions", { method: "POST", body }).catch(() => {
-    throw new ApiError("The gateway does not answer.", {
-      ...{ status: 0, code: "network", param: null, requestId: null, retryAfterSeconds: null },
-    });
-  });
+  const response = await fetch("/api/v1/audio/transcriptions", { method: "POST", body }).catch(
+    () => {
+      throw new ApiError("The gateway does not answer.", {
+        ...{ status: 0, code: "network", param: null, requestId: null, retryAfterSeconds: null },
+      });
+    },
+  );
   const answer = (await response.json().catch(() => undefined)) as { readonly text?: string };
   if (!response.ok) throw toApiError(response, answer);
   return answer.text ?? "";

@@ -11,7 +11,11 @@ export function Sources({ sources }: { readonly sources: readonly Source[] }) {
     <section aria-label="Sources" className="flex flex-wrap items-center gap-2">
       <span className="text-sm text-muted">Sources</span>
       {ordered.map((source) => (
-        <Button key={source.index} look={source.cited ? "plain" : "quiet"} onClick={() => setOpen(source)}>
+        <Button
+          key={source.index}
+          look={source.cited ? "plain" : "quiet"}
+          onClick={() => setOpen(source)}
+        >
           <span className="max-w-60 truncate">
             [{source.index}] {source.filename}
             {placeOf(source)}
@@ -26,7 +30,9 @@ export function Sources({ sources }: { readonly sources: readonly Source[] }) {
         description={open?.heading}
         isWide
       >
-        <p className="max-h-[60dvh] overflow-y-auto break-words whitespace-pre-wrap">{open?.text}</p>
+        <p className="max-h-[60dvh] overflow-y-auto break-words whitespace-pre-wrap">
+          {open?.text}
+        </p>
       </Dialog>
     </section>
   );

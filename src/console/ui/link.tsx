@@ -11,10 +11,12 @@ interface LinkProps {
   readonly search?: Readonly<Record<string, string>>;
   readonly children: ReactNode;
   readonly className?: string;
+  /** It leads to what is shown now. */
+  readonly isCurrent?: boolean;
 }
 
 /** A link within the console or out of it. */
-export function Link({ to, search, children, className }: LinkProps) {
+export function Link({ to, search, children, className, isCurrent = false }: LinkProps) {
   if (!to.startsWith("/")) {
     return (
       <a href={to} target="_blank" rel="noreferrer noopener" className={className ?? LOOK}>
@@ -24,7 +26,12 @@ export function Link({ to, search, children, className }: LinkProps) {
     );
   }
   return (
-    <RouterLink to={to} search={{ ...search }} className={classes(className ?? LOOK)}>
+    <RouterLink
+      to={to}
+      search={{ ...search }}
+      className={classes(className ?? LOOK)}
+      {...(isCurrent && { "aria-current": "page" })}
+    >
       {children}
     </RouterLink>
   );

@@ -42,7 +42,8 @@ export function useKeepChat() {
   return useMutation({
     mutationFn: ({ document, kept, replaces }: ChatToKeep) => {
       const body = document as components["schemas"]["ChatDocument"];
-      if (kept === undefined) return unwrap(api.POST("/api/chats", { body: { document: body, replaces } }));
+      if (kept === undefined)
+        return unwrap(api.POST("/api/chats", { body: { document: body, replaces } }));
       const params = { path: { id: kept.id } };
       const save = { document: body, if_revision: kept.revision };
       return unwrap(api.PUT("/api/chats/{id}", { params, body: save }));

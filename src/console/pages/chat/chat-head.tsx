@@ -7,10 +7,10 @@ import { toMarkdown } from "../../chat/export-chat.ts";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { Combobox } from "../../ui/combobox.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { saveFile } from "../../ui/save-file.ts";
 import { TextAreaField, TextField } from "../../ui/field.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { Menu } from "../../ui/menu.tsx";
+import { saveFile } from "../../ui/save-file.ts";
 import { Select } from "../../ui/select.tsx";
 
 interface ChatHeadProps {
@@ -30,7 +30,11 @@ const EFFORTS = ["", "none", "minimal", "low", "medium", "high"].map((value) => 
 export function ChatHead({ document, title, onChange, before, children }: ChatHeadProps) {
   const models = useModels();
   const [isOpen, setOpen] = useState(false);
-  const choices = (models.data ?? []).map(({ id, name, hint }) => ({ value: id, label: name, hint }));
+  const choices = (models.data ?? []).map(({ id, name, hint }) => ({
+    value: id,
+    label: name,
+    hint,
+  }));
   const { effort = "" } = document.parameters;
   const name = (title || "Chat").replaceAll(/[^\p{L}\p{N} _-]/gu, "").slice(0, 60) || "Chat";
   return (
@@ -51,9 +55,15 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
         label="Effort"
         value={effort}
         choices={EFFORTS}
-        onChange={(value) => onChange({ ...document, parameters: withEffort(document.parameters, value) })}
+        onChange={(value) =>
+          onChange({ ...document, parameters: withEffort(document.parameters, value) })
+        }
       />
-      <IconButton icon={SlidersHorizontal} label="Change the parameters" onClick={() => setOpen(true)} />
+      <IconButton
+        icon={SlidersHorizontal}
+        label="Change the parameters"
+        onClick={() => setOpen(true)}
+      />
       {children}
       <span className="ml-auto flex">
         <CallButton
@@ -67,11 +77,13 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
           items={[
             {
               label: "Save as Markdown",
-              run: () => saveFile(`${name}.md`, toMarkdown(title || "Chat", document), "text/markdown"),
+              run: () =>
+                saveFile(`${name}.md`, "text/markdown", toMarkdown(title || "Chat", document)),
             },
             {
               label: "Save as JSON",
-              run: () => saveFile(`${name}.json`, JSON.stringify(document, null, 2), "application/json"),
+              run: () =>
+                saveFile(`${name}.json`, "application/json", JSON.stringify(document, null, 2)),
             },
           ]}
         />
@@ -86,7 +98,11 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
 const NUMBERS = [
   { name: "temperature", label: "Temperature", hint: "0 to 2; empty is the model's own." },
   { name: "top_p", label: "Top p", hint: "0 to 1; empty is the model's own." },
-  { name: "max_tokens", label: "Tokens of an answer", hint: "At most; empty is the model's own limit." },
+  {
+    name: "max_tokens",
+    label: "Tokens of an answer",
+    hint: "At most; empty is the model's own limit.",
+  },
 ] as const;
 
 function Settings({ document, onChange }: Pick<ChatHeadProps, "document" | "onChange">) {
@@ -108,7 +124,9 @@ function Settings({ document, onChange }: Pick<ChatHeadProps, "document" | "onCh
           hint={hint}
           inputMode="decimal"
           value={parameters[name]?.toString() ?? ""}
-          onChange={(text) => onChange({ ...document, parameters: withNumber(parameters, name, text) })}
+          onChange={(text) =>
+            onChange({ ...document, parameters: withNumber(parameters, name, text) })
+          }
         />
       ))}
     </div>

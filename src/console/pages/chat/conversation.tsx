@@ -31,7 +31,14 @@ interface ConversationProps {
 }
 
 /** One chat: its head, its messages, and where the next one is written. */
-export function Conversation({ opened, firstModel, list, onKept, onNew, aside }: ConversationProps) {
+export function Conversation({
+  opened,
+  firstModel,
+  list,
+  onKept,
+  onNew,
+  aside,
+}: ConversationProps) {
   const [isTemporary, setTemporary] = useState(false);
   const [draft, setDraft] = useState("");
   const models = useModels();
@@ -49,7 +56,11 @@ export function Conversation({ opened, firstModel, list, onKept, onNew, aside }:
   useEffect(() => composer.current?.querySelector("textarea")?.focus(), []);
   useKeys([
     { keys: "mod+shift+o", label: "Begin a new chat", run: onNew },
-    { keys: "mod+shift+j", label: "Make the new chat temporary", run: () => setTemporary((is) => !is) },
+    {
+      keys: "mod+shift+j",
+      label: "Make the new chat temporary",
+      run: () => setTemporary((is) => !is),
+    },
     { keys: "Escape", label: "Stop the answer", run: () => chat.stop() },
   ]);
   const send: typeof chat.send = (parts) => {
@@ -79,7 +90,9 @@ export function Conversation({ opened, firstModel, list, onKept, onNew, aside }:
           {branch.map((message, index) => (
             <div key={message.id}>
               {index > 0 && message.id === firstSent && (
-                <p className="pt-3 text-center text-sm text-muted">Older messages are no longer sent</p>
+                <p className="pt-3 text-center text-sm text-muted">
+                  Older messages are no longer sent
+                </p>
               )}
               <Message
                 message={message}
@@ -141,6 +154,9 @@ function blockOf(model: string, answering: string | null): string | undefined {
   return model === "" ? "Choose a model first" : undefined;
 }
 
-function nameOf(id: string, models: readonly { readonly id: string; readonly name: string }[] = []) {
+function nameOf(
+  id: string,
+  models: readonly { readonly id: string; readonly name: string }[] = [],
+) {
   return models.find((model) => model.id === id)?.name ?? id;
 }

@@ -7,7 +7,6 @@ import {
   useChats,
   useDeleteChat,
 } from "../../api/queries/chats.ts";
-import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
@@ -55,7 +54,9 @@ export function History({ openId, onNew }: HistoryProps) {
           </section>
         ))}
         {list?.data.length === 0 && (
-          <p className="px-2 text-muted">{search === "" ? "No chats yet" : "No title has these words"}</p>
+          <p className="px-2 text-muted">
+            {search === "" ? "No chats yet" : "No title has these words"}
+          </p>
         )}
       </div>
       {list !== undefined && <Room list={list} />}
@@ -70,7 +71,8 @@ function Room({ list }: { readonly list: ChatList }) {
   return (
     <p className="text-sm text-muted">
       {list.kept} of {list.limit} kept
-      {first !== undefined && `. The next one replaces “${first.title ?? "a chat that cannot be opened"}”`}
+      {first !== undefined &&
+        `. The next one replaces “${first.title ?? "a chat that cannot be opened"}”`}
       {!list.keeps_next && ". All are pinned, so the next one is temporary"}
     </p>
   );
@@ -92,7 +94,10 @@ function Entry({ chat, isOpen, onGone }: EntryProps) {
       <Link
         to={`/chat/${chat.id}`}
         isCurrent={isOpen}
-        className={classes("min-w-0 flex-1 truncate px-2 py-1.5", isOpen && "font-medium text-accent")}
+        className={classes(
+          "min-w-0 flex-1 truncate px-2 py-1.5",
+          isOpen && "font-medium text-accent",
+        )}
       >
         {title}
       </Link>

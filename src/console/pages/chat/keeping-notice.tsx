@@ -56,7 +56,9 @@ function Conflict({ id, onKeepThis, onTake }: KeepingNoticeProps) {
   };
   return (
     <div role="alert" className="mb-2 grid gap-2 rounded-lg border border-warn bg-warn-soft p-3">
-      <p>Another tab has changed this chat meanwhile. Nothing of either is lost until you choose.</p>
+      <p>
+        Another tab has changed this chat meanwhile. Nothing of either is lost until you choose.
+      </p>
       <div className="flex flex-wrap gap-2">
         <Button onClick={() => void decide("other")}>Show the other tab's</Button>
         <Button onClick={() => void decide("this")}>Save this tab's</Button>

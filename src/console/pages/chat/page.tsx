@@ -33,13 +33,15 @@ export function Page() {
   };
   const history = <History openId={openId} onNew={startNew} />;
   const historyButton = isNarrow && (
-    <IconButton icon={HistoryIcon} label="Show earlier chats" onClick={() => setHistoryOpen(true)} />
+    <IconButton
+      icon={HistoryIcon}
+      label="Show earlier chats"
+      onClick={() => setHistoryOpen(true)}
+    />
   );
   return (
     <div className="-m-4 flex h-[calc(100dvh-3rem)] min-h-0 md:-m-6 md:h-dvh">
-      {!isNarrow && (
-        <div className="w-64 shrink-0 border-e border-line bg-surface">{history}</div>
-      )}
+      {!isNarrow && <div className="w-64 shrink-0 border-e border-line bg-surface">{history}</div>}
       {isNarrow && (
         <Dialog isOpen={isHistoryOpen} onClose={() => setHistoryOpen(false)} title="Earlier chats">
           {history}
@@ -82,7 +84,11 @@ function Kept({ id, ...place }: PlaceProps & { readonly id: string }) {
   if (error !== null) {
     return (
       <div className="p-4">
-        <ErrorCard what="The chat could not be opened" error={error} onRetry={() => void refetch()} />
+        <ErrorCard
+          what="The chat could not be opened"
+          error={error}
+          onRetry={() => void refetch()}
+        />
       </div>
     );
   }
