@@ -12,7 +12,9 @@ import { KeySheet } from "./key-sheet.tsx";
 import { LoginOverPage } from "./login-over-page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Notices } from "./notices.tsx";
+import { PageGuard } from "./page-guard.tsx";
 import { Palette } from "./palette.tsx";
+import { useCurrentPage } from "./route-data.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 
 const DRAWER = "(max-width: 899.98px)";
@@ -49,6 +51,7 @@ function Frame() {
   const isNarrow = useMedia(DRAWER);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [over, setOver] = useState<"palette" | "keys">();
+  const page = useCurrentPage();
   useShortcuts(setOver);
   const navigation = (
     <Navigation onPalette={() => setOver("palette")} onGone={() => setDrawerOpen(false)} />
@@ -83,7 +86,9 @@ function Frame() {
           tabIndex={-1}
           className="flex min-w-0 flex-1 flex-col gap-4 p-4 outline-none md:p-6"
         >
-          <Outlet />
+          <PageGuard page={page}>
+            <Outlet />
+          </PageGuard>
         </main>
       </div>
       {isNarrow && (
