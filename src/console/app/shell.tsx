@@ -72,14 +72,14 @@ function Frame() {
       <div className="flex min-w-0 flex-1 flex-col">
         <Notices />
         {isNarrow && (
-          <div className="sticky top-0 z-20 flex items-center gap-2 border-b border-line bg-surface px-2 py-1">
+          <header className="sticky top-0 z-20 flex items-center gap-2 border-b border-line bg-surface px-2 py-1">
             <IconButton
               icon={MenuIcon}
               label="Open the navigation"
               onClick={() => setDrawerOpen(true)}
             />
             <span className="font-medium">Inference Gateway</span>
-          </div>
+          </header>
         )}
         <main
           id="page"
