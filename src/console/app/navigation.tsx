@@ -22,7 +22,7 @@ export function Navigation({ onPalette, onGone }: NavigationProps) {
   const shown = pages.filter(({ level }) => level === "user" || level === role);
   const groups = ["Top", ...GROUPS] as const;
   return (
-    <div className="flex h-full flex-col">
+    <header className="flex h-full flex-col">
       <div className="grid gap-3 p-3">
         <span className="px-2 pt-1 font-semibold">Inference Gateway</span>
         <button
@@ -60,7 +60,7 @@ export function Navigation({ onPalette, onGone }: NavigationProps) {
       </nav>
       <Readiness />
       <Person />
-    </div>
+    </header>
   );
 }
 

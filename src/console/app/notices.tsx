@@ -2,6 +2,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { Button } from "../ui/button.tsx";
 
 const BUILD_POLL_MS = 60_000;
+const WATCHED_POLL_MS = 1_000;
 
 /** What concerns the whole console: no network, or a new version. */
 export function Notices() {
@@ -24,29 +25,35 @@ export function Notices() {
   );
 }
 
-/** Whether the gateway serves another build than when this tab was opened. */
+/** Whether the gateway serves another build than the one of this tab. */
 function useNewBuild(): boolean {
   const [isNew, setNew] = useState(false);
   useEffect(() => {
-    let first: string | undefined;
+    let own = document.querySelector<HTMLMetaElement>("meta[name=build]")?.content;
+    let timer: ReturnType<typeof setTimeout>;
     const look = async () => {
-      if (document.hidden) return;
-      const told = await readBuild();
-      first ??= told;
-      if (told !== undefined && told !== first) setNew(true);
+      const build = document.hidden ? undefined : await readBuild();
+      own ??= build?.id;
+      if (build !== undefined && build.id !== own) setNew(true);
+      timer = setTimeout(() => void look(), build?.watched ? WATCHED_POLL_MS : BUILD_POLL_MS);
     };
     void look();
-    const timer = setInterval(() => void look(), BUILD_POLL_MS);
-    return () => clearInterval(timer);
+    return () => clearTimeout(timer);
   }, []);
   return isNew;
 }
 
+interface Build {
+  readonly id: string;
+  /** The console is being worked on, and built anew with each change. */
+  readonly watched?: boolean;
+}
+
 /** Returns what the gateway says of its build; undefined while it does not answer. */
-async function readBuild(): Promise<string | undefined> {
+async function readBuild(): Promise<Build | undefined> {
   try {
     const response = await fetch("/console/build.json", { cache: "no-cache" });
-    return response.ok ? await response.text() : undefined;
+    return response.ok ? ((await response.json()) as Build) : undefined;
   } catch {
     return undefined;
   }

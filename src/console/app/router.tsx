@@ -3,20 +3,18 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  Outlet,
   type RouteComponent,
 } from "@tanstack/react-router";
 import type { FunctionComponent } from "react";
 import { parseSearch, stringifySearch, type UrlState } from "../lib/url-state.ts";
 import { type PageDefinition, pages } from "../pages.ts";
 import { PageError } from "./page-error.tsx";
-import { PageGuard } from "./page-guard.tsx";
-import { PageTitle } from "./page-title.tsx";
 import { Home, NotFound } from "./places.tsx";
+import { Root } from "./root.tsx";
 import { Shell } from "./shell.tsx";
 
 const root = createRootRoute({
-  component: Outlet,
+  component: Root,
   validateSearch: (search: Record<string, unknown>): UrlState => search as UrlState,
 });
 
@@ -42,6 +40,7 @@ const routeTree = root.addChildren([
       path: routePath(page),
       component: pageComponent(page),
       errorComponent: PageError,
+      staticData: { page },
     }),
   ),
   shell.addChildren([
@@ -53,6 +52,7 @@ const routeTree = root.addChildren([
         path: routePath(page),
         component: pageComponent(page),
         errorComponent: PageError,
+        staticData: { page },
       }),
     ),
   ]),
@@ -71,25 +71,12 @@ function routePath({ path, opensRows }: PageDefinition): string {
   return opensRows ? `${path}/{-$row}` : path;
 }
 
-/** Returns a page's component, loaded when it is first met, behind the guard of its level. */
-function pageComponent(page: PageDefinition): RouteComponent {
+/** Returns a page's component, loaded when it is first met. */
+function pageComponent({ load }: PageDefinition): RouteComponent {
   // The router would reload by itself when a file is gone, and drop what was typed: another message keeps it from that.
-  const load = (): Promise<{ readonly Page: FunctionComponent }> =>
-    page.load().catch((cause: unknown) => {
+  const loadOrTell = () =>
+    load().catch((cause: unknown) => {
       throw new Error("This page's files are gone from the server.", { cause });
     });
-  const Page = lazyRouteComponent(load, "Page");
-  const Guarded = () => (
-    <>
-      <PageTitle title={page.title} />
-      {page.level === "open" ? (
-        <Page />
-      ) : (
-        <PageGuard level={page.level} title={page.title}>
-          <Page />
-        </PageGuard>
-      )}
-    </>
-  );
-  return Object.assign(Guarded, { preload: async () => Page.preload?.() });
+  return lazyRouteComponent<{ readonly Page: FunctionComponent }, "Page">(loadOrTell, "Page");
 }

@@ -12,7 +12,9 @@ import { KeySheet } from "./key-sheet.tsx";
 import { LoginOverPage } from "./login-over-page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Notices } from "./notices.tsx";
+import { PageGuard } from "./page-guard.tsx";
 import { Palette } from "./palette.tsx";
+import { useCurrentPage } from "./route-data.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 
 const DRAWER = "(max-width: 899.98px)";
@@ -49,6 +51,7 @@ function Frame() {
   const isNarrow = useMedia(DRAWER);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [over, setOver] = useState<"palette" | "keys">();
+  const page = useCurrentPage();
   useShortcuts(setOver);
   const navigation = (
     <Navigation onPalette={() => setOver("palette")} onGone={() => setDrawerOpen(false)} />
@@ -69,21 +72,23 @@ function Frame() {
       <div className="flex min-w-0 flex-1 flex-col">
         <Notices />
         {isNarrow && (
-          <div className="sticky top-0 z-20 flex items-center gap-2 border-b border-line bg-surface px-2 py-1">
+          <header className="sticky top-0 z-20 flex items-center gap-2 border-b border-line bg-surface px-2 py-1">
             <IconButton
               icon={MenuIcon}
               label="Open the navigation"
               onClick={() => setDrawerOpen(true)}
             />
             <span className="font-medium">Inference Gateway</span>
-          </div>
+          </header>
         )}
         <main
           id="page"
           tabIndex={-1}
           className="flex min-w-0 flex-1 flex-col gap-4 p-4 outline-none md:p-6"
         >
-          <Outlet />
+          <PageGuard page={page}>
+            <Outlet />
+          </PageGuard>
         </main>
       </div>
       {isNarrow && (

@@ -6,6 +6,9 @@ import { pages } from "../pages.ts";
 import { readPreferences } from "../ui/preferences.ts";
 import { type KeyBinding, readKeyBindings, useKeys } from "../ui/use-keys.ts";
 
+/** What lies over the page and takes the keys; messages that pass, which are dialogs to readers, do not. */
+const OVER = "[role=dialog]:not([data-toast]), [role=alertdialog], [role=menu], [role=listbox]";
+
 /** Declares the keys that hold everywhere, and runs those that are declared. */
 export function useShortcuts(open: (over: "palette" | "keys") => void): void {
   const role = useSession().data?.role ?? "user";
@@ -45,8 +48,7 @@ export function useShortcuts(open: (over: "palette" | "keys") => void): void {
 /** Whether a key means its shortcut there: not while somebody types, and under a dialog nothing but ⌘K does. */
 function isMeant(keys: string, target: EventTarget | null): boolean {
   const element = target instanceof HTMLElement ? target : null;
-  const isOver = document.querySelector("[role=dialog], [role=alertdialog], [role=menu]") !== null;
-  if (isOver) return false;
+  if (document.querySelector(OVER) !== null) return false;
   if (!isSingleKey(keys)) return true;
   return readPreferences().singleKeys === "on" && !isTextEntry(element);
 }

@@ -43,7 +43,6 @@ export function LoginForm({ username = "", next, onDone }: LoginFormProps) {
             autoComplete="username"
             autoCapitalize="none"
             spellCheck={false}
-            // biome-ignore lint/a11y/noAutofocus: the form is what one comes here for
             autoFocus={username === ""}
             value={name}
             onChange={setName}
@@ -53,7 +52,6 @@ export function LoginForm({ username = "", next, onDone }: LoginFormProps) {
             label="Password"
             type="password"
             autoComplete="current-password"
-            // biome-ignore lint/a11y/noAutofocus: the name is there already
             autoFocus={username !== ""}
             value={password}
             onChange={setPassword}

@@ -53,7 +53,7 @@ function Card<Row>(props: VirtualRowsProps<Row> & { readonly row: Row; readonly 
         {rest.map((column) => (
           <div key={column.id} className="min-w-0">
             <dt className="text-sm text-muted">{column.head}</dt>
-            <dd className="truncate">{column.cell(row)}</dd>
+            <dd className="break-words">{column.cell(row)}</dd>
           </div>
         ))}
       </dl>

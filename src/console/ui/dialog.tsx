@@ -43,7 +43,7 @@ export function Dialog(props: DialogProps) {
                   </BaseDialog.Description>
                 )}
               </div>
-              {!isFirm && <IconButton icon={X} label="Close" onClick={onClose} />}
+              {!isFirm && <IconButton icon={X} label="Close" isPlain onClick={onClose} />}
             </div>
             {children}
           </BaseDialog.Popup>

@@ -30,7 +30,7 @@ export function SidePanel({ title, onClose, children, of }: SidePanelProps) {
         <h2 id={id} ref={head} tabIndex={-1} className="min-w-0 flex-1 truncate text-lg">
           {title}
         </h2>
-        <IconButton icon={X} label="Close (Esc)" onClick={onClose} />
+        <IconButton icon={X} label="Close the panel" isPlain onClick={onClose} />
       </div>
       <div className="grid gap-6 p-4">{children}</div>
     </section>

@@ -46,10 +46,9 @@ export function Table<Row>(props: RowsProps<Row>) {
       ref={scroller}
       data-rows
       aria-label={props.label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: rows that cannot be opened have nothing else to scroll by
       tabIndex={onOpen === undefined ? 0 : undefined}
       className={classes(
-        "max-h-[calc(100dvh-12rem)] min-h-24 min-w-0 flex-1 overflow-auto overscroll-contain",
+        "max-h-[calc(100dvh-12rem)] min-w-0 overflow-auto overscroll-contain",
         !isSmall && "rounded-lg border border-line bg-surface",
       )}
     >
@@ -140,7 +139,6 @@ function RowOf<Row>(props: VirtualRowsProps<Row> & { readonly row: Row; readonly
   const id = rowId(row);
   const isOpen = id === openId;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the button in its first cell does the same by keyboard
     <tr
       data-index={index}
       aria-rowindex={index + 2}
@@ -151,8 +149,9 @@ function RowOf<Row>(props: VirtualRowsProps<Row> & { readonly row: Row; readonly
       }}
       className={classes(
         "h-(--row) border-b border-line last:border-b-0",
-        onOpen && "cursor-pointer hover:bg-sunken",
+        onOpen && "cursor-pointer",
         isOpen && "bg-accent-soft",
+        onOpen && !isOpen && "hover:bg-sunken",
       )}
     >
       {columns.map((column, place) => {

@@ -19,11 +19,7 @@ export function Time({ value, isRelative, hasSeconds = false, instead = "never" 
   const now = useNow();
   if (value === null || value === undefined) return <span className="text-muted">{instead}</span>;
   return (
-    <time
-      dateTime={new Date(value).toISOString()}
-      title={formatUtc(value)}
-      className="whitespace-nowrap"
-    >
+    <time dateTime={new Date(value).toISOString()} title={formatUtc(value)}>
       {isRelative ? formatRelative(value, now, zone) : formatTime(value, zone, hasSeconds)}
     </time>
   );

@@ -28,6 +28,7 @@ function List() {
     <Toast.Root
       key={toast.id}
       toast={toast}
+      data-toast
       swipeDirection={["right", "down"]}
       className="appear max-w-96 rounded-lg border border-line bg-surface shadow-raised"
     >

@@ -30,7 +30,7 @@ export function useKeys(bindings: readonly KeyBinding[]): void {
       layers.splice(layers.indexOf(layer), 1);
       publish();
     };
-  }, [layer, names]);
+  }, [names]);
 }
 
 /** Returns the shortcuts that count now, the latest first. */

@@ -34,12 +34,11 @@ interface Told {
   readonly dead_events?: number;
 }
 
+/** A gateway without `/api/status` still tells whether it is ready and what its license warns of. */
+let hasStatus = true;
+
 async function loadStatus(signal: AbortSignal): Promise<GatewayStatus> {
-  const status = await fetch("/api/status", { signal });
-  // A gateway without it still tells whether it is ready; a 503 of that is an answer, too.
-  const response = status.status === 404 ? await fetch("/api/ready", { signal }) : status;
-  if (!response.ok && response.status !== 503) throw new Error(`status ${response.status}`);
-  const told = (await response.json()) as Told;
+  const told = (hasStatus && (await ask("/api/status", signal))) || (await askProbes(signal));
   return {
     ready: told.readiness?.ready ?? told.ready ?? true,
     hints: told.readiness?.hints ?? told.hints ?? {},
@@ -47,4 +46,22 @@ async function loadStatus(signal: AbortSignal): Promise<GatewayStatus> {
     licenseWarning: told.license?.warning ?? null,
     deadEvents: told.dead_events ?? 0,
   };
+}
+
+async function askProbes(signal: AbortSignal): Promise<Told> {
+  hasStatus = false;
+  const [ready, health] = await Promise.all([
+    ask("/api/ready", signal),
+    ask("/api/health", signal),
+  ]);
+  return { ...health, ...ready };
+}
+
+/** Returns what an address tells, undefined where there is none; 503 is an answer, too. */
+async function ask(path: string, signal: AbortSignal): Promise<Told | undefined> {
+  const response = await fetch(path, { signal });
+  // Before the login it may be refused, and the probes are open to all.
+  if (response.status === 404 || response.status === 401) return undefined;
+  if (!response.ok && response.status !== 503) throw new Error(`${path}: ${response.status}`);
+  return (await response.json()) as Told;
 }

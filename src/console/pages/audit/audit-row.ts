@@ -36,7 +36,8 @@ export function toRow(entry: AuditEntry) {
 
 /** Returns what is known beyond who, when and what, in one line. */
 export function detailsOf({ details }: AuditEntry): string {
-  return Object.entries(details)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(" · ");
+  const parts = Object.entries(details).map(
+    ([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return parts.join(" · ") || "–";
 }

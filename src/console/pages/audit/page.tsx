@@ -51,7 +51,7 @@ export function Page() {
       </PageHeader>
       <FilterBar
         search={{
-          label: "Action, such as user.create or user.",
+          label: "Action, as user.create or user.",
           value: state.action,
           onChange: (action) => change({ action }),
         }}
