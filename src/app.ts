@@ -19,6 +19,7 @@ import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { biStatementsRoutes } from "./http/resources/bi-statements.ts";
+import { chatsRoutes } from "./http/resources/chats.ts";
 import { connectionsRoutes } from "./http/resources/connections.ts";
 import { dataRoutes } from "./http/resources/data.ts";
 import { datasetRowsRoutes } from "./http/resources/dataset-rows.ts";
@@ -80,6 +81,7 @@ export function createApp(deps: Deps): App {
     biStatementsRoutes(deps),
     dataRoutes(deps),
     serviceTokensRoutes(deps),
+    chatsRoutes(deps),
     assistantsRoutes(deps),
     vectorStoresRoutes(deps),
     vectorStoreFilesRoutes(deps),

@@ -4,6 +4,7 @@ import { openAccess } from "./access/open-access.ts";
 import { openIdentity } from "./access/open-installation.ts";
 import { loadModelsFile } from "./backends/models/models-file.ts";
 import { openBackends } from "./backends/open-backends.ts";
+import { openChats } from "./chats/chat-store.ts";
 import type { Settings } from "./config/settings.ts";
 import { openDatasets } from "./data/datasets/open-datasets.ts";
 import { openData } from "./data/open-data.ts";
@@ -72,6 +73,7 @@ export function buildDeps(
     limits.observe(alerts.monthlyUse);
     const { journal, refusals } = parts.add(await openUsage(base, limits));
     limits.start(journal.caughtUp);
+    const chats = openChats(base, secret);
     // Another process may have counted by itself while the lock on the database was lost.
     guard.onHeldAgain(() => journal.flush().then(limits.recount));
     const add: OpenParts["add"] = (part) => parts.add(part);
@@ -106,7 +108,7 @@ export function buildDeps(
     return {
       ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
-      ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders },
+      ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders, chats },
       clock: base.clock,
       parts: parts.list,
       figures,

@@ -16,7 +16,8 @@ type SecretPurpose =
   | "sign-in"
   | "workflow-secrets"
   | "data-roles"
-  | "data-places";
+  | "data-places"
+  | "chats";
 /** The kinds of credentials that are stored only as a hash. */
 export type CredentialKind = "api-keys" | "bi-keys" | "service-tokens" | "sessions";
 

@@ -77,6 +77,11 @@ export const settingsSchema = z.object({
     .max(8_760)
     .default(12)
     .describe("Hours after which a login ends."),
+  CHAT_HISTORY_LIMIT: number
+    .min(0)
+    .max(50)
+    .default(50)
+    .describe("Chats of the console that are kept for each user, 50 at most; 0 keeps none."),
   ...signInSettings,
   BOOTSTRAP_API_KEY: apiKey
     .optional()

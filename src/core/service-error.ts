@@ -32,6 +32,8 @@ const ERROR_TABLE = {
   idempotency_mismatch: [409, "conflict_error", "invalid_request_error"],
   version_conflict: [409, "conflict_error", "invalid_request_error"],
   changed_meanwhile: [409, "conflict_error", "invalid_request_error"],
+  chat_not_kept: [409, "conflict_error", "invalid_request_error"],
+  chat_unreadable: [409, "conflict_error", "invalid_request_error"],
   request_too_large: [413, "invalid_request_error", "request_too_large"],
   unsupported_media_type: [415, "invalid_request_error", "invalid_request_error"],
   rate_limit_exceeded: [429, "rate_limit_error", "rate_limit_error"],

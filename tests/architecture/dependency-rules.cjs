@@ -13,6 +13,7 @@ const order = [
   "access",
   "license",
   "usage",
+  "chats",
   "knowledge",
   "tools",
   "gateway",

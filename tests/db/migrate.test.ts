@@ -64,6 +64,7 @@ describe("migrations at start", () => {
       "bi_statements_other",
       "bootstrap_keys",
       "change_counters",
+      "chats",
       "chunks",
       "connections",
       "datasets",

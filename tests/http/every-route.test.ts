@@ -31,6 +31,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/auth\/(methods|oidc\/(login|callback|link))$/, "open"],
   [/^POST \/api\/auth\/oidc\/link$/, "session"],
   [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
+  [/^\w+ \/api\/chats(\/|$)/, "session"],
   [/^GET \/api\/license$/, "session"],
   [/^POST \/api\/license$/, "administrator"],
   [/^GET \/api\/license\/(device|details)$/, "administrator"],

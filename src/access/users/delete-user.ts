@@ -10,7 +10,7 @@ import { readUser } from "./user.ts";
 import { lockUsers, refuseAdministratorByToken, refuseLastAdministrator } from "./user-rules.ts";
 
 /**
- * Deletes a user with sessions, API keys, BI keys and service tokens; usage remains. The user's workflows pass, disabled,
+ * Deletes a user with sessions, chats, API keys, BI keys and service tokens; usage remains. The user's workflows pass, disabled,
  * to the actor. Rejects with `not_found`, and with `invalid_value`
  * for the last active administrator and for the actor's own account.
  */

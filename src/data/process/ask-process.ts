@@ -54,7 +54,8 @@ function toAnswer(answer: IncomingMessage): ProcessAnswer {
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         const isCut = chunk.at(-1) === CUT_MARK;
-        yield isCut ? chunk.subarray(0, -1) : chunk;
+        const text = isCut ? chunk.subarray(0, -1) : chunk;
+        if (text.length > 0) yield text;
         if (isCut) throw new Error("The answer is cut; its last line says why.");
       }
       // A process that was killed leaves an answer without its end.

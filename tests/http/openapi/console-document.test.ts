@@ -98,7 +98,7 @@ describe("GET /api/openapi.json", () => {
         continue;
       }
       const isForPeople =
-        /^\/api\/(auth|service-tokens)|\/(identities|approve|tools\/\{tool\})$/.test(path);
+        /^\/api\/(auth|chats|service-tokens)|\/(identities|approve|tools\/\{tool\})$/.test(path);
       const takesKeys = /^\/api\/(pipeline|datasets)(\/|$)/.test(path);
       expect(security, where).toEqual([
         ...(takesKeys ? [{ bearerKey: [] }, { headerKey: [] }] : []),

@@ -227,10 +227,13 @@ describe("in a watched folder", () => {
       "$(id)",
     ];
     for (const name of names) await writeFile(at(name), "x");
-    await writeFile(Buffer.concat([Buffer.from(at("bad-")), Buffer.from([0xff, 0xfe])]), "x");
-    const deep = `${"d".repeat(200)}/`.repeat(8);
-    await mkdir(at(deep), { recursive: true });
-    await writeFile(at(`${deep}too-deep.txt`), "x");
+    // Both come at once: a look between them would already warn, of one.
+    const beside = join(inbox, "..", "left-out");
+    const deep = join(beside, `${"d".repeat(200)}/`.repeat(8));
+    await mkdir(deep, { recursive: true });
+    await writeFile(join(deep, "too-deep.txt"), "x");
+    await writeFile(Buffer.concat([Buffer.from(`${beside}/bad-`), Buffer.from([0xff, 0xfe])]), "x");
+    await rename(beside, at("left-out"));
     expect(await settled()).toEqual(names.map((name) => `created ${name} 1`).sort());
     const warning = lines.filter((line) => line.includes("left out"));
     expect(warning).toHaveLength(1);
