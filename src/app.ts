@@ -11,6 +11,7 @@ import { createAnswerRequest } from "./http/request/answer-request.ts";
 import type { AnyRouteDefinition } from "./http/request/route.ts";
 import { createRouteTable } from "./http/request/route-table.ts";
 import { createRefuse } from "./http/request/router.ts";
+import { sessionRoutes } from "./http/request/session-routes.ts";
 import { refuseUnknownPath } from "./http/request/unknown-path.ts";
 import { apiKeyUsageRoutes } from "./http/resources/api-key-usage.ts";
 import { apiKeysRoutes } from "./http/resources/api-keys.ts";
@@ -107,7 +108,8 @@ export function createApp(deps: Deps): App {
     metricsRoutes(deps),
     helloRoutes(deps),
   ];
-  const served = routers.flatMap(({ routes }) => routes);
+  const own = routers.flatMap(({ routes }) => routes);
+  const served = [...own, ...sessionRoutes(own)];
   const definitions = served.map(({ definition }) => definition);
   const docs = deps.settings.GATEWAY_DOCS_ENABLED ? docsRoutes(deps, definitions).routes : [];
   const routes = [...served, ...docs];
