@@ -8,7 +8,7 @@ import { responsesRoutes } from "./http/families/responses.ts";
 import { transcriptionsRoutes } from "./http/families/transcriptions.ts";
 import { docsRoutes } from "./http/openapi/docs.ts";
 import { createAnswerRequest } from "./http/request/answer-request.ts";
-import type { AnyRouteDefinition } from "./http/request/route.ts";
+import type { AnyRouteDefinition, Route } from "./http/request/route.ts";
 import { createRouteTable } from "./http/request/route-table.ts";
 import { createRefuse } from "./http/request/router.ts";
 import { sessionRoutes } from "./http/request/session-routes.ts";
@@ -60,9 +60,10 @@ export interface App {
 }
 
 /**
- * Creates the app: the whole URL space on one screen. The path of every request is in `http/request/answer-request.ts`.
+ * Creates all routes but those of the documents: the whole URL space on one screen. It only reads the settings and keeps
+ * the parts for later, so that the documents can be written without a database.
  */
-export function createApp(deps: Deps): App {
+export function createRoutes(deps: Deps): readonly Route[] {
   const routers = [
     chatCompletionsRoutes(deps),
     messagesRoutes(deps),
@@ -109,7 +110,12 @@ export function createApp(deps: Deps): App {
     helloRoutes(deps),
   ];
   const own = routers.flatMap(({ routes }) => routes);
-  const served = [...own, ...sessionRoutes(own)];
+  return [...own, ...sessionRoutes(own)];
+}
+
+/** Creates the app. The path of every request is in `http/request/answer-request.ts`. */
+export function createApp(deps: Deps): App {
+  const served = createRoutes(deps);
   const definitions = served.map(({ definition }) => definition);
   const docs = deps.settings.GATEWAY_DOCS_ENABLED ? docsRoutes(deps, definitions).routes : [];
   const routes = [...served, ...docs];
