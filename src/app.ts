@@ -24,15 +24,20 @@ import { connectionsRoutes } from "./http/resources/connections.ts";
 import { dataRoutes } from "./http/resources/data.ts";
 import { datasetRowsRoutes } from "./http/resources/dataset-rows.ts";
 import { datasetsRoutes } from "./http/resources/datasets.ts";
+import { documentsRoutes } from "./http/resources/documents.ts";
+import { enginesRoutes } from "./http/resources/engines.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { identitiesRoutes } from "./http/resources/identities.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
 import { mcpServersRoutes } from "./http/resources/mcp-servers.ts";
+import { modelFiguresRoutes } from "./http/resources/model-figures.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
 import { serviceTokensRoutes } from "./http/resources/service-tokens.ts";
+import { settingsRoutes } from "./http/resources/settings.ts";
 import { signInRoutes } from "./http/resources/sign-in.ts";
 import { stepKindsRoutes } from "./http/resources/step-kinds.ts";
+import { toolTrialsRoutes } from "./http/resources/tool-trials.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
@@ -51,6 +56,7 @@ import type { ServeOptions } from "./http/server/server.ts";
 import { healthRoutes } from "./http/service/health.ts";
 import { helloRoutes } from "./http/service/hello.ts";
 import { metricsRoutes } from "./http/service/metrics.ts";
+import { statusRoutes } from "./http/service/status.ts";
 
 export interface App {
   readonly fetch: ServeOptions["fetch"];
@@ -76,6 +82,10 @@ export function createRoutes(deps: Deps): readonly Route[] {
     signInRoutes(deps),
     identitiesRoutes(deps),
     usersRoutes(deps),
+    statusRoutes(deps),
+    settingsRoutes(deps),
+    enginesRoutes(deps),
+    modelFiguresRoutes(deps),
     apiKeysRoutes(deps),
     apiKeyUsageRoutes(deps),
     biKeysRoutes(deps, { portOf: deps.data.portOf }),
@@ -88,6 +98,8 @@ export function createRoutes(deps: Deps): readonly Route[] {
     vectorStoreBatchesRoutes(deps),
     vectorStoreSearchRoutes(deps),
     toolsRoutes(deps),
+    toolTrialsRoutes(deps),
+    documentsRoutes(deps),
     connectionsRoutes(deps),
     mcpServersRoutes(deps),
     mcpRoutes(deps),

@@ -107,6 +107,7 @@ export function buildDeps(
       ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
       ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders },
+      engines: backends.engines,
       clock: base.clock,
       parts: parts.list,
       figures,
