@@ -27,7 +27,9 @@ const listedTool = z
     object: z.literal("tool"),
     name: z.string(),
     description: z.string(),
-    parameters: z.looseObject({}).openapi({ description: "The JSON Schema of the arguments." }),
+    parameters: z
+      .record(z.string(), z.unknown())
+      .openapi({ description: "The JSON Schema of the arguments." }),
     level,
     source: z.enum(["builtin", "mcp"]).openapi({ description: "`mcp`: of a tool server." }),
     available: z.boolean().openapi({
@@ -51,7 +53,7 @@ const listedTools = z
 
 const trial = z
   .strictObject({
-    arguments: z.looseObject({}).default({}),
+    arguments: z.record(z.string(), z.unknown()).default({}),
     assistant_id: queryId.optional().openapi({
       description: "Through this assistant, with its tools, connections and stores alone.",
     }),
