@@ -21,7 +21,9 @@ export interface RouteTable {
   readonly methodsAt: (path: string) => readonly string[];
 }
 
-export function createRouteTable(routes: readonly Route[]): RouteTable {
+export function createRouteTable(
+  routes: readonly Pick<Route, "definition" | "handler">[],
+): RouteTable {
   const hono = new Hono<RequestEnvironment>({
     router: new RememberingRouter(),
     getPath: (_, options) => environmentOf(options).path,
