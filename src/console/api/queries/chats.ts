@@ -41,7 +41,8 @@ export function useKeepChat() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ document, kept, replaces }: ChatToKeep) => {
-      const body = document as components["schemas"]["ChatDocument"];
+      // The server keeps more kinds of parts than this release knows.
+      const body = document as unknown as components["schemas"]["ChatDocument"];
       if (kept === undefined)
         return unwrap(api.POST("/api/chats", { body: { document: body, replaces } }));
       const params = { path: { id: kept.id } };

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
-import type { components } from "../schema.d.ts";
+import type { paths } from "../schema.d.ts";
 
-type ModelCard = components["schemas"]["Model"];
+type ModelList = paths["/api/v1/models"]["get"]["responses"]["200"]["content"]["application/json"];
+type ModelCard = ModelList["data"][number];
 
 /** A model or assistant as pages need it. */
 export interface Model {
