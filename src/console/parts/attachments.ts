@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { api } from "../api/client.ts";
 import { unwrap } from "../api/errors.ts";
 import type { MessagePart } from "../chat/chat-document.ts";
@@ -8,7 +9,7 @@ const PICTURES = /^image\/(?:png|jpeg|webp|gif)$/;
 const QUALITY = 0.85;
 
 /** Reads a file that somebody attaches: a picture as a small picture, everything else as the text in it. */
-export async function readAttachment(file: File): Promise<MessagePart> {
+async function readAttachment(file: File): Promise<MessagePart> {
   if (PICTURES.test(file.type)) {
     return { type: "image", data: await scaledPicture(file), name: file.name };
   }
@@ -34,4 +35,29 @@ async function scaledPicture(file: File): Promise<string> {
   // A PNG may have parts to see through, which a JPEG shows black.
   const type = file.type === "image/jpeg" ? "image/jpeg" : "image/webp";
   return canvas.toDataURL(type, QUALITY);
+}
+
+/** The files of a message that is being written, in the order in which they were chosen. */
+export function useAttachments() {
+  const [parts, setParts] = useState<readonly MessagePart[]>([]);
+  const [isReading, setReading] = useState(false);
+  const [error, setError] = useState<unknown>();
+  return {
+    ...{ parts, isReading, error, setError },
+    async add(files: readonly File[]) {
+      setReading(true);
+      setError(undefined);
+      for (const file of files) {
+        try {
+          const part = await readAttachment(file);
+          setParts((before) => [...before, part]);
+        } catch (thrown) {
+          setError(thrown);
+        }
+      }
+      setReading(false);
+    },
+    remove: (part: MessagePart) => setParts((before) => before.filter((other) => other !== part)),
+    clear: () => setParts([]),
+  };
 }

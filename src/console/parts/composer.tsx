@@ -5,7 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { ErrorCard } from "../ui/error-card.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
 import { usePreferences } from "../ui/preferences.ts";
-import { readAttachment } from "./attachments.ts";
+import { useAttachments } from "./attachments.ts";
 import { type Recording, record, recordingFault } from "./recording.ts";
 
 interface ComposerProps {
@@ -25,31 +25,16 @@ interface ComposerProps {
 export function Composer(props: ComposerProps) {
   const { draft, onDraft, isAnswering, blockedReason, onSend, onStop, onEditLast } = props;
   const { enter } = usePreferences();
-  const [attached, setAttached] = useState<readonly MessagePart[]>([]);
-  const [isReading, setReading] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const attached = useAttachments();
   const picker = useRef<HTMLInputElement>(null);
-  const isEmpty = draft.trim() === "" && attached.length === 0;
+  const isEmpty = draft.trim() === "" && attached.parts.length === 0;
   const reason = blockedReason ?? (isEmpty ? "The message is empty" : undefined);
 
-  const attach = async (files: readonly File[]) => {
-    setReading(true);
-    setError(undefined);
-    for (const file of files) {
-      try {
-        const part = await readAttachment(file);
-        setAttached((before) => [...before, part]);
-      } catch (thrown) {
-        setError(thrown);
-      }
-    }
-    setReading(false);
-  };
   const send = () => {
-    if (reason !== undefined || isAnswering || isReading) return;
+    if (reason !== undefined || isAnswering || attached.isReading) return;
     const text = draft.trim() === "" ? [] : [{ type: "text" as const, text: draft }];
-    onSend([...attached, ...text]);
-    setAttached([]);
+    onSend([...attached.parts, ...text]);
+    attached.clear();
     onDraft("");
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
@@ -70,30 +55,12 @@ export function Composer(props: ComposerProps) {
     const files = [...event.clipboardData.files];
     if (files.length === 0) return;
     event.preventDefault();
-    void attach(files);
+    void attached.add(files);
   };
 
   return (
     <div className="grid gap-2 rounded-lg border border-line bg-surface p-2">
-      {error !== undefined && <ErrorCard what="A file was not attached" error={error} />}
-      {attached.length > 0 && (
-        <ul className="flex flex-wrap gap-2">
-          {attached.map((part, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: two files may have one name
-            <li
-              key={index}
-              className="flex items-center rounded-md border border-line pl-2 text-sm"
-            >
-              <span className="max-w-60 truncate">{"name" in part ? part.name : part.type}</span>
-              <IconButton
-                icon={X}
-                label={`Take away ${"name" in part ? part.name : part.type}`}
-                onClick={() => setAttached(attached.filter((other) => other !== part))}
-              />
-            </li>
-          ))}
-        </ul>
-      )}
+      <Attached {...attached} />
       <textarea
         aria-label="Message"
         placeholder="Message"
@@ -111,17 +78,17 @@ export function Composer(props: ComposerProps) {
           multiple
           hidden
           onChange={(event) => {
-            void attach([...(event.target.files ?? [])]);
+            void attached.add([...(event.target.files ?? [])]);
             event.target.value = "";
           }}
         />
         <IconButton
           icon={Paperclip}
           label="Attach files"
-          isBusy={isReading}
+          isBusy={attached.isReading}
           onClick={() => picker.current?.click()}
         />
-        <Microphone draft={draft} onDraft={onDraft} onError={setError} />
+        <Microphone draft={draft} onDraft={onDraft} onError={attached.setError} />
         <div className="min-w-0 flex-1 text-sm text-muted">{props.children}</div>
         {isAnswering ? (
           <Button look="primary" onClick={onStop}>
@@ -136,6 +103,33 @@ export function Composer(props: ComposerProps) {
         )}
       </div>
     </div>
+  );
+}
+
+type Attachments = ReturnType<typeof useAttachments>;
+
+function Attached({ parts, error, remove }: Pick<Attachments, "parts" | "error" | "remove">) {
+  return (
+    <>
+      {error !== undefined && <ErrorCard what="It was not attached" error={error} />}
+      {parts.length > 0 && (
+        <ul className="flex flex-wrap gap-2">
+          {parts.map((part, index) => {
+            const name = ("name" in part && part.name) || part.type;
+            return (
+              // biome-ignore lint/suspicious/noArrayIndexKey: two files may have one name
+              <li
+                key={index}
+                className="flex items-center rounded-md border border-line pl-2 text-sm"
+              >
+                <span className="max-w-60 truncate">{name}</span>
+                <IconButton icon={X} label={`Take away ${name}`} onClick={() => remove(part)} />
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </>
   );
 }
 

@@ -1,10 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
-import type { paths } from "../schema.d.ts";
+import type { components } from "../schema.d.ts";
 
-type ModelList = paths["/api/v1/models"]["get"]["responses"]["200"]["content"]["application/json"];
-type ModelCard = ModelList["data"][number];
+type ModelCard = Pick<
+  components["schemas"]["Model"],
+  "id" | "display_name" | "ext" | "owned_by" | "max_input_tokens"
+>;
 
 /** A model or assistant as pages need it. */
 export interface Model {

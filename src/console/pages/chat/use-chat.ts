@@ -48,17 +48,15 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
         return;
       }
       setKeeping({ state: "saving" });
-      try {
-        const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
-        const before = kept.current;
-        const { id, revision } = await keep({ document, kept: before, replaces });
-        kept.current = { id, revision };
-        setKeeping({ state: "kept" });
-        if (before === undefined) onKept(id);
-      } catch (thrown) {
-        const isConflict = thrown instanceof ApiError && thrown.code === "version_conflict";
-        setKeeping(isConflict ? { state: "conflict" } : { state: "failed", error: thrown });
-      }
+      const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
+      const before = kept.current;
+      const after = await keep({ document, kept: before, replaces }).catch((thrown: unknown) => {
+        setKeeping(faultOf(thrown));
+      });
+      if (after === undefined) return;
+      kept.current = { id: after.id, revision: after.revision };
+      setKeeping({ state: "kept" });
+      if (before === undefined) onKept(after.id);
     });
   }, []);
 
@@ -84,4 +82,9 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
     save(chat.state().document);
   };
   return { chat, ...state, keeping, save, keepThis };
+}
+
+function faultOf(thrown: unknown): Keeping {
+  const isConflict = thrown instanceof ApiError && thrown.code === "version_conflict";
+  return isConflict ? { state: "conflict" } : { state: "failed", error: thrown };
 }
