@@ -117,8 +117,8 @@ function Attached({ parts, error, remove }: Pick<Attachments, "parts" | "error" 
           {parts.map((part, index) => {
             const name = ("name" in part && part.name) || part.type;
             return (
-              // biome-ignore lint/suspicious/noArrayIndexKey: two files may have one name
               <li
+                // biome-ignore lint/suspicious/noArrayIndexKey: two files may have one name
                 key={index}
                 className="flex items-center rounded-md border border-line pl-2 text-sm"
               >
