@@ -78,7 +78,9 @@ describe("B01 to B05: the PostgreSQL port of a real gateway", () => {
     });
     const ended = new Promise<string>((resolve) => {
       let code = "none";
-      client.on("error", (error: pg.DatabaseError) => (code = error.code ?? code));
+      client.on("error", (error: Error & { readonly code?: string }) => {
+        code = error.code ?? code;
+      });
       client.on("end", () => resolve(code));
     });
     clients.push(client);
