@@ -20,7 +20,7 @@ const principal = {
   maxConnections: 10,
   expiresAt: null,
 };
-const engine = openPostgresEngine({ now: Date.now, failed: console.error });
+const engine = openPostgresEngine({ now: Date.now, mostSessions: 100, failed: console.error });
 const clock = {
   now: Date.now,
   after: (milliseconds: number, run: () => void) => {

@@ -15,6 +15,7 @@ import type { Db } from "../src/db/context.ts";
 import { DAY_MS, dayOf } from "../src/db/days/day-table.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { datasets } from "../src/db/tables/datasets.ts";
+import { openReadStage, readRequest } from "../tests/support/data/read-stage.ts";
 import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
 import { fillKeys, fillUsage } from "./fill-usage.ts";
 
@@ -26,6 +27,9 @@ const { values } = parseArgs({
   },
 });
 const CALLS = 9;
+const MB = 1_000_000;
+/** Of a CSV of all requests this much is read, which takes some seconds. */
+const CSV_BYTES = 300 * MB;
 const READER = "bench_reader";
 const today = dayOf(Date.now());
 const dayText = (ago: number) => new Date(today - ago * DAY_MS).toISOString().slice(0, 10);
@@ -100,6 +104,7 @@ async function run(): Promise<void> {
     await fillYear(db);
     await fillKeys(db);
     await measureReads(db);
+    await measureCsv(cluster.url);
     await measureCopy(db);
     await measureDataset(db);
   } finally {
@@ -142,6 +147,36 @@ async function sayPlan(db: Db, query: string): Promise<void> {
     sql.raw(`explain (analyze, costs off) ${query}`),
   );
   for (const line of plan.slice(0, 14)) say(`    ${line["QUERY PLAN"]}`);
+}
+
+/** A CSV of all requests through the code of the data process. */
+async function measureCsv(url: string): Promise<void> {
+  const stage = await openReadStage(url);
+  const rows = Number(values.rows);
+  const principal = { ...readRequest({}).principal, rowLimit: rows, timeoutSeconds: 600 };
+  say("\na CSV of all requests");
+  for (const query of [
+    "select * from data.requests",
+    "select * from data.requests order by started_at, id",
+  ]) {
+    const request = readRequest({ sql: query, format: "csv", principal });
+    const from = performance.now();
+    const { body } = await stage.process.request("/read", request, new AbortController().signal);
+    let firstMs = 0;
+    let bytes = 0;
+    for await (const chunk of body) {
+      if (bytes === 0) firstMs = performance.now() - from;
+      bytes += chunk.length;
+      if (bytes > CSV_BYTES) break;
+    }
+    const rate = bytes / MB / ((performance.now() - from) / 60_000);
+    const verdict = firstMs < 1_000 && rate >= 100 ? "yes" : "NO";
+    say(
+      `${query.padEnd(60)}first bytes after ${firstMs.toFixed(0)} ms, ${rate.toFixed(0)} MB a minute ` +
+        `< 1000 ms and >= 100 MB: ${verdict}`,
+    );
+  }
+  await stage.close();
 }
 
 async function measureCopy(db: Db): Promise<void> {

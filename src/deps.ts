@@ -90,11 +90,16 @@ export function buildDeps(
     knowledge.yieldTo(() => openCalls.clients() > 0);
     const { roles } = parts.add(openRoles(base, { secret, installedAt }));
     const views = await openViews(base, roles.grantView);
-    const { datasets } = parts.add(openDatasets(base, { events, views }));
+    const changes = {
+      wake() {
+        events.wake();
+        viewsChanged();
+      },
+    };
+    const { datasets } = parts.add(openDatasets(base, { events: changes, views }));
     const isLicensed = () => !license.isInvalid();
-    const { data } = parts.add(
-      await openData(base, { biKeys, roles, secret, installation, isLicensed, add }),
-    );
+    const reading = await openData(base, { biKeys, roles, secret, installation, isLicensed, add });
+    const { data, viewsChanged } = parts.add(reading);
     const workflows = await openWorkflows(base, {
       ...{ gateway, knowledge, connections, datasets, events, deliveries, secret, isLicensed },
       ...{ openCalls, callGate, findKeyCaller, add },

@@ -9,23 +9,26 @@ import { ServiceError } from "../core/service-error.ts";
 import type { Base } from "../db/base.ts";
 import type { Db } from "../db/context.ts";
 import { embeddedArchive } from "../db/open-db.ts";
+import { causeOf } from "../lib/log.ts";
 import { makeSocketFolder } from "../lib/socket-folder.ts";
 import { type Admissions, createAdmission } from "./admission.ts";
 import { type CopyFeed, openCopyFeed } from "./copy/open-copy-feed.ts";
 import { createDataFigures } from "./data-metrics.ts";
-import type { Admission, UpstreamLogin } from "./principal.ts";
+import type { Admission, AdmissionRefusal, UpstreamLogin } from "./principal.ts";
 import type { DataProcess } from "./process/data-process.ts";
 import { openDataProcess } from "./process/open-data-process.ts";
 import type { PortConfig, ProcessConfig } from "./process/process-messages.ts";
 import type { DataReads } from "./queries/read-data.ts";
 import type { Roles } from "./roles/open-roles.ts";
 import { RoleRefusal } from "./roles/role-refusal.ts";
+import { watchRoles } from "./roles/watch-roles.ts";
 import { openStatementLog, type StatementLog } from "./statements/statement-log.ts";
 import type { SchemaView } from "./views/data-view.ts";
 import { listViews, readExtents } from "./views/list-views.ts";
 import { BUILT_IN_VIEWS } from "./views/registry.ts";
 
 const KEEP_DAYS_PAUSE_MS = 60 * 60_000;
+const ROLE_RIGHT_PAUSE_MS = 10_000;
 
 export interface DataParts {
   readonly biKeys: KnownBiKeys;
@@ -51,6 +54,8 @@ export interface Data {
 
 export interface OpenData extends Part<Db> {
   readonly data: Data;
+  /** Call it when this replica has changed a dataset, so that the next caller sees it. */
+  readonly viewsChanged: () => void;
 }
 
 export async function openData(base: Base, parts: DataParts): Promise<OpenData> {
@@ -77,7 +82,14 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
   });
   const feed = feedCopy(base, { ...parts, dataProcess, list });
   const { admissions, readers } = admitReaders(base, { ...parts, list, used: () => feed?.used() });
-  biKeys.onChange((ids) => dataProcess.end(ids, "The BI key was changed or revoked."));
+  const obstacle = watchRoles(roles, log);
+  biKeys.onChange((ids) => {
+    dataProcess.end(ids, "The BI key was changed or revoked.");
+    // What this process cannot end, such as a connection of a process that is gone, ends with the role.
+    roles.sweep().catch((thrown: unknown) => {
+      log.warn({ cause: causeOf(thrown) }, "the roles of BI keys are dropped later");
+    });
+  });
   if (isEnabled) dataProcess.keep();
   return {
     data: {
@@ -94,8 +106,15 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
       portOf: () => dataProcess.portState().port ?? undefined,
     },
     metrics,
-    states: { bi: () => (isEnabled ? stateText(dataProcess.portState()) : undefined) },
+    viewsChanged() {
+      admissions.viewsChanged();
+      readers.viewsChanged();
+    },
+    states: {
+      bi: () => (isEnabled ? stateText(dataProcess.portState(), obstacle.current()) : undefined),
+    },
     jobs: [
+      { name: "bi_role_right", pauseMs: ROLE_RIGHT_PAUSE_MS, firstMs: 1_000, run: obstacle.look },
       {
         name: "bi_statement_days",
         pauseMs: KEEP_DAYS_PAUSE_MS,
@@ -171,8 +190,12 @@ function admitReaders(
   };
 }
 
-function stateText({ port, failure }: { port: number | null; failure: string | null }): string {
-  return port === null ? `closed: ${failure ?? "it is starting"}` : "open";
+function stateText(
+  { port, failure }: { port: number | null; failure: string | null },
+  obstacle: AdmissionRefusal | undefined,
+): string {
+  if (port === null) return `closed: ${failure ?? "it is starting"}`;
+  return obstacle === undefined ? "open" : `closed: ${obstacle.message}`;
 }
 
 /** The time of a view of the copy, or the oldest of all. */
@@ -193,10 +216,10 @@ async function configure(
     database.kind === "embedded"
       ? { folder: copyFolder(folder), archive: embeddedArchive() }
       : null;
-  if (!settings.BIKEY_PG_PROXY_ENABLED) return { socketPath, copy, port: null };
   // The operator's connections and the gateway's own need the other half.
   const limits = await roles.serverLimits();
-  const share = limits === null ? Infinity : Math.floor(limits.maxConnections / 2);
+  const mostSessions = limits && Math.floor(limits.maxConnections / 2);
+  if (!settings.BIKEY_PG_PROXY_ENABLED) return { socketPath, copy, mostSessions, port: null };
   const port: PortConfig = {
     host: settings.HOST,
     port: settings.BIKEY_PG_PROXY_PORT,
@@ -204,7 +227,7 @@ async function configure(
     certificateFile: settings.BIKEY_TLS_CERT_FILE ?? null,
     keyFile: settings.BIKEY_TLS_KEY_FILE ?? null,
     selfSignedFolder: folder,
-    maxConnections: Math.min(settings.BIKEY_PG_MAX_CONNECTIONS, share),
+    maxConnections: Math.min(settings.BIKEY_PG_MAX_CONNECTIONS, mostSessions ?? Infinity),
   };
-  return { socketPath, copy, port };
+  return { socketPath, copy, mostSessions, port };
 }

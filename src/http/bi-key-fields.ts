@@ -109,11 +109,15 @@ const EXAMPLE_ADDRESS = {
 const portText = (description: string) => z.string().nullable().openapi({ description });
 const connections = z
   .object({
-    uri: portText("A URI, as libpq and its clients read it."),
+    uri: portText(
+      "A URI, as libpq and its clients read it. Node's `pg` needs `uselibpqcompat=true&` before `sslmode`.",
+    ),
     psql: portText("A command for a shell."),
     jdbc: portText("For the JDBC driver."),
     dotnet: portText("For Npgsql, which Power BI uses too."),
-    sqlalchemy: portText("For SQLAlchemy with psycopg 3."),
+    sqlalchemy: portText(
+      "For SQLAlchemy 2 with psycopg 3; write `postgresql+psycopg2` for psycopg 2 or SQLAlchemy 1.4.",
+    ),
     odbc: portText("For psqlODBC."),
     http: z.string().openapi({ description: "A command that reads over HTTP." }),
     fields: z

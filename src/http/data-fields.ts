@@ -147,7 +147,7 @@ export const statement = z
       description: "One statement that only reads: SELECT, VALUES, TABLE, WITH, EXPLAIN or SHOW.",
     }),
     params: z
-      .array(z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .array(z.union([storableText(QUERY_LIMITS.maxBytes), z.number(), z.boolean(), z.null()]))
       .max(MAX_PARAMS)
       .default([])
       .openapi({

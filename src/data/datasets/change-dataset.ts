@@ -111,13 +111,15 @@ export async function createDataset(
   refuseRestrictedKey(actor.caller);
   refuseSharing(given.visibility, actor.caller);
   const row = newDatasetRow(actor.caller.ownerId, given, store.clock.now());
-  return change(store, actor, frame("create", row.id), async (transaction) => {
+  const created = await change(store, actor, frame("create", row.id), async (transaction) => {
     await refuseTakenName(transaction, row.name);
     await createDatasetTable(transaction, row.tableName, row);
     await transaction.insert(datasets).values(row);
     await store.views.show(transaction, row);
     return { result: row, details: detailsOf(row) };
   });
+  store.wake();
+  return created;
 }
 
 /** Sets the given fields. Rejects with `not_found`, `insufficient_permission` and `invalid_value`. */
@@ -157,7 +159,9 @@ export async function updateDataset(
     };
     return { result: after, details };
   };
-  return change(store, actor, frame("update", id), work);
+  const updated = await change(store, actor, frame("update", id), work);
+  store.wake();
+  return updated;
 }
 
 /** Deletes a dataset with its rows. Readers at it go on for some minutes. Rejects as `updateDataset`. */

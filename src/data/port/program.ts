@@ -1,4 +1,4 @@
-import { chmod } from "node:fs/promises";
+import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { belongToParent } from "../../lib/worker/belong-to-parent.ts";
 import type { PortConfig, ProcessConfig } from "../process/process-messages.ts";
@@ -9,6 +9,7 @@ import { serveFeed } from "./copy/serve-feed.ts";
 import type { Engine } from "./engine.ts";
 import { createTextCheck } from "./gate/check-text.ts";
 import { openPostgresEngine } from "./postgres/postgres-engine.ts";
+import { requireOwnLogin } from "./queries/own-login.ts";
 import { serveRead } from "./queries/read-endpoint.ts";
 import { createStatementReader } from "./queries/read-statement.ts";
 import { createServeSession } from "./session/serve-session.ts";
@@ -31,10 +32,11 @@ async function serve(config: ProcessConfig, control: StdioControl): Promise<void
     copy ??
     openPostgresEngine({
       now: Date.now,
+      mostSessions: config.mostSessions ?? 0,
       failed: (thrown) =>
         control.log("warn", "a BI key's login at the database failed", causeFields(thrown)),
     });
-  const reader = createStatementReader({ engine, checkText, control });
+  const reader = requireOwnLogin(createStatementReader({ engine, checkText, control }));
   const answers: Record<string, Answer> = {
     "/read": (request, response) => serveRead(reader, request, response),
     ...(copy !== undefined && {
@@ -89,6 +91,8 @@ async function listen(path: string, answers: Readonly<Record<string, Answer>>): 
     else answer(request, response).catch(() => response.destroy());
   });
   server.requestTimeout = 0;
+  // A process that was killed leaves its socket's file, which nobody listens on.
+  await rm(path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(path, resolve);

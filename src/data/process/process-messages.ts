@@ -9,6 +9,8 @@ export interface ProcessConfig {
   readonly port: PortConfig | null;
   /** Path of the unix socket on which the server asks it for data (HTTP). Its folder is private. */
   readonly socketPath: string;
+  /** Connections that readers may have on the PostgreSQL server, over all replicas; null on the embedded copy. */
+  readonly mostSessions: number | null;
   /** The folder and archive of the embedded copy; null where the store is a PostgreSQL server. */
   readonly copy: CopyConfig | null;
 }

@@ -19,6 +19,8 @@ export const ADVISORY_LOCK = {
   orderKey: 482_311_611,
   /** One lock per content of an uploaded file; also a pair. */
   original: 482_311_612,
+  /** One lock for each connection that may read data at a time, over all replicas; also a pair. */
+  readerPlace: 482_311_613,
   /** Lets one replica at a time create, drop and fold the days of usage. */
   usageUpkeep: 4_823_116_097,
   /** Lets one replica at a time build and drop the indexes of large vector stores. */

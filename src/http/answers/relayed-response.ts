@@ -48,5 +48,18 @@ export function relayedResponse(
     },
     { highWaterMark: 0 },
   );
-  return new Response(stream, { headers });
+  return new Response(withQuietEnd(stream), { headers });
+}
+
+/**
+ * The adapter of Node prints the error with which a body ends to stderr. This body's last line has said it to the
+ * client, and the log of statements has it.
+ */
+function withQuietEnd(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const value = () => {
+    const reader = ReadableStream.prototype.getReader.call(stream);
+    const closed = reader.closed.catch(() => undefined);
+    return Object.defineProperty(reader, "closed", { value: closed });
+  };
+  return Object.defineProperty(stream, "getReader", { value });
 }

@@ -160,15 +160,22 @@ async function relay(
 
 const ACCEPTED: Readonly<Record<string, Format>> = {
   "application/json": "json",
+  "application/*": "json",
+  "*/*": "json",
   "text/csv": "csv",
   "application/x-ndjson": "ndjson",
   "application/ndjson": "ndjson",
 };
 
-/** The first format that the client names, and JSON where it names none. */
+/** The format that the client wants most, the first of equals; JSON where it names none that there is. */
 function acceptedFormat({ req }: RequestContext): Format {
-  const types = (req.header("accept") ?? "").toLowerCase().split(",");
-  const known = types.map((type) => type.split(";", 1)[0]?.trim() ?? "");
-  const found = known.find((type) => Object.hasOwn(ACCEPTED, type));
-  return (found === undefined ? undefined : ACCEPTED[found]) ?? "json";
+  let found: { readonly format: Format; readonly weight: number } | undefined;
+  for (const text of (req.header("accept") ?? "").toLowerCase().split(",")) {
+    const [type = "", ...parameters] = text.split(";").map((part) => part.trim());
+    const format = Object.hasOwn(ACCEPTED, type) ? ACCEPTED[type] : undefined;
+    const given = parameters.find((parameter) => parameter.startsWith("q="));
+    const weight = given === undefined ? 1 : Number(given.slice("q=".length));
+    if (format !== undefined && weight > (found?.weight ?? 0)) found = { format, weight };
+  }
+  return found?.format ?? "json";
 }

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Admission } from "../../../src/data/principal.ts";
 import type { SchemaView as View } from "../../../src/data/views/data-view.ts";
 import { createAnswerRequest } from "../../../src/http/request/answer-request.ts";
@@ -117,6 +117,7 @@ describe.skipIf(databaseServerUrl === undefined)("/v1/data", () => {
   });
 
   it("ends an answer that is cut with a line that says so, and without its end", async () => {
+    const printed = vi.spyOn(console, "error");
     const answer = await call("/things?format=csv");
     let text = "";
     const whole = (async () => {
@@ -127,6 +128,33 @@ describe.skipIf(databaseServerUrl === undefined)("/v1/data", () => {
     })();
     await expect(whole).rejects.toThrow();
     expect(text).toMatch(/\r\n# error 54000: .*50000 rows.*\r\n$/);
+    // The server answers the next call after it has ended the last one.
+    expect((await call("/things?limit=1")).status).toBe(200);
+    expect(printed).not.toHaveBeenCalled();
+    printed.mockRestore();
+  });
+
+  it.each([
+    ["text/csv;q=0, application/json", "application/json"],
+    ["text/csv;q=0.1, application/json", "application/json"],
+    ["application/json;q=0.5, text/csv;q=0.9", "text/csv"],
+    ["text/csv, application/x-ndjson", "text/csv"],
+    ["application/x-ndjson, */*;q=0.1", "application/x-ndjson"],
+    ["*/*", "application/json"],
+    ["image/png", "application/json"],
+    ["text/csv;q=x", "application/json"],
+  ])("answers to Accept: %s with %s", async (accept, type) => {
+    const answer = await call("/things?limit=1", { headers: { accept } });
+    expect(answer.headers.get("content-type")).toContain(type);
+    await answer.text();
+  });
+
+  it("refuses parameters of a statement that no text of the database can hold", async () => {
+    for (const text of ["a\0b", "\ud800"]) {
+      const answer = await query({ sql: "select $1::text", params: [text] });
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { param: "params[0]" } });
+    }
   });
 
   it.each([

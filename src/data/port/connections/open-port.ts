@@ -50,11 +50,13 @@ export async function openPort(config: PortConfig, services: PortServices): Prom
     const places = new ConnectionPlaces(maxConnections, control.connections);
     const brake = new LoginBrake(clock);
     const refusals = new RefusalLog(control, clock);
-    control.onEnd((principalIds, reason) => sessions.end(principalIds, reason));
-    return await listen(config, {
+    const opened = await listen(config, {
       ...{ engine, control, serveSession, clock, certificate },
       ...{ sessions, places, brake, refusals, isPlainAllowed },
     });
+    // Not before: a port in use is tried again and again, and each try would leave its listener.
+    control.onEnd((principalIds, reason) => sessions.end(principalIds, reason));
+    return opened;
   } catch (thrown) {
     const failure = failureText(thrown, config);
     return { port: null, failure, close: async () => undefined };

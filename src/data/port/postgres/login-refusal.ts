@@ -1,8 +1,8 @@
 import { EngineRefusal } from "../engine.ts";
 
 const AGAIN = "Try again in a moment.";
-/** Errors of the login that more time may end: a role that was just made reaches a replica later. */
-const OF_THE_ROLE = new Set(["28P01", "28000"]);
+/** Errors of the login that more time may end: a role that was just made, and its rights, reach a replica later. */
+const OF_THE_ROLE = new Set(["28P01", "28000", "42501"]);
 
 export function isRoleUnknown(thrown: unknown): boolean {
   return OF_THE_ROLE.has(codeOf(thrown));
@@ -15,7 +15,7 @@ export function toEngineRefusal(thrown: unknown): EngineRefusal {
   if (code === "53300") {
     return new EngineRefusal(code, "The database has no free connection for this key.", AGAIN);
   }
-  if (OF_THE_ROLE.has(code) || code === "42501" || code === "3D000") {
+  if (OF_THE_ROLE.has(code) || code === "3D000") {
     const hint = "Ask an administrator: the gateway's log says more.";
     return new EngineRefusal("28000", "The database does not let this key's role log in.", hint);
   }

@@ -1,7 +1,8 @@
 import { type Engine, EngineRefusal, type EngineSession } from "../engine.ts";
 import { requestCancel } from "./cancel-request.ts";
-import { logIn } from "./log-in.ts";
+import { logIn, type RunStatement } from "./log-in.ts";
 import { toEngineRefusal } from "./login-refusal.ts";
+import { takePlace } from "./session-places.ts";
 import { SharedCatalog } from "./shared-catalog.ts";
 import { readAddress, type UpstreamAddress } from "./upstream-address.ts";
 import { UpstreamSession } from "./upstream-session.ts";
@@ -9,12 +10,14 @@ import { UpstreamSession } from "./upstream-session.ts";
 export interface PostgresEngineOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Sessions at once on a database, of this process and all others that are given the same number. */
+  readonly mostSessions: number;
   /** For the operator: why a login failed, which the client is not told. */
   readonly failed: (thrown: unknown) => void;
 }
 
 /** Opens sessions on a PostgreSQL server, each by a login of its principal's role. */
-export function openPostgresEngine({ now, failed }: PostgresEngineOptions): Engine {
+export function openPostgresEngine({ now, mostSessions, failed }: PostgresEngineOptions): Engine {
   const sessions = new Set<EngineSession>();
   const catalogs = new Map<string, SharedCatalog>();
   let isClosed = false;
@@ -32,7 +35,10 @@ export function openPostgresEngine({ now, failed }: PostgresEngineOptions): Engi
       try {
         const address = readAddress(request.login);
         const catalog = catalogOf(address);
-        const prepare = catalog.read.bind(catalog);
+        const prepare = async (run: RunStatement) => {
+          await takePlace(run, mostSessions);
+          await catalog.read(run);
+        };
         return await logIn({ address, request, prepare }, (session) => {
           const upstream: EngineSession = new UpstreamSession({
             session,
@@ -46,7 +52,8 @@ export function openPostgresEngine({ now, failed }: PostgresEngineOptions): Engi
           return upstream;
         });
       } catch (thrown) {
-        failed(thrown);
+        // What a client is told whole is nothing for the log: there may be a thousand of them at once.
+        if (!(thrown instanceof EngineRefusal)) failed(thrown);
         throw toEngineRefusal(thrown);
       }
     },

@@ -1,5 +1,3 @@
-import { query } from "../protocol/frontend-messages.ts";
-
 /** Times in milliseconds; sizes in bytes. */
 export const RUN_LIMITS = {
   /** One row. */
@@ -48,44 +46,3 @@ export class AnswerCut extends Error {
  * - `over`: the session does nothing for this statement any more.
  */
 export type Phase = "begin" | "run" | "suspended" | "end" | "over";
-
-/** Begins the transaction of one statement, under settings that its rows are read by. */
-export function beginReading(timeoutMs: number): Buffer {
-  const settings = [
-    `statement_timeout = ${timeoutMs}`,
-    "timezone = 'UTC'",
-    "datestyle = 'ISO, YMD'",
-    "intervalstyle = 'iso_8601'",
-    "extra_float_digits = 1",
-    "bytea_output = 'hex'",
-    "client_encoding = 'UTF8'",
-  ];
-  return query(`begin read only; ${settings.map((text) => `set local ${text}`).join("; ")}`);
-}
-
-/** The time in which the database works, and does not wait for the client. */
-export class WorkClock {
-  readonly #graceMs: number;
-  readonly #onOver: () => void;
-  #leftMs: number;
-  #running: { readonly timer: NodeJS.Timeout; readonly startedAt: number } | undefined;
-
-  constructor(limitMs: number, graceMs: number, onOver: () => void) {
-    this.#leftMs = limitMs;
-    this.#graceMs = graceMs;
-    this.#onOver = onOver;
-  }
-
-  start(): void {
-    this.stop();
-    const timer = setTimeout(this.#onOver, this.#leftMs + this.#graceMs);
-    this.#running = { timer, startedAt: Date.now() };
-  }
-
-  stop(): void {
-    if (this.#running === undefined) return;
-    clearTimeout(this.#running.timer);
-    this.#leftMs = Math.max(0, this.#leftMs - (Date.now() - this.#running.startedAt));
-    this.#running = undefined;
-  }
-}

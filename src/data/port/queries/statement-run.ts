@@ -1,71 +1,41 @@
-// biome-ignore-all lint/style/noExcessiveLinesPerFile: one state machine, whose parts share all of its state
 import type { ReadFailure, ReadRequest } from "../../process/process-messages.ts";
-import { writePlace } from "../../queries/page-place.ts";
-import { readError } from "../../queries/read-error.ts";
 import type { SessionReceiver } from "../engine.ts";
 import { readError as readServerError } from "../protocol/backend-messages.ts";
-import {
-  bind,
-  describePortal,
-  execute,
-  parse,
-  query,
-  sync,
-} from "../protocol/frontend-messages.ts";
 import { MessageReader } from "../protocol/message-reader.ts";
-import { Output } from "./output.ts";
 import type { ReadSession } from "./read-sessions.ts";
-import { readColumns } from "./result-columns.ts";
-import { createFormat, lastValues, type RowFormat } from "./row-formats.ts";
+import { RunAnswer } from "./run-answer.ts";
+import { CANCELLED, RunEnding } from "./run-ending.ts";
 import {
   AnswerCut,
   BEGIN_BYTES,
-  beginReading,
   FIRST_GO_ROWS,
-  GO_BYTES,
   HIGH_BYTES,
-  MAX_GO_ROWS,
   PAUSE_BYTES,
   type Phase,
   RUN_LIMITS,
   type RunLimits,
   type RunResult,
-  WorkClock,
 } from "./run-limits.ts";
+import { beginReading, endReading, firstGo, nextGo } from "./run-messages.ts";
+import { RunSession } from "./run-session.ts";
 
 /**
  * One statement in a transaction of its own that only reads. Rows become the bytes of the answer as they come. They are
  * asked for in goes, so that a slow client holds neither memory nor the time of the statement.
  */
 export class StatementRun implements SessionReceiver {
-  readonly #held: ReadSession;
   readonly #request: ReadRequest;
   readonly #limits: RunLimits;
   readonly #onOver: (result: RunResult) => void;
-  readonly #output = new Output();
+  readonly #session: RunSession;
   readonly #reader: MessageReader;
-  /** Rows to answer with. */
-  readonly #maxRows: number;
+  readonly #answer: RunAnswer;
+  readonly #ending = new RunEnding();
   #phase: Phase = "begin";
-  #format: RowFormat | undefined;
-  #shownColumns = 0;
-  #rows = 0;
-  #hasMore = false;
-  #next: string | null = null;
-  #failure: ReadFailure | undefined;
-  #isCut = false;
-  #isAbandoned = false;
-  #isCancelled = false;
   /** What still comes is dropped. */
   #isDropping = false;
-  /** All of the answer is in the output. */
-  #isWritten = false;
   #isSuspended = false;
-  #isPaused = false;
   #wake: () => void = () => undefined;
-  readonly #clock: WorkClock;
-  /** Of a stalled client, or of a cancel that has no effect. */
-  #waiting: NodeJS.Timeout | undefined;
 
   /** @param onOver is called once, when the session has been given back. */
   constructor(
@@ -74,45 +44,45 @@ export class StatementRun implements SessionReceiver {
     onOver: (result: RunResult) => void,
     limits: RunLimits = RUN_LIMITS,
   ) {
-    const { principal, rows } = request;
-    this.#held = held;
     this.#request = request;
     this.#onOver = onOver;
     this.#limits = limits;
     this.#reader = new MessageReader(limits.rowBytes);
-    this.#maxRows = Math.min(rows ?? principal.rowLimit, principal.rowLimit);
-    const timeoutMs = principal.timeoutSeconds * 1_000;
-    this.#clock = new WorkClock(timeoutMs, limits.graceMs, () => this.#tookTooLong());
+    this.#answer = new RunAnswer(request, limits);
+    const timeoutMs = request.principal.timeoutSeconds * 1_000;
+    const onTimeout = () => this.#tookTooLong();
+    this.#session = new RunSession(held, { limits, timeoutMs, onTimeout });
     held.receive(this);
-    this.#send(beginReading(timeoutMs));
+    this.#session.send(beginReading(timeoutMs));
   }
 
   /** Resolves with the type of the answer when it has begun. Rejects with nothing: see `failure`. */
   async begun(): Promise<string | ReadFailure> {
     while (!this.#isBegun()) await this.#change();
-    return this.#failure ?? this.#format?.contentType ?? "";
+    return this.#ending.failure ?? this.#answer.contentType ?? "";
   }
 
   /** Returns the next bytes of the answer, undefined at its end. Throws `AnswerCut` after the line of an error. */
   async take(): Promise<Buffer | undefined> {
     for (;;) {
-      if (this.#output.length > 0) return this.#taken();
-      if (this.#isWritten && this.#failure !== undefined) {
-        throw new AnswerCut(this.#failure.message);
+      if (this.#answer.waiting > 0) return this.#taken();
+      const { failure } = this.#ending;
+      if (this.#answer.isWritten) {
+        if (failure !== undefined) throw new AnswerCut(failure.message);
+        return undefined;
       }
-      if (this.#isWritten) return undefined;
-      if (this.#failure === undefined) await this.#change();
-      else this.#writeFailure(this.#failure);
+      if (failure === undefined) await this.#change();
+      else this.#answer.cut(failure);
     }
   }
 
   /** The client is gone: the statement ends. */
   abandon(): void {
-    this.#output.clear();
-    if (this.#isAbandoned || this.#isWritten || this.#failure !== undefined) return;
-    this.#isAbandoned = true;
+    this.#answer.drop();
+    if (this.#answer.isWritten || !this.#ending.isOpen) return;
+    this.#ending.byClient();
     this.#stop();
-    this.#resume();
+    this.#session.resume();
     if (this.#phase === "suspended") this.#finish();
     else if (this.#phase !== "end") this.#cancel();
   }
@@ -121,21 +91,23 @@ export class StatementRun implements SessionReceiver {
     try {
       for (const { type, body } of this.#reader.read(bytes)) this.#message(type, body);
     } catch (thrown) {
-      this.#fail("54000", `A row cannot be read: ${(thrown as Error).message}`);
-      this.#held.session.cancel();
+      const message = `A row cannot be read: ${(thrown as Error).message}`;
+      const most = Math.floor(this.#limits.rowBytes / MIB);
+      this.#ending.byLimit({ code: "54000", message, hint: `A row may have ${most} MiB.` });
+      this.#cancel();
       this.#over(false);
     }
     this.#wake();
-    this.#isPaused = this.#output.length >= PAUSE_BYTES && this.#isReading();
-    if (this.#isPaused) {
-      this.#clock.stop();
+    const isFull = this.#answer.waiting >= PAUSE_BYTES && this.#isReading();
+    if (isFull) {
+      this.#session.pause();
       this.#watchClient();
     }
-    return !this.#isPaused;
+    return !isFull;
   }
 
   ended(code: string, message: string): void {
-    this.#failure ??= { code, message };
+    this.#ending.byError({ code, message });
     this.#over(false);
   }
 
@@ -144,21 +116,16 @@ export class StatementRun implements SessionReceiver {
       case "D":
         this.#row(body);
         return;
-      case "T": {
-        const columns = readColumns(body);
-        this.#shownColumns = columns.length - (this.#request.paging?.columns ?? 0);
-        this.#format = createFormat(this.#request, columns.slice(0, this.#shownColumns));
-        this.#format.head(this.#output);
+      case "T":
+        this.#answer.columns(body);
         return;
-      }
       case "s":
         this.#isSuspended = true;
         return;
       case "E": {
-        const { code, message, hint, position } = readServerError(body);
         if (this.#isDropping) return;
-        this.#failure = { code, message, hint, position };
-        this.#isCut = code === CANCELLED;
+        const { code, message, hint, position } = readServerError(body);
+        this.#ending.byError({ code, message, hint, position });
         this.#isDropping = true;
         return;
       }
@@ -170,41 +137,20 @@ export class StatementRun implements SessionReceiver {
   }
 
   #row(body: Buffer): void {
-    if (this.#isDropping || this.#format === undefined) return;
-    if (this.#rows === this.#maxRows) {
-      this.#hasMore = true;
-      const isPage = this.#request.format === "json" || this.#maxRows === this.#request.rows;
-      if (!isPage) {
-        this.#fail(
-          "54000",
-          `The answer is cut after ${this.#rows} rows, the most that this key may read with one statement.`,
-          "Read less with conditions, or in parts.",
-        );
-      }
-      this.#stop();
-      this.#endGo();
-      return;
-    }
-    this.#format.row(this.#output, body, this.#rows === 0);
-    this.#rows += 1;
-    const { paging } = this.#request;
-    if (this.#rows === this.#maxRows && paging !== null) {
-      this.#next = writePlace(lastValues(body, paging.columns), paging.key);
-    }
-    if (this.#output.total > this.#limits.answerBytes) {
-      this.#fail("54000", "The answer is cut: it is larger than 1 GiB.", "Read it in parts.");
-      this.#stop();
-      this.#endGo();
-    }
+    if (this.#isDropping) return;
+    const full = this.#answer.row(body);
+    if (full === undefined) return;
+    if (full.cutBy !== null) this.#ending.byLimit(full.cutBy);
+    this.#stop();
+    this.#endGo();
   }
 
   #ready(isIdle: boolean): void {
-    this.#clock.stop();
+    this.#session.rest();
     if (this.#phase === "begin" && !this.#isDropping) {
       const { sql, values } = this.#request;
       this.#phase = "run";
-      const messages = [parse("", sql), bind("", "", values), describePortal("")];
-      this.#send(Buffer.concat([...messages, execute("", this.#goRows()), sync()]));
+      this.#session.send(firstGo(sql, values, this.#goRows()));
     } else if (this.#phase === "end") {
       this.#over(isIdle);
     } else if (this.#isSuspended && !this.#isDropping) {
@@ -218,10 +164,10 @@ export class StatementRun implements SessionReceiver {
 
   /** Asks for the next go, unless the client has not taken the last ones. */
   #go(): void {
-    if (this.#output.length < HIGH_BYTES) {
-      clearTimeout(this.#waiting);
+    if (this.#answer.waiting < HIGH_BYTES) {
+      this.#session.watchNobody();
       this.#phase = "run";
-      this.#send(Buffer.concat([execute("", this.#goRows()), sync()]));
+      this.#session.send(nextGo(this.#goRows()));
       return;
     }
     this.#watchClient();
@@ -230,14 +176,14 @@ export class StatementRun implements SessionReceiver {
   #watchClient(): void {
     const { stallMs, copyStallMs } = this.#limits;
     const limitMs = this.#request.login === null ? copyStallMs : stallMs;
-    clearTimeout(this.#waiting);
-    this.#waiting = setTimeout(() => {
-      this.#fail(CANCELLED, `The client has read nothing for ${limitMs / 1_000} seconds.`);
+    this.#session.watchClient(limitMs, () => {
+      const message = `The client has read nothing for ${limitMs / 1_000} seconds.`;
+      this.#ending.byLimit({ code: CANCELLED, message });
       this.#stop();
       if (this.#phase === "suspended") this.#finish();
       else this.#endGo();
-      this.#resume();
-    }, limitMs);
+      this.#session.resume();
+    });
   }
 
   /** A go ends by itself, and so does a list, which has a limit of its own. */
@@ -256,63 +202,26 @@ export class StatementRun implements SessionReceiver {
 
   /** Rows of the next go; 0 for all. */
   #goRows(): number {
-    if (this.#isWhole()) return 0;
-    const rowBytes = this.#output.total / Math.max(this.#rows, 1);
-    const sized = this.#rows === 0 ? FIRST_GO_ROWS : Math.floor(GO_BYTES / rowBytes);
-    const rest = this.#maxRows - this.#rows + 1;
-    return Math.max(1, Math.min(sized, MAX_GO_ROWS, rest));
+    return this.#isWhole() ? 0 : this.#answer.goRows();
   }
 
   #finish(): void {
     if (this.#phase === "end" || this.#phase === "over") return;
     this.#phase = "end";
-    clearTimeout(this.#waiting);
-    this.#writeEnd();
-    this.#send(query("commit"));
+    this.#session.watchNobody();
+    const fault = this.#ending.isOpen ? this.#answer.end() : undefined;
+    if (fault !== undefined) this.#ending.byError(fault);
+    this.#session.send(endReading());
     this.#wake();
-  }
-
-  #writeEnd(): void {
-    if (this.#failure !== undefined || this.#isAbandoned) return;
-    if (this.#format === undefined) {
-      this.#failure = { code: "42601", message: "The statement brings no rows." };
-      return;
-    }
-    const { asOf } = this.#request;
-    const next = this.#hasMore ? this.#next : null;
-    this.#format.end(this.#output, { hasMore: this.#hasMore, next, asOf });
-    this.#isWritten = true;
-  }
-
-  #writeFailure(failure: ReadFailure): void {
-    const { message, type, code, ext } = readError(failure, this.#request.via);
-    const json = JSON.stringify({ message, type, param: null, code, ...ext });
-    this.#format?.cut(this.#output, { json, text: `${failure.code}: ${message}` });
-    this.#isWritten = true;
   }
 
   #over(isReady: boolean): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
-    this.#clock.stop();
-    clearTimeout(this.#waiting);
-    // A cancel may arrive late, and must not meet the next statement.
-    this.#held.release(isReady && !this.#isCancelled);
-    this.#onOver({ rows: this.#rows, bytes: this.#output.total, ...this.#outcome() });
+    this.#session.release(isReady);
+    const { rows, bytes } = this.#answer;
+    this.#onOver({ rows, bytes, ...this.#ending.outcome() });
     this.#wake();
-  }
-
-  #outcome(): Pick<RunResult, "outcome" | "code"> {
-    if (this.#isAbandoned) return { outcome: "cancelled", code: CANCELLED };
-    if (this.#failure === undefined) return { outcome: "ok", code: null };
-    return { outcome: this.#isCut ? "cut" : "error", code: this.#failure.code };
-  }
-
-  /** Ends the answer by a limit. */
-  #fail(code: string, message: string, hint?: string): void {
-    if (this.#failure !== undefined || this.#isAbandoned) return;
-    this.#failure = { code, message, hint };
-    this.#isCut = true;
   }
 
   #stop(): void {
@@ -322,46 +231,29 @@ export class StatementRun implements SessionReceiver {
 
   /** Cancels what runs, and closes the session if that has no effect. */
   #cancel(): void {
-    this.#clock.stop();
-    this.#isCancelled = true;
-    this.#held.session.cancel();
-    clearTimeout(this.#waiting);
-    this.#waiting = setTimeout(() => this.#over(false), this.#limits.cancelMs);
-  }
-
-  #send(messages: Buffer): void {
-    this.#clock.start();
-    this.#held.session.send(messages);
+    this.#session.cancel(() => this.#over(false));
   }
 
   #tookTooLong(): void {
     const seconds = this.#request.principal.timeoutSeconds;
-    const text = `The statement took longer than ${seconds} seconds, the most for this key.`;
-    this.#fail(CANCELLED, text);
+    const message = `The statement took longer than ${seconds} seconds, the most for this key.`;
+    this.#ending.byLimit({ code: CANCELLED, message });
     this.#stop();
     this.#cancel();
   }
 
   #taken(): Buffer {
-    const taken = this.#output.take();
-    this.#resume();
+    const taken = this.#answer.take();
+    this.#session.resume();
     if (this.#phase === "suspended" && !this.#isDropping) this.#go();
     return taken;
   }
 
-  #resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#clock.start();
-    this.#held.session.resume();
-  }
-
   #isBegun(): boolean {
-    if (this.#failure !== undefined || this.#isWritten || this.#isAbandoned) return true;
-    if (this.#format === undefined) return this.#phase === "over";
-    return (
-      this.#output.length >= BEGIN_BYTES || this.#phase !== "run" || this.#rows >= FIRST_GO_ROWS
-    );
+    if (!this.#ending.isOpen || this.#answer.isWritten) return true;
+    if (this.#answer.contentType === undefined) return this.#phase === "over";
+    const { waiting, rows } = this.#answer;
+    return waiting >= BEGIN_BYTES || this.#phase !== "run" || rows >= FIRST_GO_ROWS;
   }
 
   #change(): Promise<void> {
@@ -371,5 +263,5 @@ export class StatementRun implements SessionReceiver {
   }
 }
 
-const CANCELLED = "57014";
+const MIB = 1024 * 1024;
 const IDLE = "I".charCodeAt(0);

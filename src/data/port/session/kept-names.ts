@@ -1,5 +1,11 @@
 import { MAX_KEPT_CHARACTERS, MAX_KEPT_NAMES } from "./session-limits.ts";
 
+/**
+ * What the statement log says instead of a text that is not known: of a name that was forgotten, or a cursor that SQL
+ * has declared. So every read leaves a line.
+ */
+const UNKNOWN_TEXT = "-- a statement or cursor that was prepared before";
+
 /** What a portal has brought over all its Executes. */
 export interface Portal {
   readonly text: string;
@@ -9,7 +15,7 @@ export interface Portal {
 
 /**
  * Remembers which text a prepared statement or a portal has, for the statement log and the caps. The oldest names are
- * dropped at a limit: a statement without its text still runs.
+ * dropped at a limit: a statement without its text still runs, and its line says that it is not known.
  */
 export class KeptNames {
   readonly #statements = new Map<string, string>();
@@ -29,7 +35,7 @@ export class KeptNames {
   }
 
   textOf(statement: string): string {
-    return this.#statements.get(statement) ?? "";
+    return this.#statements.get(statement) ?? UNKNOWN_TEXT;
   }
 
   bound(portal: string, statement: string): void {
@@ -41,7 +47,7 @@ export class KeptNames {
 
   /** One that SQL declared is a new one at each call. */
   portal(name: string): Portal {
-    return this.#portals.get(name) ?? { text: "", rows: 0, bytes: 0 };
+    return this.#portals.get(name) ?? { text: UNKNOWN_TEXT, rows: 0, bytes: 0 };
   }
 
   /** @param kind `S` for a statement, `P` for a portal. */

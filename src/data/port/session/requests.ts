@@ -126,7 +126,7 @@ export class Requests {
     body: Buffer,
   ): Promise<{ readonly text: string; readonly refusal?: ServerError }> {
     if (!isUtf8(body.subarray(0, body.lastIndexOf(0)))) {
-      return { text: "", refusal: toError(NOT_UTF8) };
+      return { text: "-- not UTF-8", refusal: toError(NOT_UTF8) };
     }
     try {
       const { check, engine, timeoutSeconds } = this.#options;
@@ -135,7 +135,7 @@ export class Requests {
       return verdict.refusal === undefined ? { text } : { text, refusal: toError(verdict.refusal) };
     } catch (thrown) {
       this.#options.failed(thrown);
-      return { text: "", refusal: toError(UNCHECKED) };
+      return { text: "-- not checked", refusal: toError(UNCHECKED) };
     }
   }
 

@@ -28,6 +28,7 @@ describe.skipIf(databaseServerUrl === undefined || !canMakeCertificates)(
   () => {
     const failures: unknown[] = [];
     const engine = openPostgresEngine({
+      mostSessions: 50,
       now: () => Date.now(),
       failed: (thrown) => failures.push(thrown),
     });

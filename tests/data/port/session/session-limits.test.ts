@@ -38,7 +38,7 @@ class HandClock implements SessionClock {
 }
 
 describe.skipIf(databaseServerUrl === undefined)("limits of a session", () => {
-  const engine = openPostgresEngine({ now: () => Date.now(), failed: () => undefined });
+  const engine = openPostgresEngine({ now: Date.now, mostSessions: 50, failed: () => undefined });
   const clock = new HandClock();
   let database: DataDatabase;
   let listener: TrustListener;

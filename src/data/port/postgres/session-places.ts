@@ -1,0 +1,21 @@
+import { ADVISORY_LOCK } from "../../../db/locks/advisory-locks.ts";
+import { EngineRefusal } from "../engine.ts";
+import type { RunStatement } from "./log-in.ts";
+
+/**
+ * Takes one of `most` places on the database server, which all replicas share, by a session that has just logged in: a
+ * lock of the session, so that its place is free at once when it ends, however that happens. A client that sends DISCARD
+ * ALL gives up its place and stays; then each replica's own limit holds. Rejects with an EngineRefusal, 53300.
+ */
+export async function takePlace(run: RunStatement, most: number): Promise<void> {
+  const taken = await run(
+    `select from pg_catalog.generate_series(1, ${most}) as place
+     where pg_catalog.pg_try_advisory_lock(${ADVISORY_LOCK.readerPlace}, place) limit 1`,
+  );
+  if (taken.length > 0) return;
+  throw new EngineRefusal(
+    "53300",
+    `All ${most} connections that the database server has for readers are in use. Try again later.`,
+    "They are half of its max_connections, for all replicas of the gateway.",
+  );
+}
