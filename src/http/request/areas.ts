@@ -35,6 +35,8 @@ const AREAS: readonly Area[] = [
   // A POST there starts a workflow. Reading a run needs no license.
   { prefix: "/api/pipeline", method: "POST", licensed: true },
   { prefix: "/api/tool-servers", movedTo: "/api/mcp-servers" },
+  // Links into the console hold ids of models.
+  { prefix: "/console", encodedSlashes: true },
   { prefix: "/mcp", kind: "mcp", licensed: true, traced: true, ownOrigin: true },
   { prefix: "/v1", kind: "v1", licensed: true, traced: true },
   { prefix: "/v1/docs", licensed: false, traced: false },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createStartingAnswer } from "../../../src/http/server/while-starting.ts";
 
-const answer = createStartingAnswer({ version: "1.2.3", settings: { LLM_BACKEND: "vllm" } });
+const answer = createStartingAnswer({ version: "1.2.3", settings: { LLM_BACKEND: "vllm", CONSOLE_ENABLED: true } });
 
 async function ask(path: string) {
   const connection = { host: "gateway", path, peer: () => null, allowSilence: () => () => {} };
