@@ -25,6 +25,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/v1\/(health|docs.*|openapi\.json)$/, "open"],
   [/^\w+ \/api\/(health|ready|hello|docs)$/, "open"],
   [/^GET \/api\/openapi\.json$/, "session"],
+  [/^GET \/console(\/|$)/, "open"],
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],
