@@ -7,6 +7,8 @@ import { readManifest, SOURCES, stampOfSources, writeManifest } from "../console
 import { script, stopWithParent } from "./runtime.mjs";
 
 const watches = process.argv.includes("--watch");
+// React has another program for development, and whoever calls may have set its name.
+process.env.NODE_ENV = "production";
 // The server starts beside it, and has the machine first.
 setPriority(constants.priority.PRIORITY_LOW);
 

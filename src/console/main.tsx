@@ -1,16 +1,7 @@
-import { lazy, StrictMode, Suspense } from "react";
+import "./tokens.css";
 import { createRoot } from "react-dom/client";
-import { pages } from "./pages.ts";
+import { App } from "./app/app.tsx";
 
-const page = pages[0];
 const root = document.getElementById("root");
-if (page === undefined || root === null) throw new Error("there is nothing to show");
-const Page = lazy(page.load);
-document.title = `${page.title} · Inference Gateway`;
-createRoot(root).render(
-  <StrictMode>
-    <Suspense fallback={null}>
-      <Page />
-    </Suspense>
-  </StrictMode>,
-);
+if (root === null) throw new Error("index.html has no #root");
+createRoot(root).render(<App />);

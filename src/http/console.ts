@@ -12,9 +12,6 @@ import { createRouter, type Router } from "./request/router.ts";
 const BUILDS = fileURLToPath(new URL("../../dist/console", import.meta.url));
 /** Names made from their content are in here, and nothing else. */
 const ASSETS = "assets/";
-/** How often a tab asks whether there is a new build. */
-const POLL_SECONDS = { watched: 1, settled: 60 };
-
 interface Place {
   /** The folder of builds. */
   readonly folder?: string;
@@ -42,9 +39,8 @@ export function consoleRoutes(
   router.add(POLLED, async () => {
     const build = await currentBuild();
     if (build === undefined) throw noSuchFile();
-    const seconds = build.watched ? POLL_SECONDS.watched : POLL_SECONDS.settled;
     return Response.json(
-      { id: build.id, poll_seconds: seconds },
+      { id: build.id, watched: build.watched },
       { headers: { ...CONSOLE_HEADERS, "cache-control": "no-store" } },
     );
   });

@@ -157,7 +157,7 @@ describe("/console", () => {
     const id = await writeBuild("page");
     await writeFile(join(folder, id, "assets/secret.js"), "1");
     const ask = serveConsole();
-    for (const path of ["/assets/gone-1.js", "/assets/secret.js", "/assets/", `${SCRIPT}.br`]) {
+    for (const path of ["/assets/gone-1.js", "/assets/secret.js", `${SCRIPT}.br`]) {
       expect([path, (await ask(`/console${path}`)).status]).toEqual([path, 404]);
     }
   });
@@ -168,7 +168,7 @@ describe("/console", () => {
     const shown = async () => (await (await ask("/console")).text()).replaceAll(/<.?title>/g, "");
     expect(await shown()).toBe("first");
     const polled = await ask("/console/build.json");
-    expect(await polled.json()).toEqual({ id: first, poll_seconds: 60 });
+    expect(await polled.json()).toEqual({ id: first, watched: false });
 
     await writeBuild("second");
     expect(await shown()).toBe("first");
