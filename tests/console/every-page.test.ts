@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("every page of the console", () => {
   it.each(table)("$name", async ({ page: definition, one }) => {
     const { width, theme, state } = one;
     const shown = await openConsolePage(state === "empty" ? empty : filled, {
-      role: definition.level === "open" ? undefined : one.role,
+      role: definition.path === "login" ? undefined : one.role,
       width,
       theme,
       isFailing: state === "failing",
