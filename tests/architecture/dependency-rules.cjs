@@ -118,7 +118,7 @@ module.exports = {
     rule(
       "console-ui-calls-no-api",
       { path: "^src/console/(lib|ui)/" },
-      { path: `^src/console/api/|${npm("@tanstack/react-query|openapi-fetch")}` },
+      { path: `^src/console/api/(?!errors\\.ts$)|${npm("@tanstack/react-query|openapi-fetch")}` },
     ),
 
     // Things of one kind are strangers to each other; only their registry knows them all.

@@ -15,11 +15,11 @@ export interface ConsoleStage {
   readonly close: () => Promise<void>;
 }
 
-export const PASSWORDS: Readonly<Record<Role, string>> = {
+const PASSWORDS: Readonly<Record<Role, string>> = {
   administrator: "the administrator's own password",
   user: "ada's own password",
 };
-export const NAMES: Readonly<Record<Role, string>> = { administrator: "admin", user: "ada" };
+const NAMES: Readonly<Record<Role, string>> = { administrator: "admin", user: "ada" };
 
 /**
  * Starts a real gateway in front of the simulator, with an administrator and a user, and nothing else in it.
