@@ -1,4 +1,5 @@
 import type { Deps } from "./deps.ts";
+import { consoleRoutes } from "./http/console.ts";
 import { chatCompletionsRoutes } from "./http/families/chat-completions.ts";
 import { embeddingsRoutes } from "./http/families/embeddings.ts";
 import { mcpRoutes } from "./http/families/mcp.ts";
@@ -132,7 +133,8 @@ export function createApp(deps: Deps): App {
   const served = createRoutes(deps);
   const definitions = served.map(({ definition }) => definition);
   const docs = deps.settings.GATEWAY_DOCS_ENABLED ? docsRoutes(deps, definitions).routes : [];
-  const routes = [...served, ...docs];
+  const pages = deps.settings.CONSOLE_ENABLED ? consoleRoutes(deps).routes : [];
+  const routes = [...served, ...docs, ...pages];
   const table = createRouteTable(routes);
   table.hono.onError(createRefuse(deps.clock));
   table.hono.notFound((context) => refuseUnknownPath(table, context));

@@ -297,6 +297,9 @@ export const settingsSchema = z.object({
   OTEL_SERVICE_NAME: name
     .default("inference-gateway")
     .describe("Name under which traces are shown."),
+  CONSOLE_ENABLED: flag
+    .prefault("1")
+    .describe("Serve the browser console under /console, and send browsers there from /."),
   GATEWAY_DOCS_ENABLED: flag.prefault("1").describe("Show /v1/docs and /v1/openapi.json."),
   LOG_LEVEL: z
     .enum(["fatal", "error", "warn", "info", "debug", "silent"])

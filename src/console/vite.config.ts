@@ -1,32 +1,34 @@
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig, transformWithOxc } from "vite";
+import { defineConfig } from "vite";
+import { BUILDS, SOURCES } from "../../scripts/console/console-files.mjs";
+import { gatewayBuild } from "../../scripts/console/gateway-build.ts";
+import { themeScript } from "../../scripts/console/theme-script.ts";
 
-const folder = fileURLToPath(new URL(".", import.meta.url));
-const gateway = "http://127.0.0.1:8080";
+/** The gateway that `vite src/console` passes calls on to, such as the one that `dev` runs. */
+const GATEWAY = "http://127.0.0.1:8080";
 
 export default defineConfig({
-  root: folder,
+  root: SOURCES,
   base: "/console/",
-  plugins: [
-    react(),
-    tailwindcss(),
-    {
-      name: "classic-theme",
-      async buildStart() {
-        const source = await readFile(`${folder}/theme.ts`, "utf8");
-        const { code } = await transformWithOxc(source, "theme.ts");
-        this.emitFile({ type: "asset", fileName: "theme.js", source: code });
-      },
-    },
-  ],
+  publicDir: false,
+  plugins: [themeScript(), react(), tailwindcss(), gatewayBuild()],
   build: {
-    outDir: fileURLToPath(new URL("../../dist/console", import.meta.url)),
-    emptyOutDir: true,
-    modulePreload: { polyfill: false },
+    // `gatewayBuild` writes.
+    write: false,
+    emptyOutDir: false,
+    outDir: BUILDS,
+    // The policy allows no fonts from `data:` addresses.
     assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: Number.POSITIVE_INFINITY,
+    license: { fileName: "licenses.json" },
   },
-  server: { proxy: { "/api": gateway, "/v1": gateway } },
+  server: {
+    proxy: {
+      "/api": { target: GATEWAY, changeOrigin: false },
+      "/v1": { target: GATEWAY, changeOrigin: false },
+    },
+  },
 });

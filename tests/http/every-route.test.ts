@@ -26,6 +26,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/api\/(health|ready|hello|docs)$/, "open"],
   [/^GET \/api\/openapi\.json$/, "session"],
   [/^\w+ \/api\/v1\//, "session"],
+  [/^GET \/console(\/|$)/, "open"],
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],

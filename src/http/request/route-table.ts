@@ -72,9 +72,9 @@ function propertiesOf(definition: AnyRouteDefinition, method: string): RouteProp
   };
 }
 
-/** `{model}` takes the rest of the path, because model ids contain slashes. */
+/** `{model}` and `{rest}` take the rest of the path: model ids contain slashes. */
 function patternOf(path: string): string {
-  return path.replaceAll("{model}", ":model{.+}").replaceAll(/\{(\w+)\}/g, ":$1");
+  return path.replaceAll(/\{(model|rest)\}/g, ":$1{.+}").replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
 /**

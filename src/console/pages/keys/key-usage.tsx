@@ -1,13 +1,15 @@
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { useApiKeyUsage } from "../../api/queries/api-keys.ts";
 import { formatCount } from "../../lib/count.ts";
-import { Chart } from "../../ui/chart.tsx";
 import { Count } from "../../ui/count.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Meter } from "../../ui/meter.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
+
+/** Drawing is a third of what this page may load, and is not needed for the list. */
+const Chart = lazy(async () => ({ default: (await import("../../ui/chart.tsx")).Chart }));
 
 type Usage = NonNullable<ReturnType<typeof useApiKeyUsage>["data"]>;
 
@@ -77,14 +79,16 @@ function ByDay({ days }: { readonly days: Usage["by_day"] }) {
     return <p className="text-muted">No call was made with it in the last 30 days.</p>;
   }
   return (
-    <Chart
-      label="Tokens by day (UTC)"
-      kind="bars"
-      points={points}
-      series={series}
-      format={formatCount}
-      height={160}
-    />
+    <Suspense fallback={<Skeleton shape="block" label="The chart is loading" />}>
+      <Chart
+        label="Tokens by day (UTC)"
+        kind="bars"
+        points={points}
+        series={series}
+        format={formatCount}
+        height={160}
+      />
+    </Suspense>
   );
 }
 
