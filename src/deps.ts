@@ -113,12 +113,8 @@ export function buildDeps(
     return {
       ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
-<<<<<<< HEAD
       ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders, chats },
-=======
-      ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders },
       engines: backends.engines,
->>>>>>> browserapi
       clock: base.clock,
       parts: parts.list,
       figures,

@@ -33,14 +33,10 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/api\/auth\/(methods|oidc\/(login|callback|link))$/, "open"],
   [/^POST \/api\/auth\/oidc\/link$/, "session"],
   [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
-<<<<<<< HEAD
   [/^\w+ \/api\/chats(\/|$)/, "session"],
-  [/^GET \/api\/license$/, "session"],
-=======
   [/^GET \/api\/(license|status|models\/figures)$/, "session"],
   [/^POST \/api\/documents\/text$/, "session"],
   [/^\w+ \/api\/tools(\/|$)/, "administrator"],
->>>>>>> browserapi
   [/^POST \/api\/license$/, "administrator"],
   [/^GET \/api\/license\/(device|details)$/, "administrator"],
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
