@@ -28,6 +28,7 @@ export function DropZone({ what, accept, isMultiple, isBusy, onFiles }: DropZone
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the button within does the same by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveElementInteractions: the button within does the same by keyboard
     <div
       onDragOver={(event) => {
         event.preventDefault();

@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ChatDocument } from "../../chat/chat-document.ts";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 
 export type KeptChat = components["schemas"]["Chat"];
+export type StoredDocument = components["schemas"]["ChatDocument"];
 export type ChatList = components["schemas"]["ChatList"];
 
 const KEY = ["chats"] as const;
@@ -41,12 +41,10 @@ export function useKeepChat() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ document, kept, replaces }: ChatToKeep) => {
-      // The server keeps more kinds of parts than this release knows.
-      const body = document as unknown as components["schemas"]["ChatDocument"];
       if (kept === undefined)
-        return unwrap(api.POST("/api/chats", { body: { document: body, replaces } }));
+        return unwrap(api.POST("/api/chats", { body: { document, replaces } }));
       const params = { path: { id: kept.id } };
-      const save = { document: body, if_revision: kept.revision };
+      const save = { document, if_revision: kept.revision };
       return unwrap(api.PUT("/api/chats/{id}", { params, body: save }));
     },
     onSettled: () => client.invalidateQueries({ queryKey: [...KEY, "list"] }),
@@ -54,7 +52,7 @@ export function useKeepChat() {
 }
 
 export interface ChatToKeep {
-  readonly document: ChatDocument;
+  readonly document: StoredDocument;
   /** What is kept of it; undefined for a new chat. */
   readonly kept: { readonly id: string; readonly revision: number } | undefined;
   /** The chats that give way to a new one, as they were announced. */

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { askModel } from "../../api/ask-model.ts";
+import { askModel } from "../../parts/ask-model.ts";
 import { ApiError } from "../../api/errors.ts";
-import { type ChatList, useKeepChat } from "../../api/queries/chats.ts";
+import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
 import { type ChatDocument, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
 
@@ -50,7 +50,9 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
       setKeeping({ state: "saving" });
       const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
       const before = kept.current;
-      const after = await keep({ document, kept: before, replaces }).catch((thrown: unknown) => {
+      // The server keeps more kinds of parts than this release knows.
+      const body = document as unknown as StoredDocument;
+      const after = await keep({ document: body, kept: before, replaces }).catch((thrown: unknown) => {
         setKeeping(faultOf(thrown));
       });
       if (after === undefined) return;
