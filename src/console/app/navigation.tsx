@@ -102,12 +102,14 @@ function useBadges(): ReadonlyMap<string, PageBadge> {
   const { data } = useStatus();
   const badges = new Map<string, PageBadge>();
   if (data === undefined) return badges;
-  if (data.deadEvents > 0) {
-    const text = String(data.deadEvents);
+  const dead = data.administration?.dead_events ?? 0;
+  if (dead > 0) {
+    const text = String(dead);
     badges.set("events", { tone: "bad", text, meaning: `${text} dead events` });
   }
-  if (data.licenseWarning !== null) {
-    badges.set("license", { tone: "warn", text: "!", meaning: data.licenseWarning });
+  const { warning } = data.license;
+  if (warning !== null) {
+    badges.set("license", { tone: "warn", text: "!", meaning: warning });
   }
   return badges;
 }
@@ -115,7 +117,7 @@ function useBadges(): ReadonlyMap<string, PageBadge> {
 function Readiness() {
   const { data, isError } = useStatus();
   if (data === undefined && !isError) return null;
-  const hints = Object.values(data?.hints ?? {});
+  const hints = Object.values(data?.administration?.hints ?? {});
   const isReady = data?.ready === true && !isError;
   return (
     <div role="status" className="grid gap-1 border-t border-line px-5 py-2 text-sm text-muted">
@@ -131,7 +133,7 @@ function Readiness() {
           </button>
         </Tip>
       )}
-      {data?.isSimulated && <span>Answers come from the built-in simulator.</span>}
+      {data?.engine.simulated && <span>Answers come from the built-in simulator.</span>}
     </div>
   );
 }

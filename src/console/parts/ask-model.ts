@@ -1,6 +1,6 @@
+import { ApiError, toApiError } from "../api/errors.ts";
 import type { ChatRequest } from "../chat/chat-request.ts";
 import type { AskedAnswer } from "../chat/live-chat.ts";
-import { ApiError, toApiError } from "../api/errors.ts";
 
 /** Asks a model for a streamed answer. Rejects with {@link ApiError}, or with the signal's reason. */
 export async function askModel(request: ChatRequest, signal: AbortSignal): Promise<AskedAnswer> {

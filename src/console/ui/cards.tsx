@@ -1,5 +1,5 @@
 import { classes } from "./classes.ts";
-import type { VirtualRowsProps } from "./table.tsx";
+import type { VirtualRowsProps } from "./table-column.ts";
 
 /** The rows of a table on a small screen. */
 export function Cards<Row>(props: VirtualRowsProps<Row>) {

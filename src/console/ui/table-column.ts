@@ -1,3 +1,4 @@
+import type { Virtualizer } from "@tanstack/react-virtual";
 import type { ReactNode } from "react";
 
 /** A column of a table; on small screens a line of a card. The first column names the row. */
@@ -32,4 +33,9 @@ export interface RowsProps<Row> {
   readonly onSort?: ((sort: string) => void) | undefined;
   readonly hasMore?: boolean | undefined;
   readonly onMore?: (() => void) | undefined;
+}
+
+export interface VirtualRowsProps<Row> extends RowsProps<Row> {
+  readonly virtual: Virtualizer<HTMLElement, Element>;
+  readonly cursor: { readonly active: number; readonly setActive: (index: number) => void };
 }

@@ -1,9 +1,9 @@
-import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Cards } from "./cards.tsx";
 import { classes } from "./classes.ts";
-import type { Column, RowsProps } from "./table-column.ts";
+import type { Column, RowsProps, VirtualRowsProps } from "./table-column.ts";
 import { SMALL, useMedia } from "./use-media.ts";
 import { useRowCursor } from "./use-row-cursor.ts";
 
@@ -55,11 +55,6 @@ export function Table<Row>(props: RowsProps<Row>) {
       {isSmall ? <Cards {...shared} /> : <Rows {...shared} />}
     </section>
   );
-}
-
-export interface VirtualRowsProps<Row> extends RowsProps<Row> {
-  readonly virtual: Virtualizer<HTMLElement, Element>;
-  readonly cursor: { readonly active: number; readonly setActive: (index: number) => void };
 }
 
 function Rows<Row>(props: VirtualRowsProps<Row>) {

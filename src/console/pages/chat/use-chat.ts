@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { askModel } from "../../parts/ask-model.ts";
 import { ApiError } from "../../api/errors.ts";
 import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
 import { type ChatDocument, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
+import { askModel } from "../../parts/ask-model.ts";
 
 /** Where a chat stands with the server. */
 export type Keeping =
@@ -52,9 +52,11 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
       const before = kept.current;
       // The server keeps more kinds of parts than this release knows.
       const body = document as unknown as StoredDocument;
-      const after = await keep({ document: body, kept: before, replaces }).catch((thrown: unknown) => {
-        setKeeping(faultOf(thrown));
-      });
+      const after = await keep({ document: body, kept: before, replaces }).catch(
+        (thrown: unknown) => {
+          setKeeping(faultOf(thrown));
+        },
+      );
       if (after === undefined) return;
       kept.current = { id: after.id, revision: after.revision };
       setKeeping({ state: "kept" });

@@ -1,13 +1,13 @@
 import { Navigate, useNavigate, useSearch } from "@tanstack/react-router";
 import { useSession } from "../../api/queries/session.ts";
-import { useStatus } from "../../api/queries/status.ts";
+import { useHealth } from "../../api/queries/status.ts";
 import { readNext, type UrlState } from "../../lib/url-state.ts";
 import { LoginForm } from "../../parts/login-form.tsx";
 
 /** The login. It goes on to `next`, where a page asked for it. */
 export function Page() {
   const session = useSession();
-  const { data: status } = useStatus();
+  const { data: health } = useHealth();
   const navigate = useNavigate();
   const search: UrlState = useSearch({ strict: false });
   const next = readNext(search["next"], "/console/") ?? "/console/";
@@ -22,8 +22,8 @@ export function Page() {
           Sign in
         </h1>
       </div>
-      {status?.licenseWarning != null && (
-        <p className="rounded-lg bg-warn-soft p-3 text-warn">{status.licenseWarning}</p>
+      {health?.license.warning != null && (
+        <p className="rounded-lg bg-warn-soft p-3 text-warn">{health.license.warning}</p>
       )}
       <LoginForm
         next={next}
