@@ -37,6 +37,9 @@ const tryTool = (name: string, body: unknown, token = admin) =>
 
 describe("GET /api/status", () => {
   it("tells everybody how the server is, and administrators what to do", async () => {
+    // A check of readiness has a second, which a busy machine may exceed.
+    const isReady = async () => (await get("/api/status")).body.ready;
+    await expect.poll(isReady, { timeout: 30_000 }).toBe(true);
     const shown = await get("/api/status");
     expect(shown.body).toMatchObject({
       object: "status",
@@ -180,7 +183,7 @@ describe("POST /api/documents/text", () => {
     });
     const table = await send("Name,Price\nBolt,5\nNut,3\n", "b.csv");
     expect(table.body.text).toMatch(/\nName: Bolt; Price: 5\nName: Nut; Price: 3$/);
-    expect(table.body).toMatchObject({ filename: "b.csv", bytes: 25, truncated: false });
+    expect(table.body).toMatchObject({ filename: "b.csv", bytes: 24, truncated: false });
     const long = await send(`${"word ".repeat(300_000)}`, "c.txt");
     expect(long.body).toMatchObject({ characters: 1_000_000, truncated: true });
     expect((await get("/v1/files", user)).body.data).toEqual([]);
