@@ -100,7 +100,9 @@ describe("GET /api/openapi.json", () => {
         continue;
       }
       const isForPeople =
-        /^\/api\/(auth|chats|service-tokens|v1)|\/(identities|approve|tools\/\{tool\})$/.test(path);
+        /^\/api\/(auth|chats|service-tokens|v1|status|models|documents|tools|admin\/(engines|settings))|\/(identities|approve|tools\/\{tool\})$/.test(
+          path,
+        );
       const takesKeys = /^\/api\/(pipeline|datasets)(\/|$)/.test(path);
       expect(security, where).toEqual([
         ...(takesKeys ? [{ bearerKey: [] }, { headerKey: [] }] : []),
