@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { ApiError } from "../api/errors.ts";
-import { useChangePassword } from "../api/queries/session.ts";
+import { useChangePassword, useSession } from "../api/queries/session.ts";
 import { TextField } from "../ui/field.tsx";
 import { Form } from "../ui/form.tsx";
 
@@ -9,6 +9,7 @@ const MIN_LENGTH = 8;
 /** Changes one's own password; every other session of the user ends. */
 export function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const change = useChangePassword();
+  const { data: session } = useSession();
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
   const [again, setAgain] = useState("");
@@ -26,6 +27,8 @@ export function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   };
   return (
     <Form action="Change password" onSubmit={submit}>
+      {/* Password managers keep a password under a name. */}
+      <input hidden readOnly autoComplete="username" value={session?.username ?? ""} />
       <TextField
         name="current_password"
         label="Current password"
