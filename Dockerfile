@@ -1,4 +1,14 @@
 # scripts/smoke/check-container.mjs runs what stands here, instruction by instruction, where no container engine is.
+FROM oven/bun:1.4.5-slim AS console
+WORKDIR /app
+COPY package.json bun.lockb bunfig.toml ./
+RUN bun install --frozen-lockfile --ignore-scripts
+COPY scripts/console scripts/console
+COPY scripts/task scripts/task
+COPY src/console src/console
+COPY tsconfig.json ./
+RUN bun scripts/task/build-console.mjs
+
 FROM oven/bun:1.4.5-slim AS build
 WORKDIR /app
 COPY package.json bun.lockb bunfig.toml ./
@@ -10,11 +20,14 @@ COPY scripts/backup scripts/backup
 COPY scripts/restore scripts/restore
 COPY scripts/reset-password scripts/reset-password
 COPY src src
+# What is served of the console is what was built of it.
+RUN rm -r src/console
 
 # execute_shell (TOOL_SHELL_ENABLED) needs more than this image has: docs/tools.md, "The shell".
 FROM oven/bun:1.4.5-slim
 WORKDIR /app
 COPY --from=build /app ./
+COPY --from=console /app/dist/console dist/console
 RUN mkdir -m 700 data && chown 1000:1000 data
 # Bun's `fetch` opens 256 connections at once unless told otherwise before it starts.
 ENV BUN_CONFIG_MAX_HTTP_REQUESTS=65336

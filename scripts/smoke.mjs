@@ -12,6 +12,7 @@ import { isolatePath } from "./smoke/isolate-path.mjs";
 import { runCommand } from "./smoke/run-command.mjs";
 
 const INSTALL_MS = 300_000;
+const BUILT_MS = 120_000;
 const TEST_MS = 2_700_000;
 const runner = { node: ["npm", "run"], bun: ["bun", "run"] };
 const version = { node: ["node", "--version"], bun: ["bun", "--version"] };
@@ -38,23 +39,39 @@ try {
 async function checkCommands(runtime, clone) {
   const path = isolatePath(join(folder, "bin"), runtime);
   // Port 0 selects a free port: the only setting beyond those of a new user.
-  const env = { PATH: path, HOME: process.env.HOME, PORT: "0" };
+  const { HOME, CHROMIUM } = process.env;
+  const env = { PATH: path, HOME, PORT: "0", ...(CHROMIUM && { CHROMIUM }) };
   const machine = { cwd: clone, env };
   const number = execFileSync(...[version[runtime][0], [version[runtime][1]]], { env }).toString();
   const told = `runtime: ${runtime} ${number.trim().replace(/^v/, "")}`;
   const run = (task) => [...runner[runtime], task];
 
   const dev = { command: run("dev"), machine, told };
-  await checkServer({ name: "dev, first", ...dev, readyMs: INSTALL_MS });
+  const built = { whileReady: consoleIsBuilt };
+  await checkServer({ name: "dev, first", ...dev, ...built, readyMs: INSTALL_MS });
   await checkServer({ name: "dev, later", ...dev, whileReady: changeSource, signal: "SIGKILL" });
   const start = { command: run("start"), machine, told };
-  await checkServer({ name: "start", ...start, streams: false, signal: "SIGINT" });
+  await checkServer({ name: "start", ...start, ...built, streams: false, signal: "SIGINT" });
+  const changed = execFileSync("git", ["status", "--porcelain"], { cwd: clone }).toString();
+  if (changed !== " M src/main.ts\n") throw new Error(`not clean: ${changed}`);
   if (!process.argv.includes("--test")) return;
   const test = runtime === "node" ? ["npm", "test", "--"] : ["bun", "run", "test"];
   // The run reports a test that needs a retry; this must not block a change.
   test.push("--retry=2");
   const output = await runCommand(test, machine, TEST_MS);
   if (!output.includes(told)) throw new Error(`${test.join(" ")} did not run on ${told}`);
+}
+
+/** Waits until the built console is served in place of the page that waits for it. */
+async function consoleIsBuilt({ output }) {
+  const [, url] = /"url":"([^"]+)"/.exec(output());
+  const startedMs = performance.now();
+  for (let status = 0; status !== 200; ) {
+    if (performance.now() - startedMs > BUILT_MS) throw new Error("the console was not built");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    ({ status } = await fetch(`${url}/console/`));
+  }
+  console.log(`smoke: the console after ${Math.round(performance.now() - startedMs)} ms`);
 }
 
 /** Changes a file under src and waits for the restart. */

@@ -1,4 +1,5 @@
 import type { Deps } from "./deps.ts";
+import { consoleRoutes } from "./http/console.ts";
 import { chatCompletionsRoutes } from "./http/families/chat-completions.ts";
 import { embeddingsRoutes } from "./http/families/embeddings.ts";
 import { mcpRoutes } from "./http/families/mcp.ts";
@@ -8,9 +9,10 @@ import { responsesRoutes } from "./http/families/responses.ts";
 import { transcriptionsRoutes } from "./http/families/transcriptions.ts";
 import { docsRoutes } from "./http/openapi/docs.ts";
 import { createAnswerRequest } from "./http/request/answer-request.ts";
-import type { AnyRouteDefinition } from "./http/request/route.ts";
+import type { AnyRouteDefinition, Route } from "./http/request/route.ts";
 import { createRouteTable } from "./http/request/route-table.ts";
 import { createRefuse } from "./http/request/router.ts";
+import { sessionRoutes } from "./http/request/session-routes.ts";
 import { refuseUnknownPath } from "./http/request/unknown-path.ts";
 import { apiKeyUsageRoutes } from "./http/resources/api-key-usage.ts";
 import { apiKeysRoutes } from "./http/resources/api-keys.ts";
@@ -24,15 +26,20 @@ import { connectionsRoutes } from "./http/resources/connections.ts";
 import { dataRoutes } from "./http/resources/data.ts";
 import { datasetRowsRoutes } from "./http/resources/dataset-rows.ts";
 import { datasetsRoutes } from "./http/resources/datasets.ts";
+import { documentsRoutes } from "./http/resources/documents.ts";
+import { enginesRoutes } from "./http/resources/engines.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { identitiesRoutes } from "./http/resources/identities.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
 import { mcpServersRoutes } from "./http/resources/mcp-servers.ts";
+import { modelFiguresRoutes } from "./http/resources/model-figures.ts";
 import { requestsRoutes } from "./http/resources/requests.ts";
 import { serviceTokensRoutes } from "./http/resources/service-tokens.ts";
+import { settingsRoutes } from "./http/resources/settings.ts";
 import { signInRoutes } from "./http/resources/sign-in.ts";
 import { stepKindsRoutes } from "./http/resources/step-kinds.ts";
+import { toolTrialsRoutes } from "./http/resources/tool-trials.ts";
 import { toolsRoutes } from "./http/resources/tools.ts";
 import { usageReconciliationRoutes } from "./http/resources/usage-reconciliation.ts";
 import { usageReportsRoutes } from "./http/resources/usage-reports.ts";
@@ -51,6 +58,7 @@ import type { ServeOptions } from "./http/server/server.ts";
 import { healthRoutes } from "./http/service/health.ts";
 import { helloRoutes } from "./http/service/hello.ts";
 import { metricsRoutes } from "./http/service/metrics.ts";
+import { statusRoutes } from "./http/service/status.ts";
 
 export interface App {
   readonly fetch: ServeOptions["fetch"];
@@ -60,9 +68,10 @@ export interface App {
 }
 
 /**
- * Creates the app: the whole URL space on one screen. The path of every request is in `http/request/answer-request.ts`.
+ * Creates all routes but those of the documents: the whole URL space on one screen. It only reads the settings and keeps
+ * the parts for later, so that the documents can be written without a database.
  */
-export function createApp(deps: Deps): App {
+export function createRoutes(deps: Deps): readonly Route[] {
   const routers = [
     chatCompletionsRoutes(deps),
     messagesRoutes(deps),
@@ -75,6 +84,10 @@ export function createApp(deps: Deps): App {
     signInRoutes(deps),
     identitiesRoutes(deps),
     usersRoutes(deps),
+    statusRoutes(deps),
+    settingsRoutes(deps),
+    enginesRoutes(deps),
+    modelFiguresRoutes(deps),
     apiKeysRoutes(deps),
     apiKeyUsageRoutes(deps),
     biKeysRoutes(deps, { portOf: deps.data.portOf }),
@@ -88,6 +101,8 @@ export function createApp(deps: Deps): App {
     vectorStoreBatchesRoutes(deps),
     vectorStoreSearchRoutes(deps),
     toolsRoutes(deps),
+    toolTrialsRoutes(deps),
+    documentsRoutes(deps),
     connectionsRoutes(deps),
     mcpServersRoutes(deps),
     mcpRoutes(deps),
@@ -109,10 +124,17 @@ export function createApp(deps: Deps): App {
     metricsRoutes(deps),
     helloRoutes(deps),
   ];
-  const served = routers.flatMap(({ routes }) => routes);
+  const own = routers.flatMap(({ routes }) => routes);
+  return [...own, ...sessionRoutes(own)];
+}
+
+/** Creates the app. The path of every request is in `http/request/answer-request.ts`. */
+export function createApp(deps: Deps): App {
+  const served = createRoutes(deps);
   const definitions = served.map(({ definition }) => definition);
   const docs = deps.settings.GATEWAY_DOCS_ENABLED ? docsRoutes(deps, definitions).routes : [];
-  const routes = [...served, ...docs];
+  const pages = deps.settings.CONSOLE_ENABLED ? consoleRoutes(deps).routes : [];
+  const routes = [...served, ...docs, ...pages];
   const table = createRouteTable(routes);
   table.hono.onError(createRefuse(deps.clock));
   table.hono.notFound((context) => refuseUnknownPath(table, context));

@@ -90,13 +90,8 @@ export function buildDeps(
     knowledge.yieldTo(() => openCalls.clients() > 0);
     const { roles } = parts.add(openRoles(base, { secret, installedAt }));
     const views = await openViews(base, roles.grantView);
-    const changes = {
-      wake() {
-        events.wake();
-        viewsChanged();
-      },
-    };
-    const { datasets } = parts.add(openDatasets(base, { events: changes, views }));
+    const wake = () => [events.wake(), viewsChanged()];
+    const { datasets } = parts.add(openDatasets(base, { events: { wake }, views }));
     const isLicensed = () => !license.isInvalid();
     const reading = await openData(base, { biKeys, roles, secret, installation, isLicensed, add });
     const { data, viewsChanged } = parts.add(reading);
@@ -114,6 +109,7 @@ export function buildDeps(
       ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
       ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders, chats },
+      engines: backends.engines,
       clock: base.clock,
       parts: parts.list,
       figures,

@@ -33,6 +33,7 @@ export async function checkServer({
     const [, url] = READY.exec(server.output());
     if (told && !server.output().includes(told)) throw new Error(`did not print "${told}"`);
     await askHealth(url);
+    await askConsole(url);
     if (streams) {
       await server.says(KEY);
       await askStream(url, KEY.exec(server.output())[1]);
@@ -100,6 +101,14 @@ async function askHealth(url) {
   const { version } = await response.json();
   if (response.status !== 200 || !version)
     throw new Error(`/api/health answered ${response.status}`);
+}
+
+/** A page of the console is there at once: the built one, or one that waits for it. */
+async function askConsole(url) {
+  const response = await fetch(`${url}/console/`, { signal: AbortSignal.timeout(ANSWER_MS) });
+  const isPage = (await response.text()).startsWith("<!doctype html>");
+  if (!isPage || ![200, 503].includes(response.status))
+    throw new Error(`/console/ answered ${response.status}`);
 }
 
 async function askStream(url, key) {

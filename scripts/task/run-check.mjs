@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { script } from "./runtime.mjs";
 
 // Each check fails by its exit code. dependency-cruiser must also report modules read, because it passes on none.
@@ -11,7 +11,14 @@ const checks = [
       ["ci", "--error-on-warnings", "--diagnostic-level=warn", "--colors=off"],
     ),
   },
-  { name: "types", ...script("node_modules/typescript/bin/tsc", [], ["-p", "."]) },
+  ...[
+    ["types", "."],
+    ["types of the console", "src/console"],
+    ["types of the console's tests", "tests/console"],
+  ].map(([name, project]) => ({
+    name,
+    ...script("node_modules/typescript/bin/tsc", [], ["-p", project]),
+  })),
   {
     name: "dependency rules",
     ...script(
@@ -27,6 +34,10 @@ const checks = [
 
 /** Runs all checks in parallel and prints their findings; returns 0 when all passed. */
 export async function runCheck() {
+  // The console's client is typed by the routes.
+  const { command, args } = script("scripts/task/write-api-types.mjs");
+  const { status } = spawnSync(command, args, { stdio: "inherit" });
+  if (status !== 0) return status ?? 1;
   const results = await Promise.all(checks.map(run));
   for (const { name, passed, output, seconds } of results) {
     if (!passed) console.log(`${output.trim()}\n`);

@@ -3,11 +3,18 @@ import { findEngine } from "./find-engine.mjs";
 import { loadEnvironmentFile } from "./load-environment-file.mjs";
 import { onStop } from "./on-stop.mjs";
 import { startServer } from "./run-server.mjs";
+import { startConsole } from "./start-console.mjs";
 import { watchFolder } from "./watch-folder.mjs";
 
 const RESTART_WAIT_MS = 10_000;
 
-/** Runs the gateway on loopback with an engine and a key, and restarts it after each change under src. */
+/** The folder under src whose changes are built and leave the server alone. */
+const CONSOLE = "src/console";
+
+/**
+ * Runs the gateway on loopback with an engine and a key, and restarts it after each change under src. The console is
+ * built beside it, again after each change of its own.
+ */
 export async function runDev() {
   loadEnvironmentFile();
   let stopping = false;
@@ -16,21 +23,24 @@ export async function runDev() {
   let wake = () => {};
   const engine = await findEngine();
   const env = { ...engine.env, ...developmentSettings() };
+  let builder;
 
   onStop((signal) => {
     stopping = true;
     server.child.kill(signal);
     wake();
   });
-  watchFolder("src", () => {
+  const onChange = () => {
     if (!changed) stopForRestart(server);
     changed = true;
     wake();
-  });
+  };
+  watchFolder("src", onChange, [CONSOLE]);
 
   for (let run = 1; ; run += 1) {
     changed = false;
     server = startServer(env);
+    builder ??= startConsole({ watch: true });
     const code = await server.ended;
     if (!stopping && !changed && run > 1) {
       console.log(`dev: the server ended (${code}); it restarts at the next change under src`);
@@ -39,7 +49,7 @@ export async function runDev() {
       });
     }
     if (stopping || !changed) {
-      await engine.stop();
+      await Promise.all([engine.stop(), builder.stop()]);
       return code;
     }
     console.log("dev: src changed, starting again");

@@ -2,6 +2,7 @@ import { BUN_SETTINGS } from "./bun-settings.mjs";
 import { loadEnvironmentFile } from "./load-environment-file.mjs";
 import { onStop } from "./on-stop.mjs";
 import { printRuntime, script, stopWithParent } from "./runtime.mjs";
+import { startConsole } from "./start-console.mjs";
 import { startProcess } from "./start-process.mjs";
 
 /** Starts the gateway; see `startProcess`. */
@@ -18,9 +19,12 @@ export function startServer(env = {}) {
  * Runs the gateway until it ends. Every signal is passed on: at the first one it finishes its streams; it handles a
  * second one itself.
  */
-export function runServer() {
+export async function runServer() {
   loadEnvironmentFile();
   const { child, ended } = startServer();
+  const builder = startConsole();
   onStop((signal) => child.kill(signal));
-  return ended;
+  const code = await ended;
+  await builder.stop();
+  return code;
 }

@@ -5,16 +5,18 @@ const SETTLE_MS = 150;
 
 /**
  * Calls `onChange` once after each burst of changes under a folder. Uses one watch per folder, because the recursive
- * watch of Node 20 loses files that an editor replaces.
+ * watch of Node 20 loses files that an editor replaces. The folders `except` are left out with all that is in them.
  */
-export function watchFolder(root, onChange) {
+export function watchFolder(root, onChange, except = []) {
   const watched = new Map();
   let timer;
 
+  const isLeftOut = (path) => except.some((one) => path === one || path.startsWith(`${one}/`));
   const add = (folder) => {
-    if (watched.has(folder)) return;
+    if (watched.has(folder) || isLeftOut(folder)) return;
     const watcher = watch(folder, (_kind, name) => {
-      if (name?.endsWith("~") || name?.startsWith(".")) return;
+      if (name?.endsWith("~") || name?.startsWith(".") || isLeftOut(join(folder, name ?? "")))
+        return;
       clearTimeout(timer);
       timer = setTimeout(settle, SETTLE_MS);
     });

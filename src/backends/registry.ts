@@ -4,6 +4,7 @@ import { createEgress } from "../lib/egress/egress.ts";
 import { createHttpClient } from "../lib/http/create-http-client.ts";
 import type { Log } from "../lib/log.ts";
 import type { Backend } from "./backend.ts";
+import { type Engine, listEngines } from "./engines.ts";
 import { createFetchImage } from "./images/fetch-image.ts";
 import { withInlineImages } from "./images/inline-images.ts";
 import { createModelCatalog, type ModelCatalog } from "./models/model-catalog.ts";
@@ -30,6 +31,8 @@ export interface Registry {
   readonly speech: Speech;
   /** The local engine's figures come first. */
   readonly figures: readonly UpstreamFigures[];
+  /** Lists the configured model servers as this process sees them, the local engine's first. */
+  readonly engines: () => Promise<readonly Engine[]>;
   /** Stops the background work and closes all connections. */
   readonly close: () => Promise<void>;
 }
@@ -66,6 +69,8 @@ export function createRegistry({ settings, overrides, log, clock }: RegistryOpti
     embeddings: createEmbedder(settings, localServer, book),
     speech: createTranscriber(settings, localServer, book),
     figures: book.all,
+    engines: () =>
+      listEngines({ figures: book.all, replicas: localServer.replicas, models, clock }),
     async close() {
       models.stop();
       await localServer.replicas?.close();
@@ -91,7 +96,7 @@ function createEmbedder(settings: Settings, local: Upstream, book: UpstreamBook)
       address: EMBEDDING_BASE_URL,
       addressSetting: "EMBEDDING_BASE_URL",
       apiKey: EMBEDDING_API_KEY,
-      openFigures: () => book.open("embeddings"),
+      openFigures: (address) => book.open("embeddings", address),
       retries: settings.GATEWAY_RETRIES,
     },
     local,
@@ -112,7 +117,7 @@ function createTranscriber(settings: Settings, local: Upstream, book: UpstreamBo
       address: SPEECH_BASE_URL,
       addressSetting: "SPEECH_BASE_URL",
       apiKey: SPEECH_API_KEY,
-      openFigures: () => book.open("speech"),
+      openFigures: (address) => book.open("speech", address),
       retries: settings.GATEWAY_RETRIES,
     },
     local,

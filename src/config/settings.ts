@@ -2,6 +2,7 @@ import { z } from "zod";
 import { alertSettings } from "./alert-settings.ts";
 import { assistantSettings } from "./assistant-settings.ts";
 import { cloudSettings } from "./cloud-settings.ts";
+import { consoleSettings } from "./console-settings.ts";
 import { dataSettings } from "./data-settings.ts";
 import {
   apiKey,
@@ -77,11 +78,6 @@ export const settingsSchema = z.object({
     .max(8_760)
     .default(12)
     .describe("Hours after which a login ends."),
-  CHAT_HISTORY_LIMIT: number
-    .min(0)
-    .max(50)
-    .default(50)
-    .describe("Chats of the console that are kept for each user, 50 at most; 0 keeps none."),
   ...signInSettings,
   BOOTSTRAP_API_KEY: apiKey
     .optional()
@@ -297,6 +293,7 @@ export const settingsSchema = z.object({
   OTEL_SERVICE_NAME: name
     .default("inference-gateway")
     .describe("Name under which traces are shown."),
+  ...consoleSettings,
   GATEWAY_DOCS_ENABLED: flag.prefault("1").describe("Show /v1/docs and /v1/openapi.json."),
   LOG_LEVEL: z
     .enum(["fatal", "error", "warn", "info", "debug", "silent"])

@@ -125,6 +125,10 @@ export interface ToolRun {
   readonly status: "running" | "ok" | "error";
   /** Undefined while it runs. */
   readonly durationMs?: number | undefined;
+  /** The arguments in the model's own characters, cut; only for sessions. */
+  readonly arguments?: string | undefined;
+  /** The beginning of the result; only for sessions, once it has ended. */
+  readonly result?: string | undefined;
 }
 
 export interface FinishEvent {

@@ -14,6 +14,8 @@ import type { FileStore } from "./files/files.ts";
 import { openFiles } from "./files/open-files.ts";
 import { openIngestion } from "./ingest/open-ingestion.ts";
 import { openChunkReader } from "./ingest/read-chunks.ts";
+import { type DocumentText, readText } from "./read-text.ts";
+import { type DocumentSource, openDocumentReader } from "./readers/open-document-reader.ts";
 import { openRetrieval } from "./retrieve/open-retrieval.ts";
 import type { Search } from "./retrieve/passage.ts";
 import { expireStores } from "./stores/expire-stores.ts";
@@ -21,6 +23,8 @@ import { createKeepActive } from "./stores/keep-active.ts";
 import type { Stores } from "./stores/stores.ts";
 
 const EXPIRE_PAUSE_MS = 60_000;
+/** Documents that are read at once for people who wait; further ones wait. */
+const ASKED_PROCESSES = 2;
 
 export interface KnowledgeParts {
   readonly backends: Pick<Registry, "embeddings" | "models">;
@@ -38,6 +42,11 @@ export interface Knowledge {
   readonly assistants: Omit<Assistants, "isTool">;
   /** Rejects with `not_found` for the first vector store that does not exist for the caller. */
   readonly checkStores: (caller: Caller, vectorStoreIds: readonly string[]) => Promise<void>;
+  /** Reads the text of a document of which nothing is kept. */
+  readonly readText: (
+    source: DocumentSource,
+    limits: Parameters<typeof readText>[2],
+  ) => Promise<DocumentText>;
   /** Ingestion yields to chat while `isBusy` returns true. */
   readonly yieldTo: (isBusy: () => boolean) => void;
 }
@@ -55,6 +64,9 @@ export async function openKnowledge(
   const connections = openFileConnections(settings);
   let isBusy = () => false;
   const reader = openChunkReader(settings, files);
+  // Of their own: a person who waits must not wait for a folder of files.
+  const askedReader = openDocumentReader({ processes: ASKED_PROCESSES });
+  add({ close: async () => askedReader.close() });
   const ingestion = openIngestion(base, {
     embedder,
     events,
@@ -99,6 +111,7 @@ export async function openKnowledge(
     search,
     fileConnections: connections,
     assistants: { database, clock, models: backends.models, known, catchUp },
+    readText: (source, limits) => readText(askedReader, source, limits),
     checkStores: (caller, ids) => checkStores({ database, clock }, caller, ids),
     yieldTo(given) {
       isBusy = given;

@@ -5,6 +5,7 @@ import type { Database } from "../db/database.ts";
 import type { Log } from "../lib/log.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import type { ToolOutcome } from "./tool-figures.ts";
+import { TRIAL_ID } from "./trial-assistant.ts";
 
 /** Records how an audited call ended. Does not wait and never throws. */
 export type EndAudit = (outcome: ToolOutcome) => void;
@@ -36,7 +37,8 @@ export function createCallAudit(database: Pick<Database, "ask">, log: Log): Call
   };
   return {
     async audit(tool, context) {
-      const details = { assistant_id: context.assistant.id, level: tool.level };
+      const { id } = context.assistant;
+      const details = { ...(id !== TRIAL_ID && { assistant_id: id }), level: tool.level };
       await write(tool, context, "tool.call", details).catch((thrown: unknown) => {
         throw notRecorded(thrown);
       });

@@ -21,6 +21,8 @@ export interface ToolSource {
 export interface ToolRegistry {
   /** The tools that can be offered to an assistant here, whoever asks. Does not wait. */
   readonly list: (assistant: Assistant) => readonly Tool[];
+  /** All tools, available to some assistant or not, by name. */
+  readonly all: () => readonly Tool[];
   /** The tool of this name, available or not. */
   readonly find: (name: string) => Tool | undefined;
   /** The names of the built-in tools. They never change. */
@@ -49,6 +51,7 @@ export function createToolRegistry(
   return {
     list: (assistant) =>
       [...all().values()].filter(({ isAvailable }) => isAvailable?.(assistant) ?? true),
+    all: () => [...all().values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
     find: (name) => all().get(name),
     builtIn: [...builtIn.keys()],
   };

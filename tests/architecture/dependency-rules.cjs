@@ -27,6 +27,9 @@ const order = [
   "main",
 ];
 
+// The same inside the console, which has nothing to do with the rest.
+const consoleOrder = ["lib", "api", "ui", "chat", "parts", "pages", "pages.ts", "app", "main.tsx"];
+
 const place = (names) => `^src/(${names})(/|\\.ts$)`;
 const npm = (names) => `(^|node_modules/)(${names})(/|$)`;
 const rule = (name, from, to) => ({ name, severity: "error", from, to });
@@ -45,10 +48,26 @@ const leftwardsOnly = order
     ),
   );
 
+const consolePlace = (name) =>
+  `^src/console/${name.replace(".", "\\.")}${name.includes(".") ? "$" : "/"}`;
+const consoleLeftwardsOnly = consoleOrder.slice(0, -1).map((name, index) =>
+  rule(
+    `console-${name}-imports-leftwards-only`,
+    { path: consolePlace(name) },
+    {
+      path: consoleOrder
+        .slice(index + 1)
+        .map(consolePlace)
+        .join("|"),
+    },
+  ),
+);
+
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
     ...leftwardsOnly,
+    ...consoleLeftwardsOnly,
     rule("no-cycles", {}, { circular: true }),
 
     // The middle of the gateway never sees a wire format; the edges never see a table.
@@ -84,8 +103,23 @@ module.exports = {
     ),
     rule(
       "console-is-a-client",
+      { path: place("console"), pathNot: "^src/console/vite\\.config\\.ts$" },
+      { path: "^(src|scripts|simulator)/", pathNot: place("console") },
+    ),
+    rule(
+      "console-is-served-not-imported",
+      { pathNot: place("console") },
       { path: place("console") },
-      { path: "^src/", pathNot: place("console") },
+    ),
+    rule(
+      "console-touches-no-runtime",
+      { path: place("console"), pathNot: "^src/console/vite\\.config\\.ts$" },
+      { dependencyTypes: ["core"] },
+    ),
+    rule(
+      "console-ui-calls-no-api",
+      { path: "^src/console/(lib|ui)/" },
+      { path: `^src/console/api/(?!errors\\.ts$)|${npm("@tanstack/react-query|openapi-fetch")}` },
     ),
 
     // Things of one kind are strangers to each other; only their registry knows them all.
@@ -95,9 +129,14 @@ module.exports = {
       { path: "^src/codecs/[^/]+/", pathNot: "^src/codecs/($1|shared)/" },
     ),
     rule(
-      "pages-and-tools-are-strangers",
-      { path: "^src/(console/pages|tools/builtin)/([^/]+)$" },
-      { path: "^src/$1/", pathNot: "^src/$1/$2$" },
+      "tools-are-strangers",
+      { path: "^src/tools/builtin/([^/]+)$" },
+      { path: "^src/tools/builtin/", pathNot: "^src/tools/builtin/$1$" },
+    ),
+    rule(
+      "pages-are-strangers",
+      { path: "^src/console/pages/([^/]+)/" },
+      { path: "^src/console/pages/", pathNot: "^src/console/pages/$1/" },
     ),
     rule(
       "steps-and-readers-are-strangers",
@@ -118,7 +157,15 @@ module.exports = {
       { path: vendors, pathNot: sharedByVendors },
     ),
 
-    rule("no-orphans", { orphan: true, pathNot: "^src/(main\\.ts$|lib/)" }, {}),
+    rule(
+      "no-orphans",
+      {
+        orphan: true,
+        pathNot:
+          "^src/(main\\.ts$|lib/|console/(main\\.tsx|theme\\.ts|vite\\.config\\.ts|api/schema\\.d\\.ts)$)",
+      },
+      {},
+    ),
     rule("no-test-code-in-src", { path: "^src/" }, { path: "^tests/" }),
   ],
   options: {

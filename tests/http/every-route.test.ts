@@ -25,6 +25,8 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^\w+ \/v1\/(health|docs.*|openapi\.json)$/, "open"],
   [/^\w+ \/api\/(health|ready|hello|docs)$/, "open"],
   [/^GET \/api\/openapi\.json$/, "session"],
+  [/^\w+ \/api\/v1\//, "session"],
+  [/^GET \/console(\/|$)/, "open"],
   // Its own token opens it, where one is set.
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],
@@ -32,7 +34,9 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^POST \/api\/auth\/oidc\/link$/, "session"],
   [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
   [/^\w+ \/api\/chats(\/|$)/, "session"],
-  [/^GET \/api\/license$/, "session"],
+  [/^GET \/api\/(license|status|models\/figures)$/, "session"],
+  [/^POST \/api\/documents\/text$/, "session"],
+  [/^\w+ \/api\/tools(\/|$)/, "administrator"],
   [/^POST \/api\/license$/, "administrator"],
   [/^GET \/api\/license\/(device|details)$/, "administrator"],
   [/^GET \/api\/(usage|requests|requests\/\{id\})$/, "session"],
@@ -47,7 +51,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^POST \/mcp$/, "caller"],
 ];
 /** Of the paths that take a key those where a user who is no administrator is refused. */
-const ADMINISTRATORS_ONLY = /^\/v1\/bi-keys/;
+const ADMINISTRATORS_ONLY = /^(\/api)?\/v1\/bi-keys/;
 
 const ADMIN_PASSWORD = "the administrator's own password";
 const USER_PASSWORD = "a password of the user's own";
@@ -113,6 +117,8 @@ beforeAll(async () => {
     ADMIN_PASSWORD,
     BOOTSTRAP_API_KEY: ADMIN_KEY,
     METRICS_ENABLED: "1",
+    // Hundreds of unknown credentials look into the database at once.
+    DB_POOL_WAIT_MS: "10000",
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: simulator.url,
     ...(store !== undefined && { DATABASE_URL: store.url }),
@@ -325,10 +331,10 @@ function servedRoutes(): readonly Route[] {
       const scope = tokens === "closed" ? undefined : scopeFor(tokens, method);
       const path = pattern
         .replace("{model}", "first")
-        .replace(/^(\/v1\/bi-keys\/)\{\w+\}/, `$1${foreign.biKey}`)
+        .replace(/^((?:\/api)?\/v1\/bi-keys\/)\{\w+\}/, `$1${foreign.biKey}`)
         .replace(/^(\/api\/admin\/users\/)\{\w+\}/, `$1${foreign.user}`)
-        .replace(/^(\/v1\/api-keys\/)\{\w+\}/, `$1${foreign.key}`)
-        .replace(/^(\/v1\/assistants\/)\{\w+\}/, `$1${foreign.assistant}`)
+        .replace(/^((?:\/api)?\/v1\/api-keys\/)\{\w+\}/, `$1${foreign.key}`)
+        .replace(/^((?:\/api)?\/v1\/assistants\/)\{\w+\}/, `$1${foreign.assistant}`)
         .replaceAll(/\{\w+\}/g, "id_of_nothing");
       const level = LEVELS.find(([known]) => known.test(`${method} ${pattern}`))?.[1];
       if (level === undefined) throw new Error(`who may call ${method} ${pattern}?`);
@@ -404,7 +410,7 @@ async function expectRefusal(route: Route, response: Response, refusal: Refusal)
   const isHopeless = refusal.status === 401 || refusal.status === 403;
   expect(response.headers.get("x-should-retry")).toBe(isHopeless ? "false" : null);
   const body = JSON.parse(text);
-  if (route.path.startsWith("/v1/messages")) {
+  if (/^(\/api)?\/v1\/messages/.test(route.path)) {
     expect(body).toEqual({
       type: "error",
       error: expect.objectContaining({
@@ -452,6 +458,11 @@ describe("every route that is served", () => {
       "/api/auth/oidc/login",
       "/api/docs",
       "/api/openapi.json",
+      "/console",
+      "/console/",
+      "/console/assets/{rest}",
+      "/console/build.json",
+      "/console/{rest}",
       "/metrics",
       "/v1/docs",
       "/v1/docs/swagger-ui-bundle.js",
@@ -479,7 +490,7 @@ describe("every route that is served", () => {
     for (const route of routes) {
       await Promise.all(allCredentials().map((credential) => refuses(route, credential)));
     }
-  }, 120_000);
+  }, 600_000);
 
   // Before the walks of the routes that change keys.
   it("takes a BI key where data is read", async () => {
@@ -538,7 +549,7 @@ describe("every route that is served", () => {
         expect(text).toContain(route.scope ?? "No service token may do this");
       }
     }
-  }, 60_000);
+  }, 600_000);
 
   it("takes a cookie outside /v1 and /mcp alone", async () => {
     const cookie = { cookie: `gateway_session=${held["user session"]}` };
@@ -547,6 +558,36 @@ describe("every route that is served", () => {
       await expectRefusal(route, await call(route.method, route.path, cookie), INVALID_KEY);
     }
     expect((await call("GET", "/api/auth/me", cookie)).status).toBe(200);
+  });
+
+  it("under /v1 that asks who calls is there for a session below /api/v1, with the same properties", async () => {
+    const shown = ({
+      method,
+      channel,
+      modelCall,
+      encodedSlashes,
+      operationId,
+    }: (typeof app.routes)[number]) => ({
+      ...{ method, channel, modelCall, encodedSlashes, operationId },
+    });
+    const below = app.routes.filter(
+      ({ path, access }) => path.startsWith("/v1/") && access !== "open",
+    );
+    expect(below.length).toBeGreaterThan(40);
+    for (const route of below) {
+      const { method, path } = route;
+      const mounted = app.routes.find((one) => one.path === `/api${path}` && one.method === method);
+      expect([path, mounted?.access, mounted?.tokens]).toEqual([path, "session", "closed"]);
+      expect(mounted && shown(mounted)).toEqual(shown(route));
+    }
+    const cookie = { cookie: `gateway_session=${held["user session"]}` };
+    const lists = ["models", "api-keys", "assistants", "files", "vector_stores", "tools", "data"];
+    for (const name of lists) {
+      const byCookie = await call("GET", `/api/v1/${name}`, cookie);
+      expect([name, byCookie.status]).toEqual([name, 200]);
+      const byHeader = await call("GET", `/v1/${name}`, bearer(held["user session"] ?? ""));
+      expect(await byCookie.text()).toBe(await byHeader.text());
+    }
   });
 
   it("takes no key from the query", async () => {
@@ -578,7 +619,8 @@ describe("every route that is served", () => {
     const theirs = routes.filter(isTheirs);
     expect(theirs.length).toBeGreaterThanOrEqual(8);
     for (const route of theirs) {
-      for (const name of ["user session", "user key"]) {
+      const isForKeys = route.level === "caller";
+      for (const name of isForKeys ? ["user session", "user key"] : ["user session"]) {
         const { method, path } = route;
         const headers = bearer(held[name] ?? "");
         const response = await call(method, path, headers, bodyFor(method));

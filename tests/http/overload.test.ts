@@ -23,6 +23,8 @@ const MODEL_CALLS = [
   "/v1/audio/transcriptions",
   "/v1/vector_stores/vs_1/search",
 ];
+/** The same as the console calls them. */
+const SESSION_CALLS = MODEL_CALLS.map((path) => `/api${path}`);
 
 let simulator: TestSimulator;
 let served: ServedDeps;
@@ -54,7 +56,7 @@ function expectOverloaded(response: RawResponse, path = "/v1/chat/completions"):
     message: expect.stringMatching(/send the request again/),
   };
   expect(response.json()).toMatchObject(
-    path.startsWith("/v1/messages")
+    /^(\/api)?\/v1\/messages/.test(path)
       ? { type: "error", error }
       : { error: { ...error, code: "overloaded" } },
   );
@@ -188,7 +190,7 @@ describe("A server that has as many calls as it carries", () => {
     await busy.stop();
   });
 
-  it.each(MODEL_CALLS)("refuses %s in its family's form", async (path) => {
+  it.each([...MODEL_CALLS, ...SESSION_CALLS])("refuses %s in its family's form", async (path) => {
     const { port: at } = busy;
     expectOverloaded(await callGateway(at, { path, body: chatBody(MODEL) }), path);
     // Also before a long body is sent.
@@ -212,7 +214,7 @@ describe("A server that has as many calls as it carries", () => {
     const { routes } = createApp(served.deps);
     const called = routes.filter(({ modelCall }) => modelCall === true);
     const paths = called.map(({ path }) => path.replace("{id}", "vs_1"));
-    expect(paths.sort()).toEqual([...MODEL_CALLS].sort());
+    expect(paths.sort()).toEqual([...MODEL_CALLS, ...SESSION_CALLS].sort());
     const posted = routes.filter(
       ({ method, path }) => method === "post" && path.startsWith("/v1/"),
     );

@@ -76,7 +76,8 @@ async function checkReplica(
       replica.models = check.readModels(parseJson(await response.text(MAX_REPLY_BYTES)));
     } else response.cancel();
     // While it gets calls, only they count: a successful call shows more than a health check.
-    if (!replica.breaker.isClosed) state.succeeded(replica);
+    const isKnown = replica.breaker.isClosed && replica.changedAt !== undefined;
+    if (!isKnown) state.succeeded(replica);
     return true;
   } catch (thrown) {
     if (!stopping.aborted) {

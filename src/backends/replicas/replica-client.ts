@@ -14,6 +14,20 @@ import { ReplicaState } from "./replica-state.ts";
  */
 export interface ReplicaClient extends HttpClient {
   readonly addresses: readonly string[];
+  /** Returns what is known of each server, in the order of their addresses. */
+  readonly states: () => readonly ReplicaStatus[];
+}
+
+/** What is known of one of the servers. */
+export interface ReplicaStatus {
+  readonly host: string;
+  /** Undefined until it was checked once. */
+  readonly isUp: boolean | undefined;
+  /** Milliseconds since it is up, or down. */
+  readonly forMs: number | undefined;
+  readonly openCalls: number;
+  /** Undefined until it has listed them. */
+  readonly models: ReadonlySet<string> | undefined;
 }
 
 export interface ReplicaOptions {
@@ -76,6 +90,7 @@ export function createReplicaClient(options: ReplicaOptions): ReplicaClient {
 
   return {
     addresses,
+    states: () => replicas.map((replica) => statusOf(replica, now())),
     send(request) {
       if (!request.url.startsWith(`${first}/`)) return client.send(request);
       const candidates = findCandidates(replicas, request.route?.model);
@@ -84,6 +99,20 @@ export function createReplicaClient(options: ReplicaOptions): ReplicaClient {
     async close() {
       stopChecks();
     },
+  };
+}
+
+function statusOf(
+  { host, breaker, changedAt, openCalls, models }: Replica,
+  now: number,
+): ReplicaStatus {
+  const isUp = changedAt === undefined ? undefined : breaker.isClosed;
+  return {
+    host,
+    isUp,
+    forMs: changedAt === undefined ? undefined : now - changedAt,
+    openCalls,
+    models,
   };
 }
 

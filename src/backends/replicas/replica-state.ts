@@ -18,12 +18,16 @@ export class ReplicaState {
   }
 
   succeeded(replica: Replica): void {
-    if (replica.breaker.succeeded()) this.#tell("info", replica, "is back");
+    const isBack = replica.breaker.succeeded();
+    if (isBack || replica.changedAt === undefined) replica.changedAt = this.#options.now();
+    if (isBack) this.#tell("info", replica, "is back");
   }
 
   /** `isDown`: nothing is listening. */
   failed(replica: Replica, isDown: boolean): void {
-    if (!replica.breaker.failed(this.#options.now(), isDown)) return;
+    const now = this.#options.now();
+    if (!replica.breaker.failed(now, isDown)) return;
+    replica.changedAt = now;
     this.#tell("warn", replica, "is down; its calls go to the others");
   }
 

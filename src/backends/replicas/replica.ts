@@ -14,6 +14,8 @@ export class Replica {
   openCalls = 0;
   /** The names of its models; undefined until it has listed them. */
   models: ReadonlySet<string> | undefined;
+  /** Milliseconds of the monotonic clock at the last change of its state; undefined before the first check. */
+  changedAt: number | undefined;
 
   constructor(address: string, position: number) {
     this.address = address;

@@ -80,14 +80,20 @@ export async function callUpstream(
 }
 
 /** Returns a function that counts the call's outcome on its first call only. */
-function countOnce({ figures }: Upstream, call: UpstreamCall): (outcome: UpstreamOutcome) => void {
+function countOnce(
+  { figures, clock }: Upstream,
+  call: UpstreamCall,
+): (outcome: UpstreamOutcome) => void {
   if (figures === undefined) return () => undefined;
   // Not the call itself: its body is not held until the end of the answer.
   const isOnTheSide = isQuestion(call);
+  if (!isOnTheSide) figures.openCalls += 1;
   let isCounted = false;
   return (outcome) => {
-    if (!isCounted) noteOutcome(figures, outcome, isOnTheSide);
+    if (isCounted) return;
     isCounted = true;
+    if (!isOnTheSide) figures.openCalls -= 1;
+    noteOutcome(figures, outcome, { isQuestion: isOnTheSide, now: clock.now() });
   };
 }
 

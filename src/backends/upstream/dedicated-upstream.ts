@@ -9,7 +9,7 @@ export interface DedicatedServer {
   /** Retries of a call that was refused before its first byte. */
   readonly retries: number;
   /** Opens the counters of its calls. */
-  readonly openFigures?: () => UpstreamFigures;
+  readonly openFigures?: (address: string) => UpstreamFigures;
 }
 
 /**
@@ -29,7 +29,7 @@ export function dedicatedUpstream(
     addressSetting,
     headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
     secrets: apiKey === undefined ? [] : [apiKey],
-    figures: openFigures?.(),
+    figures: openFigures?.(address),
   };
 }
 

@@ -40,7 +40,7 @@ export function localUpstream(options: LocalOptions): Upstream {
       retries: Math.max(0, Math.floor((1 + settings.GATEWAY_RETRIES) / count) - 1),
       maxEventBytes: settings.MAX_SSE_EVENT_BYTES,
     },
-    figures: options.book?.open(settings.LLM_BACKEND),
+    figures: options.book?.open(settings.LLM_BACKEND, address),
   };
 }
 

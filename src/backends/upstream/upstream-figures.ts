@@ -25,30 +25,39 @@ export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 export interface UpstreamFigures {
   /** The backend's name; `embeddings` and `speech` for dedicated servers of these. */
   readonly name: string;
+  /** The server's name and port. */
+  readonly host: string;
+  /** Client calls in progress. */
+  openCalls: number;
   /** Client calls only. Side requests, such as for the list of models, are not counted. */
   readonly outcomes: Record<UpstreamOutcome, number>;
   /** Retries of calls that were refused before their first byte. */
   retries: number;
   /** True when the last request of any kind failed to connect or timed out. */
   isSilent: boolean;
+  /** Unix milliseconds since when it is silent, or answers; undefined before the first answer or silence. */
+  since: number | undefined;
 }
 
 /** The figures of all configured model servers. */
 export interface UpstreamBook {
-  /** Creates the figures of a server. */
-  readonly open: (name: string) => UpstreamFigures;
+  /** Creates the figures of the server at an address. */
+  readonly open: (name: string, address: string) => UpstreamFigures;
   readonly all: readonly UpstreamFigures[];
 }
 
 export function createUpstreamBook(): UpstreamBook {
   const all: UpstreamFigures[] = [];
   return {
-    open(name) {
+    open(name, address) {
       const figures = {
         name,
+        host: new URL(address).host,
+        openCalls: 0,
         outcomes: zeroCounts(UPSTREAM_OUTCOMES),
         retries: 0,
         isSilent: false,
+        since: undefined,
       };
       all.push(figures);
       return figures;
@@ -57,15 +66,22 @@ export function createUpstreamBook(): UpstreamBook {
   };
 }
 
-/** Counts the outcome of a call. */
+/**
+ * Counts the outcome of a call.
+ *
+ * @param now Unix milliseconds.
+ */
 export function noteOutcome(
   figures: UpstreamFigures,
   outcome: UpstreamOutcome,
-  isQuestion: boolean,
+  { isQuestion, now }: { readonly isQuestion: boolean; readonly now: number },
 ): void {
   if (!isQuestion) figures.outcomes[outcome] += 1;
   // A client that left says nothing about the server.
-  if (outcome !== "aborted") figures.isSilent = outcome === "refused" || outcome === "timeout";
+  if (outcome === "aborted") return;
+  const isSilent = outcome === "refused" || outcome === "timeout";
+  if (figures.since === undefined || isSilent !== figures.isSilent) figures.since = now;
+  figures.isSilent = isSilent;
 }
 
 export function outcomeOfStatus(status: number): UpstreamOutcome {

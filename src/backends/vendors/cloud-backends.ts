@@ -74,13 +74,14 @@ export function createCloudBackends(
     const models = settings[`${prefix}_MODELS`];
     if ((key === undefined) !== (models.length === 0)) warnOfHalf(log, prefix, key !== undefined);
     if (key === undefined) continue;
+    const address = settings[`${prefix}_BASE_URL`];
     const upstream = {
       ...shared,
-      address: settings[`${prefix}_BASE_URL`],
+      address,
       addressSetting: `${prefix}_BASE_URL`,
       headers: credential(key),
       secrets: [key],
-      figures: book.open(name),
+      figures: book.open(name, address),
     };
     const forward = settings[`${prefix}_FORWARD`];
     const backend = create({ upstream, models, forward, memory }, settings);

@@ -9,6 +9,14 @@ const toolRun = z
     name: z.string(),
     status: z.enum(["running", "ok", "error"]),
     duration_ms: z.number().int().nonnegative().optional(),
+    arguments: z
+      .string()
+      .optional()
+      .describe("What the model called it with, at most 4 KiB; only to a session."),
+    result: z
+      .string()
+      .optional()
+      .describe("The first 4 KiB of what the model was given; only to a session."),
   })
   .describe("A run of one of the gateway's own tools.");
 
@@ -75,6 +83,12 @@ export function encodeToolRun(run: ToolRun): JsonObject {
   return { ext: { tool_run: encodeRun(run) } };
 }
 
-function encodeRun({ id, name, status, durationMs }: ToolRun): JsonObject {
-  return { id, name, status, ...(durationMs !== undefined && { duration_ms: durationMs }) };
+function encodeRun({ durationMs, arguments: args, result, ...run }: ToolRun): JsonObject {
+  const { id, name, status } = run;
+  return {
+    ...{ id, name, status },
+    ...(durationMs !== undefined && { duration_ms: durationMs }),
+    ...(args !== undefined && { arguments: args }),
+    ...(result !== undefined && { result }),
+  };
 }

@@ -2,7 +2,7 @@ import type { ChatEvent, ToolRun } from "../../core/chat-event.ts";
 import type { ToolCallPart, ToolMessage } from "../../core/chat-request.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { limitWork } from "../../lib/concurrency.ts";
-import { failed, runTool, type ToolLimits } from "../../tools/run-tool.ts";
+import { cutResult, failed, runTool, type ToolLimits } from "../../tools/run-tool.ts";
 import type { Tool, ToolContext, ToolResult } from "../../tools/tool.ts";
 import { type GivenPassages, renderPassages } from "./given-passages.ts";
 
@@ -27,6 +27,8 @@ export interface CallRunner {
 }
 
 const SIDE_BY_SIDE = 8;
+/** Bytes of the arguments and of the result of a run that a session is shown. */
+const SHOWN_BYTES = 4_096;
 
 /**
  * Runs the calls of one turn. Yields an event when a call begins and when it ends, and returns the results in the order
@@ -121,10 +123,15 @@ async function runOne(
   const { tool, ...rights } = found;
   const id = nextId();
   const startedAt = clock.now();
-  report({ id, name, status: "running" });
+  // A key's client is told no more than before: it need not show what its user may not see.
+  const isShown = rights.caller.kind === "session";
+  const shownArguments = isShown && { arguments: cutResult(args, SHOWN_BYTES) };
+  report({ id, name, status: "running", ...shownArguments });
   const result = await runTool(tool, args, { ...context, ...rights }, limits);
   const durationMs = Math.max(0, clock.now() - startedAt);
-  report({ id, name, status: result.isError === true ? "error" : "ok", durationMs });
+  const status = result.isError === true ? "error" : "ok";
+  const shownResult = isShown && { result: cutResult(result.text, SHOWN_BYTES) };
+  report({ id, name, status, durationMs, ...shownArguments, ...shownResult });
   return result;
 }
 

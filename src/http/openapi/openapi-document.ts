@@ -1,5 +1,6 @@
 import { OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { SESSION_COOKIE } from "../../access/sent-credential.ts";
+import { scopeFor } from "../../core/service-scope.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import type { AnyRouteDefinition } from "../request/route.ts";
 import { completeDocument } from "./complete-document.ts";
@@ -48,10 +49,11 @@ const DOCUMENTS = {
     },
   },
   console: {
-    title: "Inference Gateway: administration",
+    title: "Inference Gateway: console and administration",
     description:
-      "What the web console uses: users, sessions, license, usage, audit log and events, by session. Times are UTC. " +
-      "Every response carries `x-request-id`.",
+      "What the web console uses, by session: users, sessions, license, usage, audit log and events, and below " +
+      "`/api/v1` all that an API key may call under `/v1`. Changes by cookie are taken from pages of this server alone. " +
+      "Times are UTC. Every response carries `x-request-id`.",
     schemes: {
       bearerSession: {
         type: "http",
@@ -105,12 +107,18 @@ function generate(
 }
 
 /**
- * Returns the parts of a definition that belong in the document; the generator would copy every property that it does
- * not know.
+ * Returns the parts of a definition that belong in the document, with the scope that a service token needs; the generator
+ * would copy every property that it does not know.
  */
 function documented(definition: AnyRouteDefinition): RouteConfig {
-  const { method, path, operationId, tags, summary, description } = definition;
-  const { security, request, responses } = definition;
-  const texts = { operationId, tags, summary, description };
-  return { method, path, ...texts, security, request, responses } as RouteConfig;
+  const { method, path, operationId, tags, summary, tokens = "closed" } = definition;
+  const { security = [], request, responses } = definition;
+  const isOpenToTokens = tokens !== "closed";
+  const scope = isOpenToTokens && `Scope of a service token: \`${scopeFor(tokens, method)}\`.`;
+  const description = [definition.description, scope].filter(Boolean).join(" ");
+  return {
+    ...{ method, path, operationId, tags, summary, request, responses },
+    ...(description !== "" && { description }),
+    security: isOpenToTokens ? [...security, { serviceToken: [] }] : security,
+  } as RouteConfig;
 }

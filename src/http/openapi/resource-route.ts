@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import type { AccessLevel } from "../../access/authenticate.ts";
-import { scopeFor } from "../../core/service-scope.ts";
 import type { RouteDefinition, TokenAccess } from "../request/route.ts";
 import { BODY_ERRORS, KEY_ERRORS, KEY_SECURITY, NO_SECURITY, refusal } from "./documentation.ts";
 
@@ -36,7 +35,7 @@ interface ResourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = 
   readonly errors?: Readonly<Record<number, string>>;
 }
 
-const SESSION_SECURITY: NonNullable<RouteDefinition["security"]> = [
+export const SESSION_SECURITY: NonNullable<RouteDefinition["security"]> = [
   { bearerSession: [] },
   { consoleCookie: [] },
 ];
@@ -99,8 +98,7 @@ const OF_ACCESS = {
 export function resourceRoute<Level extends AccessLevel, Tokens extends TokenAccess = "closed">(
   route: ResourceRoute<Level, Tokens>,
 ): RouteDefinition<Level, Tokens> {
-  const { method, path, access, tokens, tag, operationId, summary } = route;
-  const description = describe(route);
+  const { method, path, access, tokens, tag, operationId, summary, description } = route;
   const { audience, security, errors } = OF_ACCESS[access];
   return {
     method,
@@ -112,21 +110,10 @@ export function resourceRoute<Level extends AccessLevel, Tokens extends TokenAcc
     summary,
     ...(tokens !== undefined && { tokens }),
     ...(description !== undefined && { description }),
-    security: description === route.description ? security : [...security, { serviceToken: [] }],
+    security,
     request: requestOf(route),
     responses: { ...answerOf(route), ...errors, ...bodyErrorsOf(route), ...ownErrorsOf(route) },
   };
-}
-
-/** Adds the scope that a service token needs. */
-function describe({
-  method,
-  tokens = "closed",
-  description,
-}: ResourceRoute<AccessLevel>): string | undefined {
-  if (tokens === "closed") return description;
-  const scope = `Scope of a service token: \`${scopeFor(tokens, method)}\`.`;
-  return description === undefined ? scope : `${description} ${scope}`;
 }
 
 function requestOf({

@@ -34,7 +34,12 @@ const AREAS: readonly Area[] = [
   { prefix: "/api", kind: "api" },
   // A POST there starts a workflow. Reading a run needs no license.
   { prefix: "/api/pipeline", method: "POST", licensed: true },
+  // What a key calls under /v1, for the console's sessions.
+  { prefix: "/api/v1", kind: "v1", licensed: true, traced: true },
+  { prefix: "/api/v1/messages", errorForm: messagesErrorForm },
   { prefix: "/api/tool-servers", movedTo: "/api/mcp-servers" },
+  // Links into the console hold ids of models.
+  { prefix: "/console", encodedSlashes: true },
   { prefix: "/mcp", kind: "mcp", licensed: true, traced: true, ownOrigin: true },
   { prefix: "/v1", kind: "v1", licensed: true, traced: true },
   { prefix: "/v1/docs", licensed: false, traced: false },

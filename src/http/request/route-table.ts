@@ -21,7 +21,9 @@ export interface RouteTable {
   readonly methodsAt: (path: string) => readonly string[];
 }
 
-export function createRouteTable(routes: readonly Route[]): RouteTable {
+export function createRouteTable(
+  routes: readonly Pick<Route, "definition" | "handler">[],
+): RouteTable {
   const hono = new Hono<RequestEnvironment>({
     router: new RememberingRouter(),
     getPath: (_, options) => environmentOf(options).path,
@@ -70,9 +72,9 @@ function propertiesOf(definition: AnyRouteDefinition, method: string): RouteProp
   };
 }
 
-/** `{model}` takes the rest of the path, because model ids contain slashes. */
+/** `{model}` and `{rest}` take the rest of the path: model ids contain slashes. */
 function patternOf(path: string): string {
-  return path.replaceAll("{model}", ":model{.+}").replaceAll(/\{(\w+)\}/g, ":$1");
+  return path.replaceAll(/\{(model|rest)\}/g, ":$1{.+}").replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
 /**

@@ -88,4 +88,6 @@ export type RequestContext = Context<RequestEnvironment>;
 export interface Route {
   readonly definition: AnyRouteDefinition;
   readonly handler: (context: RequestContext) => Promise<Response>;
+  /** Returns the same route at another path, for sessions alone. Its level must be one that sessions may call. */
+  readonly forSession: (definition: RouteDefinition<"session">) => Route;
 }

@@ -5,7 +5,13 @@ import { scopeFor } from "../../core/service-scope.ts";
 import type { Deps } from "../../deps.ts";
 import { errorResponse } from "../answers/error-response.ts";
 import { logInternalError } from "./log-internal-error.ts";
-import type { RequestContext, Route, RouteDefinition, TokenAccess } from "./route.ts";
+import type {
+  AnyRouteDefinition,
+  RequestContext,
+  Route,
+  RouteDefinition,
+  TokenAccess,
+} from "./route.ts";
 
 type RouteHandler<Level extends AccessLevel, Tokens extends TokenAccess> = (
   context: RequestContext,
@@ -42,26 +48,29 @@ export function createRouter({
       definition: RouteDefinition<Level, Tokens>,
       handler: RouteHandler<Level, Tokens>,
     ) {
-      const { access, method, path, tokens = "closed" } = definition;
-      const scope = tokens === "closed" ? undefined : scopeFor(tokens, method);
-      // Routes catch their own errors, because an error handler of the router would be composed again for every
-      // request.
-      const guarded = async (context: RequestContext) => {
-        try {
-          const { arrivedAt: now, address, line } = context.env;
-          line.route = path;
-          const { headers, method: asked } = context.req.raw;
-          const caller = authenticate(access, { method: asked, headers, address, now }, scope);
-          // A key is known synchronously.
-          const known = caller instanceof Promise ? await caller : caller;
-          line.caller = known;
-          // A token is only let in where the type of the route has one.
-          return await handler(context, known as Parameters<typeof handler>[1]);
-        } catch (thrown) {
-          return refuse(thrown, context);
-        }
+      const routeAt = (defined: AnyRouteDefinition): Route => {
+        const { access, method, path, tokens = "closed" } = defined;
+        const scope = tokens === "closed" ? undefined : scopeFor(tokens, method);
+        // Routes catch their own errors, because an error handler of the router would be composed again for every
+        // request.
+        const guarded = async (context: RequestContext) => {
+          try {
+            const { arrivedAt: now, address, line } = context.env;
+            line.route = path;
+            const { headers, method: asked } = context.req.raw;
+            const caller = authenticate(access, { method: asked, headers, address, now }, scope);
+            // A key is known synchronously.
+            const known = caller instanceof Promise ? await caller : caller;
+            line.caller = known;
+            // A token is only let in where the type of the route has one.
+            return await handler(context, known as Parameters<typeof handler>[1]);
+          } catch (thrown) {
+            return refuse(thrown, context);
+          }
+        };
+        return { definition: defined, handler: guarded, forSession: routeAt };
       };
-      routes.push({ definition, handler: guarded });
+      routes.push(routeAt(definition));
     },
   };
 }

@@ -4,12 +4,15 @@ import { areaAt } from "./areas.ts";
 import type { RequestContext } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";
 
+/** The path of the console, unless the operator turns it off. */
+const CONSOLE = "/console/";
 /** The path of the reference, unless the operator hides it. */
 const REFERENCE = "/v1/docs";
 
 /**
  * Answers a request that no route serves. The answer is 405 with the methods when the path is served by others, and
- * otherwise 404. A path of a resource that has moved is redirected, for every method. A browser that begins at `/` is redirected to the reference.
+ * otherwise 404. A path of a resource that has moved is redirected, for every method. A browser that begins at `/` is
+ * redirected to the console, or else to the reference.
  */
 export function refuseUnknownPath(table: RouteTable, context: RequestContext): Response {
   const { method } = context.req;
@@ -18,9 +21,10 @@ export function refuseUnknownPath(table: RouteTable, context: RequestContext): R
   if (movedTo !== undefined) return context.redirect(moved(context.req.url, movedTo), 308);
   const allowed = table.methodsAt(path);
   if (allowed.length === 0) {
-    const hasReference = table.methodsAt(REFERENCE).length > 0;
-    if (hasReference && path === "/" && isBrowser(context)) return context.redirect(REFERENCE);
-    const hint = hasReference ? `; GET ${REFERENCE} lists what is` : "";
+    const isServed = (place: string) => table.methodsAt(place).length > 0;
+    const first = [CONSOLE, REFERENCE].find(isServed);
+    if (first !== undefined && path === "/" && isBrowser(context)) return context.redirect(first);
+    const hint = isServed(REFERENCE) ? `; GET ${REFERENCE} lists what is` : "";
     const message = ownHint ?? `Nothing is served at this path${hint}.`;
     return errorResponse(new ServiceError("not_found", message), requestId, errorForm);
   }

@@ -33,11 +33,9 @@ const statementLine = z
     via: z.enum(["port", "query", "list"]).openapi({
       description: "The PostgreSQL port, `POST /v1/data/query`, or `GET /v1/data/{name}`.",
     }),
-    statement: z
-      .string()
-      .openapi({
-        description: "Its text, with `?` in the place of values and `$1` of parameters.",
-      }),
+    statement: z.string().openapi({
+      description: "Its text, with `?` in the place of values and `$1` of parameters.",
+    }),
     started_at: time,
     milliseconds: z.int(),
     rows: z.int(),

@@ -25,6 +25,10 @@ const methods = z
   .object({
     password: z.boolean().openapi({ description: "False when OIDC_ONLY switches passwords off." }),
     oidc: z.boolean().openapi({ description: `A browser signs in at \`${LOGIN_PATH}\`.` }),
+    oidc_name: z
+      .string()
+      .nullable()
+      .openapi({ description: "Where one signs in then: the provider's host, for a button." }),
   })
   .openapi("LoginMethods");
 const linkAsked = z
@@ -66,8 +70,13 @@ export function signInRoutes(deps: Deps): Router {
   const { settings, signIn } = deps;
   const router = createRouter(deps);
   const inPages = pagesOf(deps);
+  const issuer = settings.OIDC_ISSUER;
   router.add(METHODS, () =>
-    jsonResponse({ password: !settings.OIDC_ONLY, oidc: signIn !== undefined }),
+    jsonResponse({
+      password: !settings.OIDC_ONLY,
+      oidc: signIn !== undefined,
+      oidc_name: issuer === undefined ? null : new URL(issuer).host,
+    }),
   );
   router.add(LOGIN, (context) =>
     inPages(async (opened) => {

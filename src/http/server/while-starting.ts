@@ -2,17 +2,20 @@ import type { Settings } from "../../config/settings.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { createRequestIds } from "../../lib/id.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { errorResponse } from "../answers/error-response.ts";
+import { type ErrorForm, errorResponse } from "../answers/error-response.ts";
 import { jsonResponse } from "../answers/json-response.ts";
+import { waitingPage } from "../console/waiting-page.ts";
 import { areaAt } from "../request/areas.ts";
 import { routedPath } from "../request/route-table.ts";
 import type { ServeOptions } from "./server.ts";
 
+/** The pages of the console, but none of its files. */
+const CONSOLE = /^\/console(?:$|\/(?!assets\/|build\.json$))/;
 const HINT = "The server is starting: it opens its database and brings it up to date.";
 
 interface StartingServer {
   readonly version: string;
-  readonly settings: Pick<Settings, "LLM_BACKEND">;
+  readonly settings: Pick<Settings, "LLM_BACKEND" | "CONSOLE_ENABLED">;
 }
 
 /**
@@ -38,15 +41,18 @@ export function createStartingAnswer({ version, settings }: StartingServer): Ser
     const requestId = nextRequestId(Date.now());
     const [body, status] = probes[path] ?? [];
     const { errorForm } = areaAt(request.method, routedPath(path));
+    const isConsole = settings.CONSOLE_ENABLED && CONSOLE.test(path);
     const response =
-      body === undefined
-        ? errorResponse(isStarting(), requestId, errorForm)
-        : jsonResponse(body, status);
+      body === undefined ? refuse(isConsole, requestId, errorForm) : jsonResponse(body, status);
     response.headers.set("x-request-id", requestId);
     // An unread body must not be parsed as the next request.
     response.headers.set("connection", "close");
     return response;
   };
+}
+
+function refuse(isConsole: boolean, requestId: string, errorForm: ErrorForm): Response {
+  return isConsole ? waitingPage() : errorResponse(isStarting(), requestId, errorForm);
 }
 
 function isStarting(): ServiceError {

@@ -16,6 +16,8 @@ export interface Content {
 
 /** A content that is being written, under a temporary name. */
 export interface OriginalDraft {
+  /** Where it is until it is moved or discarded. */
+  readonly path: string;
   /** Resolves when the bytes were taken; they may be reused then. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Brings the content to the disk. */
@@ -54,6 +56,7 @@ export async function createDraft({ path, root, onEnd }: DraftOptions): Promise<
     await opened?.close();
   };
   return {
+    path,
     async write(piece) {
       hash.update(piece);
       bytes += piece.byteLength;

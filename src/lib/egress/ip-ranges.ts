@@ -14,9 +14,12 @@ export function isIpRange(text: string): boolean {
 
 /** A parsed list of addresses and ranges. Invalid entries match nothing. */
 export class IpRanges {
+  /** The entries as they were given. */
+  readonly texts: readonly string[];
   readonly #ranges: readonly Range[];
 
   constructor(texts: readonly string[]) {
+    this.texts = texts;
     this.#ranges = texts.flatMap((text) => {
       const range = parseRange(text);
       return range === undefined ? [] : [range];

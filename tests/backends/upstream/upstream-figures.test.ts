@@ -44,7 +44,7 @@ async function upstreamThat(
 }
 
 function counted(upstream: Upstream): Upstream {
-  return { ...upstream, figures: createUpstreamBook().open("vllm") };
+  return { ...upstream, figures: createUpstreamBook().open("vllm", "http://127.0.0.1:9") };
 }
 
 /** Makes one call of a client and reads its answer to the end. */

@@ -174,6 +174,26 @@ describe.each(ENGINES)("An assistant over HTTP on %s", (engine, model) => {
     expect(chunks.every((chunk) => chunk["model"] === "Helper")).toBe(true);
   });
 
+  it("shows a session what a tool was called with and what came of it, and a key nothing of it", async () => {
+    const ask = async (path: string, bearer: string) => {
+      script();
+      const messages = [{ role: "user", content: "What is it?" }];
+      const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+      const body = JSON.stringify({ model: "helper", messages, max_tokens: 500, stream: true });
+      return (await fetch(served.url + path, { method: "POST", headers, body })).text();
+    };
+    for (const path of ["/chat/completions", "/messages"]) {
+      const toSession = await ask(`/api/v1${path}`, token);
+      expect(toSession).toMatch(
+        /"tool_run":\{[^}]*"status":"running","arguments":"\{\\"of\\": ?\\"it\\"\}"\}/,
+      );
+      expect(toSession).toMatch(
+        /"status":"ok","duration_ms":\d+,"arguments":".*?","result":"four"/,
+      );
+      expect(await ask(`/v1${path}`, key)).not.toMatch(/"arguments"|"result"/);
+    }
+  });
+
   it("answers messages, whole and streamed", async () => {
     script();
     const question = {

@@ -10,8 +10,8 @@ describe("4.6 GET /v1/docs", () => {
 
   beforeAll(async () => {
     [shown, hidden] = await Promise.all([
-      startGateway(NOBODY),
-      startGateway({ ...NOBODY, GATEWAY_DOCS_ENABLED: "false" }),
+      startGateway({ ...NOBODY, CONSOLE_ENABLED: "0" }),
+      startGateway({ ...NOBODY, CONSOLE_ENABLED: "0", GATEWAY_DOCS_ENABLED: "false" }),
     ]);
   });
   afterAll(() => Promise.all([shown?.stop(), hidden?.stop()]));

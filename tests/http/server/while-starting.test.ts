@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createStartingAnswer } from "../../../src/http/server/while-starting.ts";
 
-const answer = createStartingAnswer({ version: "1.2.3", settings: { LLM_BACKEND: "vllm" } });
+const answer = createStartingAnswer({
+  version: "1.2.3",
+  settings: { LLM_BACKEND: "vllm", CONSOLE_ENABLED: true },
+});
 
 async function ask(path: string) {
   const connection = { host: "gateway", path, peer: () => null, allowSilence: () => () => {} };
@@ -24,6 +27,17 @@ describe("A server that has its port and is not started", () => {
     const ready = await ask("/api/ready");
     expect(ready.response.status).toBe(503);
     expect(ready.body).toMatchObject({ ready: false, failed: ["starting"], checks: { db: false } });
+  });
+
+  it("shows browsers a page of the console that loads itself again", async () => {
+    const path = "/console/keys";
+    const connection = { host: "gateway", path, peer: () => null, allowSilence: () => () => {} };
+    const response = await answer(new Request(`http://gateway${path}`), connection);
+    expect([response.status, response.headers.get("connection")]).toEqual([503, "close"]);
+    expect(await response.text()).toContain('http-equiv="refresh" content="1"');
+    expect((await ask("/console/build.json")).body).toMatchObject({
+      error: { code: "overloaded" },
+    });
   });
 
   it.each([

@@ -1,0 +1,5 @@
+import createClient from "openapi-fetch";
+import type { paths } from "./schema.d.ts";
+
+/** Calls the gateway as the session of this browser. */
+export const api = createClient<paths>({ baseUrl: window.location.origin });

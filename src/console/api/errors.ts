@@ -1,0 +1,67 @@
+/** What a call that failed says. `status` 0 and code `network` mean that no answer came. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly code: string;
+  /** The field of the request that is wrong. */
+  readonly param: string | null;
+  readonly requestId: string | null;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(message: string, fields: Omit<ApiError, "name" | "message" | "stack" | "cause">) {
+    super(message);
+    this.status = fields.status;
+    this.code = fields.code;
+    this.param = fields.param;
+    this.requestId = fields.requestId;
+    this.retryAfterSeconds = fields.retryAfterSeconds;
+  }
+}
+
+interface Called<Data> {
+  readonly data?: Data;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+const SIGNED_OUT: ReadonlySet<string> = new Set(["session_required", "session_expired"]);
+const listeners = new Set<() => void>();
+
+/** Calls the listener whenever an answer says that there is no session; returns the function that ends it. */
+export function onSignedOut(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Returns the data of a call. Rejects with {@link ApiError}. */
+export async function unwrap<Data>(call: Promise<Called<Data>>): Promise<Data> {
+  const called = await call.catch((thrown: unknown) => {
+    if (thrown instanceof DOMException && thrown.name === "AbortError") throw thrown;
+    throw new ApiError("The gateway does not answer.", {
+      status: 0,
+      code: "network",
+      param: null,
+      requestId: null,
+      retryAfterSeconds: null,
+    });
+  });
+  const { response, data, error } = called;
+  if (response.ok) return data as Data;
+  throw toApiError(response, error);
+}
+
+/** Returns the error that an answer carries. */
+export function toApiError(response: Response, body: unknown): ApiError {
+  const { status, headers } = response;
+  const error = (body as { error?: Record<string, unknown> } | undefined)?.error ?? {};
+  const retry = Number(headers.get("retry-after") ?? Number.NaN);
+  const made = new ApiError(String(error["message"] ?? `The gateway answered ${status}.`), {
+    status,
+    code: String(error["code"] ?? `http_${status}`),
+    param: typeof error["param"] === "string" ? error["param"] : null,
+    requestId: headers.get("x-request-id"),
+    retryAfterSeconds: Number.isFinite(retry) ? retry : null,
+  });
+  if (status === 401 && SIGNED_OUT.has(made.code)) for (const listener of listeners) listener();
+  return made;
+}

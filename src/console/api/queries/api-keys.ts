@@ -1,0 +1,93 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { api } from "../client.ts";
+import { unwrap } from "../errors.ts";
+import type { components, paths } from "../schema.d.ts";
+import { nextOffset, useList } from "./use-list.ts";
+
+export type ApiKey = components["schemas"]["ApiKey"];
+export type IssuedApiKey = components["schemas"]["IssuedApiKey"];
+export type NewApiKey = components["schemas"]["NewApiKey"];
+export type ApiKeyChange = components["schemas"]["ApiKeyChange"];
+export type ApiKeyFilters = Omit<
+  NonNullable<paths["/api/v1/api-keys"]["get"]["parameters"]["query"]>,
+  "limit" | "offset"
+>;
+
+const KEY = ["api-keys"] as const;
+const PAGE = 100;
+
+/** The keys that one may see, the newest first. */
+export function useApiKeys(filters: ApiKeyFilters) {
+  return useList<ApiKey, number>({
+    key: [...KEY, "list", filters],
+    first: 0,
+    next: nextOffset,
+    load: (offset, signal) =>
+      unwrap(
+        api.GET("/api/v1/api-keys", {
+          params: { query: { ...filters, limit: PAGE, offset } },
+          signal,
+        }),
+      ),
+  });
+}
+
+export function useApiKey(id: string) {
+  return useQuery({
+    queryKey: [...KEY, id],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/api-keys/{id}", { params: { path: { id } }, signal })),
+  });
+}
+
+/** What a key has used in the last 30 days, and where its limits stand. */
+export function useApiKeyUsage(id: string) {
+  return useQuery({
+    queryKey: [...KEY, id, "usage"],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/api-keys/{id}/usage", { params: { path: { id } }, signal })),
+    refetchInterval: 30_000,
+  });
+}
+
+export function useIssueApiKey() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: NewApiKey) => unwrap(api.POST("/api/v1/api-keys", { body })),
+    onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
+  });
+}
+
+export function useChangeApiKey(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: ApiKeyChange) =>
+      unwrap(api.PATCH("/api/v1/api-keys/{id}", { params: { path: { id } }, body })),
+    onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
+  });
+}
+
+export function useRotateApiKey(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (overlapSeconds: number) =>
+      unwrap(
+        api.POST("/api/v1/api-keys/{id}/rotate", {
+          params: { path: { id } },
+          body: { overlap_seconds: overlapSeconds },
+        }),
+      ),
+    onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
+  });
+}
+
+export function useDeleteApiKey(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => unwrap(api.DELETE("/api/v1/api-keys/{id}", { params: { path: { id } } })),
+    onSuccess: () => {
+      client.removeQueries({ queryKey: [...KEY, id] });
+      return client.invalidateQueries({ queryKey: [...KEY, "list"] });
+    },
+  });
+}

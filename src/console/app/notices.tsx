@@ -1,0 +1,69 @@
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { Button } from "../ui/button.tsx";
+
+const BUILD_POLL_MS = 60_000;
+const WATCHED_POLL_MS = 1_000;
+
+/** What concerns the whole console: no network, or a new version. */
+export function Notices() {
+  const isOnline = useSyncExternalStore(subscribeOnline, () => navigator.onLine);
+  const isOutdated = useNewBuild();
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p className="border-b border-line bg-warn-soft px-4 py-2 text-warn">
+          Offline. What is shown may be old; it goes on by itself when the network is back.
+        </p>
+      )}
+      {isOutdated && (
+        <p className="flex flex-wrap items-center gap-3 border-b border-line bg-accent-soft px-4 py-1">
+          A new version is installed.
+          <Button onClick={() => window.location.reload()}>Reload</Button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Whether the gateway serves another build than the one of this tab. */
+function useNewBuild(): boolean {
+  const [isNew, setNew] = useState(false);
+  useEffect(() => {
+    let own = document.querySelector<HTMLMetaElement>("meta[name=build]")?.content;
+    let timer: ReturnType<typeof setTimeout>;
+    const look = async () => {
+      const build = document.hidden ? undefined : await readBuild();
+      own ??= build?.id;
+      if (build !== undefined && build.id !== own) setNew(true);
+      timer = setTimeout(() => void look(), build?.watched ? WATCHED_POLL_MS : BUILD_POLL_MS);
+    };
+    void look();
+    return () => clearTimeout(timer);
+  }, []);
+  return isNew;
+}
+
+interface Build {
+  readonly id: string;
+  /** The console is being worked on, and built anew with each change. */
+  readonly watched?: boolean;
+}
+
+/** Returns what the gateway says of its build; undefined while it does not answer. */
+async function readBuild(): Promise<Build | undefined> {
+  try {
+    const response = await fetch("/console/build.json", { cache: "no-cache" });
+    return response.ok ? ((await response.json()) as Build) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function subscribeOnline(listener: () => void): () => void {
+  window.addEventListener("online", listener);
+  window.addEventListener("offline", listener);
+  return () => {
+    window.removeEventListener("online", listener);
+    window.removeEventListener("offline", listener);
+  };
+}

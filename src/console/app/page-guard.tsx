@@ -1,0 +1,25 @@
+import type { ReactNode } from "react";
+import { useSession } from "../api/queries/session.ts";
+import type { PageDefinition } from "../pages.ts";
+import { EmptyState } from "../ui/empty-state.tsx";
+import { Link } from "../ui/link.tsx";
+import { PageHeader } from "../ui/page-header.tsx";
+
+interface PageGuardProps {
+  readonly page: PageDefinition | undefined;
+  readonly children: ReactNode;
+}
+
+/** Shows a page to those who may see it; the server refuses the others' calls in any case. */
+export function PageGuard({ page, children }: PageGuardProps) {
+  const session = useSession();
+  if (page?.level !== "admin" || session.data?.role === "admin") return children;
+  return (
+    <>
+      <PageHeader title={page.title} />
+      <EmptyState title="For administrators" action={<Link to="/">Go to the start</Link>}>
+        Only administrators see this page. One of them can change your role under Users.
+      </EmptyState>
+    </>
+  );
+}

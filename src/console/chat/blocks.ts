@@ -1,0 +1,125 @@
+/** A piece of an answer that is read by itself: `markdown` is lexed, the others are shown as they are. */
+export interface Block {
+  /** Where it begins in the text; its key in a list. */
+  readonly start: number;
+  readonly kind: "markdown" | "code" | "plain";
+  /** Of code: without its fences. */
+  readonly text: string;
+  /** Of code: the words behind the fence. */
+  readonly language?: string;
+}
+
+/** Lexers take longer than a frame for more than this, and some shapes of it take minutes. */
+const MAX_MARKDOWN = 16 * 1024;
+const MAX_TABLE = 64 * 1024;
+/** A long list or paragraph is divided at the next line; numbered lists go on with their own numbers. */
+const LONG = 8 * 1024;
+/** Deeper lists and quotes than this many columns make lexers recurse without end. */
+const MAX_INDENT = 64;
+/** Characters that open something which an inline lexer then looks for, to the end of the block, for each of them. */
+const MAX_OPENERS = 1_000;
+
+const FENCE = /^ {0,3}(`{3,}(?!.*`)|~{3,})[ \t]*(.*)$/;
+/** A line that may go on with the block above it, although a blank line stands between. */
+const CONTINUES = /^(?:[ \t]|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|>)/;
+const MARKERS = /^(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
+
+/**
+ * Divides an answer that grows into blocks. Only the last one is read again when text is added, so that a token costs its
+ * own block and not the whole answer.
+ */
+export class Blocks {
+  #text = "";
+  #blocks: readonly Block[] = [];
+
+  /** Returns the blocks of a text. Those that stay as they are stay the same objects. */
+  read(text: string): readonly Block[] {
+    if (text === this.#text) return this.#blocks;
+    const isLonger = this.#text !== "" && text.startsWith(this.#text);
+    const settled = isLonger ? this.#blocks.slice(0, -1) : [];
+    const from = isLonger ? (this.#blocks.at(-1)?.start ?? 0) : 0;
+    this.#text = text;
+    this.#blocks = [...settled, ...divide(text, from)];
+    return this.#blocks;
+  }
+}
+
+interface OpenFence {
+  readonly mark: string;
+  readonly language: string;
+  /** Where the code begins. */
+  readonly inside: number;
+}
+
+function divide(text: string, from: number): Block[] {
+  const blocks: Block[] = [];
+  let start = from;
+  let fence: OpenFence | undefined;
+  let isAfterBlank = false;
+  const end = (at: number) => {
+    const piece = text.slice(start, at);
+    if (piece.trim() !== "") blocks.push(toBlock(start, piece));
+    start = at;
+  };
+  for (const { line, at, next } of linesOf(text, from)) {
+    if (fence !== undefined) {
+      if (!closes(line, fence.mark)) continue;
+      blocks.push(codeBlock(start, text.slice(fence.inside, at), fence.language));
+      [start, fence, isAfterBlank] = [next, undefined, false];
+      continue;
+    }
+    fence = openFence(line, next);
+    const isBlank = line.trim() === "" && next - at <= SEEN;
+    if (fence !== undefined || (!isBlank && endsBefore(line, at - start, isAfterBlank))) end(at);
+    isAfterBlank = isBlank;
+  }
+  if (fence === undefined) end(text.length);
+  else blocks.push(codeBlock(start, text.slice(fence.inside), fence.language));
+  return blocks;
+}
+
+/** What decides about a line stands at its beginning; a line of megabytes is not copied to see it. */
+const SEEN = 1024;
+
+function* linesOf(text: string, from: number) {
+  for (let at = from; at < text.length; ) {
+    const newline = text.indexOf("\n", at);
+    const next = newline < 0 ? text.length : newline + 1;
+    yield { line: text.slice(at, Math.min(next, at + SEEN)).replace(/\r?\n$/, ""), at, next };
+    at = next;
+  }
+}
+
+function openFence(line: string, inside: number): OpenFence | undefined {
+  const [, mark, words = ""] = FENCE.exec(line) ?? [];
+  return mark === undefined ? undefined : { mark, language: words.trim(), inside };
+}
+
+function endsBefore(line: string, length: number, isAfterBlank: boolean): boolean {
+  return (isAfterBlank && !CONTINUES.test(line)) || (length > LONG && /^[^\s|>]/.test(line));
+}
+
+function closes(line: string, mark: string): boolean {
+  const found = /^ {0,3}(`+|~+)[ \t]*$/.exec(line)?.[1];
+  return found !== undefined && found[0] === mark[0] && found.length >= mark.length;
+}
+
+function codeBlock(start: number, inside: string, words: string): Block {
+  const text = inside.replace(/\r?\n$/, "");
+  return { start, kind: "code", text, language: words.split(/\s/, 1)[0] ?? "" };
+}
+
+function toBlock(start: number, piece: string): Block {
+  return { start, kind: isTooHard(piece) ? "plain" : "markdown", text: piece };
+}
+
+function isTooHard(piece: string): boolean {
+  const isTable = piece.trimStart().startsWith("|");
+  if (piece.length > (isTable ? MAX_TABLE : MAX_MARKDOWN)) return true;
+  let openers = 0;
+  for (const line of piece.split("\n")) {
+    if ((MARKERS.exec(line)?.[0] ?? "").replaceAll("\t", "    ").length > MAX_INDENT) return true;
+    openers += line.match(/[[*_`~<$\\]/g)?.length ?? 0;
+  }
+  return openers > MAX_OPENERS;
+}

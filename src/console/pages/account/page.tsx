@@ -1,0 +1,95 @@
+import { useSession } from "../../api/queries/session.ts";
+import { zoneName } from "../../lib/time.ts";
+import { PasswordForm } from "../../parts/password-form.tsx";
+import { Count } from "../../ui/count.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { changePreferences, usePreferences } from "../../ui/preferences.ts";
+import { PropertyList } from "../../ui/property-list.tsx";
+import { SelectField } from "../../ui/select.tsx";
+import { Switch } from "../../ui/switch.tsx";
+import { Time } from "../../ui/time.tsx";
+import { showToast } from "../../ui/toast.tsx";
+
+/** Who is logged in, how this browser shows things, and the password. */
+export function Page() {
+  const { data } = useSession();
+  return (
+    <>
+      <PageHeader title="Your account" />
+      <div className="grid max-w-xl gap-8">
+        {data !== undefined && (
+          <PropertyList
+            properties={[
+              ["User", data.username],
+              ["Role", data.role === "admin" ? "Administrator" : "User"],
+              ["Session since", <Time key="since" value={data.session.created_at} />],
+              ["Session ends", <Time key="ends" value={data.session.expires_at} isRelative />],
+              [
+                "Tokens a month",
+                <Count key="tokens" value={data.monthly_token_limit} instead="unlimited" />,
+              ],
+              ["Calls a minute", <Count key="calls" value={data.rpm_limit} instead="unlimited" />],
+            ]}
+          />
+        )}
+        <Display />
+        <section className="grid gap-4" aria-labelledby="password">
+          <h2 id="password" className="text-lg">
+            Password
+          </h2>
+          <PasswordForm onDone={() => showToast("The password is changed")} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+/** What this browser keeps for itself. */
+function Display() {
+  const { theme, zone, singleKeys, enter } = usePreferences();
+  return (
+    <section className="grid gap-4" aria-labelledby="display">
+      <h2 id="display" className="text-lg">
+        This browser
+      </h2>
+      <SelectField
+        name="theme"
+        label="Theme"
+        value={theme}
+        onChange={(next) => changePreferences({ theme: next })}
+        choices={[
+          { value: "system", label: "As the system" },
+          { value: "light", label: "Light" },
+          { value: "dark", label: "Dark" },
+        ]}
+      />
+      <SelectField
+        name="zone"
+        label="Times"
+        hint="Days of usage are days of UTC either way."
+        value={zone}
+        onChange={(next) => changePreferences({ zone: next })}
+        choices={[
+          { value: "local", label: `Local (${zoneName("local")})` },
+          { value: "utc", label: "UTC" },
+        ]}
+      />
+      <SelectField
+        name="enter"
+        label="Enter in a chat"
+        value={enter}
+        onChange={(next) => changePreferences({ enter: next })}
+        choices={[
+          { value: "sends", label: "Sends; Shift Enter breaks the line" },
+          { value: "breaks", label: "Breaks the line; Ctrl Enter or ⌘ Enter sends" },
+        ]}
+      />
+      <Switch
+        name="single_keys"
+        label="Single keys act, such as j, k, / and g k"
+        isOn={singleKeys === "on"}
+        onChange={(isOn) => changePreferences({ singleKeys: isOn ? "on" : "off" })}
+      />
+    </section>
+  );
+}

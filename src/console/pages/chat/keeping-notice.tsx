@@ -1,0 +1,69 @@
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { unwrap } from "../../api/errors.ts";
+import type { ChatDocument } from "../../chat/chat-document.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorCard } from "../../ui/error-card.tsx";
+import type { Keeping } from "./use-chat.ts";
+
+interface KeepingNoticeProps {
+  readonly keeping: Keeping;
+  readonly hasMessages: boolean;
+  readonly id: string | undefined;
+  /** Saves this tab's chat over the revision that is stored now. */
+  readonly onKeepThis: (revision: number) => void;
+  /** Keeps a temporary chat after all, or tries again. */
+  readonly onKeep: () => void;
+  /** Shows what is stored in place of this tab's. */
+  readonly onTake: (document: ChatDocument) => void;
+}
+
+/** Says where a chat stands when that is not simply "kept". */
+export function KeepingNotice(props: KeepingNoticeProps) {
+  const { keeping, hasMessages, onKeep } = props;
+  if (!hasMessages) return null;
+  if (keeping.state === "temporary") {
+    return (
+      <div className="flex flex-wrap items-center gap-2 pb-2 text-sm text-muted">
+        This chat is temporary: it is gone with this tab.
+        <Button look="quiet" onClick={onKeep}>
+          Keep this chat
+        </Button>
+      </div>
+    );
+  }
+  if (keeping.state === "failed") {
+    return (
+      <div className="pb-2">
+        <ErrorCard what="The chat could not be saved" error={keeping.error} onRetry={onKeep} />
+      </div>
+    );
+  }
+  return keeping.state === "conflict" ? <Conflict {...props} /> : null;
+}
+
+function Conflict({ id, onKeepThis, onTake }: KeepingNoticeProps) {
+  const [error, setError] = useState<unknown>();
+  const decide = async (use: "this" | "other") => {
+    try {
+      const params = { path: { id: id ?? "" } };
+      const stored = await unwrap(api.GET("/api/chats/{id}", { params }));
+      if (use === "other") onTake(stored.document as unknown as ChatDocument);
+      onKeepThis(stored.revision);
+    } catch (thrown) {
+      setError(thrown);
+    }
+  };
+  return (
+    <div role="alert" className="mb-2 grid gap-2 rounded-lg border border-warn bg-warn-soft p-3">
+      <p>
+        Another tab has changed this chat meanwhile. Nothing of either is lost until you choose.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <Button onClick={() => void decide("other")}>Show the other tab's</Button>
+        <Button onClick={() => void decide("this")}>Save this tab's</Button>
+      </div>
+      {error !== undefined && <ErrorCard what="The chat could not be read" error={error} />}
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+import { History as HistoryIcon } from "lucide-react";
+import { useState } from "react";
+import { useChats, useKeptChat } from "../../api/queries/chats.ts";
+import { useModels } from "../../api/queries/models.ts";
+import type { ChatDocument } from "../../chat/chat-document.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { ErrorCard } from "../../ui/error-card.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { useMedia } from "../../ui/use-media.ts";
+import { useOpenRow } from "../../ui/use-open-row.ts";
+import { Conversation } from "./conversation.tsx";
+import { History } from "./history.tsx";
+
+const NARROW = "(max-width: 899.98px)";
+
+/** Chats with models and assistants: the history, and one of them or a new one. */
+export function Page() {
+  const { openId, open, close } = useOpenRow("chat");
+  const isNarrow = useMedia(NARROW);
+  const [isHistoryOpen, setHistoryOpen] = useState(false);
+  // A chat that was begun here gets its id while it is in use; only another one is opened anew.
+  const [begun, setBegun] = useState({ number: 0, id: undefined as string | undefined });
+  const isBegunHere = openId === undefined || openId === begun.id;
+  const startNew = () => {
+    setBegun(({ number }) => ({ number: number + 1, id: undefined }));
+    setHistoryOpen(false);
+    close();
+  };
+  const onKept = (id: string) => {
+    setBegun((now) => ({ ...now, id }));
+    open(id);
+  };
+  const history = <History openId={openId} onNew={startNew} />;
+  const historyButton = isNarrow && (
+    <IconButton
+      icon={HistoryIcon}
+      label="Show earlier chats"
+      onClick={() => setHistoryOpen(true)}
+    />
+  );
+  return (
+    <div className="-m-4 flex h-[calc(100dvh-3rem)] min-h-0 md:-m-6 md:h-dvh">
+      {!isNarrow && <div className="w-64 shrink-0 border-e border-line bg-surface">{history}</div>}
+      {isNarrow && (
+        <Dialog isOpen={isHistoryOpen} onClose={() => setHistoryOpen(false)} title="Earlier chats">
+          {history}
+        </Dialog>
+      )}
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        {isBegunHere ? (
+          <New key={begun.number} onKept={onKept} onNew={startNew} aside={historyButton} />
+        ) : (
+          <Kept key={openId} id={openId} onNew={startNew} aside={historyButton} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface PlaceProps {
+  readonly onNew: () => void;
+  readonly aside: React.ReactNode;
+}
+
+function New({ onKept, ...place }: PlaceProps & { readonly onKept: (id: string) => void }) {
+  const models = useModels();
+  const { data: list } = useChats("");
+  if (models.isPending) return <Waiting label="Models are loading" />;
+  return (
+    <Conversation
+      {...place}
+      opened={undefined}
+      firstModel={models.data?.[0]?.id ?? ""}
+      list={list}
+      onKept={onKept}
+    />
+  );
+}
+
+function Kept({ id, ...place }: PlaceProps & { readonly id: string }) {
+  const { data: list } = useChats("");
+  const { data, error, refetch } = useKeptChat(id);
+  if (error !== null) {
+    return (
+      <div className="p-4">
+        <ErrorCard
+          what="The chat could not be opened"
+          error={error}
+          onRetry={() => void refetch()}
+        />
+      </div>
+    );
+  }
+  if (data === undefined) return <Waiting label="The chat is loading" />;
+  const document = data.document as unknown as ChatDocument;
+  return (
+    <Conversation
+      {...place}
+      opened={{ id, revision: data.revision, document, title: data.title ?? "" }}
+      firstModel={document.model}
+      list={list}
+      onKept={() => undefined}
+    />
+  );
+}
+
+function Waiting({ label }: { readonly label: string }) {
+  return (
+    <div className="p-4">
+      <Skeleton shape="block" label={label} />
+    </div>
+  );
+}

@@ -1,0 +1,94 @@
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { ApiError } from "../../api/errors.ts";
+import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
+import { type ChatDocument, emptyDocument } from "../../chat/chat-document.ts";
+import { LiveChat } from "../../chat/live-chat.ts";
+import { askModel } from "../../parts/ask-model.ts";
+
+/** Where a chat stands with the server. */
+export type Keeping =
+  | { readonly state: "temporary" }
+  | { readonly state: "kept" | "saving" }
+  /** Another tab has saved meanwhile: this one keeps its own until somebody decides. */
+  | { readonly state: "conflict" }
+  | { readonly state: "failed"; readonly error: unknown };
+
+interface Opened {
+  readonly id: string;
+  readonly revision: number;
+  readonly document: ChatDocument;
+}
+
+interface ChatUse {
+  /** The chat as the server has it; undefined for a new one. */
+  readonly opened: Opened | undefined;
+  readonly model: string;
+  readonly isTemporary: boolean;
+  readonly list: ChatList | undefined;
+  /** Called once a new chat has its id. */
+  readonly onKept: (id: string) => void;
+}
+
+/** A chat in use, and its keeping: it is saved after each question and answer, one save after another. */
+export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
+  const [keeping, setKeeping] = useState<Keeping>({
+    state: opened === undefined && isTemporary ? "temporary" : "kept",
+  });
+  const kept = useRef(opened && { id: opened.id, revision: opened.revision });
+  const saving = useRef(Promise.resolve());
+  const keep = useKeepChat();
+  const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
+  wish.current = { isTemporary, list, onKept, keep: keep.mutateAsync };
+
+  const save = useCallback((document: ChatDocument) => {
+    saving.current = saving.current.then(async () => {
+      const { list, isTemporary, keep, onKept } = wish.current;
+      if (kept.current === undefined && (isTemporary || list?.keeps_next === false)) {
+        setKeeping({ state: "temporary" });
+        return;
+      }
+      setKeeping({ state: "saving" });
+      const replaces = (list?.next_replaced ?? []).map(({ id }) => id);
+      const before = kept.current;
+      // The server keeps more kinds of parts than this release knows.
+      const body = document as unknown as StoredDocument;
+      const after = await keep({ document: body, kept: before, replaces }).catch(
+        (thrown: unknown) => {
+          setKeeping(faultOf(thrown));
+        },
+      );
+      if (after === undefined) return;
+      kept.current = { id: after.id, revision: after.revision };
+      setKeeping({ state: "kept" });
+      if (before === undefined) onKept(after.id);
+    });
+  }, []);
+
+  // One live chat for as long as the page shows this chat: its answer goes on while lists and settings are fetched anew.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: made once; the page has a key for each chat
+  const chat = useMemo(
+    () =>
+      new LiveChat(opened?.document ?? emptyDocument(model), {
+        ask: askModel,
+        settled: save,
+        nextFrame: (callback) => void requestAnimationFrame(callback),
+        now: Date.now,
+      }),
+    [],
+  );
+  // Leaving the chat frees the engine; what there is of the answer is saved as stopped.
+  useEffect(() => () => chat.stop(), [chat]);
+  const state = useSyncExternalStore(chat.subscribe, chat.state);
+
+  /** Saves over what another tab has saved, by the revision it has now. */
+  const keepThis = (revision: number) => {
+    if (kept.current !== undefined) kept.current = { ...kept.current, revision };
+    save(chat.state().document);
+  };
+  return { chat, ...state, keeping, save, keepThis };
+}
+
+function faultOf(thrown: unknown): Keeping {
+  const isConflict = thrown instanceof ApiError && thrown.code === "version_conflict";
+  return isConflict ? { state: "conflict" } : { state: "failed", error: thrown };
+}

@@ -1,0 +1,101 @@
+import { Checkbox } from "../../ui/checkbox.tsx";
+import { TextAreaField, TextField } from "../../ui/field.tsx";
+import { NumberField } from "../../ui/number-field.tsx";
+import { SelectField } from "../../ui/select.tsx";
+import { TimeField } from "../../ui/time-field.tsx";
+import type { KeyDraft } from "./key-draft.ts";
+
+interface KeyFieldsProps {
+  readonly draft: KeyDraft;
+  readonly onChange: (draft: KeyDraft) => void;
+}
+
+/** The fields of a key, of a new one and of one that is changed. */
+export function KeyFields({ draft, onChange }: KeyFieldsProps) {
+  const set = (change: Partial<KeyDraft>) => onChange({ ...draft, ...change });
+  return (
+    <>
+      <TextField
+        name="name"
+        label="Name"
+        hint="What people know it by."
+        required
+        value={draft.name}
+        onChange={(name) => set({ name })}
+      />
+      <Limits draft={draft} onChange={onChange} />
+      <TimeField
+        name="expires_at"
+        label="Expires"
+        hint="Empty is never."
+        value={draft.expiresAt}
+        onChange={(expiresAt) => set({ expiresAt })}
+      />
+      <TextAreaField
+        name="ip_allow"
+        label="Addresses that may use it"
+        hint="IP addresses and CIDR ranges, one a line. Empty allows any."
+        rows={2}
+        isCode
+        value={draft.addresses}
+        onChange={(addresses) => set({ addresses })}
+      />
+      <SelectField
+        name="max_level"
+        label="What tools may do"
+        value={draft.level}
+        onChange={(level) => set({ level })}
+        choices={[
+          { value: "read_only", label: "Read only" },
+          { value: "write", label: "Write" },
+          { value: "full_auto", label: "Everything, unasked" },
+        ]}
+      />
+      <Checkbox
+        name="passthrough"
+        label="Passthrough"
+        hint="The client's messages and tools reach the model unchanged, as coding agents need."
+        isChecked={draft.isPassthrough}
+        onChange={(isPassthrough) => set({ isPassthrough })}
+      />
+    </>
+  );
+}
+
+function Limits({ draft, onChange }: KeyFieldsProps) {
+  const set = (change: Partial<KeyDraft>) => onChange({ ...draft, ...change });
+  return (
+    <fieldset className="grid gap-4 sm:grid-cols-2">
+      <legend className="sr-only">Limits</legend>
+      <NumberField
+        name="monthly_token_limit"
+        label="Tokens a month"
+        hint="A calendar month of UTC."
+        placeholder="unlimited"
+        value={draft.monthlyTokens}
+        onChange={(monthlyTokens) => set({ monthlyTokens })}
+      />
+      <NumberField
+        name="rpm_limit"
+        label="Calls a minute"
+        placeholder="unlimited"
+        value={draft.rpm}
+        onChange={(rpm) => set({ rpm })}
+      />
+      <NumberField
+        name="token_limit"
+        label="Tokens in all"
+        placeholder="unlimited"
+        value={draft.tokens}
+        onChange={(tokens) => set({ tokens })}
+      />
+      <NumberField
+        name="request_limit"
+        label="Calls in all"
+        placeholder="unlimited"
+        value={draft.requests}
+        onChange={(requests) => set({ requests })}
+      />
+    </fieldset>
+  );
+}

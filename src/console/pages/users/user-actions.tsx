@@ -1,0 +1,130 @@
+import { useState } from "react";
+import { type User, useChangeUser, useDeleteUser } from "../../api/queries/users.ts";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Form } from "../../ui/form.tsx";
+import { showToast } from "../../ui/toast.tsx";
+import { newPassword } from "./new-password.ts";
+import type { ShownPassword } from "./password-dialog.tsx";
+import { RoleField, UserLimits } from "./user-fields.tsx";
+
+interface UserDialogProps {
+  readonly user: User;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+export function ChangeUserDialog({ isOpen, ...props }: UserDialogProps) {
+  return (
+    <Dialog isOpen={isOpen} onClose={props.onClose} title={`Change user ${props.user.username}`}>
+      <ChangeForm {...props} />
+    </Dialog>
+  );
+}
+
+function ChangeForm({ user, onClose }: Omit<UserDialogProps, "isOpen">) {
+  const [role, setRole] = useState(user.role);
+  const [limits, setLimits] = useState({
+    monthly_token_limit: user.monthly_token_limit,
+    rpm_limit: user.rpm_limit,
+  });
+  const change = useChangeUser(user.id);
+  return (
+    <Form
+      action="Save user"
+      onCancel={onClose}
+      onSubmit={async () => {
+        await change.mutateAsync({ role, ...limits });
+        onClose();
+        showToast(`User ${user.username} is changed`);
+      }}
+    >
+      <RoleField value={role} onChange={setRole} />
+      <UserLimits value={limits} onChange={setLimits} />
+    </Form>
+  );
+}
+
+interface NewPasswordDialogProps extends UserDialogProps {
+  readonly onPassword: (shown: ShownPassword) => void;
+}
+
+/** Gives a user a password that is made here and shown once. */
+export function NewPasswordDialog({ user, isOpen, onClose, onPassword }: NewPasswordDialogProps) {
+  const change = useChangeUser(user.id);
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Reset the password of ${user.username}?`}
+      action="Reset password"
+      onConfirm={async () => {
+        const password = newPassword();
+        await change.mutateAsync({ password });
+        onPassword({ username: user.username, password });
+      }}
+    >
+      The user&apos;s sessions end at once. The new password is shown this once, and has to be
+      changed at the next login.
+    </ConfirmDialog>
+  );
+}
+
+interface UserStateButtonProps {
+  readonly user: User;
+  readonly disabledReason: string | undefined;
+}
+
+export function UserStateButton({ user, disabledReason }: UserStateButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const change = useChangeUser(user.id);
+  const isActive = user.state === "active";
+  const action = isActive ? "Disable user" : "Enable user";
+  return (
+    <>
+      <Button disabledReason={disabledReason} onClick={() => setAsking(true)}>
+        {action}
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`${isActive ? "Disable" : "Enable"} user ${user.username}?`}
+        action={action}
+        onConfirm={async () => {
+          await change.mutateAsync({ state: isActive ? "disabled" : "active" });
+          showToast(`User ${user.username} is ${isActive ? "disabled" : "active again"}`);
+        }}
+      >
+        {isActive
+          ? "The user's sessions end, and their keys get 401 until the user is enabled again."
+          : "The user can log in again, and their keys work again. The user counts for the license."}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+interface DeleteUserDialogProps extends UserDialogProps {
+  readonly onDeleted: () => void;
+}
+
+export function DeleteUserDialog({ user, isOpen, onClose, onDeleted }: DeleteUserDialogProps) {
+  const remove = useDeleteUser(user.id);
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Delete user ${user.username}?`}
+      action="Delete user"
+      typeName={user.username}
+      onConfirm={async () => {
+        await remove.mutateAsync();
+        onDeleted();
+        showToast(`User ${user.username} is deleted`);
+      }}
+    >
+      The user&apos;s sessions, API keys and BI keys are deleted, too; their clients get 401 at
+      once. What was used stays counted.
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,106 @@
+import { useState } from "react";
+import { useSession } from "../../api/queries/session.ts";
+import { type User, useUser } from "../../api/queries/users.ts";
+import { Button } from "../../ui/button.tsx";
+import { CallButton } from "../../ui/call-dialog.tsx";
+import { Count } from "../../ui/count.tsx";
+import { ErrorCard } from "../../ui/error-card.tsx";
+import { Link } from "../../ui/link.tsx";
+import { PropertyList } from "../../ui/property-list.tsx";
+import { SidePanel } from "../../ui/side-panel.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { Time } from "../../ui/time.tsx";
+import { useKeys } from "../../ui/use-keys.ts";
+import { Identities } from "./identities.tsx";
+import type { ShownPassword } from "./password-dialog.tsx";
+import {
+  ChangeUserDialog,
+  DeleteUserDialog,
+  NewPasswordDialog,
+  UserStateButton,
+} from "./user-actions.tsx";
+
+interface UserPanelProps {
+  readonly id: string;
+  readonly onClose: () => void;
+  readonly onPassword: (shown: ShownPassword) => void;
+}
+
+/** One user, and what an administrator can do with them. */
+export function UserPanel({ id, onClose, onPassword }: UserPanelProps) {
+  const { data: user, error, refetch } = useUser(id);
+  return (
+    <SidePanel title={user?.username ?? "User"} of={id} onClose={onClose}>
+      {error !== null && (
+        <ErrorCard
+          what="The user could not be loaded"
+          error={error}
+          onRetry={() => void refetch()}
+        />
+      )}
+      {user === undefined && error === null && (
+        <Skeleton shape="lines" label="The user is loading" />
+      )}
+      {user !== undefined && (
+        <>
+          <Actions user={user} onClose={onClose} onPassword={onPassword} />
+          <PropertyList
+            properties={[
+              ["Role", user.role === "admin" ? "Administrator" : "User"],
+              ["State", user.state === "active" ? "Active" : "Disabled"],
+              ["Made", <Time key="made" value={user.created_at} />],
+              ["Last login", <Time key="login" value={user.last_login_at} isRelative />],
+              ["Password", user.must_change_password ? "to be changed at the next login" : "own"],
+              [
+                "Keys",
+                <Link key="keys" to="/keys" search={{ owner: user.id }}>
+                  {user.key_count}
+                </Link>,
+              ],
+              [
+                "Tokens a month",
+                <Count key="month" value={user.monthly_token_limit} instead="unlimited" />,
+              ],
+              ["Calls a minute", <Count key="rpm" value={user.rpm_limit} instead="unlimited" />],
+            ]}
+          />
+          <Identities user={user} />
+        </>
+      )}
+    </SidePanel>
+  );
+}
+
+interface ActionsProps {
+  readonly user: User;
+  readonly onClose: () => void;
+  readonly onPassword: (shown: ShownPassword) => void;
+}
+
+function Actions({ user, onClose, onPassword }: ActionsProps) {
+  const [open, setOpen] = useState<"change" | "password" | "delete">();
+  const own = useSession().data?.id === user.id ? "This is you." : undefined;
+  const dialog = { user, onClose: () => setOpen(undefined) };
+  useKeys([{ keys: "e", label: "Change the open user", run: () => setOpen("change") }]);
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button onClick={() => setOpen("change")}>Change user</Button>
+      <Button
+        disabledReason={own && "This is you: change your password under Your account."}
+        onClick={() => setOpen("password")}
+      >
+        Reset password
+      </Button>
+      <UserStateButton user={user} disabledReason={own} />
+      <Button look="danger" disabledReason={own} onClick={() => setOpen("delete")}>
+        Delete user
+      </Button>
+      <CallButton
+        call={{ method: "GET", path: `/api/admin/users/${user.id}`, credential: "token" }}
+      />
+      <ChangeUserDialog {...dialog} isOpen={open === "change"} />
+      <NewPasswordDialog {...dialog} isOpen={open === "password"} onPassword={onPassword} />
+      <DeleteUserDialog {...dialog} isOpen={open === "delete"} onDeleted={onClose} />
+    </div>
+  );
+}

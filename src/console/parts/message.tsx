@@ -1,0 +1,231 @@
+import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
+import { memo, useState } from "react";
+import { type BranchMessage, type MessagePart, textOf } from "../chat/chat-document.ts";
+import { safePicture } from "../chat/safe-link.ts";
+import { Button } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Count, Duration } from "../ui/count.tsx";
+import { IconButton } from "../ui/icon-button.tsx";
+import { Time } from "../ui/time.tsx";
+import { Markdown } from "./markdown.tsx";
+import { Sources } from "./sources.tsx";
+import { ToolRun } from "./tool-run.tsx";
+
+interface MessageProps {
+  readonly message: BranchMessage;
+  /** What the model is called in the head of its answer. */
+  readonly name: string;
+  readonly isAnswering: boolean;
+  /** Why no question can be asked now. */
+  readonly blockedReason: string | undefined;
+  readonly onShow: (id: string) => void;
+  readonly onRetry: (id: string) => void;
+  readonly onEdit: (id: string, text: string) => void;
+}
+
+/** One question or answer, with what was thought, run and found for it. */
+export const Message = memo(function Message(props: MessageProps) {
+  const { message, name, isAnswering, blockedReason, onRetry } = props;
+  const [isEditing, setEditing] = useState(false);
+  const isQuestion = message.role === "user";
+  const head = isQuestion ? "You" : name;
+  return (
+    <article
+      aria-label={`${head}, ${isQuestion ? "question" : "answer"}`}
+      className="grid gap-2 py-4"
+    >
+      <header className="flex flex-wrap items-center gap-2">
+        <h2 className="min-w-0 break-words">{head}</h2>
+        {!isQuestion && message.model !== undefined && message.model !== name && (
+          <span className="text-sm text-muted">{message.model}</span>
+        )}
+        <span className="text-sm text-muted">
+          <Time value={message.at} />
+        </span>
+        <span className="ml-auto flex items-center">
+          <Siblings message={message} onShow={props.onShow} />
+          {isQuestion && (
+            <IconButton
+              icon={Pencil}
+              label="Edit the question"
+              disabledReason={blockedReason}
+              onClick={() => setEditing(true)}
+            />
+          )}
+        </span>
+      </header>
+      {isEditing ? (
+        <Editor
+          text={textOf(message)}
+          onCancel={() => setEditing(false)}
+          onSend={(text) => {
+            setEditing(false);
+            props.onEdit(message.id, text);
+          }}
+        />
+      ) : (
+        message.parts.map((part, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a part is its place
+          <Part key={index} part={part} isQuestion={isQuestion} />
+        ))
+      )}
+      {isAnswering && message.parts.length === 0 && (
+        <p className="text-muted">Waiting for the model…</p>
+      )}
+      {!(isAnswering || isQuestion) && (
+        <AnswerEnd message={message} blockedReason={blockedReason} onRetry={onRetry} />
+      )}
+    </article>
+  );
+});
+
+function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQuestion: boolean }) {
+  switch (part.type) {
+    case "text":
+      if (!isQuestion) return <Markdown text={part.text} />;
+      return <p className="break-words whitespace-pre-wrap">{part.text}</p>;
+    case "image": {
+      const source = safePicture(part.data);
+      if (source === undefined) return <p className="text-muted">A picture that cannot be shown</p>;
+      return (
+        <img
+          src={source}
+          alt={part.name ?? "Attached picture"}
+          className="max-h-80 max-w-full rounded-md"
+        />
+      );
+    }
+    case "file":
+      return (
+        <details className="rounded-md border border-line px-3 py-2">
+          <summary>File {part.name}</summary>
+          <pre className="mt-2 max-h-80 overflow-auto font-mono text-sm whitespace-pre-wrap">
+            {part.text.slice(0, 20_000)}
+          </pre>
+        </details>
+      );
+    case "thinking":
+      return (
+        <details className="rounded-md border border-line px-3 py-2 text-muted">
+          <summary>
+            Thought
+            {part.ms !== undefined && (
+              <>
+                {" "}
+                for <Duration value={part.ms} />
+              </>
+            )}
+          </summary>
+          <p className="mt-2 break-words whitespace-pre-wrap">{part.text}</p>
+        </details>
+      );
+    case "tool_run":
+      return <ToolRun run={part} />;
+    case "sources":
+      return <Sources sources={part.sources} />;
+    default:
+      return <p className="text-muted">A part of a later release, kept but not shown</p>;
+  }
+}
+
+function AnswerEnd(props: Pick<MessageProps, "message" | "blockedReason" | "onRetry">) {
+  const { message, blockedReason, onRetry } = props;
+  const { usage, request_id: requestId, error, state } = message;
+  const seconds = ((usage?.total_ms ?? 0) - (usage?.first_ms ?? 0)) / 1000;
+  return (
+    <>
+      {error !== undefined && (
+        <div role="alert" className="grid gap-2 rounded-lg border border-bad bg-bad-soft p-3">
+          <p className="break-words">{error.message}</p>
+          <p className="font-mono text-sm text-muted">{error.code}</p>
+        </div>
+      )}
+      {state === "stopped" && <p className="text-sm text-muted">Stopped before its end</p>}
+      <footer className="flex flex-wrap items-center gap-x-2 text-sm text-muted">
+        {usage !== undefined && (
+          <span>
+            <Count value={usage.input_tokens + usage.output_tokens} /> tokens
+            {seconds > 0 && <> · {Math.round(usage.output_tokens / seconds)}/s</>}
+            {usage.first_ms !== undefined && (
+              <>
+                {" "}
+                · first <Duration value={usage.first_ms} />
+              </>
+            )}
+          </span>
+        )}
+        {requestId !== undefined && <code className="font-mono break-all">{requestId}</code>}
+        {requestId !== undefined && <CopyButton text={requestId} label="Copy the request's id" />}
+        <IconButton
+          icon={RotateCcw}
+          label="Ask for another answer"
+          disabledReason={blockedReason}
+          onClick={() => onRetry(message.id)}
+        />
+        <CopyButton text={textOf(message)} label="Copy the answer" />
+      </footer>
+    </>
+  );
+}
+
+function Siblings({ message, onShow }: Pick<MessageProps, "message" | "onShow">) {
+  const { siblings, id } = message;
+  const place = siblings.indexOf(id);
+  if (siblings.length < 2) return null;
+  const step = (by: number) => {
+    const to = siblings[place + by];
+    if (to !== undefined) onShow(to);
+  };
+  const none = (by: number) =>
+    siblings[place + by] === undefined ? "There is no other here" : undefined;
+  return (
+    <span className="flex items-center text-sm text-muted">
+      <IconButton
+        icon={ChevronLeft}
+        label="Show the version before"
+        disabledReason={none(-1)}
+        onClick={() => step(-1)}
+      />
+      {place + 1}/{siblings.length}
+      <IconButton
+        icon={ChevronRight}
+        label="Show the version after"
+        disabledReason={none(1)}
+        onClick={() => step(1)}
+      />
+    </span>
+  );
+}
+
+interface EditorProps {
+  readonly text: string;
+  readonly onCancel: () => void;
+  readonly onSend: (text: string) => void;
+}
+
+function Editor({ text, onCancel, onSend }: EditorProps) {
+  const [draft, setDraft] = useState(text);
+  return (
+    <div className="grid gap-2">
+      <textarea
+        // biome-ignore lint/a11y/noAutofocus: the person has just asked to edit it
+        autoFocus
+        aria-label="The question"
+        rows={4}
+        value={draft}
+        onChange={(event) => setDraft(event.target.value)}
+        className="control w-full py-2"
+      />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onCancel}>Keep it as it was</Button>
+        <Button
+          look="primary"
+          disabledReason={draft.trim() === "" ? "The question is empty" : undefined}
+          onClick={() => onSend(draft)}
+        >
+          Ask again
+        </Button>
+      </div>
+    </div>
+  );
+}

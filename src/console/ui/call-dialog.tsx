@@ -1,0 +1,31 @@
+import { Braces } from "lucide-react";
+import { useState } from "react";
+import { curlOf, type ShownCall } from "../lib/curl.ts";
+import { CodeBlock } from "./code-block.tsx";
+import { Dialog } from "./dialog.tsx";
+import { IconButton } from "./icon-button.tsx";
+
+const CREDENTIALS = {
+  key: "GATEWAY_KEY is an API key, sk-….",
+  token: "GATEWAY_TOKEN is a service token, sv-…, with the scope for it.",
+  session: "GATEWAY_SESSION is the token of a login, ses_…, from POST /api/auth/login.",
+} as const;
+
+/** "Show the call": what this view asks the gateway, to be typed in a terminal. */
+export function CallButton({ call }: { readonly call: ShownCall }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <IconButton icon={Braces} label="Show the call" look="plain" onClick={() => setOpen(true)} />
+      <Dialog
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        title="The call of this view"
+        description={CREDENTIALS[call.credential]}
+        isWide
+      >
+        <CodeBlock label="The command" text={curlOf(call, window.location.origin)} />
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Button } from "./button.tsx";
+import { copyText } from "./copy-text.ts";
+import { Dialog } from "./dialog.tsx";
+import { IconButton } from "./icon-button.tsx";
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What is copied: "Copy the key". */
+  readonly label: string;
+  /** Shows the label beside the sign. */
+  readonly isWide?: boolean;
+  readonly onCopied?: () => void;
+}
+
+const SHOWN_MS = 2_000;
+
+/** Copies a text. Where the browser gives no clipboard, as over plain HTTP, the text is shown selected. */
+export function CopyButton({ text, label, isWide = false, onCopied }: CopyButtonProps) {
+  const [state, setState] = useState<"idle" | "copied" | "shown">("idle");
+  useEffect(() => {
+    if (state !== "copied") return;
+    const timer = setTimeout(() => setState("idle"), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = async () => {
+    const isCopied = await copyText(text);
+    setState(isCopied ? "copied" : "shown");
+    if (isCopied) onCopied?.();
+  };
+  const icon = state === "copied" ? Check : Copy;
+  const Icon = icon;
+  const shownLabel = state === "copied" ? "Copied" : label;
+  return (
+    <>
+      {isWide ? (
+        <Button onClick={() => void copy()}>
+          <Icon size={16} aria-hidden />
+          {shownLabel}
+        </Button>
+      ) : (
+        <IconButton icon={icon} label={shownLabel} onClick={() => void copy()} />
+      )}
+      <span aria-live="polite" className="sr-only">
+        {state === "copied" && "Copied"}
+      </span>
+      <Dialog
+        isOpen={state === "shown"}
+        onClose={() => setState("idle")}
+        title="Copy by hand"
+        description="The browser gives no clipboard to pages without TLS. The text is selected: press Ctrl C or ⌘ C."
+      >
+        <textarea
+          readOnly
+          rows={4}
+          aria-label="The text to copy"
+          value={text}
+          ref={(element) => element?.select()}
+          className="control w-full break-all py-2 font-mono text-sm"
+        />
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import { useSyncExternalStore } from "react";
+import { formatRelative, formatTime, formatUtc } from "../lib/time.ts";
+import { usePreferences } from "./preferences.ts";
+
+const TICK_MS = 10_000;
+
+interface TimeProps {
+  /** RFC 3339 or Unix milliseconds; null shows `instead`. */
+  readonly value: string | number | null | undefined;
+  /** "2 min ago" rather than the date; the whole time is in the title either way. */
+  readonly isRelative?: boolean;
+  readonly hasSeconds?: boolean;
+  readonly instead?: string;
+}
+
+/** A time, in the zone that the person chose, with the UTC time in its title. */
+export function Time({ value, isRelative, hasSeconds = false, instead = "never" }: TimeProps) {
+  const { zone } = usePreferences();
+  const now = useNow();
+  if (value === null || value === undefined) return <span className="text-muted">{instead}</span>;
+  return (
+    <time dateTime={new Date(value).toISOString()} title={formatUtc(value)}>
+      {isRelative ? formatRelative(value, now, zone) : formatTime(value, zone, hasSeconds)}
+    </time>
+  );
+}
+
+let now = Date.now();
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** Returns the time in Unix milliseconds, every ten seconds anew. One timer serves the page. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now);
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const each of listeners) each();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}

@@ -1,0 +1,87 @@
+import { expect, it } from "vitest";
+import { Blocks } from "../../../src/console/chat/blocks.ts";
+import { lex } from "../../../src/console/chat/lex.ts";
+
+const TEXT = [
+  "# Title",
+  "A paragraph\nof two lines.",
+  "- one\n- two\n\n  more of two\n\n- three",
+  "```ts\nconst a = 1;\n\n# no heading\n```",
+  "| a | b |\n|---|---|\n| 1 | 2 |",
+  "> quote\n\n> goes on",
+  "Sum: $a^2$ costs $5 and $6.\n\n$$\nx = 1\n$$",
+  "The end.",
+].join("\n\n");
+
+const shapes = (text: string) =>
+  new Blocks().read(text).map(({ kind, text: own }) => [kind, own.trim()]);
+
+it("divides an answer at blank lines, not within code, lists and quotes", () => {
+  const kinds = shapes(TEXT).map(([kind]) => kind);
+  // A list may go on behind a blank line, so it stays with what stands above it.
+  expect(kinds.join(" ")).toBe("markdown markdown code markdown markdown markdown markdown");
+  const [code] = new Blocks().read(TEXT).filter(({ kind }) => kind === "code");
+  expect(code).toMatchObject({ language: "ts", text: "const a = 1;\n\n# no heading" });
+});
+
+it("gives the same blocks for an answer that grows as for the whole", () => {
+  for (const step of [1, 3, 17]) {
+    const growing = new Blocks();
+    for (let length = 0; length < TEXT.length; length += step) growing.read(TEXT.slice(0, length));
+    expect(growing.read(TEXT)).toEqual(new Blocks().read(TEXT));
+  }
+});
+
+it("keeps settled blocks as they are while text is added, and begins anew for another text", () => {
+  const blocks = new Blocks();
+  const before = blocks.read("One.\n\nTwo.\n\nThr");
+  const after = blocks.read("One.\n\nTwo.\n\nThree.\n\nFour.");
+  expect(after[0]).toBe(before[0]);
+  expect(after[1]).toBe(before[1]);
+  expect(after.map(({ text }) => text.trim())).toEqual(["One.", "Two.", "Three.", "Four."]);
+  expect(blocks.read("Other").map(({ text }) => text)).toEqual(["Other"]);
+});
+
+it("shows code whose fence is still open as code", () => {
+  expect(shapes("a\n\n```python\nprint(1)\n")).toEqual([
+    ["markdown", "a"],
+    ["code", "print(1)"],
+  ]);
+  expect(shapes("````\n```\n````")).toEqual([["code", "```"]]);
+});
+
+it.each([
+  ["a line of megabytes", "x".repeat(5_000_000)],
+  ["brackets", "[".repeat(10_000)],
+  ["deep lists", Array.from({ length: 3_000 }, (_, at) => `${" ".repeat(2 * at)}- x`).join("\n")],
+  ["deep quotes", `${"> ".repeat(5_000)}a`],
+  ["stars", "**a*".repeat(9_000)],
+])("does not lex %s", (_name, text) => {
+  for (const block of new Blocks().read(text)) expect(lex(block)).toBeUndefined();
+});
+
+it("divides long lists and paragraphs, and loses nothing of them", () => {
+  for (const text of ["1. item\n".repeat(20_000), "word word\n".repeat(20_000)]) {
+    const blocks = new Blocks().read(text);
+    expect(blocks.map((block) => block.text).join("")).toBe(text);
+    for (const block of blocks) expect(block).toMatchObject({ kind: "markdown" });
+  }
+});
+
+it("finds formulas, and no money", () => {
+  const types = new Blocks()
+    .read("It is $x^2$ or \\(y\\), and costs $5 to $6.\n\n$$\nz\n$$")
+    .flatMap((block) => lex(block) ?? []);
+  const found = JSON.stringify(types).match(/"type":"formula","raw":"(?:\\.|[^"\\])*"/g) ?? [];
+  expect(found).toHaveLength(3);
+});
+
+it("finds addresses without the sentence around them, and none in words", () => {
+  const tokens = lex(
+    new Blocks().read(
+      "See (https://a.example/b?c=d). Mail a@b.example or www.c.example.",
+    )[0] as never,
+  );
+  expect(JSON.stringify(tokens)).toContain('"href":"https://a.example/b?c=d"');
+  expect(JSON.stringify(tokens).match(/"type":"link"/g)).toHaveLength(1);
+});
