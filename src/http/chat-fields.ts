@@ -71,7 +71,7 @@ const DOCUMENT_EXAMPLE = {
   },
 };
 
-export const chatDocument = z
+const chatDocument = z
   .looseObject({
     version: z.literal(1),
     model: z.string().max(300),

@@ -3,8 +3,6 @@ import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 
-export type Session = components["schemas"]["OwnSession"];
-
 const SESSION_KEY = ["session"] as const;
 
 /** Who is logged in. Fails with status 401 where nobody is. */

@@ -1,6 +1,10 @@
+import { useState } from "react";
+import { useDeleteChats } from "../../api/queries/chats.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { zoneName } from "../../lib/time.ts";
 import { PasswordForm } from "../../parts/password-form.tsx";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Count } from "../../ui/count.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { changePreferences, usePreferences } from "../../ui/preferences.ts";
@@ -39,8 +43,37 @@ export function Page() {
           </h2>
           <PasswordForm onDone={() => showToast("The password is changed")} />
         </section>
+        <Chats />
       </div>
     </>
+  );
+}
+
+function Chats() {
+  const remove = useDeleteChats();
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <section className="grid justify-items-start gap-4" aria-labelledby="chats">
+      <h2 id="chats" className="text-lg">
+        Chats
+      </h2>
+      <Button look="danger" onClick={() => setAsking(true)}>
+        Delete all chats…
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title="Delete all your chats?"
+        action="Delete all chats"
+        typeName="delete"
+        onConfirm={async () => {
+          await remove.mutateAsync();
+          showToast("Your chats are deleted");
+        }}
+      >
+        All of them are gone for good, pinned ones too.
+      </ConfirmDialog>
+    </section>
   );
 }
 
