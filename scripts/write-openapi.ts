@@ -1,20 +1,4 @@
 // Prints the OpenAPI document of the console's routes: the types of its client are made from it.
-import packageJson from "../package.json" with { type: "json" };
-import { createRoutes } from "../src/app.ts";
-import { loadConfig } from "../src/config/load-config.ts";
-import type { Deps } from "../src/deps.ts";
-import { createOpenApiDocument } from "../src/http/openapi/openapi-document.ts";
+import { buildOpenApiDocument } from "./openapi-documents.ts";
 
-/** Stands in for every part of the server: routes only keep them until they are called. */
-const unused: unknown = new Proxy(() => undefined, {
-  get: (_, name) => (name === Symbol.toPrimitive ? () => 0 : unused),
-  apply: () => unused,
-});
-const { settings } = loadConfig({});
-const deps = new Proxy(
-  { settings },
-  { get: (known, name) => (name === "settings" ? known.settings : unused) },
-) as unknown as Deps;
-
-const definitions = createRoutes(deps).map(({ definition }) => definition);
-process.stdout.write(createOpenApiDocument(definitions, "console", packageJson.version)());
+process.stdout.write(buildOpenApiDocument("console"));

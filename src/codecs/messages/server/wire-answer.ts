@@ -11,6 +11,14 @@ const usage = z.looseObject({
   cache_read_input_tokens: count,
   output_tokens: count.describe("Thinking included."),
   output_tokens_details: z.object({ thinking_tokens: count }).nullable(),
+  server_tool_use: z.null().describe("No tool runs on a vendor's servers."),
+});
+
+/** A message's own usage says where it ran as well. */
+const messageUsage = usage.extend({
+  cache_creation: z.null(),
+  service_tier: z.string(),
+  inference_geo: z.null(),
 });
 
 const stopReason = z.enum([
@@ -53,7 +61,7 @@ export const messageSchema = z.looseObject({
   model: z.string().describe("The id of the model that truly answered."),
   content: z.array(block),
   ...end,
-  usage,
+  usage: messageUsage,
   ext: answerExtSchema,
 });
 
