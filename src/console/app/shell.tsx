@@ -1,6 +1,6 @@
 import { Navigate, Outlet } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { memo, useState } from "react";
+import { lazy, memo, Suspense, useState } from "react";
 import { ApiError } from "../api/errors.ts";
 import { useSession } from "../api/queries/session.ts";
 import { ErrorCard } from "../ui/error-card.tsx";
@@ -13,9 +13,11 @@ import { LoginOverPage } from "./login-over-page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { Notices } from "./notices.tsx";
 import { PageGuard } from "./page-guard.tsx";
-import { Palette } from "./palette.tsx";
 import { useCurrentPage } from "./route-data.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
+
+// Its search is large, and the first page does not need it.
+const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
 
 const DRAWER = "(max-width: 899.98px)";
 
@@ -51,6 +53,8 @@ function Frame() {
   const isNarrow = useMedia(DRAWER);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [over, setOver] = useState<"palette" | "keys">();
+  const [hasSearched, setSearched] = useState(false);
+  if (over === "palette" && !hasSearched) setSearched(true);
   const page = useCurrentPage();
   useShortcuts(setOver);
   const navigation = (
@@ -96,7 +100,11 @@ function Frame() {
           {navigation}
         </Drawer>
       )}
-      <Palette isOpen={over === "palette"} onClose={() => setOver(undefined)} />
+      {hasSearched && (
+        <Suspense>
+          <Palette isOpen={over === "palette"} onClose={() => setOver(undefined)} />
+        </Suspense>
+      )}
       <KeySheet isOpen={over === "keys"} onClose={() => setOver(undefined)} />
       <LoginOverPage />
     </div>
