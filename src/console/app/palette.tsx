@@ -57,7 +57,7 @@ function Search({ onClose }: { readonly onClose: () => void }) {
         <Autocomplete.Input
           aria-label="Where to go"
           placeholder="Where to go"
-          className="h-12 min-w-0 flex-1 bg-transparent px-4 text-lg outline-none"
+          className="h-[3rem] min-w-0 flex-1 bg-transparent px-4 text-lg outline-none"
         />
         <Dialog.Close className="mx-2 min-h-(--control) rounded-md px-2 text-sm text-muted hover:bg-sunken">
           Close
@@ -66,13 +66,13 @@ function Search({ onClose }: { readonly onClose: () => void }) {
       <Autocomplete.Empty>
         <p className="p-4 text-muted">No page is called that.</p>
       </Autocomplete.Empty>
-      <Autocomplete.List className="min-h-0 overflow-y-auto p-1 empty:hidden sm:max-h-80">
+      <Autocomplete.List className="min-h-0 overflow-y-auto p-1 empty:hidden sm:max-h-[20rem]">
         {(page: PageDefinition) => (
           <Autocomplete.Item
             key={page.path}
             value={page}
             onClick={() => go(page)}
-            className="flex min-h-9 items-center gap-3 rounded-md px-3 outline-none data-[highlighted]:bg-accent-soft touch:min-h-11"
+            className="flex min-h-[2.25rem] items-center gap-3 rounded-md px-3 outline-none data-[highlighted]:bg-accent-soft touch:min-h-[2.75rem]"
           >
             <page.icon size={16} className="text-muted" aria-hidden />
             <span className="flex-1">{page.title}</span>

@@ -33,7 +33,7 @@ export function Button({ disabledReason, ...props }: ButtonProps) {
       />
       <Tooltip.Portal>
         <Tooltip.Positioner sideOffset={6} className="z-50">
-          <Tooltip.Popup className="appear max-w-72 rounded-md bg-text px-2 py-1 text-sm text-surface">
+          <Tooltip.Popup className="appear max-w-2xs rounded-md bg-text px-2 py-1 text-sm text-surface">
             {disabledReason}
           </Tooltip.Popup>
         </Tooltip.Positioner>

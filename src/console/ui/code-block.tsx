@@ -15,7 +15,7 @@ export function CodeBlock({ text, label, children }: CodeBlockProps) {
     <div className="relative min-w-0 rounded-lg border border-line bg-sunken">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
       <section aria-label={label} tabIndex={0} className="overflow-x-auto p-3 pr-12">
-        <pre className="font-mono text-sm leading-5">
+        <pre className="font-mono text-sm leading-[1.25rem]">
           <code>{children ?? text}</code>
         </pre>
       </section>
