@@ -1,9 +1,12 @@
-import type { ApiKey } from "../../api/queries/api-keys.ts";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import { useNow } from "../../ui/time.tsx";
+import { StatusDot } from "../ui/status-dot.tsx";
+import { useNow } from "../ui/time.tsx";
 
-/** Whether a key opens anything now. */
-export function KeyState({ apiKey }: { readonly apiKey: ApiKey }) {
+interface KeyStateProps {
+  readonly apiKey: { readonly state: "active" | "inactive"; readonly expires_at: string | null };
+}
+
+/** Whether a key, of any kind, opens anything now. */
+export function KeyState({ apiKey }: KeyStateProps) {
   const now = useNow();
   const { state, expires_at: expiresAt } = apiKey;
   if (expiresAt !== null && Date.parse(expiresAt) <= now) {
