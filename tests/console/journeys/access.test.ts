@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         await page.getByRole("button", { name: "New user" }).tap();
         await page.getByRole("dialog").getByLabel("Name").fill("grace");
         await page.getByRole("button", { name: "Create user" }).tap();
-        password = await page.getByRole("region", { name: "The password" }).innerText();
+        password = await textOf(page, "The password");
         await page.getByRole("button", { name: "I have copied it" }).tap();
       });
       await walk({ width: 375 }, async ({ page, open }) => {
@@ -135,7 +135,7 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         await tabTo(page, "Reads every table, those to come too");
         await page.keyboard.press("Space");
         await pressControl(page, "Issue BI key");
-        const command = await page.getByRole("region", { name: "psql" }).innerText();
+        const command = await textOf(page, "psql");
         await pressControl(page, "I have copied it");
 
         const asked = `${command} -XAt -c 'select name from users order by name'`;
@@ -167,9 +167,14 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
   );
 });
 
+/** Returns the text that is shown to be copied. */
+async function textOf(page: Page, label: string): Promise<string> {
+  return (await page.getByRole("region", { name: label, exact: true }).textContent()) ?? "";
+}
+
 /** Returns the secret that a dialog shows, and closes it as the dialog wants. */
 async function takeSecret(page: Page, label: string): Promise<string> {
-  const secret = await page.getByRole("region", { name: label, exact: true }).innerText();
+  const secret = await textOf(page, label);
   await pressControl(page, "I have copied it");
   await page.getByRole("region", { name: label, exact: true }).waitFor({ state: "detached" });
   return secret;
