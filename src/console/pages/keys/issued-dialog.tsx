@@ -1,10 +1,16 @@
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import { type ChosenClient, ClientSnippets } from "../../parts/client-snippets.tsx";
+import type { ChosenClient } from "../../parts/client-snippets.tsx";
 import { FirstCall } from "../../parts/first-call.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+
+/** Not needed for the list of keys. */
+const ClientSnippets = lazy(async () => ({
+  default: (await import("../../parts/client-snippets.tsx")).ClientSnippets,
+}));
 
 interface IssuedDialogProps {
   readonly issued: IssuedApiKey | undefined;
@@ -38,11 +44,13 @@ function Issued({
   return (
     <>
       <CodeBlock label="The key" text={issued.key} />
-      <ClientSnippets
-        chosen={chosen}
-        onChange={(change) => setChosen({ ...chosen, ...change })}
-        secret={issued.key}
-      />
+      <Suspense fallback={<Skeleton shape="block" label="The clients are loading" />}>
+        <ClientSnippets
+          chosen={chosen}
+          onChange={(change) => setChosen({ ...chosen, ...change })}
+          secret={issued.key}
+        />
+      </Suspense>
       <div className="flex flex-wrap items-center justify-between gap-3">
         <div className="min-w-0 flex-1">
           <FirstCall watched={{ key_id: issued.id }} />
