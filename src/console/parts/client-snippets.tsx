@@ -37,11 +37,16 @@ export function ClientSnippets({ chosen, onChange, secret }: ClientSnippetsProps
   return (
     <div className="grid min-w-0 gap-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <ModelPicker
-          value={model?.id ?? chosen.model}
-          onChange={(id) => onChange({ model: id })}
-          className="max-w-full"
-        />
+        <span className="flex min-w-0 items-center gap-2">
+          <span aria-hidden className="w-12">
+            Model
+          </span>
+          <ModelPicker
+            value={model?.id ?? chosen.model}
+            onChange={(id) => onChange({ model: id })}
+            className="min-w-40 max-w-full"
+          />
+        </span>
         <span className="text-sm text-muted">
           {model?.leaves === undefined ? "" : `Goes to ${model.leaves}. `}
           {secret === undefined && (

@@ -26,6 +26,9 @@ export function KeyChoice({ value, onChange, issued }: KeyChoiceProps) {
   return (
     <section aria-label="The key" className="grid gap-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <span aria-hidden className="-mr-2 w-12">
+          Key
+        </span>
         <Combobox
           label="Key"
           placeholder="Any of your keys"
@@ -34,7 +37,7 @@ export function KeyChoice({ value, onChange, issued }: KeyChoiceProps) {
           choices={choices}
           onSearch={setTyped}
           isLoading={found.isLoading}
-          className="max-w-full"
+          className="min-w-40 max-w-full"
         />
         {issued !== undefined && (
           <>

@@ -32,7 +32,7 @@ export function Page() {
         </Button>
         <CallButton call={{ method: "GET", path: "/v1/models", credential: "key" }} />
       </PageHeader>
-      <div className="grid max-w-4xl min-w-0 gap-6">
+      <div className="grid max-w-6xl min-w-0 gap-6">
         <KeyChoice
           value={state.key}
           onChange={(key) => change({ key })}

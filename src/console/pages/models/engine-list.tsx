@@ -4,10 +4,10 @@ import { CallButton } from "../../ui/call-dialog.tsx";
 import { Count } from "../../ui/count.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
 import { Table } from "../../ui/table.tsx";
 import type { Column } from "../../ui/table-column.ts";
 import { Time } from "../../ui/time.tsx";
+import { EngineState } from "./model-state.tsx";
 
 /** The servers behind the models, for administrators. */
 export function EngineList() {
@@ -48,12 +48,6 @@ export function EngineList() {
   );
 }
 
-const STATES = {
-  up: { tone: "ok", text: "Up" },
-  down: { tone: "bad", text: "Down" },
-  unknown: { tone: "plain", text: "Not called yet" },
-} as const;
-
 const COLUMNS: ReadonlyArray<Column<Engine>> = [
   {
     id: "host",
@@ -64,11 +58,7 @@ const COLUMNS: ReadonlyArray<Column<Engine>> = [
   {
     id: "state",
     head: "State",
-    cell: ({ state, failure }) => (
-      <span title={failure ?? undefined}>
-        <StatusDot tone={STATES[state].tone}>{STATES[state].text}</StatusDot>
-      </span>
-    ),
+    cell: (engine) => <EngineState engine={engine} />,
     width: "9rem",
   },
   {

@@ -23,13 +23,13 @@ const COLUMNS: ReadonlyArray<Column<ModelRow>> = [
     id: "state",
     head: "State",
     cell: ({ model }) => <ModelState model={model} />,
-    width: "9rem",
+    width: "9.5rem",
   },
   {
     id: "backend",
     head: "Backend",
     cell: ({ model }) => <Backend model={model} />,
-    width: "13rem",
+    width: "15.5rem",
   },
   {
     id: "context",
@@ -41,27 +41,33 @@ const COLUMNS: ReadonlyArray<Column<ModelRow>> = [
   {
     id: "abilities",
     head: "Abilities",
-    cell: ({ model }) => KINDS[model.kind] ?? (model.abilities.join(", ") || "text"),
-    width: "12rem",
+    cell: ({ model }) => {
+      const words = KINDS[model.kind] ?? (model.abilities.join(", ") || "text");
+      return <span title={words}>{words}</span>;
+    },
+    width: "16rem",
     isWideOnly: true,
   },
   {
     id: "latency",
     head: "p50 · p95",
-    cell: ({ figures }) => (
-      <>
-        <Duration value={figures?.latency_ms_p50} /> · <Duration value={figures?.latency_ms_p95} />
-      </>
-    ),
+    cell: ({ figures }) =>
+      figures?.latency_ms_p50 == null ? (
+        <Duration value={null} />
+      ) : (
+        <>
+          <Duration value={figures.latency_ms_p50} /> · <Duration value={figures.latency_ms_p95} />
+        </>
+      ),
     isNumber: true,
-    width: "9rem",
+    width: "10rem",
   },
   {
     id: "first",
     head: "First token",
     cell: ({ figures }) => <Duration value={figures?.first_token_ms_p50} />,
     isNumber: true,
-    width: "7rem",
+    width: "6.5rem",
   },
   {
     id: "speed",

@@ -7,7 +7,7 @@ import { LinkButton } from "../../ui/link-button.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
 import { Backend, type ModelRow } from "./model-columns.tsx";
-import { enginesOf, ModelState } from "./model-state.tsx";
+import { EngineState, enginesOf, ModelState } from "./model-state.tsx";
 
 interface ModelPanelProps {
   readonly id: string;
@@ -136,9 +136,15 @@ function Engines({ row: { model } }: RowProps) {
         Engines
       </h3>
       <PropertyList
-        properties={engines.map(({ host, state, open_calls: calls }) => [
-          host,
-          `${state}, ${calls} ${calls === 1 ? "call" : "calls"} under way`,
+        properties={engines.map((engine) => [
+          engine.host,
+          <span key={engine.host} className="flex flex-wrap gap-x-3">
+            <EngineState engine={engine} />
+            <span className="text-muted">
+              <Count value={engine.open_calls} /> {engine.open_calls === 1 ? "call" : "calls"} under
+              way
+            </span>
+          </span>,
         ])}
       />
     </section>

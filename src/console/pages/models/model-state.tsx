@@ -37,6 +37,22 @@ export function enginesOf(model: Model, engines: readonly Engine[]): readonly En
   return listing.length > 0 ? listing : own;
 }
 
+const ENGINE_STATES = {
+  up: ["ok", "Up"],
+  down: ["bad", "Down"],
+  unknown: ["plain", "Not called yet"],
+} as const;
+
+/** How a server is, by its last answer or silence. */
+export function EngineState({ engine }: { readonly engine: Engine }) {
+  const [tone, text] = ENGINE_STATES[engine.state];
+  return (
+    <span title={engine.failure ?? undefined}>
+      <StatusDot tone={tone}>{text}</StatusDot>
+    </span>
+  );
+}
+
 function stateByEngines(engines: readonly Engine[]): readonly [Tone, string] {
   const up = engines.filter(({ state }) => state === "up").length;
   const down = engines.filter(({ state }) => state === "down").length;

@@ -38,7 +38,7 @@ export function Figures({ from }: { readonly from: string | undefined }) {
           <Link to="/usage">Show usage</Link>
         </span>
       </div>
-      <dl className="grid grid-cols-1 gap-3 min-[420px]:grid-cols-2 lg:grid-cols-4">
+      <dl className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Figure name="Requests" exact={requests} text={formatCount(requests)}>
           <Sparkline
             label="Requests by hour"

@@ -1,6 +1,7 @@
 import { Check, Circle } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
+import { useLicense } from "../../api/queries/license.ts";
 import { QuickKey } from "../../parts/quick-key.tsx";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
@@ -23,6 +24,7 @@ const NAMES = {
 
 /** What there is to do at first: each step is done when the server says so. */
 export function Steps({ steps, onHide }: StepsProps) {
+  const license = useLicense();
   const [isIssuing, setIssuing] = useState(false);
   // The secret is here and nowhere else, and gone with the page.
   const [issued, setIssued] = useState<IssuedApiKey>();
@@ -72,7 +74,7 @@ export function Steps({ steps, onHide }: StepsProps) {
       )}
       {!steps.license && (
         <Todo title="License" action={<LinkButton to="/license">Upload a license</LinkButton>}>
-          This server runs on its evaluation, or its license is over.
+          {license.data?.warning ?? "No license is set."}
         </Todo>
       )}
       <QuickKey isOpen={isIssuing} onClose={() => setIssuing(false)} onIssued={setIssued} />
