@@ -1,5 +1,6 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
+import { fillObserve } from "./fill-observe.ts";
 
 const KEYS = 12;
 
@@ -32,6 +33,7 @@ export async function fillGateway({ url, sessions }: ConsoleStage): Promise<Samp
     token: keys[0].key,
     body: failing,
   });
+  await fillObserve(url, create);
   const assistant = await create("/v1/assistants", {
     name: "Handbook",
     model: "sim-chat",

@@ -32,8 +32,10 @@ export function useApiKeys(filters: ApiKeyFilters) {
   });
 }
 
-export function useApiKey(id: string) {
+/** One key; not asked for while nobody wants it. */
+export function useApiKey(id: string, isWanted = true) {
   return useQuery({
+    enabled: isWanted,
     queryKey: [...KEY, id],
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/v1/api-keys/{id}", { params: { path: { id } }, signal })),
