@@ -1,5 +1,6 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
+import { fillReports } from "./fill-reports.ts";
 
 const KEYS = 12;
 
@@ -42,6 +43,7 @@ export async function fillGateway({ url, sessions }: ConsoleStage): Promise<Samp
     await callHttp(url, { path: "/api/admin/users", token: sessions.administrator })
   ).body;
   return {
+    ...(await fillReports({ url, sessions }, create)),
     keys: keys[0].id,
     assistants: assistant.id,
     "service-tokens": token.id,
