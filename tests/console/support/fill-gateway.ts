@@ -1,6 +1,7 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
 import { fillObserve } from "./fill-observe.ts";
+import { fillReports } from "./fill-reports.ts";
 
 const KEYS = 12;
 
@@ -44,6 +45,7 @@ export async function fillGateway({ url, sessions }: ConsoleStage): Promise<Samp
     await callHttp(url, { path: "/api/admin/users", token: sessions.administrator })
   ).body;
   return {
+    ...(await fillReports({ url, sessions }, create)),
     keys: keys[0].id,
     assistants: assistant.id,
     "service-tokens": token.id,
