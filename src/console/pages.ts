@@ -1,13 +1,16 @@
 import {
+  Database,
   FileClock,
   Fingerprint,
   KeyRound,
   LogIn,
   type LucideIcon,
   MessageSquare,
+  Server,
   ShieldCheck,
   UserRound,
   Users,
+  Wrench,
 } from "lucide-react";
 import type { FunctionComponent } from "react";
 
@@ -81,6 +84,33 @@ export const pages: readonly PageDefinition[] = [
     shortcut: "c",
     opensRows: true,
     load: () => import("./pages/chat/page.tsx"),
+  },
+  {
+    path: "tools",
+    title: "Tools",
+    level: "admin",
+    group: "Build",
+    icon: Wrench,
+    opensRows: true,
+    load: () => import("./pages/tools/page.tsx"),
+  },
+  {
+    path: "tool-servers",
+    title: "Tool servers",
+    level: "admin",
+    group: "Build",
+    icon: Server,
+    opensRows: true,
+    load: () => import("./pages/tool-servers/page.tsx"),
+  },
+  {
+    path: "connections",
+    title: "Connections",
+    level: "admin",
+    group: "Build",
+    icon: Database,
+    opensRows: true,
+    load: () => import("./pages/connections/page.tsx"),
   },
   {
     path: "keys",
