@@ -22,16 +22,20 @@ const VARIABLES = {
 export function curlOf(call: ShownCall, origin: string): string {
   const { method, path, body, file, credential } = call;
   const lines = [
-    `curl ${method === "GET" ? "" : `-X ${method} `}${quote(`${origin}${path}`)}`,
+    `curl ${method === "GET" ? "" : `-X ${method} `}${shellQuote(`${origin}${path}`)}`,
     `-H "Authorization: Bearer $${VARIABLES[credential]}"`,
   ];
   if (body !== undefined) {
-    lines.push(`-H 'Content-Type: application/json'`, `-d ${quote(JSON.stringify(body, null, 2))}`);
+    lines.push(
+      `-H 'Content-Type: application/json'`,
+      `-d ${shellQuote(JSON.stringify(body, null, 2))}`,
+    );
   }
-  if (file !== undefined) lines.push(`-F ${quote(`file=@${file}`)}`);
+  if (file !== undefined) lines.push(`-F ${shellQuote(`file=@${file}`)}`);
   return lines.join(" \\\n  ");
 }
 
-function quote(text: string): string {
+/** Returns a text as one word of a POSIX shell. */
+export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,8 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
 import { fillAccess } from "./fill-access.ts";
+import { fillObserve } from "./fill-observe.ts";
+import { fillReports } from "./fill-reports.ts";
 
 const KEYS = 12;
 
@@ -34,6 +36,7 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     token: keys[0].key,
     body: failing,
   });
+  await fillObserve(url, create);
   const assistant = await create("/v1/assistants", {
     name: "Handbook",
     model: "sim-chat",
@@ -43,6 +46,7 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     await callHttp(url, { path: "/api/admin/users", token: sessions.administrator })
   ).body;
   return {
+    ...(await fillReports({ url, sessions }, create)),
     keys: keys[0].id,
     assistants: assistant.id,
     ...(await fillAccess(stage, create)),
