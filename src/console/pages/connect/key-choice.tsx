@@ -26,7 +26,7 @@ export function KeyChoice({ value, onChange, issued }: KeyChoiceProps) {
   return (
     <section aria-label="The key" className="grid gap-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <span aria-hidden className="-mr-2 w-12">
+        <span aria-hidden className="-mr-2">
           Key
         </span>
         <Combobox
@@ -37,7 +37,7 @@ export function KeyChoice({ value, onChange, issued }: KeyChoiceProps) {
           choices={choices}
           onSearch={setTyped}
           isLoading={found.isLoading}
-          className="min-w-40 max-w-full"
+          className="min-w-0 max-w-full"
         />
         {issued !== undefined && (
           <>

@@ -48,7 +48,7 @@ function Issued({
         <ClientSnippets
           chosen={chosen}
           onChange={(change) => setChosen({ ...chosen, ...change })}
-          secret={issued.key}
+          issued={issued}
         />
       </Suspense>
       <div className="flex flex-wrap items-center justify-between gap-3">
