@@ -7,11 +7,16 @@ export interface ShownCall {
   readonly body?: unknown;
   /** A file that is sent as a form's field `file`. */
   readonly file?: string;
-  /** What opens it: an API key `sk-…`, a service token `sv-…` or a session's token `ses_…`. */
-  readonly credential: "key" | "token" | "session";
+  /** What opens it: an API key `sk-…`, a service token `sv-…`, a BI key `bk-…` or a session's token `ses_…`. */
+  readonly credential: "key" | "token" | "bi" | "session";
 }
 
-const VARIABLES = { key: "GATEWAY_KEY", token: "GATEWAY_TOKEN", session: "GATEWAY_SESSION" };
+const VARIABLES = {
+  key: "GATEWAY_KEY",
+  token: "GATEWAY_TOKEN",
+  bi: "GATEWAY_BI_KEY",
+  session: "GATEWAY_SESSION",
+};
 
 /** Returns the call as a `curl` command for a POSIX shell, with the credential in a variable. */
 export function curlOf(call: ShownCall, origin: string): string {

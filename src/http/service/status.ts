@@ -3,6 +3,7 @@ import type { Model } from "../../backends/backend.ts";
 import type { Deps } from "../../deps.ts";
 import { within } from "../../lib/within.ts";
 import { outboxFigures } from "../../queue/figures.ts";
+import { countWaitingTools } from "../../tools/servers/tool-servers.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { count } from "../fields.ts";
 import { licenseState } from "../license-state.ts";
@@ -18,6 +19,9 @@ const administration = z
       .record(z.string(), z.string())
       .openapi({ description: "What to do about each of `failed`." }),
     dead_events: count.openapi({ description: "Events whose delivery was given up." }),
+    tools_waiting: count.openapi({
+      description: "Tools of enabled tool servers that wait for approval, new and changed ones.",
+    }),
     database: z.enum(["postgres", "embedded"]),
   })
   .openapi("StatusForAdministrators");
@@ -57,7 +61,7 @@ const status = z
       unavailable: [],
       engine: { backend: "vllm", reachable: true, simulated: false, models: 2 },
       license: { valid: true, in_grace: false, expires_at: null, days_left: null, warning: null },
-      administration: { hints: {}, dead_events: 0, database: "postgres" },
+      administration: { hints: {}, dead_events: 0, tools_waiting: 0, database: "postgres" },
     },
   });
 
@@ -102,6 +106,7 @@ export function statusRoutes(deps: Deps): Router {
         ? {
             hints: report["hints"] ?? {},
             dead_events: (await database.ask((db) => outboxFigures(db, clock.now()))).dead,
+            tools_waiting: countWaitingTools(deps.toolServers),
             database: settings.DATABASE_URL === undefined ? "embedded" : "postgres",
           }
         : null,

@@ -52,6 +52,7 @@ describe("GET /api/status", () => {
       administration: {
         hints: {},
         dead_events: 0,
+        tools_waiting: 0,
         database: databaseServerUrl === undefined ? "embedded" : "postgres",
       },
     });
@@ -148,10 +149,10 @@ describe("/api/tools", () => {
     const names = body.data.map(({ name }: { name: string }) => name);
     expect(names).toEqual(expect.arrayContaining(["query_sql", "search_knowledge"]));
     const tried = await tryTool("list_file_connections", {});
-    expect(tried.body).toMatchObject({ object: "tool.result", is_error: false });
+    expect(tried.body).toMatchObject({ object: "tool.result", is_error: false, param: null });
     expect(tried.body.text).toContain("workspace");
     const wrong = await tryTool("find_files", { arguments: { limit: "many" } });
-    expect(wrong.body).toMatchObject({ is_error: true });
+    expect(wrong.body).toMatchObject({ is_error: true, param: "limit" });
     expect(wrong.body.text).toContain("find_files");
   });
 

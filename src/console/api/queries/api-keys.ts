@@ -15,6 +15,7 @@ export type ApiKeyFilters = Omit<
 
 const KEY = ["api-keys"] as const;
 const PAGE = 100;
+const FOUND = 20;
 
 /** The keys that one may see, the newest first. */
 export function useApiKeys(filters: ApiKeyFilters) {
@@ -29,6 +30,19 @@ export function useApiKeys(filters: ApiKeyFilters) {
           signal,
         }),
       ),
+  });
+}
+
+/** Keys whose name, id or last four has what is typed, for pickers. */
+export function useFoundApiKeys(typed: string, isWanted = true) {
+  return useQuery({
+    enabled: isWanted,
+    queryKey: [...KEY, "found", typed],
+    queryFn: ({ signal }) => {
+      const query = { ...(typed !== "" && { search: typed }), limit: FOUND };
+      return unwrap(api.GET("/api/v1/api-keys", { params: { query }, signal }));
+    },
+    staleTime: 10_000,
   });
 }
 
