@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api-keys.ts";
 import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
@@ -11,7 +11,9 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { ChangeDialog, DeleteDialog, RotateDialog, StateButton } from "./key-actions.tsx";
-import { KeyUsage } from "./key-usage.tsx";
+
+/** Not needed for the list, and fetches what it shows anyway. */
+const KeyUsage = lazy(async () => ({ default: (await import("./key-usage.tsx")).KeyUsage }));
 
 interface KeyPanelProps {
   readonly id: string;
@@ -39,7 +41,9 @@ export function KeyPanel({ id, onClose, onIssued }: KeyPanelProps) {
         <>
           <Actions apiKey={apiKey} onClose={onClose} onIssued={onIssued} />
           <Properties apiKey={apiKey} />
-          <KeyUsage id={id} />
+          <Suspense fallback={<Skeleton shape="block" label="The usage is loading" />}>
+            <KeyUsage id={id} />
+          </Suspense>
         </>
       )}
     </SidePanel>
