@@ -22,6 +22,7 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
   let stage: ConsoleStage;
   let receiver: WebhookReceiver;
   let shown: ConsolePage;
+  let reportingKey: string;
   let requestId: string;
   let refusedId: string;
 
@@ -43,9 +44,9 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     receiver = await startWebhookReceiver();
     receiver.use(answer(410));
     stage = await openConsoleStage({ ALERT_WEBHOOK_URL: receiver.url });
-    const { key } = (await post("/v1/api-keys", { name: "reporting" })).body;
+    reportingKey = (await post("/v1/api-keys", { name: "reporting" })).body.key;
     for (let call = 0; call < CALLS; call += 1) {
-      requestId = (await ask(key)).headers.get("x-request-id") ?? "";
+      requestId = (await ask(reportingKey)).headers.get("x-request-id") ?? "";
     }
     // Keys whose month is over: each refusal is an alert, which the receiver wants no more.
     for (const name of ["first", "second", "third"]) {
@@ -161,6 +162,31 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     await page.keyboard.press("Enter");
     await page.getByText(/events? (is|are) sent again$/).waitFor();
     await eventually(async () => (await read("/api/admin/events?state=dead")).length === 0);
+    await end();
+  });
+
+  it("follows new requests, and saves all pages of the server as one file", async () => {
+    const page = await open("requests", DESK);
+    const rows = page.getByRole("region", { name: "Requests" }).locator("tbody tr");
+    await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(CALLS);
+    await page.keyboard.press("l");
+    await page.getByText("Following: the newest 100").waitFor();
+    await ask(reportingKey);
+    await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(CALLS + 1);
+    // Pages of the server so small that there are several.
+    await page.route(/\/api\/requests\?format=csv/, (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, "limit=2"),
+      }),
+    );
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save CSV" }).click();
+    const table = readCsvTable(await readFile(await (await saved).path(), "utf8"));
+    const listed = await read("/api/requests");
+    expect(table.map(({ id }) => id)).toEqual(listed.map(({ id }: { id: string }) => id));
     await end();
   });
 
