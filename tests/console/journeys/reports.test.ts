@@ -9,6 +9,7 @@ import {
   type WebhookReceiver,
 } from "../../support/servers/webhook-receiver.ts";
 import { eventually } from "../../support/stages/usage-journal.ts";
+import { findBarriers } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
@@ -77,9 +78,17 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
 
   it("finds a request by its id with the keyboard alone, and says why another has no row", async () => {
     const page = await open("chat", DESK);
+    const palette = page.getByRole("combobox", { name: "Where to go" });
+    await page.keyboard.press("Control+k");
+    await palette.waitFor();
+    await page.keyboard.type("report");
+    await page.getByRole("option", { name: "reporting" }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await palette.waitFor({ state: "hidden" });
     const goTo = async (id: string) => {
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: "Where to go" }).waitFor();
+      await palette.waitFor();
       await page.keyboard.type(id);
       await page.getByRole("option", { name: id }).waitFor();
       await page.keyboard.press("Enter");
@@ -154,11 +163,14 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
   it("sends all dead events again with the keyboard alone, once that is confirmed", async () => {
     const page = await open("overview", DESK);
     await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Where to go" }).waitFor();
     await page.keyboard.type("Events");
+    await page.getByRole("option", { name: "Events" }).waitFor();
     await page.keyboard.press("Enter");
     await tabTo(page, "button", "Send dead events again");
     await page.keyboard.press("Enter");
     await tabTo(page, "button", "Send events");
+    expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press("Enter");
     await page.getByText(/events? (is|are) sent again$/).waitFor();
     await eventually(async () => (await read("/api/admin/events?state=dead")).length === 0);
@@ -190,7 +202,9 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     await end();
   });
 
+  /** Ends a journey where it came to, with its panel or dialog open. */
   async function end(expected = /^$/): Promise<void> {
+    expect(await findBarriers(shown.page)).toEqual([]);
     expect(shown.problems().filter((problem) => !expected.test(problem))).toEqual([]);
     await shown.close();
   }
