@@ -92,5 +92,7 @@ function findField(form: HTMLFormElement, name: string): HTMLElement | null {
 
 function focusField(form: HTMLFormElement | null, name: string): void {
   const field = form && findField(form, name);
-  field?.querySelector<HTMLElement>("input:not([aria-hidden=true]), textarea, button")?.focus();
+  field
+    ?.querySelector<HTMLElement>("input:not([aria-hidden=true]), textarea, button, [role=checkbox]")
+    ?.focus();
 }

@@ -11,8 +11,6 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
-/** All models of the engine simulator are named so, and those of no engine. */
-const SIMULATED = /^sim-/;
 
 const names = z.array(z.string());
 const administration = z
@@ -121,7 +119,7 @@ export function statusRoutes(deps: Deps): Router {
       withinPatience<readonly Model[]>(list(), []),
     ]);
     const own = listed.filter(({ backend }) => backend === settings.LLM_BACKEND);
-    const simulated = own.length > 0 && own.every(({ id }) => SIMULATED.test(id));
+    const simulated = own.some(({ isSimulated }) => isSimulated === true);
     return { reachable: isReachable, simulated, models: own.length };
   }
 
