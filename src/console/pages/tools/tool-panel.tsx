@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { ListedTool } from "../../api/queries/tools.ts";
 import { initialValue } from "../../lib/schema-value.ts";
 import { SchemaView } from "../../parts/schema-view.tsx";
@@ -11,7 +11,9 @@ import { SidePanel } from "../../ui/side-panel.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { useUrlState } from "../../ui/use-url-state.ts";
-import { ToolTrial } from "./tool-trial.tsx";
+
+// Forms from schemas bring every kind of field.
+const ToolTrial = lazy(async () => ({ default: (await import("./tool-trial.tsx")).ToolTrial }));
 
 const DEFAULTS = { view: "arguments" };
 
@@ -82,7 +84,11 @@ function Details({ tool }: { readonly tool: ListedTool }) {
           {
             id: "try",
             label: "Try it",
-            content: <ToolTrial tool={tool} args={args} onArgs={setArgs} />,
+            content: (
+              <Suspense fallback={<Skeleton shape="lines" label="The form is loading" />}>
+                <ToolTrial tool={tool} args={args} onArgs={setArgs} />
+              </Suspense>
+            ),
           },
         ]}
       />
