@@ -39,6 +39,8 @@ export async function openConsoleStage(
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: simulator.url,
     ADMIN_PASSWORD: PASSWORDS.administrator,
+    // Where a test's tool servers are.
+    EGRESS_ALLOW: "127.0.0.1",
     // Every test signs in from this machine.
     TRUST_PROXY: "1",
     ...environment,

@@ -3,6 +3,7 @@ import type { ConsoleStage } from "./console-stage.ts";
 import { fillAccess } from "./fill-access.ts";
 import { fillObserve } from "./fill-observe.ts";
 import { fillReports } from "./fill-reports.ts";
+import { fillTools } from "./fill-tools.ts";
 
 const KEYS = 12;
 
@@ -51,5 +52,6 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     assistants: assistant.id,
     ...(await fillAccess(stage, create)),
     users: data[0].id,
+    ...(await fillTools(stage)),
   };
 }
