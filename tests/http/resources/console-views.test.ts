@@ -109,6 +109,14 @@ describe("GET /api/admin/engines", () => {
   });
 });
 
+describe("GET /api/admin/file-connections", () => {
+  it("names the folders to administrators, without their paths", async () => {
+    const { body } = await get("/api/admin/file-connections");
+    expect(body.data).toEqual([{ object: "file_connection", name: "workspace", watched: false }]);
+    expect((await get("/api/admin/file-connections", user)).status).toBe(403);
+  });
+});
+
 describe("GET /api/admin/settings", () => {
   it("shows values and defaults, and never a secret", async () => {
     const { body, text } = await get("/api/admin/settings");
