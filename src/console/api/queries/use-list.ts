@@ -27,16 +27,28 @@ interface Asked<Row, Place> {
   readonly first: Place;
   /** The place of the page after this one; undefined after the last. An empty page need not be the last. */
   readonly next: (page: Page<Row>, place: Place) => Place | undefined;
+  /** How often what is shown is fetched anew, in milliseconds, by its rows. Hidden tabs ask nothing. */
+  readonly every?: (rows: readonly Row[]) => number;
 }
 
 /** Fetches a list page by page. Rows stay while filters change. */
-export function useList<Row, Place>({ key, load, first, next }: Asked<Row, Place>): ListState<Row> {
+export function useList<Row, Place>({
+  key,
+  load,
+  first,
+  next,
+  every,
+}: Asked<Row, Place>): ListState<Row> {
   const query = useInfiniteQuery({
     queryKey: key,
     queryFn: ({ pageParam, signal }) => load(pageParam as Place, signal),
     initialPageParam: first as unknown,
     getNextPageParam: (page, _, place) => next(page, place as Place),
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      every === undefined
+        ? false
+        : slowedDown(every(state.data?.pages.flatMap(({ data }) => data) ?? []), state),
   });
   const { fetchNextPage, isFetching, refetch } = query;
   const more = useCallback(() => {
@@ -54,6 +66,16 @@ export function useList<Row, Place>({ key, load, first, next }: Asked<Row, Place
     retry,
     asOf: query.dataUpdatedAt,
   };
+}
+
+/** The place after a page of a list with OpenAI's parameters: the id of its last row. */
+export function nextCursor(page: Page<{ readonly id: string }>): string | undefined {
+  return page.has_more === true ? page.data.at(-1)?.id : undefined;
+}
+
+/** The pause before the next fetch of what is polled: errors make it longer, up to eight times. */
+export function slowedDown(ms: number, state: { readonly fetchFailureCount: number }): number {
+  return ms * 2 ** Math.min(3, state.fetchFailureCount);
 }
 
 /** The place after a page of a counted list. */

@@ -6,12 +6,12 @@ import { sentPart } from "../../chat/chat-request.ts";
 import { Composer } from "../../parts/composer.tsx";
 import { Message } from "../../parts/message.tsx";
 import { Switch } from "../../ui/switch.tsx";
+import { useFollowEnd } from "../../ui/use-follow-end.ts";
 import { useKeys } from "../../ui/use-keys.ts";
+import { useSpokenStatus } from "../../ui/use-spoken-status.ts";
 import { ChatHead } from "./chat-head.tsx";
 import { KeepingNotice } from "./keeping-notice.tsx";
 import { useChat } from "./use-chat.ts";
-import { useFollowEnd } from "./use-follow-end.ts";
-import { useSpokenStatus } from "./use-spoken-status.ts";
 
 interface ConversationProps {
   readonly opened:
