@@ -16,7 +16,6 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { showToast } from "../../ui/toast.tsx";
-import { useKeys } from "../../ui/use-keys.ts";
 import { useMedia } from "../../ui/use-media.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
 import { AssistantForm } from "./assistant-form.tsx";
@@ -37,7 +36,6 @@ interface AssistantViewProps {
 /** One assistant: its form, a trial beside it, and how programs call it. */
 export function AssistantView({ id, onClose }: AssistantViewProps) {
   const { data: assistant, error, refetch } = useAssistant(id);
-  useKeys([{ keys: "Escape", label: "Back to all assistants", run: onClose }]);
   return (
     <>
       <div className="flex items-start gap-2">
@@ -85,8 +83,8 @@ function Parts({ assistant }: { readonly assistant: Assistant }) {
   );
   const use = <AssistantUse assistant={assistant} />;
   const views = [
-    { id: "settings", label: "Settings", content: form },
-    ...(isNarrow ? [{ id: "trial", label: "Trial", content: trial }] : []),
+    { id: "settings", label: "Settings", content: form, isKept: true },
+    ...(isNarrow ? [{ id: "trial", label: "Trial", content: trial, isKept: true }] : []),
     { id: "use", label: "Use", content: use },
   ];
   const tabs = (

@@ -1,10 +1,10 @@
 import { RotateCcw } from "lucide-react";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { branchOf, emptyDocument, textOf } from "../../chat/chat-document.ts";
+import { branchOf, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
 import { askModel } from "../../parts/ask-model.ts";
 import { Composer } from "../../parts/composer.tsx";
-import { Message } from "../../parts/message.tsx";
+import { Message, type MessageActions } from "../../parts/message.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { useFollowEnd } from "../../ui/use-follow-end.ts";
 import { useKeys } from "../../ui/use-keys.ts";
@@ -46,6 +46,7 @@ export function TrialChat({ isUnsaved, ...assistant }: TrialChatProps) {
 
 function Trial({ id, name }: TrialProps) {
   const [draft, setDraft] = useState("");
+  const [editing, setEditing] = useState<string | null>(null);
   const chat = useMemo(
     () =>
       new LiveChat(emptyDocument(id), {
@@ -67,6 +68,18 @@ function Trial({ id, name }: TrialProps) {
   useKeys(
     isAnswering ? [{ keys: "Escape", label: "Stop the answer", run: () => chat.stop() }] : [],
   );
+  const actions = useMemo(
+    (): MessageActions => ({
+      onShow: (shown) => chat.show(shown),
+      onRetry: (answer) => void chat.retry(answer),
+      onEdit(question, text) {
+        const others = question.parts.filter(({ type }) => type !== "text");
+        void chat.edit(question.id, [...others, { type: "text", text }]);
+      },
+      onEditing: setEditing,
+    }),
+    [chat],
+  );
   return (
     <>
       <div ref={place} className="min-h-0 flex-1 divide-y divide-line overflow-y-auto px-4">
@@ -80,12 +93,8 @@ function Trial({ id, name }: TrialProps) {
             name={name}
             isAnswering={message.id === answering}
             blockedReason={isAnswering ? "An answer is being written" : undefined}
-            onShow={(shown) => chat.show(shown)}
-            onRetry={(answer) => void chat.retry(answer)}
-            onEdit={(question, text) => {
-              const others = message.parts.filter(({ type }) => type !== "text");
-              void chat.edit(question, [...others, { type: "text", text }]);
-            }}
+            isEditing={message.id === editing}
+            {...actions}
           />
         ))}
       </div>
@@ -103,7 +112,7 @@ function Trial({ id, name }: TrialProps) {
             void chat.send(parts);
           }}
           onStop={() => chat.stop()}
-          onEditLast={() => last !== undefined && setDraft(textOf(last))}
+          onEditLast={() => !isAnswering && setEditing(last?.id ?? null)}
         />
       </div>
     </>

@@ -19,7 +19,7 @@ interface Opened {
   readonly document: ChatDocument;
 }
 
-interface ChatUse {
+interface ChatOptions {
   /** The chat as the server has it; undefined for a new one. */
   readonly opened: Opened | undefined;
   readonly model: string;
@@ -29,8 +29,10 @@ interface ChatUse {
   readonly onKept: (id: string) => void;
 }
 
+export type ChatUse = ReturnType<typeof useChat>;
+
 /** A chat in use, and its keeping: it is saved after each question and answer, one save after another. */
-export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
+export function useChat({ opened, model, isTemporary, list, onKept }: ChatOptions) {
   const [keeping, setKeeping] = useState<Keeping>({
     state: opened === undefined && isTemporary ? "temporary" : "kept",
   });
@@ -85,7 +87,12 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
     if (kept.current !== undefined) kept.current = { ...kept.current, revision };
     save(chat.state().document);
   };
-  return { chat, ...state, keeping, save, keepThis };
+  /** Keeps a chat that was temporary, or tries again. */
+  const keepNow = (document: ChatDocument) => {
+    wish.current = { ...wish.current, isTemporary: false };
+    save(document);
+  };
+  return { chat, ...state, keeping, save, keep: keepNow, keepThis };
 }
 
 function faultOf(thrown: unknown): Keeping {

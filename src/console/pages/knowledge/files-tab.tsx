@@ -1,8 +1,10 @@
+import { RotateCcw } from "lucide-react";
 import { useMemo, useState } from "react";
 import {
   type Chunking,
   type StoreFile,
   toFileState,
+  useReadAgain,
   useStoreFiles,
 } from "../../api/queries/store-files.ts";
 import { isMoving, type VectorStore } from "../../api/queries/vector-stores.ts";
@@ -11,6 +13,7 @@ import { Bytes } from "../../ui/count.tsx";
 import { DropZone } from "../../ui/drop-zone.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
 import { Select } from "../../ui/select.tsx";
 import type { Column } from "../../ui/table-column.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
@@ -18,7 +21,7 @@ import { FilePanel } from "./file-panel.tsx";
 import { FolderJob } from "./folder-job.tsx";
 import { Splitting } from "./splitting.tsx";
 import { chunksText, FileState, useReadOnlyReason } from "./states.tsx";
-import { uploadsInto } from "./upload-queue.ts";
+import { uploadsInto } from "./store-uploads.ts";
 import { Uploads } from "./uploads.tsx";
 
 const DEFAULTS = { state: "", file: "" };
@@ -60,6 +63,7 @@ export function FilesTab({ store }: { readonly store: VectorStore }) {
           rowId={({ id }) => id}
           openId={open?.id}
           onOpen={(id) => change({ file: id })}
+          actions={(file) => <ReadAgain store={store} file={file} />}
           empty={
             <EmptyState title={state === "" ? "No files yet" : "No file is in this state"}>
               {state === ""
@@ -73,6 +77,26 @@ export function FilesTab({ store }: { readonly store: VectorStore }) {
         )}
       </div>
     </div>
+  );
+}
+
+interface ReadAgainProps {
+  readonly store: VectorStore;
+  readonly file: StoreFile;
+}
+
+function ReadAgain({ store, file }: ReadAgainProps) {
+  const readAgain = useReadAgain(store.id);
+  const reason = useReadOnlyReason(store);
+  if (file.status !== "failed" && file.status !== "cancelled") return null;
+  return (
+    <IconButton
+      icon={RotateCcw}
+      label={`Read ${file.ext.filename} again`}
+      isBusy={readAgain.isPending}
+      disabledReason={reason}
+      onClick={() => readAgain.mutate(file)}
+    />
   );
 }
 
@@ -92,6 +116,7 @@ function Adding({ store, names }: AddingProps) {
       <DropZone
         what="files"
         isMultiple
+        isLow
         onFiles={(files) => uploadsInto(store.id).add(files, chunking)}
       />
       <div className="flex flex-wrap items-center gap-2">
@@ -113,5 +138,5 @@ const COLUMNS: ReadonlyArray<Column<StoreFile>> = [
     width: "7rem",
   },
   { id: "chunks", head: "Chunks", cell: chunksText, isNumber: true, width: "8rem" },
-  { id: "state", head: "State", cell: (file) => <FileState file={file} />, width: "18rem" },
+  { id: "state", head: "State", cell: (file) => <FileState file={file} /> },
 ];

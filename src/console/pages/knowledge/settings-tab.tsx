@@ -10,6 +10,7 @@ import { Form } from "../../ui/form.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { Time } from "../../ui/time.tsx";
 import { showToast } from "../../ui/toast.tsx";
+import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
 import { type FolderDraft, FolderFields } from "./folder-fields.tsx";
 import { ReindexButton } from "./reindex.tsx";
 import { storeName, useReadOnlyReason } from "./states.tsx";
@@ -72,6 +73,10 @@ function SettingsForm({ store }: { readonly store: VectorStore }) {
         showToast(`Store ${storeName(store)} is changed`);
       }}
     >
+      <UnsavedGuard
+        isUnsaved={Object.keys(changes).length > 0}
+        what={`The changes of ${storeName(store)}`}
+      />
       <StoreFields
         draft={draft.fields}
         onChange={(fields) => setDraft({ ...draft, fields })}

@@ -33,7 +33,12 @@ export function FileState({ file }: { readonly file: StoreFile }) {
   if (status === "completed") return <StatusDot tone="ok">Ready</StatusDot>;
   if (status === "cancelled") return <StatusDot tone="plain">Cancelled</StatusDot>;
   if (status === "failed") {
-    return <StatusDot tone="bad">Failed: {error?.message ?? "no reason is known"}</StatusDot>;
+    return (
+      <span className="flex min-w-0 items-center gap-1.5">
+        <StatusDot tone="bad">Failed:</StatusDot>
+        <span className="min-w-0 sm:truncate">{error?.message ?? "no reason is known"}</span>
+      </span>
+    );
   }
   if (total === null) return <StatusDot tone="accent">Reading</StatusDot>;
   return (

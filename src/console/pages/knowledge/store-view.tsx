@@ -15,7 +15,6 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { showToast } from "../../ui/toast.tsx";
-import { useKeys } from "../../ui/use-keys.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
 import { FilesTab } from "./files-tab.tsx";
 import { ReindexState } from "./reindex.tsx";
@@ -34,7 +33,6 @@ interface StoreViewProps {
 export function StoreView({ id, onClose }: StoreViewProps) {
   const { data: store, error, refetch } = useVectorStore(id);
   const [{ tab }, change] = useUrlState(DEFAULTS);
-  useKeys([{ keys: "Escape", label: "Back to all stores", run: onClose }]);
   const back = <IconButton icon={ArrowLeft} label="Back to all stores" onClick={onClose} />;
   return (
     <>
@@ -72,7 +70,12 @@ export function StoreView({ id, onClose }: StoreViewProps) {
             tabs={[
               { id: "files", label: "Files", content: <FilesTab store={store} /> },
               { id: "search", label: "Search test", content: <SearchTab store={store} /> },
-              { id: "settings", label: "Settings", content: <SettingsTab store={store} /> },
+              {
+                id: "settings",
+                label: "Settings",
+                content: <SettingsTab store={store} />,
+                isKept: true,
+              },
             ]}
           />
         </>

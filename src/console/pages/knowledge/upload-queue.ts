@@ -1,5 +1,4 @@
-import { addStoreFile, type Chunking } from "../../api/queries/store-files.ts";
-import { uploadFile } from "../../api/upload-file.ts";
+import type { Chunking } from "../../api/queries/store-files.ts";
 
 /** One file on its way into a store. */
 export interface Upload {
@@ -15,24 +14,27 @@ export interface Upload {
 /** Uploads at once: the server has places for 20 of one user, and a browser six connections for all of its calls. */
 const AT_ONCE = 3;
 
-type Send = (upload: Upload, onSent: (sent: number) => void, onAdding: () => void) => Promise<void>;
+/** What happens on the way of one upload. */
+export interface Sending {
+  readonly signal: AbortSignal;
+  readonly onProgress: (sent: number) => void;
+  /** All of it has arrived. */
+  readonly onAdding: () => void;
+}
+
+/** Brings one file into the store. Rejects with what its row can show. */
+export type SendUpload = (upload: Upload, sending: Sending) => Promise<void>;
 
 /** The uploads into one store. Each ends by itself: one that fails holds up no other. */
 export class UploadQueue {
   readonly #listeners = new Set<() => void>();
   readonly #running = new Map<number, AbortController>();
-  readonly #send: (upload: Upload, signal: AbortSignal) => Promise<void>;
+  readonly #send: SendUpload;
   #uploads: readonly Upload[] = [];
   #nextId = 1;
 
-  constructor(send: (...given: [...Parameters<Send>, AbortSignal]) => Promise<void>) {
-    this.#send = (upload, signal) =>
-      send(
-        upload,
-        (sent) => this.#change(upload.id, { sent }),
-        () => this.#change(upload.id, { state: "adding", sent: upload.file.size }),
-        signal,
-      );
+  constructor(send: SendUpload) {
+    this.#send = send;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -53,6 +55,11 @@ export class UploadQueue {
   retry(id: number): void {
     this.#change(id, { state: "waiting", sent: 0, error: undefined });
     this.#fill();
+  }
+
+  /** Whether some have not ended. */
+  isBusy(): boolean {
+    return this.#uploads.some(({ state }) => state !== "added" && state !== "failed");
   }
 
   /** Ends an upload that is under way, and takes it off the list. */
@@ -85,7 +92,11 @@ export class UploadQueue {
     this.#running.set(upload.id, controller);
     this.#change(upload.id, { state: "sending" });
     try {
-      await this.#send(upload, controller.signal);
+      await this.#send(upload, {
+        signal: controller.signal,
+        onProgress: (sent) => this.#change(upload.id, { sent }),
+        onAdding: () => this.#change(upload.id, { state: "adding", sent: upload.file.size }),
+      });
       this.#change(upload.id, { state: "added" });
     } catch (error) {
       this.#change(upload.id, { state: "failed", error });
@@ -104,25 +115,4 @@ export class UploadQueue {
     this.#uploads = uploads;
     for (const listener of this.#listeners) listener();
   }
-}
-
-const queues = new Map<string, UploadQueue>();
-
-/** Returns the uploads into a store. They go on while other pages of the console are shown. */
-export function uploadsInto(storeId: string): UploadQueue {
-  const known = queues.get(storeId);
-  if (known !== undefined) return known;
-  const queue = new UploadQueue(async ({ file, chunking }, onProgress, onAdding, signal) => {
-    const uploaded = await uploadFile(file, { signal, onProgress });
-    onAdding();
-    await addStoreFile(storeId, uploaded.id, chunking);
-  });
-  queues.set(storeId, queue);
-  window.addEventListener("beforeunload", (event) => {
-    // The browser asks before a tab is closed that still sends files.
-    if (queue.list().some(({ state }) => state !== "added" && state !== "failed")) {
-      event.preventDefault();
-    }
-  });
-  return queue;
 }

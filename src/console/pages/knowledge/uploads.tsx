@@ -7,7 +7,8 @@ import { Button } from "../../ui/button.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { Progress } from "../../ui/progress.tsx";
 import { StatusDot } from "../../ui/status-dot.tsx";
-import { type Upload, type UploadQueue, uploadsInto } from "./upload-queue.ts";
+import { uploadsInto } from "./store-uploads.ts";
+import type { Upload, UploadQueue } from "./upload-queue.ts";
 
 /** Rows that are shown; of 500 files most are waiting or have been added. */
 const SHOWN = 30;
