@@ -77,7 +77,9 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     await ask("Count");
     await answers().getByText("one two").waitFor();
     await composer().press("Escape");
-    const entry = await stage.simulator.awaitEntry(({ end }) => end !== undefined);
+    const entry = await stage.simulator.awaitEntry(
+      ({ path, end }) => path === ENGINE_PATH && end !== undefined,
+    );
     expect(entry.end).toBe("client-left");
     await page.getByText("Stopped before its end").waitFor();
     await ended();
@@ -93,7 +95,9 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     await ask("Count again", other.page);
     await answers(other.page).getByText("one two").waitFor();
     await other.close();
-    const entry = await stage.simulator.awaitEntry(({ end }) => end !== undefined);
+    const entry = await stage.simulator.awaitEntry(
+      ({ path, end }) => path === ENGINE_PATH && end !== undefined,
+    );
     expect(entry.end).toBe("client-left");
   });
 

@@ -44,9 +44,10 @@ export function Conversation({
   const [editing, setEditing] = useState<string | null>(null);
   const models = useModels();
   const use = useChat({ opened, model: firstModel, isTemporary, list, onKept });
-  const { chat, document, answering, keeping } = use;
+  const { chat, document, answering, keeping, keptId } = use;
   const branch = branchOf(document);
   const model = models.data?.find(({ id }) => id === document.model);
+  const title = list?.data.find(({ id }) => id === keptId)?.title ?? opened?.title;
   const isNew = opened === undefined && branch.length === 0 && list?.limit !== 0;
   const { place, isAtEnd, goToEnd } = useFollowEnd(document);
   const status = useSpokenStatus(answering !== null);
@@ -74,7 +75,7 @@ export function Conversation({
     <>
       <ChatHead
         document={document}
-        title={opened?.title ?? ""}
+        title={title ?? ""}
         onChange={(changed) => chat.change(changed)}
         before={aside}
       >
@@ -98,7 +99,7 @@ export function Conversation({
             setTemporary(false);
             use.keep(document);
           }}
-          id={opened?.id}
+          id={keptId}
           document={document}
           onTake={(taken) => chat.change(taken)}
         />

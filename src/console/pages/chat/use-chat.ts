@@ -37,6 +37,7 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
     state: opened === undefined && isTemporary ? "temporary" : "kept",
   });
   const kept = useRef(opened && { id: opened.id, revision: opened.revision });
+  const [keptId, setKeptId] = useState(opened?.id);
   const saving = useRef(Promise.resolve());
   const keep = useKeepChat();
   const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
@@ -61,6 +62,7 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
       );
       if (after === undefined) return;
       kept.current = { id: after.id, revision: after.revision };
+      setKeptId(after.id);
       setKeeping({ state: "kept" });
       if (before === undefined) onKept(after.id);
     });
@@ -92,7 +94,7 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
     wish.current = { ...wish.current, isTemporary: false };
     save(document);
   };
-  return { chat, ...state, keeping, save, keep: keepNow, keepThis };
+  return { chat, ...state, keptId, keeping, save, keep: keepNow, keepThis };
 }
 
 function faultOf(thrown: unknown): Keeping {
