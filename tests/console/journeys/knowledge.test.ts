@@ -129,6 +129,49 @@ describe.skipIf(!hasChromium)("knowledge in the console", () => {
     expect(new URL(page.url()).searchParams.get("query")).toContain("E-4711");
   });
 
+  it("gives an assistant its knowledge, and tries it beside the form", async () => {
+    const { page } = shown;
+    const store = page.url();
+    await shown.open("assistants");
+    await page.keyboard.press("n");
+    await page.getByLabel("Name", { exact: true }).fill("Pumps");
+    await page.getByLabel("Instructions").fill("Answer in one sentence.");
+    await page.getByRole("button", { name: "Create assistant" }).click();
+    await page.getByRole("heading", { level: 1, name: "Pumps" }).waitFor();
+    await page.getByRole("combobox", { name: /^Vector stores/ }).click();
+    await page.getByRole("option", { name: /Manuals/ }).click();
+    await page.getByLabel("Least score of a passage").fill("0.1");
+    await page.getByText("Answers as it was saved last").waitFor();
+    // What would be lost is asked about.
+    await page.getByRole("link", { name: "Knowledge", exact: true }).click();
+    await page.getByRole("button", { name: "Stay here" }).click();
+    await page.getByRole("button", { name: "Save assistant" }).click();
+    await page.getByText("Assistant Pumps is changed").first().waitFor();
+    stage.simulator.script({
+      match: { path: "/v1/chat/completions" },
+      text: "The pump runs dry [1].",
+    });
+    const trial = page.getByRole("region", { name: "Trial" });
+    await trial.getByRole("textbox", { name: "Message" }).fill("What does E-4711 mean?");
+    await page.keyboard.press("Enter");
+    await trial.getByRole("button", { name: /\[1\] manual\.md/ }).click();
+    const passage = page.getByRole("dialog", { name: /manual\.md/ });
+    expect(await passage.textContent()).toContain("E-4711 means that the pump runs dry");
+    await page.keyboard.press("Escape");
+    expect(await findBarriers(page)).toEqual([]);
+    const chats = await callHttp(stage.url, { path: "/api/chats", token: stage.sessions.user });
+    expect(chats.body.kept).toBe(0);
+    await page.getByRole("tab", { name: "Use" }).click();
+    expect(await page.getByLabel("curl", { exact: true }).textContent()).toContain('"model": "Pumps"');
+    await page.getByText("None. A bound key answers with this assistant alone.").waitFor();
+    await page.getByRole("button", { name: "Delete assistant" }).click();
+    await page.getByLabel("Type Pumps to confirm").fill("Pumps");
+    await page.keyboard.press("Enter");
+    await page.getByText("No assistants yet").waitFor();
+    await page.goto(store);
+    await shown.settled();
+  });
+
   it("changes its settings, and embeds it again", async () => {
     const { page } = shown;
     await page.getByRole("tab", { name: "Settings" }).click();
