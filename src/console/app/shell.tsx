@@ -19,7 +19,7 @@ import { useShortcuts } from "./use-shortcuts.ts";
 // Its search is large, and the first page does not need it.
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
 
-const DRAWER = "(max-width: 899.98px)";
+const DRAWER = "(width < 56.25rem)";
 
 /** The bar, what lies over the page, and the page; only for who is logged in. */
 export function Shell() {
@@ -69,7 +69,7 @@ function Frame() {
         Skip to the page
       </a>
       {!isNarrow && (
-        <div className="sticky top-0 h-dvh w-56 shrink-0 border-e border-line bg-surface">
+        <div className="sticky top-0 h-dvh w-[14rem] shrink-0 border-e border-line bg-surface">
           {navigation}
         </div>
       )}

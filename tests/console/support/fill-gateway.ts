@@ -1,6 +1,9 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
+import { fillAccess } from "./fill-access.ts";
 import { fillKnowledge } from "./fill-knowledge.ts";
+import { fillObserve } from "./fill-observe.ts";
+import { fillReports } from "./fill-reports.ts";
 
 const KEYS = 12;
 
@@ -35,14 +38,15 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     body: failing,
   });
   const knowledge = await fillKnowledge(stage);
-  const token = await create("/api/service-tokens", { name: "deploy", scopes: ["users:read"] });
+  await fillObserve(url, create);
   const { data } = (
     await callHttp(url, { path: "/api/admin/users", token: sessions.administrator })
   ).body;
   return {
+    ...(await fillReports({ url, sessions }, create)),
     keys: keys[0].id,
     ...knowledge,
-    "service-tokens": token.id,
+    ...(await fillAccess(stage, create)),
     users: data[0].id,
   };
 }

@@ -15,6 +15,7 @@ export type ApiKeyFilters = Omit<
 
 const KEY = ["api-keys"] as const;
 const PAGE = 100;
+const FOUND = 20;
 
 /** The keys that one may see, the newest first. */
 export function useApiKeys(filters: ApiKeyFilters) {
@@ -32,8 +33,23 @@ export function useApiKeys(filters: ApiKeyFilters) {
   });
 }
 
-export function useApiKey(id: string) {
+/** Keys whose name, id or last four has what is typed, for pickers. */
+export function useFoundApiKeys(typed: string, isWanted = true) {
   return useQuery({
+    enabled: isWanted,
+    queryKey: [...KEY, "found", typed],
+    queryFn: ({ signal }) => {
+      const query = { ...(typed !== "" && { search: typed }), limit: FOUND };
+      return unwrap(api.GET("/api/v1/api-keys", { params: { query }, signal }));
+    },
+    staleTime: 10_000,
+  });
+}
+
+/** One key; not asked for while nobody wants it. */
+export function useApiKey(id: string, isWanted = true) {
+  return useQuery({
+    enabled: isWanted,
     queryKey: [...KEY, id],
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/v1/api-keys/{id}", { params: { path: { id } }, signal })),

@@ -11,6 +11,8 @@ export interface ListState<Row> {
   readonly isLoading: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
+  /** How far back a search of the server has come, while it has found less than a page; RFC 3339. */
+  readonly searchedFrom: string | undefined;
   /** When the rows were fetched, in Unix milliseconds; older rows stay while a refresh fails. */
   readonly asOf: number;
 }
@@ -19,6 +21,9 @@ interface Page<Row> {
   readonly data: readonly Row[];
   readonly total?: number;
   readonly has_more?: boolean;
+  /** Where a list without numbers goes on. */
+  readonly next?: string | null;
+  readonly searched_from?: string;
 }
 
 interface Asked<Row, Place> {
@@ -27,28 +32,34 @@ interface Asked<Row, Place> {
   readonly first: Place;
   /** The place of the page after this one; undefined after the last. An empty page need not be the last. */
   readonly next: (page: Page<Row>, place: Place) => Place | undefined;
-  /** How often what is shown is fetched anew, in milliseconds, by its rows. Hidden tabs ask nothing. */
+  /** How often what is shown is fetched anew, in milliseconds, by its rows; many pages more rarely. Hidden tabs ask nothing. */
   readonly every?: (rows: readonly Row[]) => number;
+  /** How often the first page is fetched anew, as long as it is the only one. */
+  readonly everyMs?: number;
+  /** False: it is not asked for now. */
+  readonly isWanted?: boolean;
 }
 
+/** Fetching a list anew fetches all of its pages: with more than these it is left to the person. */
+const MOST_REFRESHED = 3;
+
 /** Fetches a list page by page. Rows stay while filters change. */
-export function useList<Row, Place>({
-  key,
-  load,
-  first,
-  next,
-  every,
-}: Asked<Row, Place>): ListState<Row> {
+export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
+  const { key, load, first, next, every, everyMs, isWanted = true } = asked;
   const query = useInfiniteQuery({
+    enabled: isWanted,
     queryKey: key,
     queryFn: ({ pageParam, signal }) => load(pageParam as Place, signal),
     initialPageParam: first as unknown,
     getNextPageParam: (page, _, place) => next(page, place as Place),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) =>
-      every === undefined
-        ? false
-        : slowedDown(every(state.data?.pages.flatMap(({ data }) => data) ?? []), state),
+    refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= MOST_REFRESHED,
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? [];
+      if (every === undefined) return everyMs !== undefined && pages.length <= 1 && everyMs;
+      const times = pages.length > MOST_REFRESHED ? pages.length : 1;
+      return slowedDown(times * every(pages.flatMap(({ data }) => data)), state);
+    },
   });
   const { fetchNextPage, isFetching, refetch } = query;
   const more = useCallback(() => {
@@ -64,6 +75,7 @@ export function useList<Row, Place>({
     isLoading: query.isPending,
     error: query.error,
     retry,
+    searchedFrom: query.hasNextPage ? pages.at(-1)?.searched_from : undefined,
     asOf: query.dataUpdatedAt,
   };
 }

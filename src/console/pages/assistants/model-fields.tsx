@@ -14,7 +14,7 @@ interface ModelFieldProps {
 export function ModelField({ value, onChange }: ModelFieldProps) {
   const models = useModels();
   const choices = (models.data ?? [])
-    .filter(({ isAssistant }) => !isAssistant)
+    .filter(({ kind }) => kind === "chat")
     .map(({ id, name, hint }) => ({ value: id, label: name, hint }));
   return (
     <ComboboxField

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useGrants } from "../../api/queries/assistants.ts";
-import { LEVEL_CHOICES, LEVELS } from "../../parts/levels.ts";
+import { LEVELS } from "../../parts/tool-level.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Checkbox } from "../../ui/checkbox.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
@@ -12,6 +12,11 @@ import { NamesField } from "./names-field.tsx";
 
 /** The one tool that everybody may give: it reaches the assistant's own knowledge alone. */
 const OWN_TOOL = "search_knowledge";
+
+const LEVEL_CHOICES = (["read_only", "write", "full_auto"] as const).map((value) => ({
+  value,
+  label: LEVELS[value],
+}));
 
 interface ToolFieldsProps extends PartProps {
   /** Only administrators give tools and connections. */

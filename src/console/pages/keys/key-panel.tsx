@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api-keys.ts";
+import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
@@ -10,7 +11,6 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { ChangeDialog, DeleteDialog, RotateDialog, StateButton } from "./key-actions.tsx";
-import { KeyState } from "./key-state.tsx";
 import { KeyUsage } from "./key-usage.tsx";
 
 interface KeyPanelProps {
