@@ -12,7 +12,7 @@ export interface ListState<Row> {
   readonly error: Error | null;
   readonly retry: () => void;
   /** How far back a search of the server has come, while it has found less than a page; RFC 3339. */
-  readonly searchedFrom: string | undefined;
+  readonly searchedFrom?: string | undefined;
   /** When the rows were fetched, in Unix milliseconds; older rows stay while a refresh fails. */
   readonly asOf: number;
 }

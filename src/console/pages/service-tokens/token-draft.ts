@@ -20,6 +20,7 @@ export const NEW_TOKEN: TokenDraft = { name: "", scopes: [], addresses: "", expi
 /** What each scope opens. A scope that the API gains or loses is an error here. */
 const MEANINGS: Readonly<Record<ServiceScope, string>> = {
   "audit:read": "Read the audit log and the statements of BI keys",
+  "backup:create": "Make a backup of the whole installation, with all its secrets",
   "connections:read": "Read the database connections",
   "connections:write": "Add, test, change and delete database connections",
   "datasets:read": "Read datasets and their rows",
