@@ -34,6 +34,8 @@ export interface StartedClient {
   readonly network: string;
   /** Aborts when the client has left or its time is over. */
   readonly signal: AbortSignal;
+  /** Called once the key was let in. */
+  readonly admitted: () => void;
 }
 
 /** A session that is open for a client; whoever gets it closes it and gives the place back. */
@@ -68,6 +70,7 @@ export async function logIn(started: StartedClient, services: LoginServices): Pr
   const watch = services.sessions.watchLogin();
   try {
     const { principal, login } = await admit(secret, started, services);
+    started.admitted();
     watch.check(principal.id);
     checkTimeout(parameters, principal);
     const leave = services.places.take(principal);
