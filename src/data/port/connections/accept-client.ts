@@ -18,7 +18,7 @@ export interface AcceptServices extends LoginServices {
 }
 
 const LOGIN_MS = 10_000;
-/** After the key was admitted, for the database to open a session: the embedded copy may have to be made first. */
+/** Of the gateway, to check the key and open a session: the embedded copy may have to be made first. */
 const OPEN_MS = 15_000;
 
 /**
@@ -54,10 +54,10 @@ async function run(start: ClientStart, address: string, services: AcceptServices
     closeClient({ client, raw }, undefined, services.clock);
     return;
   }
-  const admitted = () => start.admit();
+  const asked = () => start.ask();
   const started = {
     ...{ client, reader, startup: packet, isEncrypted },
-    ...{ address, network, signal, admitted },
+    ...{ address, network, signal, asked },
   };
   const loggedIn = await logIn(started, services);
   start.finish();
@@ -112,8 +112,8 @@ class ClientStart {
     this.#client = client;
   }
 
-  /** The client has done its part, and waits for the database now. */
-  admit(): void {
+  /** The client has done its part, and waits for the gateway now. */
+  ask(): void {
     if (this.#isFinished) return;
     this.#stopLimit();
     this.#stopLimit = this.#services.clock.after(OPEN_MS, () => this.refuse(notOpened()));
@@ -157,7 +157,7 @@ const tooSlow = (): ConnectionRefusal =>
 const notOpened = (): ConnectionRefusal =>
   new ConnectionRefusal(
     "57P03",
-    `The database opened no session within ${OPEN_MS / 1000} seconds.`,
+    `The gateway opened no session within ${OPEN_MS / 1000} seconds.`,
     "Try again soon.",
   );
 
