@@ -15,12 +15,13 @@ import {
   applyToolRule,
   type ParameterTable,
 } from "./rules/parameter-rules.ts";
-import { callUpstream, type UpstreamResponse } from "./upstream/call-upstream.ts";
+import { callUpstream } from "./upstream/call-upstream.ts";
 import { concealError } from "./upstream/conceal.ts";
 import { isWholeAnswer, type RefusalReader, readRefusal } from "./upstream/read-refusal.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 import { UpstreamEvents } from "./upstream/upstream-events.ts";
 import { refusalError, type UpstreamRefusal } from "./upstream/upstream-refusal.ts";
+import type { UpstreamResponse } from "./upstream/upstream-response.ts";
 
 /** A kind of server, as data. */
 export interface ChatEngine {

@@ -1,16 +1,11 @@
-import { ServiceError } from "../../core/service-error.ts";
 import type { CallTrace } from "../../lib/call-trace.ts";
-import type { HttpChunk, HttpResponse, Route } from "../../lib/http/http-client.ts";
+import type { HttpResponse, Route } from "../../lib/http/http-client.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
 import type { WrittenForm } from "../../lib/multipart/write-multipart.ts";
-import { connectionError, isRefused } from "./connection-error.ts";
+import { isRefused } from "./connection-error.ts";
 import type { Upstream } from "./upstream.ts";
-import {
-  noteOutcome,
-  outcomeOfFailure,
-  outcomeOfStatus,
-  type UpstreamOutcome,
-} from "./upstream-figures.ts";
+import { noteOutcome, outcomeOfFailure, type UpstreamOutcome } from "./upstream-figures.ts";
+import { callError, type UpstreamResponse, WatchedResponse } from "./upstream-response.ts";
 import { type CallWatch, watchCall } from "./watch-call.ts";
 
 export interface UpstreamCall {
@@ -29,21 +24,6 @@ export interface UpstreamCall {
   readonly timeoutMs?: number | undefined;
   /** Selects the replica when the upstream has several; without it the least busy one takes the call. */
   readonly route?: Route | undefined;
-}
-
-/**
- * An engine's response, whatever its status. `next` and `text` reject with a `ServiceError`, or with the client's
- * reason for leaving. It must be read to its end or cancelled.
- */
-export interface UpstreamResponse {
-  readonly status: number;
-  readonly retryAfterSeconds: number | undefined;
-  readonly contentType: string | undefined;
-  /** Returns the result of the next network read. */
-  readonly next: () => Promise<HttpChunk>;
-  readonly text: (maxBytes: number) => Promise<string>;
-  /** Closes the connection immediately, and ends a pending read. */
-  readonly cancel: () => void;
 }
 
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503]);
@@ -70,7 +50,7 @@ export async function callUpstream(
   try {
     watch.waiting();
     const response = await sendWithRetries(upstream, call, watch);
-    return watchedResponse(upstream, response, { watch, ended });
+    return new WatchedResponse(upstream, response, { watch, ended });
   } catch (thrown) {
     watch.close();
     const error = callError(upstream, thrown, watch);
@@ -176,66 +156,4 @@ function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(end, pauseMs);
     signal.addEventListener("abort", end, { once: true });
   });
-}
-
-interface Watching {
-  readonly watch: CallWatch;
-  /** Must be called when the call is over. */
-  readonly ended: (outcome: UpstreamOutcome) => void;
-}
-
-function watchedResponse(
-  upstream: Upstream,
-  response: HttpResponse,
-  { watch, ended }: Watching,
-): UpstreamResponse {
-  const answered = outcomeOfStatus(response.status);
-  const fail = (thrown: unknown) => {
-    watch.close();
-    response.cancel();
-    const error = callError(upstream, thrown, watch);
-    ended(outcomeOfFailure(thrown, error, watch.signal.aborted));
-    return error;
-  };
-  return {
-    status: response.status,
-    retryAfterSeconds: parseRetryAfter(response.header("retry-after"), upstream.clock.now()),
-    contentType: response.header("content-type"),
-    async next() {
-      watch.waiting();
-      try {
-        const chunk = await response.next();
-        watch.heard();
-        if (chunk.done === true) {
-          watch.close();
-          ended(answered);
-        }
-        return chunk;
-      } catch (thrown) {
-        throw fail(thrown);
-      }
-    },
-    async text(maxBytes) {
-      watch.waiting();
-      try {
-        const text = await response.text(maxBytes);
-        watch.close();
-        ended(answered);
-        return text;
-      } catch (thrown) {
-        throw fail(thrown);
-      }
-    },
-    cancel() {
-      ended(watch.signal.aborted ? "aborted" : answered);
-      watch.close();
-      watch.abort(undefined);
-      response.cancel();
-    },
-  };
-}
-
-function callError(upstream: Upstream, thrown: unknown, watch: CallWatch): unknown {
-  if (watch.signal.aborted) return watch.signal.reason;
-  return thrown instanceof ServiceError ? thrown : connectionError(thrown, upstream.addressSetting);
 }
