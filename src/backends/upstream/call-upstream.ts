@@ -6,7 +6,7 @@ import { isRefused } from "./connection-error.ts";
 import type { Upstream } from "./upstream.ts";
 import { noteOutcome, outcomeOfFailure, type UpstreamOutcome } from "./upstream-figures.ts";
 import { callError, type UpstreamResponse, WatchedResponse } from "./upstream-response.ts";
-import { type CallWatch, watchCall } from "./watch-call.ts";
+import { CallWatch } from "./watch-call.ts";
 
 export interface UpstreamCall {
   /** Relative to the address, with a leading slash. */
@@ -42,7 +42,7 @@ export async function callUpstream(
 ): Promise<UpstreamResponse> {
   const { limits } = upstream;
   const ended = countOnce(upstream, call);
-  const watch = watchCall({
+  const watch = new CallWatch({
     signal: call.signal,
     timeoutMs: Math.min(call.timeoutMs ?? limits.timeoutMs, limits.timeoutMs),
     idleTimeoutMs: call.stream ? limits.idleTimeoutMs : undefined,
@@ -110,21 +110,36 @@ function send(
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   const body = call.form?.bytes ?? call.body;
+  const own = ownHeaders(headers, call);
   return (replicas ?? client).send({
     url: address + call.path,
     method: body === undefined ? "GET" : "POST",
-    headers: {
-      ...headers,
-      accept: accepted(call),
-      "accept-encoding": "identity",
-      "user-agent": USER_AGENT,
-      ...(joinsTraces && call.trace),
-      ...(body !== undefined && { "content-type": call.form?.contentType ?? "application/json" }),
-    },
+    headers: joinsTraces && call.trace !== undefined ? { ...own, ...call.trace } : own,
     body,
     signal,
     route: call.route,
   });
+}
+
+/** The headers of calls with a JSON body are the same in every call, by the credential. */
+const headersOfStreams = new WeakMap<Upstream["headers"], Upstream["headers"]>();
+const headersOfAnswers = new WeakMap<Upstream["headers"], Upstream["headers"]>();
+
+function ownHeaders(credential: Upstream["headers"], call: UpstreamCall): Upstream["headers"] {
+  const kept = call.stream ? headersOfStreams : headersOfAnswers;
+  const isJson = call.body !== undefined && call.form === undefined;
+  const known = isJson ? kept.get(credential) : undefined;
+  if (known !== undefined) return known;
+  const type = isJson ? "application/json" : call.form?.contentType;
+  const built = {
+    ...credential,
+    accept: accepted(call),
+    "accept-encoding": "identity",
+    "user-agent": USER_AGENT,
+    ...(type !== undefined && { "content-type": type }),
+  };
+  if (isJson) kept.set(credential, built);
+  return built;
 }
 
 function accepted({ stream, form }: UpstreamCall): string {

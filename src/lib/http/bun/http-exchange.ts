@@ -22,6 +22,7 @@ const KEPT_MARGIN_MS = 1_000;
  */
 const STALE_WITHIN_MS = 100;
 
+const utf8 = new TextDecoder();
 const DONE: HttpChunk = { done: true, value: undefined };
 const ONCE = { once: true } as const;
 
@@ -162,6 +163,13 @@ export class HttpExchange implements AnswerReceiver, HttpResponse, ReceivingSour
   }
 
   text(maxBytes: number): Promise<string> {
+    const [only] = this.#waiting;
+    const isWhole = this.#isOver && this.#failure === undefined && this.#waiting.length === 1;
+    // A short answer arrives in one piece.
+    if (isWhole && only !== undefined && only.length <= maxBytes) {
+      this.#forget();
+      return Promise.resolve(utf8.decode(only));
+    }
     return readBodyText(() => this.next(), maxBytes);
   }
 
