@@ -139,9 +139,13 @@ class MeteredEvents
       this.#taker?.take(DONE);
       return;
     }
+    const isFirst = !this.#isAnswered && this.#scope !== "round";
     const end = this.#observe(batch);
     if (end === undefined) {
-      this.#taker?.take({ done: false, value: this.#withInputTokens(batch) });
+      const value = this.#withInputTokens(batch);
+      const starting = isFirst ? this.#meter.recordStart() : undefined;
+      if (starting === undefined) this.#taker?.take({ done: false, value });
+      else void starting.then(() => this.#taker?.take({ done: false, value }));
       return;
     }
     this.#isOver = true;
