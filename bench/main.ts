@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { budgetTable, measureBudget } from "./budget.ts";
 import { countRows } from "./count-rows.ts";
 import { type Findings, type Goal, goals } from "./goals.ts";
 import { findHighestRate, GAP_P99_MAX_MS } from "./highest-rate.ts";
@@ -58,6 +59,8 @@ try {
     `\nrequests answered ${answered}, rows written ${rows}, output tokens metered ${outputTokens}`,
   );
 
+  const budget = await measureBudget(targets);
+  console.log(budgetTable(budget));
   const [requests, burst, openLoop, paced1000, paced4000] = measured.map(({ runs }) => runs);
   if (!requests || !burst || !openLoop || !paced1000 || !paced4000)
     throw new Error("a scenario is missing");
@@ -67,7 +70,7 @@ try {
   };
   const found = goals(findings, targets.database);
   printGoals(found);
-  writeResults(measured, { ...findings, goals: found });
+  writeResults(measured, { ...findings, budget, goals: found });
 } finally {
   await targets.stop();
 }

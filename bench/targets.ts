@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import postgres from "postgres";
 import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
 import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
 import type { Address } from "./load/load-tools.ts";
@@ -50,35 +51,77 @@ export async function startTargets(
     },
     logFolder,
   );
-  const gateway = await startMeasured(
-    {
-      name: "gateway",
-      command: BUN,
-      args: ["--no-env-file", "src/main.ts"],
-      env: {
-        ...BUN_SETTINGS,
-        ...(cluster ? { DATABASE_URL: cluster.url } : {}),
-        BOOTSTRAP_API_KEY: KEY,
-        DATA_DIR: dataFolder,
-        HOST: "127.0.0.1",
-        PORT: "0",
-        LLM_BACKEND: "vllm",
-        LLM_BASE_URL: address,
-      },
-      ready: READY,
-    },
-    logFolder,
-  );
-  const target = (process: MeasuredProcess) => ({ port: process.port, key: KEY, process });
+  const gateway = await startGateway({
+    ...{ name: "gateway", dataFolder, logFolder },
+    upstreamPort: upstream.port,
+    databaseUrl: cluster?.url,
+  });
   return {
-    of: { direct: target(upstream), passThrough: target(passThrough), gateway: target(gateway) },
+    of: { direct: targetOf(upstream), passThrough: targetOf(passThrough), gateway },
     database: cluster ? "postgres" : "embedded",
     databaseUrl: cluster?.url,
     dataFolder,
     async stop() {
-      for (const each of [gateway, passThrough, upstream]) await each.stop();
+      for (const each of [gateway.process, passThrough, upstream]) await each.stop();
       await cluster?.remove();
       rmSync(dataFolder, { recursive: true, force: true });
     },
   };
+}
+
+export interface GatewayStart {
+  /** Also the name of its log. */
+  readonly name: string;
+  /** The working tree whose gateway is started; this one by default. */
+  readonly tree?: string | undefined;
+  readonly upstreamPort: number;
+  /** Undefined: the embedded database. */
+  readonly databaseUrl: string | undefined;
+  readonly dataFolder: string;
+  readonly logFolder: string;
+  /** Arguments for Bun itself. */
+  readonly bunArguments?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts a gateway on Bun with everything on. */
+export async function startGateway(start: GatewayStart): Promise<Target> {
+  const { name, tree, databaseUrl, bunArguments = [], env } = start;
+  const started = await startMeasured(
+    {
+      name,
+      command: BUN,
+      args: [...bunArguments, "--no-env-file", "src/main.ts"],
+      folder: tree,
+      env: {
+        ...BUN_SETTINGS,
+        ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+        BOOTSTRAP_API_KEY: KEY,
+        DATA_DIR: start.dataFolder,
+        HOST: "127.0.0.1",
+        PORT: "0",
+        LLM_BACKEND: "vllm",
+        LLM_BASE_URL: `http://127.0.0.1:${start.upstreamPort}`,
+        ...env,
+      },
+      ready: READY,
+    },
+    start.logFolder,
+  );
+  return targetOf(started);
+}
+
+/** The model server and the bare proxy accept any key. */
+function targetOf(process: MeasuredProcess): Target {
+  return { port: process.port, key: KEY, process };
+}
+
+/** Creates a database beside the cluster's own and returns its URL. */
+export async function createDatabase(clusterUrl: string, name: string): Promise<string> {
+  const sql = postgres(clusterUrl, { max: 1 });
+  await sql.unsafe(`create database ${name}`);
+  await sql.end();
+  const url = new URL(clusterUrl);
+  url.pathname = `/${name}`;
+  return url.href;
 }

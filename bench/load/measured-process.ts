@@ -32,6 +32,8 @@ export interface Program {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** The working directory; that of this process by default. */
+  readonly folder?: string | undefined;
   readonly env?: Readonly<Record<string, string>>;
   /** Finds the port in the program's output once it is ready. */
   readonly ready: RegExp;
@@ -46,6 +48,7 @@ export async function startMeasured(program: Program, logFolder: string): Promis
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(program.command, program.args, {
     stdio: ["ignore", log, log],
+    ...(program.folder !== undefined && { cwd: program.folder }),
     env: { PATH, HOME, ...program.env },
   });
   process.once("exit", () => child.kill("SIGKILL"));

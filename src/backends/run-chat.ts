@@ -3,6 +3,7 @@ import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
 import { ServiceError } from "../core/service-error.ts";
+import { nextOf, type ReceivingSource, type Taker } from "../lib/receive.ts";
 import type { Backend, CallContext, CallOptions, Model } from "./backend.ts";
 import type { ReplayMemory } from "./replay/replay-memory.ts";
 import { routeKey } from "./replicas/route-key.ts";
@@ -15,12 +16,13 @@ import {
   applyToolRule,
   type ParameterTable,
 } from "./rules/parameter-rules.ts";
-import { callUpstream, type UpstreamResponse } from "./upstream/call-upstream.ts";
+import { callUpstream } from "./upstream/call-upstream.ts";
 import { concealError } from "./upstream/conceal.ts";
 import { isWholeAnswer, type RefusalReader, readRefusal } from "./upstream/read-refusal.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 import { UpstreamEvents } from "./upstream/upstream-events.ts";
 import { refusalError, type UpstreamRefusal } from "./upstream/upstream-refusal.ts";
+import type { UpstreamResponse } from "./upstream/upstream-response.ts";
 
 /** A kind of server, as data. */
 export interface ChatEngine {
@@ -54,10 +56,11 @@ export interface Chat {
 }
 
 type Batch = readonly ChatEvent[];
+type Step = IteratorResult<Batch, undefined>;
 
 const NO_CONCESSIONS: ReadonlySet<Concession> = new Set();
 
-const DONE = Promise.resolve({ done: true as const, value: undefined });
+const DONE: Step = { done: true, value: undefined };
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Creates the chat call that all engines share. */
@@ -257,17 +260,23 @@ function throwIfFailed(batch: Batch, upstream: Upstream): void {
 
 /** Not a generator, which would cost every short answer several objects and event loop turns. */
 function onlyBatch(batch: Batch): ChatEvents {
-  let next: Promise<IteratorResult<Batch, undefined>> | undefined = Promise.resolve({
-    done: false,
-    value: batch,
-  });
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next() {
-        const step = next ?? DONE;
-        next = undefined;
-        return step;
-      },
-    }),
-  };
+  return { [Symbol.asyncIterator]: () => new OnlyBatch(batch) };
+}
+
+class OnlyBatch implements AsyncIterator<Batch, undefined>, ReceivingSource<Step> {
+  #batch: Batch | undefined;
+
+  constructor(batch: Batch) {
+    this.#batch = batch;
+  }
+
+  next(): Promise<Step> {
+    return nextOf(this);
+  }
+
+  receive(taker: Taker<Step>): void {
+    const value = this.#batch;
+    this.#batch = undefined;
+    taker.take(value === undefined ? DONE : { done: false, value });
+  }
 }

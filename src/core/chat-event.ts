@@ -53,6 +53,12 @@ export interface DeltaEvent {
   readonly type: "text-delta" | "reasoning-delta" | "refusal-delta";
   readonly block: number;
   readonly text: string;
+  /**
+   * The pieces in which the text arrived, where they were several: JSON literals as `JSON.stringify` writes them, without
+   * their quotes. A format in JSON writes a frame for each, without converting the text. For all others the event is one
+   * longer piece.
+   */
+  readonly literals?: readonly string[] | undefined;
   /** Extras of local engines for exactly these tokens, by their chat-completions names: `logprobs`, `token_ids`. */
   readonly extra?: JsonObject | undefined;
 }

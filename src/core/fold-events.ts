@@ -1,11 +1,23 @@
 import type { JsonObject } from "../lib/json.ts";
+import { receive, type Source, type Taker } from "../lib/receive.ts";
 import type { AnswerBlock, ChatAnswer } from "./chat-answer.ts";
 import type { ChatEvent, ChatEvents, FinishEvent, SearchEvent, ToolRun } from "./chat-event.ts";
 import { ServiceError } from "./service-error.ts";
 
-/** Combines a stream of events into a complete answer. Throws the `ServiceError` of an `error` event. */
-export async function foldEvents(events: ChatEvents): Promise<ChatAnswer> {
-  const draft: Draft = {
+type Step = IteratorResult<readonly ChatEvent[]>;
+
+/** Combines a stream of events into a complete answer. Rejects with the `ServiceError` of an `error` event. */
+export function foldEvents(events: ChatEvents): Promise<ChatAnswer> {
+  return new Promise((resolve, reject) => {
+    new Folding(events, { take: resolve, fail: reject }).read();
+  });
+}
+
+// Not a loop with `for await`: nearly all answers are one batch, for which it would make several promises.
+class Folding implements Taker<Step> {
+  readonly #source: AsyncIterator<readonly ChatEvent[]> & Source<Step>;
+  readonly #result: Taker<ChatAnswer>;
+  readonly #draft: Draft = {
     blocks: [],
     sources: [],
     toolRuns: [],
@@ -13,22 +25,44 @@ export async function foldEvents(events: ChatEvents): Promise<ChatAnswer> {
     extra: undefined,
     finish: undefined,
   };
-  for await (const batch of events) {
-    for (const event of batch) add(draft, event);
+
+  constructor(events: ChatEvents, result: Taker<ChatAnswer>) {
+    this.#source = events[Symbol.asyncIterator]();
+    this.#result = result;
   }
-  const { blocks, sources, toolRuns, search, extra, finish } = draft;
-  if (finish === undefined) {
-    throw new ServiceError("upstream_error", "The engine's answer broke off.");
+
+  read(): void {
+    receive(this.#source, this);
   }
-  const { reason, stopSequence, usage } = finish;
-  return {
-    blocks,
-    sources,
-    toolRuns,
-    search,
-    extra,
-    finish: { reason, stopSequence, usage, extra: finish.extra },
-  };
+
+  take({ done, value }: Step): void {
+    if (done === true) {
+      this.#end();
+      return;
+    }
+    try {
+      for (const event of value) add(this.#draft, event);
+    } catch (thrown) {
+      this.#result.fail(thrown);
+      this.#source.return?.().catch(() => {});
+      return;
+    }
+    this.read();
+  }
+
+  fail(thrown: unknown): void {
+    this.#result.fail(thrown);
+  }
+
+  #end(): void {
+    const { finish, ...rest } = this.#draft;
+    if (finish === undefined) {
+      this.fail(new ServiceError("upstream_error", "The engine's answer broke off."));
+      return;
+    }
+    const { reason, stopSequence, usage, extra } = finish;
+    this.#result.take({ ...rest, finish: { reason, stopSequence, usage, extra } });
+  }
 }
 
 interface Draft {

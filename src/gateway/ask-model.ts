@@ -30,7 +30,9 @@ export async function askModel(call: ChatCall, round: Round): Promise<ChatEvents
           throw thrown;
         })
       : fitting;
-  await meter.begin({ model, inputTokens: fitted.inputTokens, budget });
+  // Most calls have nothing to wait for here.
+  const beginning = meter.begin({ model, inputTokens: fitted.inputTokens, budget });
+  if (beginning !== undefined) await beginning;
   try {
     return await target.backend.chat(fitted.request, target.model, options);
   } catch (thrown) {

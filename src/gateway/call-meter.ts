@@ -2,7 +2,7 @@ import type { ChatEvent, Usage } from "../core/chat-event.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
 import type { Outcome, UsageEntry, UsageRecord } from "../usage/usage-record.ts";
 import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
-import { RoundUsage } from "./round-usage.ts";
+import { RoundUsage, sumOf } from "./round-usage.ts";
 
 /** The part of the gateway that metering needs. */
 export type MeteringGateway = Pick<Gateway, "journal" | "clock" | "limits" | "figures">;
@@ -18,6 +18,7 @@ export interface MeteredRound {
 
 /** The entry of a session's calls, which write no usage rows. */
 const UNMETERED: UsageEntry = {
+  recordStart: () => undefined,
   progress: () => undefined,
   close: () => undefined,
 };
@@ -108,34 +109,44 @@ export class CallMeter {
   }
 
   /**
-   * Begins a round. The first round opens the usage row, which is written before the upstream call. Rejects with
-   * `storage_unavailable`; then nothing was used.
+   * Begins a round. The first round opens the usage row, before the upstream call. Undefined, or a promise to wait for,
+   * which rejects with `storage_unavailable`; then nothing was used.
    */
-  async begin(round: MeteredRound): Promise<void> {
+  begin(round: MeteredRound): undefined | Promise<void> {
     this.retry(round);
-    if (this.#entry !== undefined) return;
-    const { requestId: id, caller, channel, startedAt, observer, runId } = this.#call;
+    if (this.#entry !== undefined) return undefined;
+    const { requestId: id, caller, channel, startedAt, runId } = this.#call;
     this.#startInputTokens = this.inputTokens;
-    try {
-      this.#entry =
-        caller.kind === "key"
-          ? await this.#gateway.journal.open({
-              id,
-              keyId: caller.keyId,
-              channel,
-              model: round.model,
-              startedAt,
-              inputTokens: this.#startInputTokens,
-              assistantId: this.#assistantId,
-              toolName: this.#toolName,
-              runId,
-            })
-          : UNMETERED;
-    } catch (thrown) {
-      this.#reservation?.admission.settle(0);
-      throw thrown;
-    }
-    observer?.meterBegan();
+    if (caller.kind !== "key") return this.#open(UNMETERED);
+    const opening = this.#gateway.journal.open({
+      id,
+      keyId: caller.keyId,
+      channel,
+      model: round.model,
+      startedAt,
+      inputTokens: this.#startInputTokens,
+      assistantId: this.#assistantId,
+      toolName: this.#toolName,
+      runId,
+    });
+    if (!(opening instanceof Promise)) return this.#open(opening);
+    return opening.then(
+      (entry) => this.#open(entry),
+      (thrown: unknown) => {
+        this.#reservation?.admission.settle(0);
+        throw thrown;
+      },
+    );
+  }
+
+  #open(entry: UsageEntry): undefined {
+    this.#entry = entry;
+    this.#call.observer?.meterBegan();
+  }
+
+  /** Must be called, and its promise waited for, before the client receives a first byte ahead of the answer's end. */
+  recordStart(): undefined | Promise<void> {
+    return this.#entry?.recordStart();
   }
 
   /** Begins the round again with another model. A model that has not answered has used nothing. */
@@ -239,7 +250,8 @@ export class CallMeter {
       runId,
     };
     try {
-      await this.#entry.close(record);
+      const closing = this.#entry.close(record);
+      if (closing !== undefined) await closing;
       if (caller.kind === "key") figures?.count(record);
     } finally {
       observer?.meterEnded(record);
@@ -264,15 +276,4 @@ export class CallMeter {
     if (this.#endedUsage === undefined) return outputTokens;
     return this.#endedCharge - this.#startInputTokens + this.inputTokens + outputTokens;
   }
-}
-
-function sumOf(one: Usage, other: Usage): Usage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cachedTokens: (one.cachedTokens ?? 0) + (other.cachedTokens ?? 0),
-    cacheWriteTokens: (one.cacheWriteTokens ?? 0) + (other.cacheWriteTokens ?? 0),
-    reasoningTokens: (one.reasoningTokens ?? 0) + (other.reasoningTokens ?? 0),
-    estimated: one.estimated === true || other.estimated === true,
-  };
 }

@@ -1,5 +1,6 @@
 import type { ChatEvent, ChatEvents, FinishEvent, Usage } from "../core/chat-event.ts";
 import { ServiceError, toServiceError } from "../core/service-error.ts";
+import { nextOf, type ReceivingSource, receive, type Source, type Taker } from "../lib/receive.ts";
 import type { CallMeter } from "./call-meter.ts";
 
 type Step = IteratorResult<readonly ChatEvent[], undefined>;
@@ -85,10 +86,17 @@ async function failMetered(meter: CallMeter, thrown: unknown, isAnswered = false
 }
 
 // This is a class because a generator that was never pulled would never write its row.
-class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undefined> {
-  readonly #source: AsyncIterator<readonly ChatEvent[]>;
+class MeteredEvents
+  implements
+    AsyncIterableIterator<readonly ChatEvent[], undefined>,
+    ReceivingSource<Step>,
+    Taker<IteratorResult<readonly ChatEvent[]>>
+{
+  readonly #source: AsyncIterator<readonly ChatEvent[]> &
+    Source<IteratorResult<readonly ChatEvent[]>>;
   readonly #meter: CallMeter;
   readonly #scope: Scope;
+  #taker: Taker<Step> | undefined;
   #isOver = false;
   /** True once an event other than an error was returned, so that the client has received a status of 200. */
   #isAnswered = false;
@@ -103,25 +111,50 @@ class MeteredEvents implements AsyncIterableIterator<readonly ChatEvent[], undef
     return this;
   }
 
-  async next(): Promise<Step> {
-    if (this.#isOver) return DONE;
-    let batch: readonly ChatEvent[];
-    try {
-      const step = await this.#source.next();
-      batch = step.done === true ? [brokenOff()] : step.value;
-    } catch (thrown) {
-      const { signal } = this.#meter;
-      batch = [errorEvent(signal.aborted ? signal.reason : thrown)];
+  next(): Promise<Step> {
+    return nextOf(this);
+  }
+
+  receive(taker: Taker<Step>): void {
+    if (this.#isOver) {
+      taker.take(DONE);
+      return;
     }
+    this.#taker = taker;
+    receive(this.#source, this);
+  }
+
+  take(step: IteratorResult<readonly ChatEvent[]>): void {
+    this.#pass(step.done === true ? [brokenOff()] : step.value);
+  }
+
+  fail(thrown: unknown): void {
+    const { signal } = this.#meter;
+    this.#pass([errorEvent(signal.aborted ? signal.reason : thrown)]);
+  }
+
+  #pass(batch: readonly ChatEvent[]): void {
+    // The reader has stopped meanwhile.
+    if (this.#isOver) {
+      this.#taker?.take(DONE);
+      return;
+    }
+    const isFirst = !this.#isAnswered && this.#scope !== "round";
     const end = this.#observe(batch);
-    if (end === undefined) return { done: false, value: this.#withInputTokens(batch) };
-    this.#isOver = true;
-    try {
-      return { done: false, value: await this.#end(batch, end) };
-    } catch (thrown) {
-      // The answer is complete but its row is not stored, so the client must not take the answer for a finished one.
-      return { done: false, value: [...batch.slice(0, -1), errorEvent(thrown)] };
+    if (end === undefined) {
+      const value = this.#withInputTokens(batch);
+      const starting = isFirst ? this.#meter.recordStart() : undefined;
+      if (starting === undefined) this.#taker?.take({ done: false, value });
+      else void starting.then(() => this.#taker?.take({ done: false, value }));
+      return;
     }
+    this.#isOver = true;
+    this.#end(batch, end).then(
+      (value) => this.#taker?.take({ done: false, value }),
+      (thrown: unknown) =>
+        // The answer is complete but its row is not stored, so the client must not take the answer for a finished one.
+        this.#taker?.take({ done: false, value: [...batch.slice(0, -1), errorEvent(thrown)] }),
+    );
   }
 
   /** Called when the reader stops: the client of a call, or the rest of the call of a round. */

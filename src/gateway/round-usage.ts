@@ -113,3 +113,15 @@ export class RoundUsage {
 function sealBytes({ signature, redacted }: SignatureEvent): number {
   return (signature?.length ?? 0) + (redacted?.length ?? 0);
 }
+
+/** Returns the usage of two rounds together. */
+export function sumOf(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cachedTokens: (one.cachedTokens ?? 0) + (other.cachedTokens ?? 0),
+    cacheWriteTokens: (one.cacheWriteTokens ?? 0) + (other.cacheWriteTokens ?? 0),
+    reasoningTokens: (one.reasoningTokens ?? 0) + (other.reasoningTokens ?? 0),
+    estimated: one.estimated === true || other.estimated === true,
+  };
+}

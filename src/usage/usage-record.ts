@@ -4,7 +4,7 @@ import type { Channel } from "../core/channel.ts";
 export const OUTCOMES = ["ok", "error", "aborted", "rate_limited"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The data known when a metered call begins; the journal has it before the upstream call. */
+/** The data known when a metered call begins. */
 export interface UsageStart {
   /** The request id, unique: the row's id. */
   readonly id: string;
@@ -40,16 +40,21 @@ export interface UsageRecord extends UsageStart {
   readonly firstTokenMs: number | null;
 }
 
-/** Records metered calls. Call `open` before the upstream call, and `close` before the last byte to the client. */
+/**
+ * Records metered calls. Call `open` before the upstream call, `recordStart` before the first byte to the client, and
+ * `close` before the last one.
+ */
 export interface UsageJournal {
-  /**
-   * Resolves when the start is recorded. Rejects with `storage_unavailable` when neither the journal nor the database
-   * takes it.
-   */
+  /** Throws or rejects with `storage_unavailable` when neither the journal nor the database takes records. */
   readonly open: (start: UsageStart) => UsageEntry | Promise<UsageEntry>;
 }
 
 export interface UsageEntry {
+  /**
+   * Records the start, unless it is recorded: a call that lasts gets it anyway. Undefined, or a promise to wait for;
+   * never rejects. A call that is closed without it has sent nothing before its end.
+   */
+  readonly recordStart: () => undefined | Promise<void>;
   /** Records the output tokens so far, for a call that a crash cuts. At most once a second per stream. */
   readonly progress: (outputTokens: number) => void;
   /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chatCompletionsClient } from "../../src/codecs/chat-completions/client.ts";
 import { chatCompletionsServer } from "../../src/codecs/chat-completions/server.ts";
-import type { ClientCodec, ParsedCall } from "../../src/codecs/codec.ts";
+import type { ClientCodec, ParsedCall, ServerCodec } from "../../src/codecs/codec.ts";
 import { openaiEmbeddings } from "../../src/codecs/embeddings/openai-client.ts";
 import { parseEmbeddingRequest } from "../../src/codecs/embeddings/parse-request.ts";
 import { generateContentClient } from "../../src/codecs/generate-content/client.ts";
@@ -11,9 +11,12 @@ import { ollamaChatClient } from "../../src/codecs/ollama-chat/client.ts";
 import { responsesClient } from "../../src/codecs/responses/client.ts";
 import { responsesServer } from "../../src/codecs/responses/server.ts";
 import { readTranscript } from "../../src/codecs/transcription/read-transcript.ts";
+import type { ChatEvent } from "../../src/core/chat-event.ts";
 import { isJsonObject } from "../../src/lib/json.ts";
+import { apart } from "../support/apart.ts";
 import { checkEventOrder } from "../support/check-event-order.ts";
 import { readSharedFixtures, type SharedFixture } from "../support/shared-fixtures.ts";
+import { createRandom } from "./chat-completions/read-streams.ts";
 
 const FOLDERS = [
   "anthropic",
@@ -34,6 +37,18 @@ const NO_ANSWERS = /\.(request|meta)\.json$|synthetic-(tags|errors|models|tokeni
 /** Of the tool protocol, which is no model endpoint. */
 const NO_MODEL_CALLS = /clients\/.*-mcp-/;
 const MAX_EVENT_BYTES = 1_000_000;
+/** Each fixture is cut in as many ways; the first is not to cut it. */
+const CUTS = 4;
+const QUESTION = { role: "user", content: "Hi" };
+const FAMILIES = {
+  "chat completions": encoderOf(chatCompletionsServer, {
+    messages: [QUESTION],
+    stream_options: { include_usage: true },
+  }),
+  "chat completions without usage": encoderOf(chatCompletionsServer, { messages: [QUESTION] }),
+  messages: encoderOf(messagesServer, { max_tokens: 64, messages: [QUESTION] }),
+  responses: encoderOf(responsesServer, { input: [QUESTION] }),
+};
 
 const fixtures = [".sse", ".json", ".ndjson"]
   .flatMap((ending) => readSharedFixtures(FOLDERS, ending))
@@ -60,19 +75,27 @@ describe.skipIf(fixtures.length === 0)("every fixture is read by the codec it be
   it.each(cases((name) => /\.(sse|ndjson)$/.test(name)))(
     "%s, whole and byte by byte",
     (_name, fixture) => {
-      const read = (size: number) => {
-        const reader = codecOf(fixture).streamReader(MAX_EVENT_BYTES);
-        const events = [];
-        for (let at = 0; at < fixture.bytes.length; at += size) {
-          events.push(...reader.read(fixture.bytes.subarray(at, at + size)));
-        }
-        return [...events, ...reader.end()];
-      };
-      const whole = read(fixture.bytes.length);
+      const { bytes } = fixture;
+      const whole = readCut(fixture, () => bytes.length);
       checkEventOrder(whole);
       const isFailure = /error|incomplete_partial/.test(fixture.name);
       if (!isFailure) expect(whole.at(-1)?.type).toBe("finish");
-      expect(asText(read(1))).toEqual(asText(whole));
+      expect(asText(readCut(fixture, () => 1))).toEqual(asText(whole));
+    },
+  );
+
+  it.each(cases((name) => /\.(sse|ndjson)$/.test(name)))(
+    "%s is written alike in every family, whether its pieces are passed on or converted, wherever it is cut",
+    (_name, fixture) => {
+      const parsed = apart(readCut(fixture, () => 1));
+      for (let seed = 0; seed < CUTS; seed += 1) {
+        const random = createRandom(seed);
+        const size = seed === 0 ? () => fixture.bytes.length : () => 1 + random(2_000);
+        const events = readCut(fixture, size);
+        for (const [name, encode] of Object.entries(FAMILIES)) {
+          expect(encode(events), `${name}, seed ${seed}`).toBe(encode(parsed));
+        }
+      }
     },
   );
 
@@ -116,6 +139,24 @@ describe.skipIf(fixtures.length === 0)("every fixture is read by the codec it be
   });
 });
 
+/** All events of a fixture that arrives in pieces of these sizes. */
+function readCut(fixture: SharedFixture, size: () => number): readonly ChatEvent[] {
+  const reader = codecOf(fixture).streamReader(MAX_EVENT_BYTES);
+  const events: ChatEvent[] = [];
+  for (let at = 0; at < fixture.bytes.length; ) {
+    const end = at + size();
+    events.push(...reader.read(fixture.bytes.subarray(at, end)));
+    at = end;
+  }
+  return [...events, ...reader.end()];
+}
+
+function encoderOf<Form>(codec: ServerCodec<Form>, body: object) {
+  const { form } = codec.parse(body, JSON.stringify(body));
+  const context = { requestId: "req_1", model: "m", created: 1, now: () => 1 };
+  return (events: readonly ChatEvent[]) => codec.streamEncoder(context, form).encode(events);
+}
+
 /** How the family that is served at this path reads a body. */
 function parserOf(path: string): (body: unknown, text: string) => ParsedCall<unknown> {
   if (path.startsWith("/v1/messages")) return messagesServer.parse;
@@ -130,6 +171,6 @@ function bodyOf(content: string): string {
 }
 
 /** The events as text. Errors are objects of their own each time; that there is one shows all the same. */
-function asText(events: readonly unknown[]): string {
-  return JSON.stringify(events.map((event) => ({ ...(event as object), error: undefined })));
+function asText(events: readonly ChatEvent[]): string {
+  return JSON.stringify(apart(events).map((event) => ({ ...event, error: undefined })));
 }

@@ -77,7 +77,11 @@ async function call(request: Partial<ChatRequest>, configured: readonly string[]
   const journal = {
     open(start: UsageStart) {
       starts.push(start);
-      return { progress: () => undefined, close: (row: UsageRecord) => void rows.push(row) };
+      return {
+        recordStart: () => undefined,
+        progress: () => undefined,
+        close: (row: UsageRecord) => void rows.push(row),
+      };
     },
   };
   const gateway = {

@@ -79,7 +79,11 @@ interface Setting {
 }
 
 const JOURNAL: UsageJournal = {
-  open: () => ({ progress: () => undefined, close: (row) => void rows.push(row) }),
+  open: () => ({
+    recordStart: () => undefined,
+    progress: () => undefined,
+    close: (row) => void rows.push(row),
+  }),
 };
 
 function vllm(): Backend {
@@ -278,6 +282,7 @@ describe("What a call reserved is settled once, by what its row tells,", () => {
   it("when the journal does not take its end", async () => {
     const journal: UsageJournal = {
       open: () => ({
+        recordStart: () => undefined,
         progress: () => undefined,
         close(row) {
           rows.push(row);

@@ -47,6 +47,7 @@ const caller: Caller = {
 /** Starts a call whose usage goes to `rows`. */
 async function start(request: ChatRequest, signal: AbortSignal, resolve = models.resolve) {
   const entry = {
+    recordStart: () => undefined,
     progress: () => undefined,
     close: (record: UsageRecord) => void rows.push(record),
   };

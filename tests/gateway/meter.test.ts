@@ -4,7 +4,7 @@ import { ServiceError } from "../../src/core/service-error.ts";
 import { CallMeter } from "../../src/gateway/call-meter.ts";
 import type { TokenBudget } from "../../src/gateway/gateway.ts";
 import { meterCall, meterRound } from "../../src/gateway/meter.ts";
-import type { UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
+import type { UsageEntry, UsageRecord, UsageStart } from "../../src/usage/usage-record.ts";
 import { noLimits } from "../support/stages/no-limits.ts";
 
 const delta = (text: string): ChatEvent => ({ type: "text-delta", block: 0, text });
@@ -33,12 +33,18 @@ const START = {
 
 interface CallOptions {
   readonly close?: (record: UsageRecord) => Promise<void> | undefined;
+  readonly recordStart?: UsageEntry["recordStart"];
   readonly budget?: TokenBudget;
   readonly assistantId?: string;
 }
 
 /** A call whose first round has begun. */
-async function openCall({ close = () => undefined, budget, assistantId }: CallOptions = {}) {
+async function openCall({
+  close = () => undefined,
+  recordStart = () => undefined,
+  budget,
+  assistantId,
+}: CallOptions = {}) {
   const starts: UsageStart[] = [];
   const records: UsageRecord[] = [];
   const progress: number[] = [];
@@ -46,6 +52,7 @@ async function openCall({ close = () => undefined, budget, assistantId }: CallOp
   const time = { now: 1_000 };
   const controller = new AbortController();
   const entry = {
+    recordStart,
     progress: (tokens: number) => void progress.push(tokens),
     close: (record: UsageRecord) => {
       records.push(record);
@@ -118,6 +125,34 @@ describe("the meter", () => {
     ]);
     expect(await events.next()).toEqual({ done: true, value: undefined });
     expect(records).toHaveLength(1);
+  });
+
+  it("hands out no first events before the start is on file, and needs no start for an answer in one", async () => {
+    let recorded = () => {};
+    let asked = 0;
+    const recordStart = () => {
+      asked += 1;
+      return new Promise<void>((resolve) => {
+        recorded = resolve;
+      });
+    };
+    const { meter } = await openCall({ recordStart });
+    const end: ChatEvent = { type: "finish", reason: "stop" };
+    const events = await iterated(meter, source([start], [delta("a")], [end]));
+    let isOut = false;
+    const first = events.next().finally(() => {
+      isOut = true;
+    });
+    await new Promise(setImmediate);
+    expect([asked, isOut]).toEqual([1, false]);
+    recorded();
+    await first;
+    await events.next();
+    await events.next();
+    expect(asked).toBe(1);
+    const whole = await openCall({ recordStart });
+    await drain(metered(whole.meter, source([start, delta("a"), end])));
+    expect(asked).toBe(1);
   });
 
   it("writes the assistant to the start and the end, and nothing for a plain model", async () => {

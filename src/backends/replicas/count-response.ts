@@ -22,7 +22,7 @@ export function countResponse(response: HttpResponse, watcher: Watcher): HttpRes
   };
   return {
     status: response.status,
-    header: response.header,
+    header: (name) => response.header(name),
     async next() {
       try {
         const chunk = await response.next();

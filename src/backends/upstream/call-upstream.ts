@@ -1,17 +1,12 @@
-import { ServiceError } from "../../core/service-error.ts";
 import type { CallTrace } from "../../lib/call-trace.ts";
-import type { HttpChunk, HttpResponse, Route } from "../../lib/http/http-client.ts";
+import type { HttpResponse, Route } from "../../lib/http/http-client.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
 import type { WrittenForm } from "../../lib/multipart/write-multipart.ts";
-import { connectionError, isRefused } from "./connection-error.ts";
+import { isRefused } from "./connection-error.ts";
 import type { Upstream } from "./upstream.ts";
-import {
-  noteOutcome,
-  outcomeOfFailure,
-  outcomeOfStatus,
-  type UpstreamOutcome,
-} from "./upstream-figures.ts";
-import { type CallWatch, watchCall } from "./watch-call.ts";
+import { noteOutcome, outcomeOfFailure, type UpstreamOutcome } from "./upstream-figures.ts";
+import { callError, type UpstreamResponse, WatchedResponse } from "./upstream-response.ts";
+import { CallWatch } from "./watch-call.ts";
 
 export interface UpstreamCall {
   /** Relative to the address, with a leading slash. */
@@ -31,21 +26,6 @@ export interface UpstreamCall {
   readonly route?: Route | undefined;
 }
 
-/**
- * An engine's response, whatever its status. `next` and `text` reject with a `ServiceError`, or with the client's
- * reason for leaving. It must be read to its end or cancelled.
- */
-export interface UpstreamResponse {
-  readonly status: number;
-  readonly retryAfterSeconds: number | undefined;
-  readonly contentType: string | undefined;
-  /** Returns the result of the next network read. */
-  readonly next: () => Promise<HttpChunk>;
-  readonly text: (maxBytes: number) => Promise<string>;
-  /** Closes the connection immediately, and ends a pending read. */
-  readonly cancel: () => void;
-}
-
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503]);
 const RETRY_PAUSE_MS = { least: 100, most: 300 };
 /** A longer `Retry-After` is not retried here but passed on to the client. */
@@ -62,7 +42,7 @@ export async function callUpstream(
 ): Promise<UpstreamResponse> {
   const { limits } = upstream;
   const ended = countOnce(upstream, call);
-  const watch = watchCall({
+  const watch = new CallWatch({
     signal: call.signal,
     timeoutMs: Math.min(call.timeoutMs ?? limits.timeoutMs, limits.timeoutMs),
     idleTimeoutMs: call.stream ? limits.idleTimeoutMs : undefined,
@@ -70,7 +50,7 @@ export async function callUpstream(
   try {
     watch.waiting();
     const response = await sendWithRetries(upstream, call, watch);
-    return watchedResponse(upstream, response, { watch, ended });
+    return new WatchedResponse(upstream, response, { watch, ended });
   } catch (thrown) {
     watch.close();
     const error = callError(upstream, thrown, watch);
@@ -130,21 +110,36 @@ function send(
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   const body = call.form?.bytes ?? call.body;
+  const own = ownHeaders(headers, call);
   return (replicas ?? client).send({
     url: address + call.path,
     method: body === undefined ? "GET" : "POST",
-    headers: {
-      ...headers,
-      accept: accepted(call),
-      "accept-encoding": "identity",
-      "user-agent": USER_AGENT,
-      ...(joinsTraces && call.trace),
-      ...(body !== undefined && { "content-type": call.form?.contentType ?? "application/json" }),
-    },
+    headers: joinsTraces && call.trace !== undefined ? { ...own, ...call.trace } : own,
     body,
     signal,
     route: call.route,
   });
+}
+
+/** The headers of calls with a JSON body are the same in every call, by the credential. */
+const headersOfStreams = new WeakMap<Upstream["headers"], Upstream["headers"]>();
+const headersOfAnswers = new WeakMap<Upstream["headers"], Upstream["headers"]>();
+
+function ownHeaders(credential: Upstream["headers"], call: UpstreamCall): Upstream["headers"] {
+  const kept = call.stream ? headersOfStreams : headersOfAnswers;
+  const isJson = call.body !== undefined && call.form === undefined;
+  const known = isJson ? kept.get(credential) : undefined;
+  if (known !== undefined) return known;
+  const type = isJson ? "application/json" : call.form?.contentType;
+  const built = {
+    ...credential,
+    accept: accepted(call),
+    "accept-encoding": "identity",
+    "user-agent": USER_AGENT,
+    ...(type !== undefined && { "content-type": type }),
+  };
+  if (isJson) kept.set(credential, built);
+  return built;
 }
 
 function accepted({ stream, form }: UpstreamCall): string {
@@ -176,66 +171,4 @@ function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(end, pauseMs);
     signal.addEventListener("abort", end, { once: true });
   });
-}
-
-interface Watching {
-  readonly watch: CallWatch;
-  /** Must be called when the call is over. */
-  readonly ended: (outcome: UpstreamOutcome) => void;
-}
-
-function watchedResponse(
-  upstream: Upstream,
-  response: HttpResponse,
-  { watch, ended }: Watching,
-): UpstreamResponse {
-  const answered = outcomeOfStatus(response.status);
-  const fail = (thrown: unknown) => {
-    watch.close();
-    response.cancel();
-    const error = callError(upstream, thrown, watch);
-    ended(outcomeOfFailure(thrown, error, watch.signal.aborted));
-    return error;
-  };
-  return {
-    status: response.status,
-    retryAfterSeconds: parseRetryAfter(response.header("retry-after"), upstream.clock.now()),
-    contentType: response.header("content-type"),
-    async next() {
-      watch.waiting();
-      try {
-        const chunk = await response.next();
-        watch.heard();
-        if (chunk.done === true) {
-          watch.close();
-          ended(answered);
-        }
-        return chunk;
-      } catch (thrown) {
-        throw fail(thrown);
-      }
-    },
-    async text(maxBytes) {
-      watch.waiting();
-      try {
-        const text = await response.text(maxBytes);
-        watch.close();
-        ended(answered);
-        return text;
-      } catch (thrown) {
-        throw fail(thrown);
-      }
-    },
-    cancel() {
-      ended(watch.signal.aborted ? "aborted" : answered);
-      watch.close();
-      watch.abort(undefined);
-      response.cancel();
-    },
-  };
-}
-
-function callError(upstream: Upstream, thrown: unknown, watch: CallWatch): unknown {
-  if (watch.signal.aborted) return watch.signal.reason;
-  return thrown instanceof ServiceError ? thrown : connectionError(thrown, upstream.addressSetting);
 }

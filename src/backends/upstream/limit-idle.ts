@@ -1,11 +1,15 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { watchTime } from "../../lib/watch-time.ts";
-import type { UpstreamResponse } from "./call-upstream.ts";
+import type { UpstreamResponse } from "./upstream-response.ts";
 
 /** Wraps a response so that it fails with `upstream_timeout` when the engine is silent for too long during a read. */
 export function limitIdle(response: UpstreamResponse, idleTimeoutMs: number): UpstreamResponse {
   return {
-    ...response,
+    status: response.status,
+    retryAfterSeconds: response.retryAfterSeconds,
+    contentType: response.contentType,
+    text: (maxBytes) => response.text(maxBytes),
+    cancel: () => response.cancel(),
     next() {
       const endsAt = performance.now() + idleTimeoutMs;
       return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-import type { UpstreamResponse } from "./call-upstream.ts";
 import type { UpstreamRefusal } from "./upstream-refusal.ts";
+import type { UpstreamResponse } from "./upstream-response.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
 const ERROR_BODY_TIMEOUT_MS = 5_000;

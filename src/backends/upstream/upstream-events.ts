@@ -1,9 +1,11 @@
 import type { StreamReader } from "../../codecs/codec.ts";
 import type { ChatEvent } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import type { UpstreamResponse } from "./call-upstream.ts";
+import type { HttpChunk } from "../../lib/http/http-client.ts";
+import { nextOf, type ReceivingSource, receive, type Taker } from "../../lib/receive.ts";
 import { concealError } from "./conceal.ts";
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamResponse } from "./upstream-response.ts";
 
 type Batch = readonly ChatEvent[];
 type Step = IteratorResult<Batch, undefined>;
@@ -14,16 +16,19 @@ const DONE: Step = { done: true, value: undefined };
 const REST = { reads: 16, timeoutMs: 1_000 };
 
 /**
- * The events of a streaming answer, one batch per network read. Failures arrive as one `error` event; `next` rejects
- * only when the client left, with its reason. `return` closes the connection immediately.
+ * The events of a streaming answer, one batch per network read. Failures arrive as one `error` event; a read fails only
+ * when the client left, with its reason. `return` closes the connection immediately.
  */
 // A class and not a generator: a generator's `return` would wait for the pending read.
-export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
+export class UpstreamEvents
+  implements AsyncIterableIterator<Batch, undefined>, ReceivingSource<Step>, Taker<HttpChunk>
+{
   readonly #response: UpstreamResponse;
   readonly #reader: StreamReader;
   readonly #upstream: Upstream;
   #ended = false;
   #peeked: Step | undefined;
+  #taker: Taker<Step> | undefined;
 
   constructor(
     response: UpstreamResponse,
@@ -38,41 +43,51 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
     return this;
   }
 
-  /** Returns the first batch, which `next` returns again. */
+  /** Returns the first batch, which the first read returns again. */
   async peek(): Promise<Batch> {
-    this.#peeked = await this.#read();
-    return this.#peeked.value ?? [];
+    const first = await this.next();
+    this.#peeked = first;
+    return first.value ?? [];
   }
 
   next(): Promise<Step> {
+    return nextOf(this);
+  }
+
+  receive(taker: Taker<Step>): void {
     const peeked = this.#peeked;
-    if (peeked !== undefined) {
-      this.#peeked = undefined;
-      return Promise.resolve(peeked);
+    this.#peeked = undefined;
+    if (peeked !== undefined) taker.take(peeked);
+    else if (this.#ended) taker.take(DONE);
+    else {
+      this.#taker = taker;
+      receive(this.#response, this);
     }
-    return this.#ended ? Promise.resolve(DONE) : this.#read();
+  }
+
+  take({ done, value }: HttpChunk): void {
+    let batch: Batch;
+    try {
+      batch = done === true ? this.#readEnd() : this.#readBytes(value);
+    } catch (thrown) {
+      this.fail(thrown);
+      return;
+    }
+    if (batch.length > 0) this.#taker?.take({ done: false, value: batch });
+    else receive(this.#response, this);
+  }
+
+  fail(thrown: unknown): void {
+    this.#cut();
+    // Any other error is the client's reason for leaving.
+    if (!(thrown instanceof ServiceError)) this.#taker?.fail(thrown);
+    else this.#taker?.take({ done: false, value: [this.#errorEvent(thrown)] });
   }
 
   async return(): Promise<Step> {
     this.#peeked = undefined;
     if (!this.#ended) this.#cut();
     return DONE;
-  }
-
-  // One function, because every token passes through it and each awaiting function costs a promise per token.
-  async #read(): Promise<Step> {
-    try {
-      for (;;) {
-        const { done, value } = await this.#response.next();
-        const batch = done === true ? this.#readEnd() : this.#readBytes(value);
-        if (batch.length > 0) return { done: false, value: batch };
-      }
-    } catch (thrown) {
-      this.#cut();
-      // Any other error is the client's reason for leaving.
-      if (!(thrown instanceof ServiceError)) throw thrown;
-      return { done: false, value: [this.#errorEvent(thrown)] };
-    }
   }
 
   #readBytes(bytes: Uint8Array | undefined): Batch {
@@ -112,7 +127,7 @@ export class UpstreamEvents implements AsyncIterableIterator<Batch, undefined> {
  * end.
  */
 async function readRest(response: UpstreamResponse): Promise<void> {
-  const timer = setTimeout(response.cancel, REST.timeoutMs);
+  const timer = setTimeout(() => response.cancel(), REST.timeoutMs);
   try {
     for (let reads = 0; reads < REST.reads; reads++) {
       if ((await response.next()).done === true) return;

@@ -10,57 +10,71 @@ export interface WatchOptions {
   readonly idleTimeoutMs: number | undefined;
 }
 
-/** Enforces the time limits of one upstream call. */
-export interface CallWatch {
+const ONCE = { once: true } as const;
+
+/** Enforces the time limits of one upstream call. It polls when the engine was last heard, so that a token costs no timer. */
+// A class: one object a call, and one signal for everything that waits.
+export class CallWatch {
+  readonly #clientSignal: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #timeoutMs: number;
+  readonly #idleTimeoutMs: number | undefined;
+  readonly #endsAt: number;
+  readonly #stopWatching: () => void;
+  #waitingSince: number | undefined;
+
+  constructor({ signal, timeoutMs, idleTimeoutMs }: WatchOptions) {
+    this.#clientSignal = signal;
+    this.#timeoutMs = timeoutMs;
+    this.#idleTimeoutMs = idleTimeoutMs;
+    this.#endsAt = performance.now() + timeoutMs;
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener("abort", this.#leave, ONCE);
+    this.#stopWatching = watchTime((now) => this.#check(now));
+  }
+
   /** Aborted when the client left, with its reason, or when time is up, with a `ServiceError`. */
-  readonly signal: AbortSignal;
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
   /** Marks the start of a wait for the engine. */
-  readonly waiting: () => void;
+  waiting(): void {
+    this.#waitingSince = performance.now();
+  }
+
   /** Marks that the engine sent something. Until the next `waiting` the gateway is not waiting for it. */
-  readonly heard: () => void;
+  heard(): void {
+    this.#waitingSince = undefined;
+  }
+
   /** Aborts the call with a reason of the gateway's own. */
-  readonly abort: (reason: unknown) => void;
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
   /** Must be called when the call is over. */
-  readonly close: () => void;
-}
+  close(): void {
+    this.#stopWatching();
+    this.#clientSignal.removeEventListener("abort", this.#leave);
+  }
 
-/** Starts watching a call. It polls when the engine was last heard, so that a token costs no timer. */
-export function watchCall({ signal, timeoutMs, idleTimeoutMs }: WatchOptions): CallWatch {
-  const controller = new AbortController();
-  const endsAt = performance.now() + timeoutMs;
-  let waitingSince: number | undefined;
+  readonly #leave = () => this.#controller.abort(this.#clientSignal.reason);
 
-  const leave = () => controller.abort(signal.reason);
-  const check = (now: number) => {
-    const error = overdue(now);
+  #check(now: number): void {
+    const error = this.#overdue(now);
     if (error === undefined) return;
-    stopWatching();
-    controller.abort(error);
-  };
-  const overdue = (now: number) => {
-    if (now >= endsAt) return timedOut(`took longer than ${seconds(timeoutMs)}`);
-    if (idleTimeoutMs === undefined || waitingSince === undefined) return undefined;
-    if (now - waitingSince < idleTimeoutMs) return undefined;
-    return timedOut(`was silent for ${seconds(idleTimeoutMs)}`);
-  };
+    this.#stopWatching();
+    this.#controller.abort(error);
+  }
 
-  if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
-  const stopWatching = watchTime(check);
-  return {
-    signal: controller.signal,
-    waiting() {
-      waitingSince = performance.now();
-    },
-    heard() {
-      waitingSince = undefined;
-    },
-    abort: (reason) => controller.abort(reason),
-    close() {
-      stopWatching();
-      signal.removeEventListener("abort", leave);
-    },
-  };
+  #overdue(now: number): ServiceError | undefined {
+    if (now >= this.#endsAt) return timedOut(`took longer than ${seconds(this.#timeoutMs)}`);
+    const idleTimeoutMs = this.#idleTimeoutMs;
+    if (idleTimeoutMs === undefined || this.#waitingSince === undefined) return undefined;
+    if (now - this.#waitingSince < idleTimeoutMs) return undefined;
+    return timedOut(`was silent for ${seconds(idleTimeoutMs)}`);
+  }
 }
 
 function timedOut(what: string): ServiceError {

@@ -18,12 +18,13 @@ import type { CallContext } from "../backend.ts";
 import { createEmbeddingModels, type EmbeddingModels } from "../models/embeddings-models.ts";
 import { type ListedName, listCards, listTags } from "../models/list-names.ts";
 import { LOCAL_PARAMETERS } from "../rules/parameter-rules.ts";
-import { callUpstream, type UpstreamResponse } from "../upstream/call-upstream.ts";
+import { callUpstream } from "../upstream/call-upstream.ts";
 import { concealError } from "../upstream/conceal.ts";
 import { withVersion } from "../upstream/dedicated-upstream.ts";
 import { isWholeAnswer, type RefusalReader, readRefusal } from "../upstream/read-refusal.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { refusalError, type UpstreamRefusal } from "../upstream/upstream-refusal.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readLlamaCppRefusal } from "./llama-cpp-refusal.ts";
 
 /** Embeds texts, and lists the models for it. */

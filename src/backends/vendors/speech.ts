@@ -13,7 +13,7 @@ import { textPart, type WrittenForm, writeMultipart } from "../../lib/multipart/
 import type { CallContext } from "../backend.ts";
 import { listCards, listTags } from "../models/list-names.ts";
 import { createSpeechModels, type SpeechModels } from "../models/speech-models.ts";
-import { callUpstream, type UpstreamResponse } from "../upstream/call-upstream.ts";
+import { callUpstream } from "../upstream/call-upstream.ts";
 import { concealError } from "../upstream/conceal.ts";
 import { withVersion } from "../upstream/dedicated-upstream.ts";
 import { limitIdle } from "../upstream/limit-idle.ts";
@@ -21,6 +21,7 @@ import { isWholeAnswer, readRefusal } from "../upstream/read-refusal.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { UpstreamEvents } from "../upstream/upstream-events.ts";
 import { refusalError } from "../upstream/upstream-refusal.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 
 /** Transcribes audio, and lists the models for it. */
 export interface Speech extends SpeechModels {

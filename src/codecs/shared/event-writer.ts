@@ -70,6 +70,11 @@ export class EventWriter {
     this.#events.push(extra === undefined ? { type, block, text } : { type, block, text, extra });
   }
 
+  /** Adds several pieces to the open text block, as one event. */
+  deltas(kind: TextKind, text: string, literals: readonly string[]): void {
+    this.#events.push({ type: DELTA_TYPES[kind], block: this.#nextBlock - 1, text, literals });
+  }
+
   /** Returns the number of the call's block. */
   startCall(callId: string, name: string, signature?: string): number {
     this.#closeText();

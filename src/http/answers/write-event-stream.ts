@@ -1,8 +1,17 @@
 import type { StreamEncoder } from "../../codecs/codec.ts";
 import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
 import { type ServiceError, toServiceError } from "../../core/service-error.ts";
+import {
+  nextOf,
+  type ReceivingSource,
+  receive,
+  type Source,
+  type Taker,
+} from "../../lib/receive.ts";
 import { isSettledWithin } from "../server/is-settled-within.ts";
 import { type SilenceLimits, watchSilence } from "../server/watch-silence.ts";
+
+type Step = IteratorResult<readonly ChatEvent[]>;
 
 export interface EventStream extends SilenceLimits {
   /** Pending until the engine begins to answer. */
@@ -62,15 +71,28 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
     fail(error);
   };
   const watch = watchSilence(stream, () => write(stream.keepalive), breakOff);
+  let isReading = false;
   const put = (text: string) => {
+    isReading = false;
     if (ended) return;
     if (text === "") {
       end();
       close();
       return;
     }
-    write(text);
     watch.waitForClient();
+    // It may pull again before it returns.
+    write(text);
+  };
+  const reader: Taker<string> = {
+    take: put,
+    fail(thrown) {
+      // Only a defect of the gateway leads here: the failure itself cannot be encoded. It breaks off this stream and
+      // nothing else.
+      const error = toServiceError(thrown);
+      stream.report(error);
+      if (!ended) breakOff(error);
+    },
   };
 
   return new ReadableStream<Uint8Array>({
@@ -80,19 +102,14 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
       fail = (error) => controller.error(error);
       put(firstText);
     },
-    async pull() {
+    pull() {
+      if (isReading) return;
+      isReading = true;
       watch.waitForEngine();
-      try {
-        const late = opening?.catch((thrown) => texts.failure(thrown));
-        opening = undefined;
-        put(await (late ?? texts.next()));
-      } catch (thrown) {
-        // Only a defect of the gateway leads here: the failure itself cannot be encoded. It breaks off this stream and
-        // nothing else.
-        const error = toServiceError(thrown);
-        stream.report(error);
-        if (!ended) breakOff(error);
-      }
+      const late = opening;
+      opening = undefined;
+      if (late === undefined) texts.receive(reader);
+      else late.catch((thrown) => texts.failure(thrown)).then(reader.take, reader.fail);
     },
     cancel() {
       if (!ended) leave();
@@ -101,30 +118,63 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
 }
 
 /** The frames of a stream, as texts. */
-class EventTexts {
+class EventTexts implements ReceivingSource<string>, Taker<Step> {
   readonly #stream: EventStream;
   #encoder: StreamEncoder | undefined;
-  #iterator: AsyncIterator<readonly ChatEvent[]> | undefined;
+  #source: (AsyncIterator<readonly ChatEvent[]> & Source<Step>) | undefined;
+  #taker: Taker<string> | undefined;
 
   constructor(stream: EventStream) {
     this.#stream = stream;
   }
 
-  /** Resolves with the next frames, or with a failure in the family's own form; empty at the end. */
-  async next(): Promise<string> {
-    try {
-      this.#iterator ??= (await this.#stream.events)[Symbol.asyncIterator]();
-      for (;;) {
-        const { done, value } = await this.#iterator.next();
-        if (done === true) return "";
-        const last = value.at(-1);
-        if (last?.type === "error") this.#stream.report(last.error);
-        const text = this.#encode(value);
-        if (text !== "") return text;
-      }
-    } catch (thrown) {
-      return this.failure(thrown);
+  next(): Promise<string> {
+    return nextOf(this);
+  }
+
+  /** Reads the next frames, or a failure in the family's own form; empty at the end. */
+  receive(taker: Taker<string>): void {
+    this.#taker = taker;
+    if (this.#source !== undefined) {
+      receive(this.#source, this);
+      return;
     }
+    this.#stream.events.then(
+      (events) => {
+        this.#source = events[Symbol.asyncIterator]();
+        receive(this.#source, this);
+      },
+      (thrown: unknown) => this.fail(thrown),
+    );
+  }
+
+  take({ done, value }: Step): void {
+    if (done === true) {
+      this.#taker?.take("");
+      return;
+    }
+    let text: string;
+    try {
+      const last = value.at(-1);
+      if (last?.type === "error") this.#stream.report(last.error);
+      text = this.#encode(value);
+    } catch (thrown) {
+      this.fail(thrown);
+      return;
+    }
+    if (text !== "") this.#taker?.take(text);
+    else if (this.#source !== undefined) receive(this.#source, this);
+  }
+
+  fail(thrown: unknown): void {
+    let text: string;
+    try {
+      text = this.failure(thrown);
+    } catch (defect) {
+      this.#taker?.fail(defect);
+      return;
+    }
+    this.#taker?.take(text);
   }
 
   /** Returns a failure as a frame; empty when the end of the stream was already written. */

@@ -1,3 +1,5 @@
+import type { Source } from "../receive.ts";
+
 /**
  * The largest piece of a body that a client on Bun returns. One read can bring up to a megabyte there. Translated in
  * one batch, it would take several megabytes for each slow client.
@@ -23,8 +25,8 @@ export interface Route {
   readonly model: string;
 }
 
-/** A response whose body is still unread. Read it with either `next` or `text`, not both. */
-export interface HttpResponse {
+/** A response whose body is still unread. Read it with either `next`, `receive` or `text`. */
+export interface HttpResponse extends Source<HttpChunk> {
   readonly status: number;
   /** Returns the first value of a header; `name` is in lower case. */
   readonly header: (name: string) => string | undefined;

@@ -14,7 +14,14 @@ import { deleteCheckpoints } from "./usage-store.ts";
 
 /** Records are flushed after this time, or as soon as this many of them wait. */
 const FLUSH_INTERVAL_MS = 200;
-const FLUSH_RECORDS = 500;
+const FLUSH_RECORDS = 2_000;
+/**
+ * The pause between two runs on the embedded database while as many records come. It works on the processor that calls
+ * need, and fewer, larger statements take less of it. Every record is stored within seconds all the same.
+ */
+const YIELDING_INTERVAL_MS = 1_000;
+/** From as many records in one run calls are busy. */
+const BUSY_RECORDS = 500;
 const BACKOFF_MAX_MS = 2_000;
 /** A statement that hangs longer is retried; it inserts nothing twice. */
 const STORE_TIMEOUT_MS = 60_000;
@@ -22,6 +29,8 @@ const STORE_TIMEOUT_MS = 60_000;
 export interface FlusherOptions {
   readonly writer: JournalWriter;
   readonly db: Db;
+  /** The database works on the processor of the calls, so it gives way to them. */
+  readonly yields?: boolean | undefined;
   readonly quarantine: Quarantine;
   readonly log: Log;
 }
@@ -41,6 +50,8 @@ export class Flusher {
   #failures = 0;
   #failure: unknown;
   #isAwake = false;
+  /** The last run stored many records, and more are expected. */
+  #isBusy = false;
   #isStopped = false;
 
   constructor(options: FlusherOptions) {
@@ -69,7 +80,8 @@ export class Flusher {
   wake(): void {
     this.#isAwake = true;
     if (this.#running !== undefined || this.#isStopped) return;
-    if (this.#unflushed >= FLUSH_RECORDS && this.#failures === 0) void this.#start();
+    const isDue = this.#unflushed >= FLUSH_RECORDS && !this.#isYielding;
+    if (isDue && this.#failures === 0) void this.#start();
     else if (this.#timer === undefined) {
       this.#timer = setTimeout(() => void this.#start(), this.#delayMs());
       this.#timer.unref();
@@ -92,8 +104,12 @@ export class Flusher {
     clearTimeout(this.#timer);
   }
 
+  get #isYielding(): boolean {
+    return this.#isBusy && this.#options.yields === true;
+  }
+
   #delayMs(): number {
-    if (this.#failures === 0) return FLUSH_INTERVAL_MS;
+    if (this.#failures === 0) return this.#isYielding ? YIELDING_INTERVAL_MS : FLUSH_INTERVAL_MS;
     return Math.min(BACKOFF_MAX_MS, FLUSH_INTERVAL_MS * 2 ** this.#failures);
   }
 
@@ -115,6 +131,7 @@ export class Flusher {
     try {
       // Records appended during this run wait for the next one, so a steady flow is stored in batches.
       const until = this.#options.writer.position;
+      this.#isBusy = this.#unflushed >= BUSY_RECORDS;
       while (this.#flushedUntil < until) await this.#flushChunk();
       await this.#deleteDone();
       if (this.#failures > 0) this.#options.log.info("usage is written to the database again");

@@ -4,6 +4,7 @@ import type { DirectInserts } from "./direct-inserts.ts";
 import type { Flusher } from "./flusher.ts";
 import type { GroupSync } from "./group-sync.ts";
 import type { JournalWriter } from "./journal-writer.ts";
+import type { LateStart, LateStarts } from "./late-starts.ts";
 import type { Progress } from "./replay-journal.ts";
 import type { Segment } from "./segment.ts";
 
@@ -13,20 +14,24 @@ export interface CallJournal {
   readonly flusher: Flusher;
   readonly direct: DirectInserts;
   readonly sync: GroupSync;
+  readonly lateStarts: LateStarts;
   /** JOURNAL_FSYNC is `wait`. */
   readonly mustSync: boolean;
   readonly clock: Clock;
 }
 
-/** Resolves when the start of a call is recorded. */
-export async function openCall(journal: CallJournal, start: UsageStart): Promise<UsageEntry> {
-  const segment = await journal.writer.append("start", startJson(start));
-  if (segment === undefined) {
-    // A refusal seals the segment; flushing and deleting it frees its space.
-    journal.flusher.wake();
-    await journal.direct.checkWritable();
-  } else segment.openCalls += 1;
-  return new JournaledCall(journal, start.id, segment);
+/**
+ * Opens the entry of a call. Its start is recorded later, if it lasts. While the journal refuses, resolves when the start
+ * is recorded, or the database is known to take the end; rejects with `storage_unavailable`.
+ */
+export function openCall(
+  journal: CallJournal,
+  start: UsageStart,
+): UsageEntry | Promise<UsageEntry> {
+  const call = new JournaledCall(journal, start);
+  if (journal.writer.isRefusing) return call.openOnRefusal().then(() => call);
+  journal.lateStarts.add(call);
+  return call;
 }
 
 /**
@@ -48,17 +53,47 @@ function startJson(start: UsageStart): string {
 }
 
 /** A class for performance: one object per call, no closures. */
-class JournaledCall implements UsageEntry {
+class JournaledCall implements UsageEntry, LateStart {
   readonly #journal: CallJournal;
   readonly #id: string;
-  /** The segment of the start record; undefined when the disk refused it. */
-  readonly #startedIn: Segment | undefined;
+  /** What the start record needs, until it is written. */
+  #start: UsageStart | undefined;
+  /** Pending while the start record is being written. */
+  #starting: Promise<void> | undefined;
+  /** The segment of the start record; undefined without one. */
+  #startedIn: Segment | undefined;
   #isClosed = false;
 
-  constructor(journal: CallJournal, id: string, startedIn: Segment | undefined) {
+  constructor(journal: CallJournal, start: UsageStart) {
     this.#journal = journal;
-    this.#id = id;
-    this.#startedIn = startedIn;
+    this.#id = start.id;
+    this.#start = start;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  async openOnRefusal(): Promise<void> {
+    await this.recordStart();
+    if (this.#startedIn === undefined) await this.#journal.direct.checkWritable();
+  }
+
+  recordStart(): undefined | Promise<void> {
+    const start = this.#start;
+    if (start === undefined || this.#isClosed) return this.#starting;
+    this.#start = undefined;
+    this.#starting = this.#writeStart(start);
+    return this.#starting;
+  }
+
+  async #writeStart(start: UsageStart): Promise<void> {
+    const segment = await this.#journal.writer.append("start", startJson(start));
+    this.#starting = undefined;
+    this.#startedIn = segment;
+    if (segment !== undefined) segment.openCalls += 1;
+    // A refusal seals the segment; flushing and deleting it frees its space.
+    else this.#journal.flusher.wake();
   }
 
   progress(outputTokens: number): void {
@@ -71,6 +106,7 @@ class JournaledCall implements UsageEntry {
   async close(record: UsageRecord): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#start = undefined;
     const { writer, flusher, direct, sync, mustSync } = this.#journal;
     const json = JSON.stringify(record);
     const segment = await writer.append("end", json);

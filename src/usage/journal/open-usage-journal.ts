@@ -15,6 +15,7 @@ import { removeJournalFolder } from "./journal-folder.ts";
 import { JournalHome } from "./journal-home.ts";
 import { JournalWriter } from "./journal-writer.ts";
 import { canJournal, openCall } from "./journaled-call.ts";
+import { LateStarts } from "./late-starts.ts";
 import { createQuarantine } from "./quarantine.ts";
 import { deleteCheckpoints } from "./usage-store.ts";
 
@@ -69,7 +70,8 @@ export async function openUsageJournal(
   const parts = await buildParts(base, limits);
   const { writer, flusher, direct, sync, adopting } = parts;
   const mustSync = settings.JOURNAL_FSYNC === "wait";
-  const calls = { writer, flusher, direct, sync, mustSync, clock };
+  const lateStarts = new LateStarts();
+  const calls = { writer, flusher, direct, sync, lateStarts, mustSync, clock };
   let draining: Promise<void> | undefined;
   return {
     open: (start) => openCall(calls, start),
@@ -113,7 +115,13 @@ async function buildParts(
   const quarantine = createQuarantine(root, log);
   const sync = new GroupSync(settings.JOURNAL_FSYNC, log);
   const writer = new JournalWriter(sync, log);
-  const flusher = new Flusher({ writer, db, quarantine, log });
+  const flusher = new Flusher({
+    writer,
+    db,
+    yields: database.kind === "embedded",
+    quarantine,
+    log,
+  });
   const instance = settings.INSTANCE_ID ?? "gateway";
   const home = new JournalHome({ root, instance, writer, flusher, log });
   await home.open();

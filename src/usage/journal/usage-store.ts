@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import { PgDialect } from "drizzle-orm/pg-core";
 import type { Db } from "../../db/context.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import {
@@ -29,7 +30,30 @@ export async function insertUsage(
   records: readonly string[],
   checkpoint: Checkpoint,
 ): Promise<void> {
-  await db.execute(sql`
+  const values = [
+    `[${records.join(",")}]`,
+    checkpoint.journal,
+    checkpoint.segment,
+    checkpoint.byteOffset,
+  ];
+  await db.execute(withValues(values));
+}
+
+/** The text of the statement around its parameters. Rendering the statement takes milliseconds, and it never changes. */
+let statement: readonly string[] | undefined;
+
+function withValues(values: readonly (string | number)[]): SQL {
+  statement ??= new PgDialect().sqlToQuery(insertStatement()).sql.split(/\$\d+/);
+  return sql.join(
+    statement.map((text, index) =>
+      index < values.length ? sql`${sql.raw(text)}${values[index]}` : sql.raw(text),
+    ),
+  );
+}
+
+/** The statement, with its parameters in the order records, journal, segment, byte offset. */
+function insertStatement(): SQL {
+  return sql`
     with inserted as (
       insert into ${usageRecords} (
         id, started_at, key_id, channel, model, outcome, success, status, input_tokens, output_tokens,
@@ -42,7 +66,7 @@ export async function insertUsage(
         record."cachedTokens", record."reasoningTokens", record.estimated, record."latencyMs",
         record."firstTokenMs", record."toolName", record."assistantId",
         record."runId"
-      from json_to_recordset(${`[${records.join(",")}]`}::text::json) as record (
+      from json_to_recordset(${"[]"}::text::json) as record (
         id text, "startedAt" float8, "keyId" text, channel text, model text, outcome text, status float8,
         "inputTokens" float8, "outputTokens" float8, "cachedTokens" float8, "reasoningTokens" float8,
         estimated boolean, "latencyMs" float8, "firstTokenMs" float8, "toolName" text,
@@ -56,9 +80,9 @@ export async function insertUsage(
     ),
     ${rollupUsage()}
     insert into ${journalCheckpoints} (journal, segment, byte_offset)
-    values (${checkpoint.journal}, ${checkpoint.segment}, ${checkpoint.byteOffset})
+    values (${""}, ${0}, ${0})
     on conflict (journal, segment)
-      do update set byte_offset = excluded.byte_offset, updated_at = now()`);
+      do update set byte_offset = excluded.byte_offset, updated_at = now()`;
 }
 
 /** Maps segment numbers to the offset up to which the database has that segment. */

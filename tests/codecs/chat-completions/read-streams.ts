@@ -1,5 +1,6 @@
 import { createStreamReader } from "../../../src/codecs/chat-completions/client/client-stream.ts";
 import type { ChatEvent } from "../../../src/core/chat-event.ts";
+import { apart } from "../../support/apart.ts";
 import { checkEventOrder } from "../../support/check-event-order.ts";
 
 export const MAX_EVENT_BYTES = 1024 * 1024;
@@ -72,7 +73,7 @@ export function addUp(events: readonly ChatEvent[]): ReadAnswer {
 
 /** Events in a form that can be compared: an error by what a client sees of it. */
 export function plain(events: readonly ChatEvent[]): string {
-  return JSON.stringify(events, (key, value) =>
+  return JSON.stringify(apart(events), (key, value) =>
     key === "error" ? { code: value.code, message: value.message } : value,
   );
 }

@@ -19,6 +19,7 @@ import {
   eventually,
   ledger,
   openTestJournal,
+  startCall,
   usageRecord,
   usageStart,
 } from "../stages/usage-journal.ts";
@@ -43,7 +44,7 @@ let calls = 0;
 async function call(): Promise<{ readonly wentAround: boolean }> {
   const id = `call-${calls}`;
   calls += 1;
-  const entry = await journal.open(usageStart(id));
+  const entry = await startCall(journal, id);
   await entry.close(usageRecord(id));
   return { wentAround: journal.isRefusing };
 }
@@ -80,7 +81,7 @@ async function rejection(work: () => unknown): Promise<string> {
   }
 }
 
-const begunInJournal = await journal.open(usageStart("across"));
+const begunInJournal = await startCall(journal, "across");
 const beforeFull = await call();
 
 fillDisk(16 * 1_024);

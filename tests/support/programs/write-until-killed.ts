@@ -2,7 +2,7 @@
 // A line `start id` or `end id` is in that file only after the journal took the record.
 import { openSync, writeSync } from "node:fs";
 import { randomBase62 } from "../../../src/lib/id.ts";
-import { connectTo, openTestJournal, usageRecord, usageStart } from "../stages/usage-journal.ts";
+import { connectTo, openTestJournal, startCall, usageRecord } from "../stages/usage-journal.ts";
 
 const [, , url = "", folder = "", acknowledgements = ""] = process.argv;
 const database = connectTo(url);
@@ -12,7 +12,7 @@ const run = randomBase62(8);
 writeSync(1, "ready\n");
 
 async function callOnce(id: string): Promise<void> {
-  const call = await journal.open(usageStart(id));
+  const call = await startCall(journal, id);
   writeSync(file, `start ${id}\n`);
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 10));
   call.progress(5);

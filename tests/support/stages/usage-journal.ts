@@ -12,7 +12,7 @@ import {
   type OpenUsageJournal,
   openUsageJournal,
 } from "../../../src/usage/journal/open-usage-journal.ts";
-import type { UsageRecord, UsageStart } from "../../../src/usage/usage-record.ts";
+import type { UsageEntry, UsageRecord, UsageStart } from "../../../src/usage/usage-record.ts";
 
 export const silentLog = createLog("silent");
 
@@ -70,6 +70,13 @@ export function usageRecord(id: string, change: Partial<UsageRecord> = {}): Usag
     firstTokenMs: 56,
     ...change,
   };
+}
+
+/** Opens a call and records its start, as before the first byte of its answer. */
+export async function startCall(journal: OpenUsageJournal, id: string): Promise<UsageEntry> {
+  const call = await journal.open(usageStart(id));
+  await call.recordStart();
+  return call;
 }
 
 /** `id outcome outputTokens` of every row, by id. */

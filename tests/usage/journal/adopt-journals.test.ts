@@ -20,6 +20,7 @@ import {
   ledger,
   openTestJournal,
   silentLog,
+  startCall,
   uncounted,
   usageRecord,
   usageStart,
@@ -117,7 +118,7 @@ describe("the journal of a process that is gone", () => {
   it("is left as it is while its process lives", async () => {
     const journal = await openTestJournal(root, database);
     await writeCalls(journal, ["a"]);
-    const call = await journal.open(usageStart("open"));
+    const call = await startCall(journal, "open");
     await adopt();
     expect(await ledger(database)).not.toContain("open error 0");
     await call.close(usageRecord("open"));
@@ -137,7 +138,7 @@ describe("the journal of a process that is gone", () => {
   it("adds nothing to what was stored before the end of the process", async () => {
     const journal = await openTestJournal(root, database);
     await writeCalls(journal, callIds("call", 2_000));
-    (await journal.open(usageStart("cut"))).progress(4);
+    (await startCall(journal, "cut")).progress(4);
     await new Promise((resolve) => setImmediate(resolve));
     const [name = ""] = readdirSync(root);
     const copy = (to: string) => {

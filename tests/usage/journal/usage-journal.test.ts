@@ -17,6 +17,7 @@ import {
   ledger,
   openTestJournal,
   silentLog,
+  startCall,
   uncounted,
   usageRecord,
   usageStart,
@@ -89,9 +90,9 @@ describe("the usage journal", () => {
     ]);
   });
 
-  it("has a start on file when its call may begin, and an end when its call may end", async () => {
+  it("has a start on file when its client may receive something, and an end when its call may end", async () => {
     const size = () => statSync(join(root, journals()[0] ?? "", segments()[0] ?? "")).size;
-    const call = await journal.open(usageStart("a"));
+    const call = await startCall(journal, "a");
     const start = size();
     expect(start).toBeGreaterThan(100);
     await call.close(usageRecord("a"));
@@ -102,7 +103,7 @@ describe("the usage journal", () => {
   });
 
   it("writes the records of one turn at its end, together", async () => {
-    const opening = ["a", "b"].map((id) => journal.open(usageStart(id)));
+    const opening = ["a", "b"].map((id) => startCall(journal, id));
     expect(segments()).toEqual([]);
     await opening[0];
     const path = join(root, journals()[0] ?? "", segments()[0] ?? "");
@@ -113,10 +114,22 @@ describe("the usage journal", () => {
     for (const id of ["a", "b"]) await (await opening.shift())?.close(usageRecord(id));
   });
 
+  it("has a start of a call that lasts, and only an end of one that is over before", async () => {
+    const short = await journal.open(usageStart("short"));
+    await short.close(usageRecord("short"));
+    const long = await journal.open(usageStart("long"));
+    const path = join(root, journals()[0] ?? "", segments()[0] ?? "");
+    const kinds = () => scanRecords(readFileSync(path)).records.map(({ kind }) => kind);
+    expect(kinds()).toEqual(["end"]);
+    await eventually(() => kinds().length === 2);
+    expect(kinds()).toEqual(["end", "start"]);
+    await long.close(usageRecord("long"));
+    await journal.flush();
+    expect(await ledger(database)).toEqual(["long ok 11", "short ok 11"]);
+  });
+
   it("keeps a segment within its size, whatever one turn brings", async () => {
-    const calls = await Promise.all(
-      callIds("open", 80_000).map((id) => journal.open(usageStart(id))),
-    );
+    const calls = await Promise.all(callIds("open", 80_000).map((id) => startCall(journal, id)));
     const paths = segments().map((file) => join(root, journals()[0] ?? "", file));
     const scans = paths.map((path) => scanRecords(readFileSync(path)));
     expect(scans.length).toBeGreaterThan(1);
@@ -130,8 +143,8 @@ describe("the usage journal", () => {
   }, 60_000);
 
   it("writes what its last turn brought before it ends", async () => {
-    const call = await journal.open(usageStart("a"));
-    const opening = journal.open(usageStart("cut"));
+    const call = await startCall(journal, "a");
+    const opening = startCall(journal, "cut");
     const closing = call.close(usageRecord("a"));
     await journal.drain(500);
     await Promise.all([opening, closing]);
@@ -150,7 +163,7 @@ describe("the usage journal", () => {
   });
 
   it("counts a call once, however often it is closed", async () => {
-    const call = await journal.open(usageStart("a"));
+    const call = await startCall(journal, "a");
     const closing = call.close(usageRecord("a"));
     await call.close(usageRecord("a", { outputTokens: 99 }));
     call.progress(5);
@@ -170,7 +183,7 @@ describe("the usage journal", () => {
   }, 120_000);
 
   it("keeps a segment as long as a call that began in it goes on", async () => {
-    const long = await journal.open(usageStart("long"));
+    const long = await startCall(journal, "long");
     await writeCalls(journal, callIds("call", 30_000));
     await journal.flush();
     expect(segments()).toHaveLength(2);
@@ -201,7 +214,7 @@ describe("the usage journal", () => {
   });
 
   it("leaves a call that never ended to the next start, which records it as an error", async () => {
-    const call = await journal.open(usageStart("cut"));
+    const call = await startCall(journal, "cut");
     call.progress(5);
     call.progress(9);
     await journal.drain(500);
@@ -213,7 +226,7 @@ describe("the usage journal", () => {
   });
 
   it("gives a record that is too large for it to the database, and keeps no segment for that", async () => {
-    const call = await journal.open(usageStart("large"));
+    const call = await startCall(journal, "large");
     await call.close(usageRecord("large", { model: "m".repeat(40_000) }));
     expect(await ledger(database)).toEqual(["large ok 11"]);
     await journal.drain(5_000);
@@ -229,7 +242,7 @@ describe("the usage journal", () => {
   });
 
   it("begins a new folder when another process has taken its own, and loses no call", async () => {
-    const long = await journal.open(usageStart("long"));
+    const long = await startCall(journal, "long");
     await writeCalls(journal, ["a"]);
     const [taken = ""] = journals();
     rmSync(join(root, taken, "process.lock"));

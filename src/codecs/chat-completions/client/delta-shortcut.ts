@@ -33,14 +33,22 @@ export class DeltaShortcut implements SseShortcut {
     const kind = this.#writer.textKind;
     if (template === undefined || kind === undefined) return start;
     let position = start;
+    const pieces: string[] = [];
+    const literals: string[] = [];
     for (;;) {
       const piece = template.read(text, position);
       // An empty piece means that the event brings nothing, or reasoning under another name.
-      if (piece === undefined || piece === "") return position;
-      if (template.eventEnd - position > this.#maxEventLength) return position;
-      this.#writer.delta(kind, piece, undefined);
+      if (piece === undefined || piece === "") break;
+      if (template.eventEnd - position > this.#maxEventLength) break;
+      pieces.push(piece);
+      literals.push(template.literal);
       position = template.eventEnd;
     }
+    const [first] = pieces;
+    // The pieces of one read are one event, however many they are.
+    if (literals.length > 1) this.#writer.deltas(kind, pieces.join(""), literals);
+    else if (first !== undefined) this.#writer.delta(kind, first, undefined);
+    return position;
   }
 
   /** Learns from an event that brought only a piece of the open block. */

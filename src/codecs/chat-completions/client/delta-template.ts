@@ -19,6 +19,7 @@ export class DeltaTemplate {
   readonly #before: string;
   readonly #after: string;
   #eventEnd = 0;
+  #literal = "";
 
   private constructor(before: string, after: string) {
     this.#before = before;
@@ -49,6 +50,11 @@ export class DeltaTemplate {
     return this.#eventEnd;
   }
 
+  /** The piece that `read` returned as `JSON.stringify` writes it, without its quotes. */
+  get literal(): string {
+    return this.#literal;
+  }
+
   /** Returns the piece in an event at `start`; undefined when the event does not match. */
   read(text: string, start: number): string | undefined {
     const pieceStart = start + this.#before.length;
@@ -67,8 +73,13 @@ export class DeltaTemplate {
     const end = index + this.#after.length;
     if (text.slice(index, end) !== this.#after) return undefined;
     this.#eventEnd = end;
-    const piece = text.slice(pieceStart, index);
-    return hasEscapes ? unescaped(piece) : piece;
+    const literal = text.slice(pieceStart, index);
+    this.#literal = literal;
+    if (!hasEscapes) return literal;
+    const piece = unescaped(literal);
+    // A character can be escaped in several ways.
+    if (piece !== undefined) this.#literal = JSON.stringify(piece).slice(1, -1);
+    return piece;
   }
 }
 

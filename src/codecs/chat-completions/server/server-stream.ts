@@ -1,4 +1,5 @@
 import type { ChatEvent, FinishEvent } from "../../../core/chat-event.ts";
+import { frameLiterals } from "../../../core/frame-literals.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { AnswerContext, StreamEncoder } from "../../codec.ts";
 import { encodeExtension, encodeToolRun } from "../../shared/answer-extension.ts";
@@ -67,13 +68,13 @@ class ChunkEncoder {
     switch (event.type) {
       case "text-delta":
         if (event.extra !== undefined) return this.#chunk({ content: event.text }, event.extra);
-        return this.#textHead + JSON.stringify(event.text) + this.#textTail;
+        return frameLiterals(event, this.#textHead, this.#textTail);
       case "reasoning-delta":
         if (event.extra !== undefined) {
           return this.#chunk({ reasoning_content: event.text }, event.extra);
         }
         if (event.text === "") return "";
-        return this.#reasoningHead + JSON.stringify(event.text) + this.#textTail;
+        return frameLiterals(event, this.#reasoningHead, this.#textTail);
       case "refusal-delta":
         return this.#chunk({ refusal: event.text }, event.extra);
       case "tool-call-start":

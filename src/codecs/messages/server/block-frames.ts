@@ -1,8 +1,10 @@
 import type {
   BlockStartEvent,
+  DeltaEvent,
   SignatureEvent,
   ToolCallStartEvent,
 } from "../../../core/chat-event.ts";
+import { frameLiterals } from "../../../core/frame-literals.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { toolUseHead } from "./encode-message.ts";
 import { eventFrame, frameHead } from "./event-frame.ts";
@@ -57,17 +59,19 @@ export class BlockFrames {
   }
 
   /** Writes a piece of text or of a refusal. */
-  text(text: string): string {
-    if (text === "") return "";
+  text(delta: DeltaEvent): string {
+    if (delta.text === "") return "";
     const opening = this.#deltaHead === undefined ? this.#openText() : "";
-    return opening + this.#deltaHead + JSON.stringify(text) + TAIL;
+    return opening + frameLiterals(delta, this.#deltaHead ?? "", TAIL);
   }
 
-  thought(text: string): string {
-    if (text === "" || this.#thought === undefined) return "";
+  thought(delta: DeltaEvent): string {
+    if (delta.text === "" || this.#thought === undefined) return "";
     this.#thought.hasText = true;
     const opening = this.#deltaHead === undefined ? this.#openThinking() : "";
-    return this.#omitsThinking ? opening : opening + this.#deltaHead + JSON.stringify(text) + TAIL;
+    return this.#omitsThinking
+      ? opening
+      : opening + frameLiterals(delta, this.#deltaHead ?? "", TAIL);
   }
 
   sign({ signature, redacted }: SignatureEvent): void {

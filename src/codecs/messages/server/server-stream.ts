@@ -65,9 +65,9 @@ class MessageEncoder {
     switch (event.type) {
       case "text-delta":
       case "refusal-delta":
-        return blocks.text(event.text);
+        return blocks.text(event);
       case "reasoning-delta":
-        return blocks.thought(event.text);
+        return blocks.thought(event);
       case "tool-call-delta":
         return this.#callDelta(event.block, event.arguments);
       case "block-start":

@@ -66,9 +66,9 @@ class AnswerEncoder {
     switch (event.type) {
       case "text-delta":
       case "refusal-delta":
-        return this.#message?.delta(event.text, event.extra) ?? "";
+        return this.#message?.delta(event) ?? "";
       case "reasoning-delta":
-        return this.#reasoning?.delta(event.text) ?? "";
+        return this.#reasoning?.delta(event) ?? "";
       case "tool-call-delta":
         return (
           this.#release("completed") + (this.#calls.get(event.block)?.delta(event.arguments) ?? "")

@@ -1,3 +1,4 @@
+import { nextOf, type ReceivingSource, type Taker } from "../../receive.ts";
 import {
   type HttpChunk,
   type HttpRequest,
@@ -21,7 +22,9 @@ const KEPT_MARGIN_MS = 1_000;
  */
 const STALE_WITHIN_MS = 100;
 
+const utf8 = new TextDecoder();
 const DONE: HttpChunk = { done: true, value: undefined };
+const ONCE = { once: true } as const;
 
 /** The server closed the connection before the response was complete. */
 export class ConnectionClosed extends Error {
@@ -35,8 +38,8 @@ export class ConnectionClosed extends Error {
  */
 export class StaleConnection extends ConnectionClosed {}
 
-/** One call on a connection, and the body of its response: buffered pieces and the pending read. */
-export class HttpExchange implements AnswerReceiver {
+/** One call on a connection, and its response: buffered pieces of the body and the pending read. */
+export class HttpExchange implements AnswerReceiver, HttpResponse, ReceivingSource<HttpChunk> {
   readonly #pool: ConnectionPool;
   readonly #connection: HttpConnection;
   readonly #signal: AbortSignal;
@@ -51,7 +54,7 @@ export class HttpExchange implements AnswerReceiver {
   #beganAt = 0;
   #hasAnswer = false;
   #caller: PromiseHandle<HttpResponse> | undefined;
-  #reader: PromiseHandle<HttpChunk> | undefined;
+  #reader: Taker<HttpChunk> | undefined;
 
   constructor(
     pool: ConnectionPool,
@@ -66,7 +69,7 @@ export class HttpExchange implements AnswerReceiver {
 
   /** Rejects with `StaleConnection` when the server had closed the connection already. */
   begin(request: Uint8Array): Promise<HttpResponse> {
-    this.#signal.addEventListener("abort", this.#leave, { once: true });
+    this.#signal.addEventListener("abort", this.#leave, ONCE);
     return new Promise((resolve, reject) => {
       this.#caller = { resolve, reject };
       if (this.#signal.aborted) {
@@ -81,15 +84,21 @@ export class HttpExchange implements AnswerReceiver {
   received(bytes: Buffer): void {
     if (this.#isOver) return;
     this.#isSilent = false;
+    let body: Uint8Array | undefined;
     try {
-      const body = this.#answer.read(bytes);
-      if (this.#answer.isComplete) this.#end();
-      if (body !== undefined) this.#take(body);
-      else if (this.#isOver) this.#reader?.resolve(DONE);
-      this.#answerCaller();
+      body = this.#answer.read(bytes);
     } catch (thrown) {
       this.#fail(thrown);
+      return;
     }
+    if (this.#answer.isComplete) this.#end();
+    if (body !== undefined) {
+      this.#waiting.push(body);
+      this.#waitingBytes += body.length;
+    }
+    this.#answerCaller();
+    if (body !== undefined || this.#isOver) this.#answerReader();
+    if (!this.#isOver && this.#waitingBytes > WAITING_MAX_BYTES) this.#connection.pause();
   }
 
   closed(isInOrder: boolean): void {
@@ -101,7 +110,7 @@ export class HttpExchange implements AnswerReceiver {
       return;
     }
     this.#end();
-    this.#reader?.resolve(DONE);
+    this.#answerReader();
   }
 
   readonly #leave = () => {
@@ -125,8 +134,9 @@ export class HttpExchange implements AnswerReceiver {
     this.#failure = { reason: thrown };
     this.#pool.close(this.#connection);
     if (!this.#hasAnswer) this.#caller?.reject(thrown);
-    this.#reader?.reject(thrown);
+    const reader = this.#reader;
     this.#reader = undefined;
+    reader?.fail(thrown);
   }
 
   #finish(): void {
@@ -135,22 +145,49 @@ export class HttpExchange implements AnswerReceiver {
   }
 
   #answerCaller(): void {
-    const { head } = this.#answer;
-    if (this.#hasAnswer || head === undefined) return;
+    if (this.#hasAnswer || this.#answer.head === undefined) return;
     this.#hasAnswer = true;
-    const next = () => this.#next();
-    this.#caller?.resolve({
-      status: head.status,
-      header: (name) => head.headers.get(name),
-      next,
-      text: (maxBytes) => readBodyText(next, maxBytes),
-      cancel: () => this.#cancel(),
-    });
+    this.#caller?.resolve(this);
   }
 
-  #cancel(): void {
+  get status(): number {
+    return this.#answer.head?.status ?? 0;
+  }
+
+  header(name: string): string | undefined {
+    return this.#answer.head?.headers.get(name);
+  }
+
+  next(): Promise<HttpChunk> {
+    return nextOf(this);
+  }
+
+  text(maxBytes: number): Promise<string> {
+    const [only] = this.#waiting;
+    const isWhole = this.#isOver && this.#failure === undefined && this.#waiting.length === 1;
+    // A short answer arrives in one piece.
+    if (isWhole && only !== undefined && only.length <= maxBytes) {
+      this.#forget();
+      return Promise.resolve(utf8.decode(only));
+    }
+    return readBodyText(() => this.next(), maxBytes);
+  }
+
+  cancel(): void {
     this.#forget();
     this.#fail(new ConnectionClosed());
+  }
+
+  receive(reader: Taker<HttpChunk>): void {
+    const value = this.#takePiece();
+    if (value !== undefined) reader.take({ done: false, value });
+    else if (this.#failure !== undefined) reader.fail(this.#failure.reason);
+    else if (this.#isOver) reader.take(DONE);
+    else {
+      this.#reader = reader;
+      // Resume only when a reader waits: the next read may bring half a megabyte.
+      this.#connection.resume();
+    }
   }
 
   #forget(): void {
@@ -158,27 +195,10 @@ export class HttpExchange implements AnswerReceiver {
     this.#waitingBytes = 0;
   }
 
-  #next(): Promise<HttpChunk> {
-    const value = this.#takePiece();
-    if (value !== undefined) return Promise.resolve({ done: false, value });
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.reason);
-    if (this.#isOver) return Promise.resolve(DONE);
-    // Resume only when a reader waits: the next read may bring half a megabyte.
-    this.#connection.resume();
-    return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject };
-    });
-  }
-
-  #take(body: Uint8Array): void {
-    this.#waiting.push(body);
-    this.#waitingBytes += body.length;
+  #answerReader(): void {
     const reader = this.#reader;
-    if (reader !== undefined) {
-      this.#reader = undefined;
-      reader.resolve({ done: false, value: this.#takePiece() });
-    }
-    if (!this.#isOver && this.#waitingBytes > WAITING_MAX_BYTES) this.#connection.pause();
+    this.#reader = undefined;
+    if (reader !== undefined) this.receive(reader);
   }
 
   /** Returns bytes that arrived together as one piece, so that a burst of small frames is translated in one batch. */

@@ -6,12 +6,23 @@ import { ConnectionClosed, HttpExchange, StaleConnection } from "./http-exchange
 /** Characters that would end a header line or are not allowed in it. */
 const NOT_IN_HEADERS = /[^\t\x20-\x7e]/;
 
+/** An address that is called again and again. */
+interface Target {
+  readonly pool: ConnectionPool;
+  readonly host: string;
+  /** The path with its query. */
+  readonly path: string;
+}
+
+/** Engines have few addresses, but a webhook's URL may be any. */
+const MOST_TARGETS = 64;
+
 /** Builds the bytes of an HTTP/1.1 request. Throws a `TypeError` for a header that cannot be sent. */
 function requestBytes(
   { method, headers, body }: Pick<HttpRequest, "method" | "headers" | "body">,
-  url: URL,
+  { path, host }: Target,
 ): Uint8Array {
-  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   if (headers["connection"] === undefined) head += "connection: keep-alive\r\n";
   for (const name in headers) {
     const value = headers[name] ?? "";
@@ -35,6 +46,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {}): HttpClient {
   const pools = new Map<string, ConnectionPool>();
   let isClosed = false;
+  const targets = new Map<string, Target>();
   const poolFor = ({ host, hostname, port }: URL) => {
     let pool = pools.get(host);
     if (pool === undefined) {
@@ -43,30 +55,49 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
     }
     return pool;
   };
-  const sendOn = async (request: HttpRequest): Promise<HttpResponse> => {
-    const url = new URL(request.url);
-    const bytes = requestBytes(request, url);
-    const pool = poolFor(url);
-    const idle = pool.takeIdle();
-    if (idle === undefined) {
-      const connection = await connect(pool, request.signal, connectTimeoutMs);
-      return new HttpExchange(pool, connection, request).begin(bytes);
-    }
-    try {
-      return await new HttpExchange(pool, idle, request).begin(bytes);
-    } catch (stale) {
-      if (!(stale instanceof StaleConnection)) throw stale;
-      const connection = await connect(pool, request.signal, connectTimeoutMs).catch(() => {
-        // Report the stale connection and not the failed connect: the server may have taken the call and crashed on it.
-        throw request.signal.aborted ? request.signal.reason : stale;
-      });
-      return new HttpExchange(pool, connection, request).begin(bytes);
-    }
+  const targetOf = (address: string): Target => {
+    const known = targets.get(address);
+    if (known !== undefined) return known;
+    const url = new URL(address);
+    const target = { pool: poolFor(url), host: url.host, path: url.pathname + url.search };
+    if (targets.size >= MOST_TARGETS) targets.clear();
+    targets.set(address, target);
+    return target;
+  };
+  const sendOnNew = async (
+    pool: ConnectionPool,
+    request: HttpRequest,
+    bytes: Uint8Array,
+  ): Promise<HttpResponse> => {
+    const connection = await connect(pool, request.signal, connectTimeoutMs);
+    return new HttpExchange(pool, connection, request).begin(bytes);
+  };
+  const sendAgain = async (
+    pool: ConnectionPool,
+    request: HttpRequest,
+    stale: StaleConnection,
+  ): Promise<HttpResponse> => {
+    const bytes = requestBytes(request, targetOf(request.url));
+    const connection = await connect(pool, request.signal, connectTimeoutMs).catch(() => {
+      // Report the stale connection and not the failed connect: the server may have taken the call and crashed on it.
+      throw request.signal.aborted ? request.signal.reason : stale;
+    });
+    return new HttpExchange(pool, connection, request).begin(bytes);
   };
   return {
     async send(request) {
       if (isClosed) throw new ConnectionClosed();
-      return sendOn(request);
+      const target = targetOf(request.url);
+      const { pool } = target;
+      const bytes = requestBytes(request, target);
+      const idle = pool.takeIdle();
+      if (idle === undefined) return sendOnNew(pool, request, bytes);
+      try {
+        return await new HttpExchange(pool, idle, request).begin(bytes);
+      } catch (thrown) {
+        if (thrown instanceof StaleConnection) return sendAgain(pool, request, thrown);
+        throw thrown;
+      }
     },
     async close() {
       isClosed = true;

@@ -42,7 +42,7 @@ export class FunctionCallItem implements CallItem {
 
   delta(text: string): string {
     this.#text += text;
-    return this.#deltas.write(text);
+    return this.#deltas.write({ text });
   }
 
   end(): string {
@@ -103,6 +103,6 @@ export class CustomCallItem implements CallItem {
   }
 
   #write(piece: string): string {
-    return piece === "" ? "" : this.#deltas.write(piece);
+    return piece === "" ? "" : this.#deltas.write({ text: piece });
   }
 }

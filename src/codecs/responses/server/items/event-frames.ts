@@ -1,3 +1,4 @@
+import type { DeltaEvent } from "../../../../core/chat-event.ts";
 import type { JsonObject } from "../../../../lib/json.ts";
 
 /** Writes the numbered events of one stream. */
@@ -45,9 +46,15 @@ export class DeltaFrames {
     this.#tail = `${members === "" ? "" : ","}${members}}\n\n`;
   }
 
-  write(delta: string): string {
-    return (
-      this.#head + this.#frames.takeNumber() + this.#place + JSON.stringify(delta) + this.#tail
-    );
+  /** Writes an event for each piece. */
+  write({ text, literals }: Pick<DeltaEvent, "text" | "literals">): string {
+    if (literals === undefined) return this.#event(JSON.stringify(text));
+    let events = "";
+    for (const literal of literals) events += this.#event(`"${literal}"`);
+    return events;
+  }
+
+  #event(literal: string): string {
+    return this.#head + this.#frames.takeNumber() + this.#place + literal + this.#tail;
   }
 }

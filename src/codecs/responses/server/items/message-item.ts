@@ -1,4 +1,4 @@
-import type { FoundPassage } from "../../../../core/chat-event.ts";
+import type { DeltaEvent, FoundPassage } from "../../../../core/chat-event.ts";
 import type { JsonObject } from "../../../../lib/json.ts";
 import { encodeMessage, encodeRefusalPart, encodeTextPart, itemId } from "./encode-items.ts";
 import { encodeLogprobs } from "./encode-logprobs.ts";
@@ -58,13 +58,14 @@ export class MessageItem implements StreamItem {
     return frames.event("response.content_part.added", { ...place, part });
   }
 
-  delta(text: string, extra: JsonObject | undefined): string {
+  delta(delta: DeltaEvent): string {
+    const { text, extra } = delta;
     const part = this.#part;
     if (part === undefined) return "";
     part.text += text;
-    if (extra === undefined) return part.deltas.write(text);
+    if (extra === undefined) return part.deltas.write(delta);
     const logprobs = part.kind === "text" ? encodeLogprobs(extra) : [];
-    if (logprobs.length === 0) return part.deltas.write(text);
+    if (logprobs.length === 0) return part.deltas.write(delta);
     part.logprobs.push(...logprobs);
     const members = { ...part.place, delta: text, logprobs };
     return this.#place.frames.event("response.output_text.delta", members);

@@ -1,4 +1,4 @@
-import type { SignatureEvent } from "../../../../core/chat-event.ts";
+import type { DeltaEvent, SignatureEvent } from "../../../../core/chat-event.ts";
 import type { JsonObject } from "../../../../lib/json.ts";
 import type { ResponsesForm } from "../responses-form.ts";
 import { encodeReasoning, encodeSummary, itemId } from "./encode-items.ts";
@@ -30,14 +30,14 @@ export class ReasoningItem implements StreamItem {
     return itemAdded(this.#place, encodeReasoning(this.#id, { text: "" }, undefined));
   }
 
-  delta(text: string): string {
-    if (text === "") return "";
-    this.#text += text;
-    if (this.#deltas !== undefined) return this.#deltas.write(text);
+  delta(delta: DeltaEvent): string {
+    if (delta.text === "") return "";
+    this.#text += delta.text;
+    if (this.#deltas !== undefined) return this.#deltas.write(delta);
     const { frames } = this.#place;
     this.#deltas = new DeltaFrames(frames, "response.reasoning_summary_text.delta", this.#part);
     const added = { ...this.#part, part: encodeSummary("") };
-    return frames.event("response.reasoning_summary_part.added", added) + this.#deltas.write(text);
+    return frames.event("response.reasoning_summary_part.added", added) + this.#deltas.write(delta);
   }
 
   seal({ signature, redacted }: Pick<SignatureEvent, "signature" | "redacted">): void {
