@@ -19,6 +19,7 @@ import { apiKeysRoutes } from "./http/resources/api-keys.ts";
 import { assistantsRoutes } from "./http/resources/assistants.ts";
 import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
+import { backupsRoutes } from "./http/resources/backups.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { biStatementsRoutes } from "./http/resources/bi-statements.ts";
 import { chatsRoutes } from "./http/resources/chats.ts";
@@ -29,6 +30,7 @@ import { datasetsRoutes } from "./http/resources/datasets.ts";
 import { documentsRoutes } from "./http/resources/documents.ts";
 import { enginesRoutes } from "./http/resources/engines.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
+import { fileConnectionsRoutes } from "./http/resources/file-connections.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { identitiesRoutes } from "./http/resources/identities.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
@@ -80,6 +82,7 @@ export function createRoutes(deps: Deps): readonly Route[] {
     transcriptionsRoutes(deps),
     modelsRoutes(deps),
     filesRoutes(deps),
+    fileConnectionsRoutes(deps),
     authRoutes(deps),
     signInRoutes(deps),
     identitiesRoutes(deps),
@@ -107,6 +110,7 @@ export function createRoutes(deps: Deps): readonly Route[] {
     mcpServersRoutes(deps),
     mcpRoutes(deps),
     auditRoutes(deps),
+    backupsRoutes(deps),
     licenseRoutes(deps),
     usageReportsRoutes(deps),
     usageReconciliationRoutes(deps),

@@ -107,6 +107,11 @@ function useBadges(): ReadonlyMap<string, PageBadge> {
     const text = String(dead);
     badges.set("events", { tone: "bad", text, meaning: `${text} dead events` });
   }
+  const waiting = data.administration?.tools_waiting ?? 0;
+  if (waiting > 0) {
+    const text = String(waiting);
+    badges.set("tool-servers", { tone: "warn", text, meaning: `${text} tools wait for approval` });
+  }
   const { warning } = data.license;
   if (warning !== null) {
     badges.set("license", { tone: "warn", text: "!", meaning: warning });

@@ -57,7 +57,7 @@ function Search({ onClose }: { readonly onClose: () => void }) {
         <Autocomplete.Input
           aria-label="Where to go"
           placeholder="A page, a name, req_…, or what to do"
-          className="h-12 min-w-0 flex-1 bg-transparent px-4 text-lg outline-none"
+          className="h-[3rem] min-w-0 flex-1 bg-transparent px-4 text-lg outline-none"
         />
         <Dialog.Close className="mx-2 min-h-(--control) rounded-md px-2 text-sm text-muted hover:bg-sunken">
           Close
@@ -66,7 +66,7 @@ function Search({ onClose }: { readonly onClose: () => void }) {
       <Autocomplete.Empty>
         <p className="p-4 text-muted">{isSearching ? "Searching…" : "Nothing is called that."}</p>
       </Autocomplete.Empty>
-      <Autocomplete.List className="min-h-0 overflow-y-auto p-1 empty:hidden sm:max-h-96">
+      <Autocomplete.List className="min-h-0 overflow-y-auto p-1 empty:hidden sm:max-h-[24rem]">
         {(group: PaletteGroup) => (
           <Autocomplete.Group key={group.label} items={group.items} className="pb-1">
             <Autocomplete.GroupLabel className="px-3 pt-2 pb-1 text-xs font-medium text-muted">

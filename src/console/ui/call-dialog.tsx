@@ -8,6 +8,7 @@ import { IconButton } from "./icon-button.tsx";
 const CREDENTIALS = {
   key: "GATEWAY_KEY is an API key, sk-….",
   token: "GATEWAY_TOKEN is a service token, sv-…, with the scope for it.",
+  bi: "GATEWAY_BI_KEY is a BI key, bk-….",
   session: "GATEWAY_SESSION is the token of a login, ses_…, from POST /api/auth/login.",
 } as const;
 
@@ -24,7 +25,8 @@ export function CallButton({ call }: { readonly call: ShownCall }) {
         description={CREDENTIALS[call.credential]}
         isWide
       >
-        <CodeBlock label="The command" text={curlOf(call, window.location.origin)} />
+        {/* A chat draws itself with each token, and its call holds all of its words. */}
+        {isOpen && <CodeBlock label="The command" text={curlOf(call, window.location.origin)} />}
       </Dialog>
     </>
   );

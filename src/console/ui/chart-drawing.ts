@@ -1,4 +1,5 @@
 import uPlot from "uplot";
+import { rootFontSize } from "./root-font-size.ts";
 
 /** One line or one colour of the bars. */
 export interface Series {
@@ -40,7 +41,7 @@ export function drawing(asked: Drawing): { options: uPlot.Options; data: uPlot.A
     stroke: colour("--muted"),
     grid,
     ticks: { show: false },
-    font: "12px Inter Variable",
+    font: `${0.75 * rootFontSize()}px Inter Variable`,
   };
   const options: uPlot.Options = {
     width: element.clientWidth || 300,
@@ -58,7 +59,7 @@ export function drawing(asked: Drawing): { options: uPlot.Options; data: uPlot.A
         incrs: WHOLE_STEPS,
         values: (_, at) => at.map((value) => points[value] ?? ""),
       },
-      { ...axis, size: 64, values: (_, at) => at.map(format) },
+      { ...axis, size: 4 * rootFontSize(), values: (_, at) => at.map(format) },
     ],
     series: [
       {},

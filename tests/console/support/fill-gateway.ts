@@ -1,6 +1,10 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
+import { fillAccess } from "./fill-access.ts";
+import { fillKnowledge } from "./fill-knowledge.ts";
+import { fillObserve } from "./fill-observe.ts";
 import { fillReports } from "./fill-reports.ts";
+import { fillTools } from "./fill-tools.ts";
 
 const KEYS = 12;
 
@@ -8,7 +12,8 @@ const KEYS = 12;
 export type Samples = Readonly<Record<string, string>>;
 
 /** Puts something of each kind into a gateway. Returns an id for each list, for the pages of one thing. */
-export async function fillGateway({ url, sessions }: ConsoleStage): Promise<Samples> {
+export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
+  const { url, sessions } = stage;
   const create = async (path: string, body: unknown, token = sessions.administrator) => {
     const answer = await callHttp(url, { method: "POST", path, token, body });
     if (answer.status >= 300) throw new Error(`POST ${path} was answered ${answer.text}`);
@@ -33,20 +38,17 @@ export async function fillGateway({ url, sessions }: ConsoleStage): Promise<Samp
     token: keys[0].key,
     body: failing,
   });
-  const assistant = await create("/v1/assistants", {
-    name: "Handbook",
-    model: "sim-chat",
-    instructions: "Answer in one sentence.",
-  });
-  const token = await create("/api/service-tokens", { name: "deploy", scopes: ["users:read"] });
+  const knowledge = await fillKnowledge(stage);
+  await fillObserve(url, create);
   const { data } = (
     await callHttp(url, { path: "/api/admin/users", token: sessions.administrator })
   ).body;
   return {
     ...(await fillReports({ url, sessions }, create)),
     keys: keys[0].id,
-    assistants: assistant.id,
-    "service-tokens": token.id,
+    ...knowledge,
+    ...(await fillAccess(stage, create)),
     users: data[0].id,
+    ...(await fillTools(stage)),
   };
 }

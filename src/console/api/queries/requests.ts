@@ -53,7 +53,6 @@ export function useLatestRequests(
     isLoading: isPending,
     error,
     retry: () => void refetch(),
-    searchedFrom: undefined,
     asOf: dataUpdatedAt,
   };
 }

@@ -21,7 +21,6 @@ export function WatchedFolders() {
         isLoading: isPending,
         error,
         retry: () => void refetch(),
-        searchedFrom: undefined,
         asOf: dataUpdatedAt,
       }}
       columns={COLUMNS}

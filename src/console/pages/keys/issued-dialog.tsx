@@ -1,15 +1,24 @@
+import { lazy, Suspense } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+
+/** Not needed for the list of keys. Where it is gone from the server, the secret stays on the screen. */
+const KeyInUse = lazy(() =>
+  import("./key-in-use.tsx").then(
+    ({ KeyInUse }) => ({ default: KeyInUse }),
+    () => ({ default: NotLoaded }),
+  ),
+);
 
 interface IssuedDialogProps {
   readonly issued: IssuedApiKey | undefined;
   readonly onClose: () => void;
 }
 
-/** A key's secret, which is shown this once: only its own button closes the dialog. */
+/** A key's secret, which is shown this once, and how clients use it: only its own button closes the dialog. */
 export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
   return (
     <Dialog
@@ -17,14 +26,16 @@ export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
       onClose={onClose}
       title={`The secret of ${issued?.name ?? ""}`}
       description="It is shown this once. Who has it can use the gateway as this key."
+      isWide
       isFirm
     >
       {issued !== undefined && (
         <>
           <CodeBlock label="The key" text={issued.key} />
-          <CodeBlock label="A first call" text={firstCall(issued.key)} />
-          <div className="flex flex-wrap justify-end gap-2">
-            <CopyButton text={issued.key} label="Copy key" isWide />
+          <Suspense fallback={<Skeleton shape="block" label="The clients are loading" />}>
+            <KeyInUse issued={issued} />
+          </Suspense>
+          <div className="flex justify-end">
             <Button look="primary" onClick={onClose}>
               I have copied it
             </Button>
@@ -35,6 +46,11 @@ export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
   );
 }
 
-function firstCall(key: string): string {
-  return `curl '${window.location.origin}/v1/models' \\\n  -H 'Authorization: Bearer ${key}'`;
+function NotLoaded() {
+  return (
+    <p className="text-muted">
+      The texts for clients could not be loaded. Copy the key, then reload the page: Connect has
+      them too.
+    </p>
+  );
 }
