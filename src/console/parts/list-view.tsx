@@ -14,15 +14,28 @@ interface ListViewProps<Row> extends Rows<Row> {
   readonly empty: ReactNode;
 }
 
+/** Beside an open panel it takes the room that is left. */
+const WHOLE = "min-w-0 flex-1";
+
 /** A list in each of its states: loading, failed, empty, and its rows, which stay while a refresh fails. */
 export function ListView<Row>({ list, empty, ...rows }: ListViewProps<Row>) {
   const { error, isLoading, retry, asOf, searchedFrom } = list;
-  if (isLoading) return <Skeleton shape="rows" label={`${rows.label} are loading`} />;
+  if (isLoading) {
+    return (
+      <div className={WHOLE}>
+        <Skeleton shape="rows" label={`${rows.label} are loading`} />
+      </div>
+    );
+  }
   const what = `${rows.label} could not be loaded`;
   if (list.rows.length === 0 && error !== null) {
-    return <ErrorCard what={what} error={error} onRetry={retry} />;
+    return (
+      <div className={WHOLE}>
+        <ErrorCard what={what} error={error} onRetry={retry} />
+      </div>
+    );
   }
-  if (list.rows.length === 0 && !list.hasMore) return empty;
+  if (list.rows.length === 0 && !list.hasMore) return <div className={WHOLE}>{empty}</div>;
   return (
     <div className="flex min-w-0 flex-1 flex-col gap-2">
       {error !== null && (

@@ -13,7 +13,7 @@ import { findBarriers } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { tabTo } from "../support/tab-to.ts";
+import { pressControl, tabTo } from "../support/use-keyboard.ts";
 
 const CALLS = 3;
 const TELEPHONE = { width: 375 } as const;
@@ -115,8 +115,7 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
       await page.keyboard.press("g");
       await page.keyboard.press("u");
       await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
-      await tabTo(page, "button", "Save CSV");
-      await page.keyboard.press("Enter");
+      await pressControl(page, "Save CSV");
     }
     const [row] = readCsvTable(await readFile(await (await saved).path(), "utf8"));
     await shown.settled();
@@ -135,8 +134,9 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
 
   it("reads the chart with the arrow keys, and shows it as a table", async () => {
     const page = await open("usage?range=7", DESK);
-    await tabTo(page, "slider", /Tokens by model and day/);
     const chart = page.getByRole("slider");
+    await chart.waitFor();
+    await tabTo(page, "Tokens by model and day (UTC): values");
     expect(await chart.getAttribute("aria-valuetext")).toMatch(/sim-chat [1-9]/);
     await page.keyboard.press("ArrowLeft");
     expect(await chart.getAttribute("aria-valuetext")).toMatch(/sim-chat 0$/);
@@ -167,9 +167,10 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     await page.keyboard.type("Events");
     await page.getByRole("option", { name: "Events" }).waitFor();
     await page.keyboard.press("Enter");
-    await tabTo(page, "button", "Send dead events again");
-    await page.keyboard.press("Enter");
-    await tabTo(page, "button", "Send events");
+    await page.getByRole("button", { name: "Send dead events again" }).waitFor();
+    await pressControl(page, "Send dead events again");
+    await page.getByRole("button", { name: "Send events" }).waitFor();
+    await tabTo(page, "Send events");
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press("Enter");
     await page.getByText(/events? (is|are) sent again$/).waitFor();

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { useList } from "./use-list.ts";
+import { slowedDown, useList } from "./use-list.ts";
 
 export type GatewayEvent = components["schemas"]["Event"];
 export type WatchedFolder = components["schemas"]["WatchedFolder"];
@@ -15,6 +15,7 @@ export type Sink = NonNullable<EventFilters["sink"]>;
 const KEY = ["events"] as const;
 const PAGE = 100;
 const EVERY_MS = 5_000;
+const PENDING_MS = 1_000;
 
 /** What is delivered to others, the newest first. */
 export function useEvents(filters: EventFilters) {
@@ -36,7 +37,8 @@ export function useEvent(id: string) {
     queryKey: [...KEY, id],
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/admin/events/{id}", { params: { path: { id } }, signal })),
-    refetchInterval: ({ state }) => (state.data?.state === "pending" ? 1_000 : EVERY_MS),
+    refetchInterval: ({ state }) =>
+      slowedDown(state.data?.state === "pending" ? PENDING_MS : EVERY_MS, state),
   });
 }
 
@@ -78,7 +80,7 @@ export function useWatchedFolders() {
   return useQuery({
     queryKey: [...KEY, "folders"],
     queryFn: ({ signal }) => unwrap(api.GET("/api/admin/watched-folders", { signal })),
-    refetchInterval: EVERY_MS,
+    refetchInterval: ({ state }) => slowedDown(EVERY_MS, state),
   });
 }
 

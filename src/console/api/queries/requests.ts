@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { type ListState, useList } from "./use-list.ts";
+import { type ListState, slowedDown, useList } from "./use-list.ts";
 
 export type MeteredRequest = components["schemas"]["MeteredRequest"];
 type RequestPage = components["schemas"]["MeteredRequestList"];
@@ -42,7 +42,7 @@ export function useLatestRequests(
     queryKey: [...KEY, "latest", filters],
     queryFn: ({ signal }) => loadRequests({ ...filters, limit: PAGE }, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => LIVE_MS * 2 ** Math.min(5, state.fetchFailureCount),
+    refetchInterval: ({ state }) => slowedDown(LIVE_MS, state),
     retry: false,
   });
   return {

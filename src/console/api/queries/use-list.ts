@@ -56,7 +56,9 @@ export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
     refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= MOST_REFRESHED,
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? [];
-      if (every === undefined) return everyMs !== undefined && pages.length <= 1 && everyMs;
+      if (every === undefined) {
+        return everyMs !== undefined && pages.length <= 1 && slowedDown(everyMs, state);
+      }
       const times = pages.length > MOST_REFRESHED ? pages.length : 1;
       return slowedDown(times * every(pages.flatMap(({ data }) => data)), state);
     },

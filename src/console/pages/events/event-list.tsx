@@ -57,12 +57,10 @@ export function EventList(props: EventListProps) {
           openId={openId}
           onOpen={onOpen}
           empty={
-            <div className="flex-1">
-              <EmptyState title={active > 0 ? "No event fits the filters" : "No events yet"}>
-                Alerts, messages of workflows and changes of files and datasets are delivered as
-                events. One that is given up after its last try stays here as dead.
-              </EmptyState>
-            </div>
+            <EmptyState title={active > 0 ? "No event fits the filters" : "No events yet"}>
+              Alerts, messages of workflows and changes of files and datasets are delivered as
+              events. One that is given up after its last try stays here as dead.
+            </EmptyState>
           }
         />
         {openId !== undefined && <EventPanel key={openId} id={openId} onClose={onClose} />}

@@ -37,8 +37,8 @@ export function SendAll({ filters }: { readonly filters: EventFilters }) {
         onConfirm={send}
       >
         <p>
-          {what} are tried again at once, with all their tries. Receivers get each of them that they
-          have already seen once more.
+          {what} are tried again at once, as often as new ones. A receiver that has taken one of
+          them already gets it once more.
         </p>
       </ConfirmDialog>
     </>
