@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
+import { forgetQuery } from "./forget-query.ts";
 import { nextOffset, useList } from "./use-list.ts";
 
 export type BiKey = components["schemas"]["BiKey"];
@@ -72,7 +73,7 @@ export function useRevokeBiKey(id: string) {
   return useMutation({
     mutationFn: () => unwrap(api.DELETE("/api/v1/bi-keys/{id}", { params: { path: { id } } })),
     onSuccess: () => {
-      client.removeQueries({ queryKey: [...KEY, id] });
+      forgetQuery(client, [...KEY, id]);
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
     },
   });

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
+import { forgetQuery } from "./forget-query.ts";
 import { nextOffset, useList } from "./use-list.ts";
 
 export type ServiceToken = components["schemas"]["ServiceToken"];
@@ -67,7 +68,7 @@ export function useRevokeServiceToken(id: string) {
   return useMutation({
     mutationFn: () => unwrap(api.DELETE("/api/service-tokens/{id}", { params: { path: { id } } })),
     onSuccess: () => {
-      client.removeQueries({ queryKey: [...KEY, id] });
+      forgetQuery(client, [...KEY, id]);
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
     },
   });

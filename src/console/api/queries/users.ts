@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
+import { forgetQuery } from "./forget-query.ts";
 import { nextOffset, useList } from "./use-list.ts";
 
 export type User = components["schemas"]["User"];
@@ -76,7 +77,7 @@ export function useDeleteUser(id: string) {
   return useMutation({
     mutationFn: () => unwrap(api.DELETE("/api/admin/users/{id}", { params: { path: { id } } })),
     onSuccess: () => {
-      client.removeQueries({ queryKey: [...KEY, id] });
+      forgetQuery(client, [...KEY, id]);
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
     },
   });

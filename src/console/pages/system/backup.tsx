@@ -37,6 +37,17 @@ export function Backup() {
         />
       </Part>
       <Part
+        id="remote"
+        title="From another machine"
+        text="The same archive from the server itself, with a service token of the scope backup:create. One backup runs at
+          a time. An answer that breaks off is no backup: curl then fails, and restore refuses the file."
+      >
+        <CodeBlock
+          label="The call"
+          text={`curl --fail -X POST '${window.location.origin}/api/admin/backups' \\\n  -H "Authorization: Bearer $GATEWAY_TOKEN" -o gateway-backup.tar.gz`}
+        />
+      </Part>
+      <Part
         id="restore"
         title="Restore"
         text="Into an empty DATA_DIR and FILES_DIR and an empty database; start the server afterwards. The whole file is

@@ -134,7 +134,7 @@ function Server() {
             "API",
             <a
               key="api"
-              href="/docs"
+              href="/v1/docs"
               target="_blank"
               rel="noreferrer"
               className="text-accent underline"
