@@ -1,4 +1,15 @@
-import type { ClientConnection } from "./snippets.ts";
+/** What a client needs to know to call the gateway. */
+export interface ClientConnection {
+  /** Such as `http://gateway:8080`, without a slash at its end. */
+  readonly origin: string;
+  readonly model: string;
+  /** The model's context in tokens; null where it is not known. */
+  readonly context: number | null;
+  /** The most tokens of one answer; null where only the context limits it. */
+  readonly output: number | null;
+  /** An API key, or what stands in its place. */
+  readonly key: string;
+}
 
 const QUESTION = "Say hello.";
 /** A text of JSON is one of Python and of JavaScript as well. */

@@ -2,22 +2,10 @@ import { shellQuote } from "./curl.ts";
 import {
   anthropicJavaScript,
   anthropicPython,
+  type ClientConnection,
   openAiJavaScript,
   openAiPython,
 } from "./library-snippets.ts";
-
-/** What a client needs to know to call the gateway. */
-export interface ClientConnection {
-  /** Such as `http://gateway:8080`, without a slash at its end. */
-  readonly origin: string;
-  readonly model: string;
-  /** The model's context in tokens; null where it is not known. */
-  readonly context: number | null;
-  /** The most tokens of one answer; null where only the context limits it. */
-  readonly output: number | null;
-  /** An API key, or {@link KEY_PLACEHOLDER}. */
-  readonly key: string;
-}
 
 /** One text to copy: a file, or commands. */
 export interface Snippet {

@@ -1,12 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import {
-  CLIENT_GUIDES,
-  type ClientConnection,
-  findGuide,
-  KEY_PLACEHOLDER,
-} from "../../../src/console/lib/snippets.ts";
+import type { ClientConnection } from "../../../src/console/lib/library-snippets.ts";
+import { CLIENT_GUIDES, findGuide, KEY_PLACEHOLDER } from "../../../src/console/lib/snippets.ts";
 
 const run = promisify(execFile);
 const PLAIN: ClientConnection = {
