@@ -16,3 +16,20 @@ export async function tabTo(
   }
   throw new Error(`Tab does not reach the ${role} ${name}`);
 }
+
+/** Goes to a button by Tab and presses it. */
+export async function pressControl(page: Page, name: string): Promise<void> {
+  await tabTo(page, "button", exactly(name));
+  await page.keyboard.press("Enter");
+}
+
+/** Goes to a field by Tab and types in the place of what it has. */
+export async function typeInto(page: Page, name: string, text: string): Promise<void> {
+  await tabTo(page, "textbox", exactly(name));
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type(text);
+}
+
+function exactly(name: string): RegExp {
+  return new RegExp(`^${name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`);
+}
