@@ -1,10 +1,11 @@
 import { Navigate, Outlet } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { lazy, memo, Suspense, useState } from "react";
+import { lazy, memo, useState } from "react";
 import { ApiError } from "../api/errors.ts";
 import { useSession } from "../api/queries/session.ts";
 import { ErrorCard } from "../ui/error-card.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
+import { OnceOpen } from "../ui/once-open.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
 import { useMedia } from "../ui/use-media.ts";
 import { Drawer } from "./drawer.tsx";
@@ -53,8 +54,6 @@ function Frame() {
   const isNarrow = useMedia(DRAWER);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [over, setOver] = useState<"palette" | "keys">();
-  const [hasSearched, setSearched] = useState(false);
-  if (over === "palette" && !hasSearched) setSearched(true);
   const page = useCurrentPage();
   useShortcuts(setOver);
   const navigation = (
@@ -100,11 +99,9 @@ function Frame() {
           {navigation}
         </Drawer>
       )}
-      {hasSearched && (
-        <Suspense>
-          <Palette isOpen={over === "palette"} onClose={() => setOver(undefined)} />
-        </Suspense>
-      )}
+      <OnceOpen isOpen={over === "palette"}>
+        <Palette isOpen={over === "palette"} onClose={() => setOver(undefined)} />
+      </OnceOpen>
       <KeySheet isOpen={over === "keys"} onClose={() => setOver(undefined)} />
       <LoginOverPage />
     </div>
