@@ -26,7 +26,9 @@ order by day;
 
 /** Stores a chat as the console does: a question, and an answer with thinking, a tool run, a table, code and a source. */
 export async function fillChat(create: Create): Promise<Readonly<Record<string, string>>> {
-  await create("/api/chats", { document: chatOf("Write a short offer for two pumps", "Certainly.") });
+  await create("/api/chats", {
+    document: chatOf("Write a short offer for two pumps", "Certainly."),
+  });
   const { id } = await create("/api/chats", { document: chatOf("What does E-4711 mean?", ANSWER) });
   return { chat: id };
 }
