@@ -8,7 +8,7 @@ import { licenseText, vendor } from "../../support/stages/test-license.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { pressControl, tabTo, typeInto } from "../support/use-keyboard.ts";
+import { pressControl, tabTo, typeInto } from "../support/tab-to.ts";
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         expect([await ask(first), await ask(first)]).toContain(429);
 
         await pressControl(page, "Rotate key");
-        await tabTo(page, "How long the old secret goes on working");
+        await tabTo(page, "combobox", "How long the old secret goes on working");
         await page.keyboard.press("Enter");
         await page.getByRole("option", { name: /^None/ }).waitFor();
         await page.keyboard.press("Home");
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         await open("bi-keys");
         await page.keyboard.press("n");
         await typeInto(page, "Name", "finance");
-        await tabTo(page, "Reads every table, those to come too");
+        await tabTo(page, "switch", "Reads every table, those to come too");
         await page.keyboard.press("Space");
         await pressControl(page, "Issue BI key");
         const command = await textOf(page, "psql");

@@ -13,7 +13,7 @@ import { findBarriers } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
-import { pressControl, tabTo } from "../support/use-keyboard.ts";
+import { pressControl, tabTo } from "../support/tab-to.ts";
 
 const CALLS = 3;
 const TELEPHONE = { width: 375 } as const;

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type PageDefinition, pages } from "../../../src/console/pages.ts";
+import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
 import { hasChromium, sharedBrowser } from "../support/chromium.ts";
 import { openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
@@ -25,7 +26,9 @@ else process.exitCode = 1;
 
 async function main(): Promise<void> {
   const shown = pages.filter(({ path }) => wanted === undefined || wanted.includes(path));
-  const stage = await openConsoleStage();
+  // The embedded database takes its time to store what the pictures show.
+  const cluster = await startPostgresCluster();
+  const stage = await openConsoleStage(cluster && { DATABASE_URL: cluster.url });
   try {
     const samples = await fillGateway(stage);
     await mkdir(folder, { recursive: true });
@@ -36,6 +39,7 @@ async function main(): Promise<void> {
   } finally {
     await (await sharedBrowser()).close();
     await stage.close();
+    await cluster?.remove();
   }
 }
 

@@ -1,6 +1,7 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
 import { fillAccess } from "./fill-access.ts";
+import { fillChat } from "./fill-chat.ts";
 import { fillKnowledge } from "./fill-knowledge.ts";
 import { fillObserve } from "./fill-observe.ts";
 import { fillReports } from "./fill-reports.ts";
@@ -48,6 +49,7 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     keys: keys[0].id,
     ...knowledge,
     ...(await fillAccess(stage, create)),
+    ...(await fillChat(create)),
     users: data[0].id,
     ...(await fillTools(stage)),
   };
