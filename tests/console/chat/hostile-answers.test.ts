@@ -57,7 +57,9 @@ describe.skipIf(!hasChromium)("hostile answers in a chat", () => {
     await stage?.close();
     const slowest = standstills.sort((left, right) => right.ms - left.ms).slice(0, 5);
     const figures = slowest.map(({ name, ms }) => `${name} ${Math.round(ms)} ms`);
-    process.stderr.write(`The longest that hostile answers held the page: ${figures.join(", ")}.\n`);
+    process.stderr.write(
+      `The longest that hostile answers held the page: ${figures.join(", ")}.\n`,
+    );
   });
 
   /** Tells whether an answer has done anything, and how long the page stood still for it. */

@@ -76,11 +76,15 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     says("one two three four five six seven eight", { stall: { at: 5 } });
     await ask("Count");
     await answers().getByText("one two").waitFor();
+    const pressedAt = Date.now();
     await composer().press("Escape");
     const entry = await stage.simulator.awaitEntry(
       ({ path, end }) => path === ENGINE_PATH && end !== undefined,
     );
     expect(entry.end).toBe("client-left");
+    const freedMs = (entry.endedAt ?? Number.POSITIVE_INFINITY) - pressedAt;
+    expect(freedMs).toBeLessThan(10_000);
+    process.stderr.write(`Esc freed the engine after ${freedMs} ms.\n`);
     await page.getByText("Stopped before its end").waitFor();
     await ended();
     await page.reload();

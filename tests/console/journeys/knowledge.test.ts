@@ -162,7 +162,9 @@ describe.skipIf(!hasChromium)("knowledge in the console", () => {
     const chats = await callHttp(stage.url, { path: "/api/chats", token: stage.sessions.user });
     expect(chats.body.kept).toBe(0);
     await page.getByRole("tab", { name: "Use" }).click();
-    expect(await page.getByLabel("curl", { exact: true }).textContent()).toContain('"model": "Pumps"');
+    expect(await page.getByLabel("curl", { exact: true }).textContent()).toContain(
+      '"model": "Pumps"',
+    );
     await page.getByText("None. A bound key answers with this assistant alone.").waitFor();
     await page.getByRole("button", { name: "Delete assistant" }).click();
     await page.getByLabel("Type Pumps to confirm").fill("Pumps");

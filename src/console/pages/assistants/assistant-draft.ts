@@ -27,6 +27,12 @@ export interface AssistantDraft {
   readonly visibility: Assistant["ext"]["visibility"];
 }
 
+/** What the parts of the form are given. */
+export interface PartProps {
+  readonly draft: AssistantDraft;
+  readonly set: (change: Partial<AssistantDraft>) => void;
+}
+
 export const NEW_ASSISTANT: AssistantDraft = {
   ...{ name: "", description: "", model: "", instructions: "", effort: "" },
   ...{ temperature: null, topP: null, format: "auto", schema: "", metadata: "" },

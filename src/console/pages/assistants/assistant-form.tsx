@@ -1,15 +1,17 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { type Assistant, useChangeAssistant } from "../../api/queries/assistants.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { TextAreaField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { SelectField } from "../../ui/select.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
 import { showToast } from "../../ui/toast.tsx";
 import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
 import { changesOf, draftFault, isSame, toDraft } from "./assistant-draft.ts";
-import { KnowledgeFields } from "./knowledge-fields.tsx";
-import { AnswerFields, ModelField } from "./model-fields.tsx";
-import { ToolFields } from "./tool-fields.tsx";
+import { ModelField } from "./model-field.tsx";
+
+// The page would be too large with them.
+const MoreFields = lazy(async () => ({ default: (await import("./more-fields.tsx")).MoreFields }));
 
 interface AssistantFormProps {
   readonly assistant: Assistant;
@@ -71,15 +73,9 @@ export function AssistantForm({ assistant, readOnly, onUnsaved }: AssistantFormP
         value={draft.instructions}
         onChange={(instructions) => set({ instructions })}
       />
-      <Section title="Knowledge">
-        <KnowledgeFields {...part} />
-      </Section>
-      <Section title="Tools">
-        <ToolFields {...part} isAdmin={isAdmin} />
-      </Section>
-      <Section title="Answer">
-        <AnswerFields {...part} />
-      </Section>
+      <Suspense fallback={<Skeleton shape="lines" label="Knowledge and tools are loading" />}>
+        <MoreFields {...part} isAdmin={isAdmin} />
+      </Suspense>
       {isAdmin && (
         <SelectField
           name="ext.visibility"
@@ -98,21 +94,4 @@ export function AssistantForm({ assistant, readOnly, onUnsaved }: AssistantFormP
 
 function noChange(isUnsaved: boolean): string | undefined {
   return isUnsaved ? undefined : "Nothing is changed yet.";
-}
-
-interface SectionProps {
-  readonly title: string;
-  readonly children: ReactNode;
-}
-
-function Section({ title, children }: SectionProps) {
-  return (
-    <fieldset className="grid gap-4 border-t border-line pt-4">
-      <legend className="sr-only">{title}</legend>
-      <p aria-hidden className="text-base font-medium">
-        {title}
-      </p>
-      {children}
-    </fieldset>
-  );
 }

@@ -4,7 +4,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { TextAreaField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { changesOf, NEW_ASSISTANT } from "./assistant-draft.ts";
-import { ModelField } from "./model-fields.tsx";
+import { ModelField } from "./model-field.tsx";
 
 interface CreateDialogProps {
   readonly isOpen: boolean;

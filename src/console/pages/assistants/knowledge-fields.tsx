@@ -3,7 +3,7 @@ import { TextAreaField } from "../../ui/field.tsx";
 import { Link } from "../../ui/link.tsx";
 import { NumberField } from "../../ui/number-field.tsx";
 import { SelectField } from "../../ui/select.tsx";
-import type { PartProps } from "./model-fields.tsx";
+import type { PartProps } from "./assistant-draft.ts";
 import { NamesField } from "./names-field.tsx";
 
 const GROUNDINGS = [

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useGrants } from "../../api/queries/assistants.ts";
+import { useGrants } from "../../api/queries/assistant-grants.ts";
 import { LEVELS } from "../../parts/tool-level.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Checkbox } from "../../ui/checkbox.tsx";
@@ -7,7 +7,7 @@ import { ErrorCard } from "../../ui/error-card.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SelectField } from "../../ui/select.tsx";
-import type { PartProps } from "./model-fields.tsx";
+import type { PartProps } from "./assistant-draft.ts";
 import { NamesField } from "./names-field.tsx";
 
 /** The one tool that everybody may give: it reaches the assistant's own knowledge alone. */

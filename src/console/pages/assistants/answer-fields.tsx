@@ -1,33 +1,7 @@
-import { useModels } from "../../api/queries/models.ts";
-import { ComboboxField } from "../../ui/combobox.tsx";
 import { TextAreaField } from "../../ui/field.tsx";
 import { NumberField } from "../../ui/number-field.tsx";
 import { SelectField } from "../../ui/select.tsx";
-import type { AssistantDraft } from "./assistant-draft.ts";
-
-interface ModelFieldProps {
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-/** The model that answers for an assistant. */
-export function ModelField({ value, onChange }: ModelFieldProps) {
-  const models = useModels();
-  const choices = (models.data ?? [])
-    .filter(({ kind }) => kind === "chat")
-    .map(({ id, name, hint }) => ({ value: id, label: name, hint }));
-  return (
-    <ComboboxField
-      name="model"
-      label="Model"
-      placeholder="The server's default"
-      value={value}
-      choices={choices}
-      onChange={onChange}
-      isLoading={models.isPending}
-    />
-  );
-}
+import type { PartProps } from "./assistant-draft.ts";
 
 const EFFORTS = ["", "none", "low", "medium", "high", "max"].map((value) => ({
   value,
@@ -39,11 +13,6 @@ const FORMATS = [
   { value: "json_object", label: "A JSON object" },
   { value: "json_schema", label: "JSON by a schema" },
 ] as const;
-
-export interface PartProps {
-  readonly draft: AssistantDraft;
-  readonly set: (change: Partial<AssistantDraft>) => void;
-}
 
 /** How the model answers, where a client does not say it. */
 export function AnswerFields({ draft, set }: PartProps) {
