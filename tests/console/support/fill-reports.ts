@@ -19,7 +19,7 @@ export async function fillReports(
     name: "Tell of orders",
     steps: [
       { id: "rows", kind: "input" },
-      { id: "tell", kind: "notify", url: "http://127.0.0.1:9/", text: "{{ row.count }} orders" },
+      { id: "tell", kind: "notify", url: "http://127.0.0.2:9/", text: "{{ row.count }} orders" },
     ],
   });
   await create(`/api/pipeline/workflows/${workflow.id}/runs`, { rows: [{ order: 1 }] });
