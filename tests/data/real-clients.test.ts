@@ -46,9 +46,23 @@ describe("5 the PostgreSQL port, by clients that know nothing of the gateway", (
     });
     const { port } = new URL(body.connections.uri);
     place = { BI_HOST: "127.0.0.1", BI_PORT: port, BI_KEY: body.key };
+    // The first one is refused while the copy of the embedded database is being made.
+    await vi.waitFor(
+      async () => {
+        const client = openPg();
+        await client.connect();
+        await client.end();
+      },
+      { timeout: LIMIT_MS, interval: 200 },
+    );
   });
   afterAll(() => gateway?.stop());
 
+  const openPg = () => {
+    const { BI_HOST: host, BI_PORT: port, BI_KEY: password } = place;
+    const ssl = { rejectUnauthorized: false };
+    return new pg.Client({ host, port: Number(port), user: "any", password, ssl });
+  };
   const start = async (command: string, args: readonly string[]) => {
     const env = { PATH: "/usr/bin:/bin", ...place };
     const { stdout } = await run(command, args, { env, timeout: LIMIT_MS });
@@ -124,9 +138,7 @@ describe("5 the PostgreSQL port, by clients that know nothing of the gateway", (
   it.each(Object.entries(BI_CLIENT_QUERIES))(
     "%s gets what it asks at its start and to show schemas",
     async (_, texts) => {
-      const { BI_HOST: host, BI_PORT: port, BI_KEY: password } = place;
-      const ssl = { rejectUnauthorized: false };
-      const client = new pg.Client({ host, port: Number(port), user: "any", password, ssl });
+      const client = openPg();
       await client.connect();
       const failures: unknown[] = [];
       for (const text of texts.filter(isOfSchema)) {

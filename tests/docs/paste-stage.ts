@@ -142,7 +142,7 @@ export class PasteStage {
   async awaitDataCopy(): Promise<void> {
     const { url } = this.#gateway;
     const token = await logIn(url, "admin", NEW_PASSWORD);
-    const until = Date.now() + EVENTUALLY_MS;
+    const until = Date.now() + 3 * EVENTUALLY_MS;
     for (;;) {
       const { status, body } = await callHttp(url, { path: "/v1/data/keys", token });
       if (status === 200) return;

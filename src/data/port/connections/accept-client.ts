@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { clientNetwork, normalAddress } from "../../../lib/egress/ip-address.ts";
-import type { ServeSession } from "../session/serve-session.ts";
+import type { ServeSession } from "../session/served-session.ts";
 import type { Certificate } from "./certificate.ts";
 import { closeClient } from "./close-client.ts";
 import { ClientGone, ConnectionRefusal, ForeignBytes } from "./connection-refusal.ts";

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { PortConfig } from "../../process/process-messages.ts";
 import type { Control } from "../control.ts";
 import type { Engine } from "../engine.ts";
-import type { ServeSession } from "../session/serve-session.ts";
+import type { ServeSession } from "../session/served-session.ts";
 import { type AcceptServices, acceptClient } from "./accept-client.ts";
 import { openCertificate } from "./certificate.ts";
 import { PARTING_MS } from "./close-client.ts";

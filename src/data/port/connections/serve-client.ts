@@ -5,7 +5,7 @@ import {
   parameterStatus,
   readyForQuery,
 } from "../protocol/backend-messages.ts";
-import type { ServedSession, ServeSession } from "../session/serve-session.ts";
+import type { ServedSession, ServeSession } from "../session/served-session.ts";
 import { closeClient, PARTING_MS } from "./close-client.ts";
 import { ConnectionRefusal } from "./connection-refusal.ts";
 import type { LoggedIn } from "./log-in.ts";

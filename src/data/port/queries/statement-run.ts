@@ -1,7 +1,6 @@
 import type { ReadFailure, ReadRequest } from "../../process/process-messages.ts";
 import type { SessionReceiver } from "../engine.ts";
-import { readError as readServerError } from "../protocol/backend-messages.ts";
-import { MessageReader } from "../protocol/message-reader.ts";
+import type { ServerError } from "../protocol/backend-messages.ts";
 import type { ReadSession } from "./read-sessions.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { CANCELLED, RunEnding } from "./run-ending.ts";
@@ -17,6 +16,7 @@ import {
   type RunResult,
 } from "./run-limits.ts";
 import { beginReading, endReading, firstGo, nextGo } from "./run-messages.ts";
+import { RunReader } from "./run-reader.ts";
 import { RunSession } from "./run-session.ts";
 
 /**
@@ -28,7 +28,7 @@ export class StatementRun implements SessionReceiver {
   readonly #limits: RunLimits;
   readonly #onOver: (result: RunResult) => void;
   readonly #session: RunSession;
-  readonly #reader: MessageReader;
+  readonly #reader: RunReader;
   readonly #answer: RunAnswer;
   readonly #ending = new RunEnding();
   #phase: Phase = "begin";
@@ -47,7 +47,15 @@ export class StatementRun implements SessionReceiver {
     this.#request = request;
     this.#onOver = onOver;
     this.#limits = limits;
-    this.#reader = new MessageReader(limits.rowBytes);
+    this.#reader = new RunReader(limits.rowBytes, {
+      columns: (body) => this.#answer.columns(body),
+      row: (body) => this.#row(body),
+      suspended: () => {
+        this.#isSuspended = true;
+      },
+      failed: (error) => this.#failed(error),
+      ready: (isIdle) => this.#ready(isIdle),
+    });
     this.#answer = new RunAnswer(request, limits);
     const timeoutMs = request.principal.timeoutSeconds * 1_000;
     const onTimeout = () => this.#tookTooLong();
@@ -89,7 +97,7 @@ export class StatementRun implements SessionReceiver {
 
   bytes(bytes: Buffer): boolean {
     try {
-      for (const { type, body } of this.#reader.read(bytes)) this.#message(type, body);
+      this.#reader.read(bytes);
     } catch (thrown) {
       const message = `A row cannot be read: ${(thrown as Error).message}`;
       const most = Math.floor(this.#limits.rowBytes / MIB);
@@ -111,29 +119,10 @@ export class StatementRun implements SessionReceiver {
     this.#over(false);
   }
 
-  #message(type: string, body: Buffer): void {
-    switch (type) {
-      case "D":
-        this.#row(body);
-        return;
-      case "T":
-        this.#answer.columns(body);
-        return;
-      case "s":
-        this.#isSuspended = true;
-        return;
-      case "E": {
-        if (this.#isDropping) return;
-        const { code, message, hint, position } = readServerError(body);
-        this.#ending.byError({ code, message, hint, position });
-        this.#isDropping = true;
-        return;
-      }
-      case "Z":
-        this.#ready(body[0] === IDLE);
-        return;
-      default:
-    }
+  #failed({ code, message, hint, position }: ServerError): void {
+    if (this.#isDropping) return;
+    this.#ending.byError({ code, message, hint, position });
+    this.#isDropping = true;
   }
 
   #row(body: Buffer): void {
@@ -264,4 +253,3 @@ export class StatementRun implements SessionReceiver {
 }
 
 const MIB = 1024 * 1024;
-const IDLE = "I".charCodeAt(0);

@@ -1,56 +1,18 @@
-import type { Duplex } from "node:stream";
-import type { Principal } from "../../principal.ts";
-import type { Control } from "../control.ts";
-import type { EngineSession, SessionReceiver } from "../engine.ts";
-import type { CheckText } from "../gate/statement-gate.ts";
 import { errorResponse } from "../protocol/backend-messages.ts";
 import { message } from "../protocol/fields.ts";
 import { MessageReader, ProtocolFault } from "../protocol/message-reader.ts";
 import { AnswerStream } from "./answer-stream.ts";
 import { Answers } from "./answers.ts";
+import { JoinedMessages } from "./joined-messages.ts";
 import { REQUEST_TYPES, Requests } from "./requests.ts";
+import type { ServeSession, SessionServices, SessionToServe } from "./served-session.ts";
 import {
   CANCEL_GRACE_MS,
   CLOSE_GRACE_MS,
-  IDLE_IN_TRANSACTION_MS,
-  IDLE_MS,
   MAX_ERROR_BYTES,
-  MAX_EXPECTED,
-  MAX_JOINED_BYTES,
   MAX_MESSAGE_BYTES,
-  type SessionClock,
-  TIMEOUT_GRACE_MS,
 } from "./session-limits.ts";
-
-export interface SessionServices {
-  readonly check: CheckText;
-  readonly control: Pick<Control, "statement" | "refused" | "log">;
-  readonly clock: SessionClock;
-}
-
-/** A client that has logged in and has got ReadyForQuery. */
-export interface SessionToServe {
-  /** Paused, without a listener for data. Its errors are already listened for. */
-  readonly client: Duplex;
-  readonly principal: Principal;
-  readonly engine: EngineSession;
-  /** Names the receiver of the engine's bytes, once. What came before is held and handed over in this call. */
-  readonly receive: (receiver: SessionReceiver) => void;
-  /** What the client has sent after its password. */
-  readonly leftover: Buffer;
-}
-
-export interface ServedSession {
-  /** Resolves when the session is over, for whatever reason; also when the client is destroyed. */
-  readonly done: Promise<void>;
-  /** Cancels the statement in progress, if any. */
-  readonly cancel: () => void;
-  /** Writes a FATAL error at a message's border and closes the client. */
-  readonly end: (code: string, message: string) => void;
-}
-
-/** Serves the statements of one client until it leaves. */
-export type ServeSession = (session: SessionToServe) => ServedSession;
+import { waitOf } from "./session-wait.ts";
 
 export function createServeSession(services: SessionServices): ServeSession {
   return (session) => {
@@ -70,9 +32,7 @@ class Session {
   readonly #requests: Requests;
   readonly #stream: AnswerStream;
   readonly #reader = new MessageReader(MAX_MESSAGE_BYTES, REQUEST_TYPES);
-  /** Messages for the database that are sent in one write. */
-  #joined: Buffer[] = [];
-  #joinedBytes = 0;
+  readonly #joined: JoinedMessages;
   /** The client takes no more bytes for now. */
   #isStalled = false;
   /** Messages of the client are being handled. */
@@ -80,7 +40,6 @@ class Session {
   #isEnding = false;
   #isClosed = false;
   #stopTimer: () => void = () => undefined;
-  #fewer: (() => void) | undefined;
 
   constructor(services: SessionServices, session: SessionToServe) {
     this.#services = services;
@@ -105,12 +64,13 @@ class Session {
     this.#stream = new AnswerStream(this.#answers, (bytes) => this.#write(bytes), {
       maxHeldBytes: MAX_ERROR_BYTES,
     });
+    this.#joined = new JoinedMessages(engine, this.#answers);
     this.#requests = new Requests({
       engine,
       answers: this.#answers,
       check: services.check,
       timeoutSeconds: principal.timeoutSeconds,
-      send: (bytes) => this.#join(bytes),
+      send: (bytes) => this.#joined.add(bytes),
       failed: (thrown) =>
         services.control.log("error", "The gate failed on a statement.", { error: String(thrown) }),
     });
@@ -175,39 +135,14 @@ class Session {
       this.#isBusy = true;
       if (await this.#requests.handle(type, body)) return true;
       if (this.#isEnding || this.#isClosed) return false;
-      if (this.#answers.count >= MAX_EXPECTED) await this.#awaitAnswers();
-      if (this.#joinedBytes >= MAX_JOINED_BYTES) await this.#flush();
+      await this.#joined.keepUp();
     }
-    await this.#flush();
+    await this.#joined.flush();
     if (this.#isBusy) {
       this.#isBusy = false;
       this.#watch();
     }
     return false;
-  }
-
-  #join(bytes: Buffer): void {
-    this.#joined.push(bytes);
-    this.#joinedBytes += bytes.length;
-  }
-
-  async #flush(): Promise<void> {
-    if (this.#joinedBytes === 0 || this.#isClosed) return;
-    const bytes = Buffer.concat(this.#joined);
-    this.#joined = [];
-    this.#joinedBytes = 0;
-    if (!this.#session.engine.send(bytes)) await this.#session.engine.drained();
-  }
-
-  /** The database may hold answers back until it is told to send them. */
-  async #awaitAnswers(): Promise<void> {
-    this.#join(message("H"));
-    await this.#flush();
-    while (this.#answers.count >= MAX_EXPECTED / 2 && !this.#isClosed) {
-      await new Promise<void>((resolve) => {
-        this.#fewer = resolve;
-      });
-    }
   }
 
   #take(bytes: Buffer): boolean {
@@ -228,7 +163,7 @@ class Session {
   }
 
   #moved(): void {
-    this.#fewer?.();
+    this.#joined.answered();
     if (!this.#isEnding && !this.#isClosed) this.#watch();
   }
 
@@ -236,18 +171,16 @@ class Session {
   #watch(): void {
     this.#stopTimer();
     this.#stopTimer = () => undefined;
-    const { clock } = this.#services;
-    if (this.#answers.count > 0) {
-      const limitMs = this.#session.principal.timeoutSeconds * 1000 + TIMEOUT_GRACE_MS;
-      this.#stopTimer = clock.after(limitMs, () => this.#overtime());
-    } else if (!this.#isBusy) {
-      const isInTransaction = this.#answers.status !== "I" || this.#requests.isBeforeSync;
-      this.#stopTimer = isInTransaction
-        ? clock.after(IDLE_IN_TRANSACTION_MS, () =>
-            this.end("25P03", "The connection was idle in a transaction for 60 seconds."),
-          )
-        : clock.after(IDLE_MS, () => this.end("57P05", "The connection was idle for an hour."));
-    }
+    const { timeoutSeconds } = this.#session.principal;
+    const wait = waitOf({
+      ...{ answers: this.#answers, requests: this.#requests },
+      ...{ isBusy: this.#isBusy, timeoutSeconds },
+    });
+    if (wait === undefined) return;
+    const { limitMs, end } = wait;
+    this.#stopTimer = this.#services.clock.after(limitMs, () =>
+      end === null ? this.#overtime() : this.end(end.code, end.text),
+    );
   }
 
   #overtime(): void {
@@ -302,12 +235,13 @@ class Session {
     this.#stopTimer();
     this.#closeEngine(null);
     this.#isClosed = true;
-    this.#fewer?.();
+    this.#joined.close();
   }
 
   #closeEngine(code: string | null): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#joined.close();
     const { engine } = this.#session;
     if (this.#answers.count > 0) {
       this.#answers.abandon("cancelled", code);

@@ -5,7 +5,7 @@ import pg from "pg";
 import postgres from "postgres";
 import { afterEach, describe, expect, test } from "vitest";
 import { EngineRefusal } from "../../../../src/data/port/engine.ts";
-import type { ServeSession } from "../../../../src/data/port/session/serve-session.ts";
+import type { ServeSession } from "../../../../src/data/port/session/served-session.ts";
 import {
   ASKED,
   cancelKeyOf,

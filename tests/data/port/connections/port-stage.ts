@@ -20,7 +20,7 @@ import { MessageReader } from "../../../../src/data/port/protocol/message-reader
 import type {
   ServeSession,
   SessionToServe,
-} from "../../../../src/data/port/session/serve-session.ts";
+} from "../../../../src/data/port/session/served-session.ts";
 import type { Admission, Principal } from "../../../../src/data/principal.ts";
 import type { PortConfig } from "../../../../src/data/process/process-messages.ts";
 

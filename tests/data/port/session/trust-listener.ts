@@ -9,10 +9,8 @@ import {
   parameterStatus,
   readyForQuery,
 } from "../../../../src/data/port/protocol/backend-messages.ts";
-import {
-  createServeSession,
-  type ServedSession,
-} from "../../../../src/data/port/session/serve-session.ts";
+import { createServeSession } from "../../../../src/data/port/session/serve-session.ts";
+import type { ServedSession } from "../../../../src/data/port/session/served-session.ts";
 import type { SessionClock } from "../../../../src/data/port/session/session-limits.ts";
 import type { Principal } from "../../../../src/data/principal.ts";
 import type { Statement } from "../../../../src/data/process/process-messages.ts";

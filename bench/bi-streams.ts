@@ -1,0 +1,143 @@
+// Measures 1,000 token streams at 20 tokens/s without BI clients and beside them, in alternating rounds: eight in heavy
+// joins and one that reads a CSV of all requests. Usage: bun bench/bi-streams.ts [--rows 1000000] [--rounds 3]
+// [--database URL] [--check]. Needs PostgreSQL, a C compiler and Linux. With --check it fails when the p99 of the gaps
+// grows by more than 15 ms or a stream breaks.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
+import { callHttp, logIn } from "../tests/support/clients/http-session.ts";
+import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
+import { openDataStage } from "./data-stage.ts";
+import { buildTools, loadStreams, type StreamLoad } from "./load/load-tools.ts";
+import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: "string", default: "1000000" },
+    rounds: { type: "string", default: "3" },
+    database: { type: "string" },
+    check: { type: "boolean" },
+  },
+});
+const KEY = "sk-benchmark0123456789abcdefghijklmnopqrstuvwxyz";
+const PASSWORD = "a good password";
+const JOINERS = 8;
+const STREAMS = { streams: 1_000, seconds: 8, tokens: 128, intervalMs: 50 } as const;
+const MOST_MORE_MS = 15;
+const JOIN = `select a.model, count(*), sum(b.latency_ms) from data.requests a join data.requests b
+  on b.key_id = a.key_id and b.started_at between a.started_at and a.started_at + interval '1 minute'
+  group by 1 order by 2 desc`;
+
+interface Reader {
+  readonly url: string;
+  readonly key: string;
+  readonly port: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+const cluster = values.database === undefined ? await startPostgresCluster() : undefined;
+const database = values.database ?? cluster?.url;
+if (database === undefined) throw new Error("this needs PostgreSQL");
+const stage = await openDataStage(database, Number(values.rows));
+await stage.close();
+const { upstream, gateway } = await startServers(database);
+try {
+  const reader = await issueReader(gateway);
+  const rounds: { readonly alone: StreamLoad; readonly beside: StreamLoad }[] = [];
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    const alone = await loadStreams({ port: gateway.port, key: KEY }, STREAMS);
+    const beside = await readBeside(reader, () =>
+      loadStreams({ port: gateway.port, key: KEY }, STREAMS),
+    );
+    rounds.push({ alone, beside });
+    say(`round ${round + 1}: alone ${shown(alone)}; beside BI clients ${shown(beside)}`);
+  }
+  const more = rounds
+    .map(({ alone, beside }) => beside.gapMs.p99 - alone.gapMs.p99)
+    .sort((one, other) => one - other);
+  const median = more[Math.floor(more.length / 2)] ?? Number.NaN;
+  const broken = rounds.reduce((sum, { beside }) => sum + beside.broken + beside.refused, 0);
+  say(`the gaps' p99 grows by ${median.toFixed(1)} ms (at most ${MOST_MORE_MS}), ${broken} broken`);
+  if (values.check === true && !(median <= MOST_MORE_MS && broken === 0)) process.exitCode = 1;
+} finally {
+  await gateway.stop();
+  await upstream.stop();
+  await cluster?.remove();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function startServers(databaseUrl: string) {
+  const upstreamProgram = { name: "upstream", command: buildTools(), args: ["0"] };
+  const listening = /listening 127\.0\.0\.1:(\d+)/;
+  const upstream = await startMeasured({ ...upstreamProgram, ready: listening }, folder);
+  const env = {
+    ...BUN_SETTINGS,
+    ...{ BOOTSTRAP_API_KEY: KEY, ADMIN_PASSWORD: PASSWORD, DATABASE_URL: databaseUrl },
+    ...{ DATA_DIR: folder, HOST: "127.0.0.1", PORT: "0" },
+    ...{ LLM_BACKEND: "vllm", LLM_BASE_URL: `http://127.0.0.1:${upstream.port}` },
+    ...{ BIKEY_PG_PROXY_ENABLED: "1", BIKEY_PG_PROXY_PORT: "0" },
+  };
+  const ready = /"url":"http:\/\/127\.0\.0\.1:(\d+)".*"msg":"ready"/;
+  const args = ["--no-env-file", "src/main.ts"];
+  const command = process.versions["bun"] === undefined ? "bun" : process.execPath;
+  const gateway = await startMeasured({ name: "gateway", command, args, env, ready }, folder);
+  return { upstream, gateway };
+}
+
+async function issueReader({ port }: MeasuredProcess): Promise<Reader> {
+  const url = `http://127.0.0.1:${port}`;
+  const token = await logIn(url, "admin", PASSWORD);
+  for (;;) {
+    const { body } = await callHttp(url, {
+      ...{ method: "POST", path: "/v1/bi-keys", token },
+      body: { name: "bench", datasets: ["*"], row_limit: 100_000_000, timeout_seconds: 600 },
+    });
+    const uri = body.connections?.uri;
+    if (uri !== undefined) return { url, key: body.key, port: Number(new URL(uri).port) };
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** Runs `work` while clients read all the time. */
+async function readBeside<Result>(
+  { url, key, port }: Reader,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const end = new AbortController();
+  const clients = await Promise.all(
+    Array.from({ length: JOINERS }, async () => {
+      const client = new pg.Client({ host: "127.0.0.1", port, user: "bench", password: key });
+      client.on("error", () => undefined);
+      await client.connect();
+      return client;
+    }),
+  );
+  const joins = clients.map(async (client) => {
+    while (!end.signal.aborted) await client.query(JOIN).catch(() => end.abort());
+  });
+  const csv = (async () => {
+    const headers = { authorization: `Bearer ${key}` };
+    const path = `${url}/v1/data/requests?format=csv`;
+    while (!end.signal.aborted) {
+      const answer = await fetch(path, { headers, signal: end.signal });
+      for await (const _ of answer.body ?? []) if (end.signal.aborted) return;
+    }
+  })().catch(() => undefined);
+  const result = await work();
+  if (end.signal.aborted) throw new Error("a BI client failed");
+  end.abort();
+  for (const client of clients) await client.end().catch(() => undefined);
+  await Promise.all([...joins, csv]);
+  return result;
+}
+
+function shown({ gapMs, done, broken }: StreamLoad): string {
+  return `gap p99 ${gapMs.p99.toFixed(1)} ms, max ${gapMs.max.toFixed(1)} ms, ${done} streams, ${broken} broken`;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
