@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const START_MS = 30_000;
+const START_MS = 120_000;
 const STOP_MS = 15_000;
 const POLL_MS = 20;
 const SAMPLE_MS = 200;

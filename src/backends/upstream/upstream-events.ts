@@ -3,6 +3,7 @@ import type { ChatEvent } from "../../core/chat-event.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { HttpChunk } from "../../lib/http/http-client.ts";
 import { nextOf, type ReceivingSource, receive, type Taker } from "../../lib/receive.ts";
+import { watchTime } from "../../lib/watch-time.ts";
 import { concealError } from "./conceal.ts";
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamResponse } from "./upstream-response.ts";
@@ -118,24 +119,48 @@ export class UpstreamEvents
 
   #finish(): void {
     this.#ended = true;
-    void readRest(this.#response);
+    new Rest(this.#response).read();
   }
 }
 
 /**
  * Reads the rest of a finished answer in the background: a connection is reused only if its response was read to the
- * end.
+ * end. Mostly the rest is there already.
  */
-async function readRest(response: UpstreamResponse): Promise<void> {
-  const timer = setTimeout(() => response.cancel(), REST.timeoutMs);
-  try {
-    for (let reads = 0; reads < REST.reads; reads++) {
-      if ((await response.next()).done === true) return;
-    }
-    response.cancel();
-  } catch {
-    // The answer is complete; how its connection ended is irrelevant.
-  } finally {
-    clearTimeout(timer);
+class Rest implements Taker<HttpChunk> {
+  readonly #response: UpstreamResponse;
+  #readsLeft = REST.reads;
+  #isOver = false;
+  #stopWatching: (() => void) | undefined;
+
+  constructor(response: UpstreamResponse) {
+    this.#response = response;
+  }
+
+  read(): void {
+    receive(this.#response, this);
+    if (this.#isOver || this.#stopWatching !== undefined) return;
+    const endsAt = performance.now() + REST.timeoutMs;
+    this.#stopWatching = watchTime((now) => {
+      if (now >= endsAt) this.#giveUp();
+    });
+  }
+
+  take({ done }: HttpChunk): void {
+    this.#readsLeft -= 1;
+    if (done === true) this.fail();
+    else if (this.#readsLeft === 0) this.#giveUp();
+    else receive(this.#response, this);
+  }
+
+  /** The answer is complete; how its connection ended is irrelevant. */
+  fail(): void {
+    this.#isOver = true;
+    this.#stopWatching?.();
+  }
+
+  #giveUp(): void {
+    this.fail();
+    this.#response.cancel();
   }
 }

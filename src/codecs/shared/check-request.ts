@@ -10,6 +10,11 @@ import {
   valueAt,
 } from "../../lib/value-faults.ts";
 
+/** Recognises usual values of fields, all of which the schema accepts, at a fraction of its cost. */
+export type UsualValues = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const NOTHING_USUAL: UsualValues = {};
+
 /**
  * Checks a value of the request. Throws `invalid_value` that names the first invalid field, what was expected and what
  * was received.
@@ -18,8 +23,9 @@ export function checkRequest<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   at: Path = [],
+  usual = NOTHING_USUAL,
 ): asserts value is z.infer<Schema> {
-  if (hasSoundFields(schema, value)) return;
+  if (hasSoundFields(schema, value, usual)) return;
   const { error } = schema.safeParse(value);
   if (error !== undefined) throw firstFault(error, value, at);
 }
@@ -54,7 +60,7 @@ const fieldsOfSchemas = new WeakMap<z.ZodType, Fields | undefined>();
  * Returns true when every field present is valid and none is missing. An object schema checks every possible field,
  * though most requests set few of them; so it runs only when there is a fault to find.
  */
-function hasSoundFields(schema: z.ZodType, value: unknown): boolean {
+function hasSoundFields(schema: z.ZodType, value: unknown, usual: UsualValues): boolean {
   if (!fieldsOfSchemas.has(schema)) fieldsOfSchemas.set(schema, fieldsOf(schema));
   const fields = fieldsOfSchemas.get(schema);
   if (fields === undefined || !isJsonObject(value)) return false;
@@ -62,6 +68,7 @@ function hasSoundFields(schema: z.ZodType, value: unknown): boolean {
     if (!Object.hasOwn(value, name)) return false;
   }
   for (const name of Object.keys(value)) {
+    if (Object.hasOwn(usual, name) && usual[name]?.(value[name])) continue;
     const field = fields.schemas.get(name);
     if (field !== undefined && !z.core.safeParse(field, value[name]).success) return false;
   }

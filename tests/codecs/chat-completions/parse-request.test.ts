@@ -131,6 +131,32 @@ describe("a request", () => {
 });
 
 describe("messages", () => {
+  it("are taken exactly when their schema takes them, also those that are recognised without it", () => {
+    const roles = [
+      "system",
+      "developer",
+      "user",
+      "assistant",
+      "tool",
+      "function",
+      "other",
+      1,
+      undefined,
+    ];
+    const contents = ["", "a", 5, null, [], [{ type: "text", text: "a" }], undefined];
+    const rests = [{}, { name: "n" }, { name: 5 }, { tool_calls: "x" }, { tool_call_id: "c" }];
+    for (const role of roles) {
+      for (const content of contents) {
+        for (const rest of rests) {
+          const body = JSON.parse(JSON.stringify({ messages: [USER, { role, content, ...rest }] }));
+          const { success } = chatCompletionRequestSchema.safeParse(body);
+          if (success) expect(() => parse(body), JSON.stringify(body)).not.toThrow();
+          else expect(faultOf(body).code).toBe("invalid_value");
+        }
+      }
+    }
+  });
+
   it("of every role are read in their order", () => {
     const { messages } = parse({
       messages: [

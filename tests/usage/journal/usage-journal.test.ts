@@ -144,7 +144,8 @@ describe("the usage journal", () => {
 
   it("writes what its last turn brought before it ends", async () => {
     const call = await startCall(journal, "a");
-    const opening = startCall(journal, "cut");
+    const cut = await journal.open(usageStart("cut"));
+    const opening = cut.recordStart();
     const closing = call.close(usageRecord("a"));
     await journal.drain(500);
     await Promise.all([opening, closing]);

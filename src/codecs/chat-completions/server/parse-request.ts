@@ -3,7 +3,7 @@ import { ServiceError } from "../../../core/service-error.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import type { ParsedCall } from "../../codec.ts";
 import { checkItemCount } from "../../shared/check-item-count.ts";
-import { checkRequest, invalidValue } from "../../shared/check-request.ts";
+import { checkRequest, invalidValue, type UsualValues } from "../../shared/check-request.ts";
 import { type ClientNames, saysSomething, typeName } from "../../shared/client-names.ts";
 import { namesOfEffort, readEffort, readToolsScope } from "../../shared/metadata-extension.ts";
 import type { ChatForm } from "./chat-form.ts";
@@ -12,13 +12,27 @@ import { limitOf, parseParameters } from "./parse-parameters.ts";
 import { parseTools } from "./parse-tools.ts";
 import { type ChatCompletionRequest, chatCompletionRequestSchema } from "./wire.ts";
 
+const PLAIN_ROLES: ReadonlySet<unknown> = new Set(["system", "developer", "user", "assistant"]);
+const USUAL_VALUES: UsualValues = {
+  model: (value) => typeof value === "string",
+  stream: (value) => typeof value === "boolean",
+  messages: (value) => Array.isArray(value) && value.length > 0 && value.every(isPlainMessage),
+};
+
+/** Returns true for a message that is only a role and a text, as most are. */
+function isPlainMessage(message: unknown): boolean {
+  if (!isJsonObject(message)) return false;
+  const { role, content } = message;
+  return PLAIN_ROLES.has(role) && typeof content === "string" && Object.keys(message).length === 2;
+}
+
 /** Reads the parsed JSON body of `POST /v1/chat/completions`. Throws a `ServiceError` that names the invalid field. */
 export function parseRequest(body: unknown): ParsedCall<ChatForm> {
   if (!isJsonObject(body)) throw invalidValue([], "a JSON object", body);
   checkItemCount(body);
   refuseResponsesBody(body);
   const request: unknown = body;
-  checkRequest(chatCompletionRequestSchema, request);
+  checkRequest(chatCompletionRequestSchema, request, [], USUAL_VALUES);
   refuseUnsupported(request, body);
   const { stream, stream_options } = request;
   const chatRequest = toChatRequest(request, body, stream ?? false);
