@@ -3,6 +3,7 @@ import type { Model } from "../../backends/backend.ts";
 import type { Deps } from "../../deps.ts";
 import { within } from "../../lib/within.ts";
 import { outboxFigures } from "../../queue/figures.ts";
+import { countFailingWorkflows } from "../../workflows/records/workflows.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { count } from "../fields.ts";
 import { licenseState } from "../license-state.ts";
@@ -45,6 +46,9 @@ const status = z
       models: count.openapi({ description: "The chat models that it lists." }),
     }),
     license: licenseState,
+    failing_workflows: count.openapi({
+      description: "Workflows that the caller sees whose last run failed.",
+    }),
     administration: administration
       .nullable()
       .openapi({ description: "For administrators; null for others." }),
@@ -59,6 +63,7 @@ const status = z
       unavailable: [],
       engine: { backend: "vllm", reachable: true, simulated: false, models: 2 },
       license: { valid: true, in_grace: false, expires_at: null, days_left: null, warning: null },
+      failing_workflows: 0,
       administration: { hints: {}, dead_events: 0, database: "postgres" },
     },
   });
@@ -100,6 +105,7 @@ export function statusRoutes(deps: Deps): Router {
       unavailable,
       engine: { backend: settings.LLM_BACKEND, ...engine },
       license: license.state(),
+      failing_workflows: await countFailingWorkflows(deps.workflows, caller),
       administration: isAdministrator
         ? {
             hints: report["hints"] ?? {},
