@@ -67,17 +67,33 @@ interface TextAreaFieldProps extends Omit<FieldProps, "children"> {
   readonly onChange: (value: string) => void;
   readonly rows?: number;
   readonly isCode?: boolean;
+  /** As high as its text, from one line on; `rows` counts where the browser cannot do that. */
+  readonly isGrowing?: boolean;
+  readonly placeholder?: string | undefined;
 }
 
 /** A field of several lines. */
-export function TextAreaField({ value, onChange, rows = 4, isCode, ...field }: TextAreaFieldProps) {
+export function TextAreaField(props: TextAreaFieldProps) {
+  const {
+    value,
+    onChange,
+    isGrowing,
+    rows = isGrowing ? 2 : 4,
+    isCode,
+    placeholder,
+    ...field
+  } = props;
   return (
     <Field {...field}>
       <BaseField.Control
         value={value}
         onValueChange={onChange}
-        render={<textarea rows={rows} spellCheck={!isCode} />}
-        className={classes("control w-full py-1.5", isCode && "font-mono text-sm")}
+        render={<textarea rows={rows} spellCheck={!isCode} placeholder={placeholder} />}
+        className={classes(
+          "control w-full py-1.5",
+          isCode && "font-mono text-sm",
+          isGrowing && "field-sizing-content max-h-96",
+        )}
       />
     </Field>
   );

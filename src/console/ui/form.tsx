@@ -34,6 +34,9 @@ export function Form({ onSubmit, action, look, onCancel, disabledReason, childre
     event.preventDefault();
     event.stopPropagation();
     if (isSending.current || disabledReason !== undefined) return;
+    // A field whose text cannot be read says so itself; without it something else would be sent than is shown.
+    const unread = form.current?.querySelector<HTMLElement>("[data-unparsed] textarea");
+    if (unread != null) return unread.focus();
     isSending.current = true;
     setBusy(true);
     setFailure(undefined);
