@@ -1,13 +1,16 @@
 import {
   FileClock,
   Fingerprint,
+  History,
   KeyRound,
   LogIn,
   type LucideIcon,
   MessageSquare,
+  Play,
   ShieldCheck,
   UserRound,
   Users,
+  Workflow,
 } from "lucide-react";
 import type { FunctionComponent } from "react";
 
@@ -81,6 +84,32 @@ export const pages: readonly PageDefinition[] = [
     shortcut: "c",
     opensRows: true,
     load: () => import("./pages/chat/page.tsx"),
+  },
+  {
+    path: "workflows",
+    title: "Workflows",
+    level: "user",
+    group: "Build",
+    icon: Workflow,
+    shortcut: "w",
+    opensRows: true,
+    load: () => import("./pages/workflows/page.tsx"),
+  },
+  {
+    path: "workflows/$id/runs",
+    title: "Runs",
+    level: "user",
+    group: null,
+    icon: History,
+    load: () => import("./pages/workflow-runs/page.tsx"),
+  },
+  {
+    path: "runs/$runId",
+    title: "Run",
+    level: "user",
+    group: null,
+    icon: Play,
+    load: () => import("./pages/runs/page.tsx"),
   },
   {
     path: "keys",

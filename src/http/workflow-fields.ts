@@ -104,14 +104,12 @@ export const schedules = z
   )
   .openapi({ description: "The next five times of each schedule." });
 
-const lastRun = z
-  .object({
-    run_id: z.string(),
-    status: z.enum(RUN_STATUSES),
-    queued_at: time,
-    ended_at: time.nullable(),
-  })
-  .openapi("LastWorkflowRun");
+const lastRun = z.object({
+  run_id: z.string(),
+  status: z.enum(RUN_STATUSES),
+  queued_at: time,
+  ended_at: time.nullable(),
+});
 
 export const workflow = z
   .object({

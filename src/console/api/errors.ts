@@ -7,16 +7,22 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly requestId: string | null;
   readonly retryAfterSeconds: number | null;
+  /** What the route adds beside the usual fields. */
+  readonly ext: Readonly<Record<string, unknown>>;
 
-  constructor(message: string, fields: Omit<ApiError, "name" | "message" | "stack" | "cause">) {
+  constructor(message: string, fields: ApiErrorFields) {
     super(message);
     this.status = fields.status;
     this.code = fields.code;
     this.param = fields.param;
     this.requestId = fields.requestId;
     this.retryAfterSeconds = fields.retryAfterSeconds;
+    this.ext = fields.ext ?? {};
   }
 }
+
+type ApiErrorFields = Omit<ApiError, "name" | "message" | "stack" | "cause" | "ext"> &
+  Partial<Pick<ApiError, "ext">>;
 
 interface Called<Data> {
   readonly data?: Data;
@@ -53,7 +59,10 @@ export async function unwrap<Data>(call: Promise<Called<Data>>): Promise<Data> {
 /** Returns the error that an answer carries. */
 export function toApiError(response: Response, body: unknown): ApiError {
   const { status, headers } = response;
-  const error = (body as { error?: Record<string, unknown> } | undefined)?.error ?? {};
+  const { error = {}, ext } = (body ?? {}) as {
+    readonly error?: Record<string, unknown>;
+    readonly ext?: Record<string, unknown>;
+  };
   const retry = Number(headers.get("retry-after") ?? Number.NaN);
   const made = new ApiError(String(error["message"] ?? `The gateway answered ${status}.`), {
     status,
@@ -61,6 +70,7 @@ export function toApiError(response: Response, body: unknown): ApiError {
     param: typeof error["param"] === "string" ? error["param"] : null,
     requestId: headers.get("x-request-id"),
     retryAfterSeconds: Number.isFinite(retry) ? retry : null,
+    ...(ext && { ext }),
   });
   if (status === 401 && SIGNED_OUT.has(made.code)) for (const listener of listeners) listener();
   return made;

@@ -1,6 +1,6 @@
 import { formatJson, inLine } from "./json-format.ts";
 import { isObject, type JsonValue } from "./json-schema.ts";
-import { type JsonNode, type JsonPath, memberOf, nodeAt, parseJson } from "./json-text.ts";
+import { type JsonNode, type JsonPath, nodeAt, parseJson } from "./json-text.ts";
 
 /**
  * Changes of a JSON text that leave everything else in it as it was written: its order, its spaces, its breaks. All take
@@ -32,7 +32,7 @@ export function insertItem(text: string, path: JsonPath, index: number, value: J
   const next = items[index];
   const before = items[Math.min(index, items.length) - 1];
   const near = next ?? before;
-  if (near === undefined) return fillEmpty(text, list, value, isObject(value));
+  if (near === undefined) return fillEmpty(text, list, { value, isBroken: isObject(value) });
   if (!beginsLine(text, near.start)) {
     const shown = inLine(value);
     return next === undefined
@@ -96,9 +96,7 @@ function setItems(
   for (let at = head; at < end; at += 1) {
     const item = value[at] as JsonValue;
     changed =
-      at < oldEnd
-        ? setValue(changed, [...path, at], item)
-        : insertItem(changed, path, at, item);
+      at < oldEnd ? setValue(changed, [...path, at], item) : insertItem(changed, path, at, item);
   }
   return changed;
 }
@@ -117,7 +115,7 @@ function addValue(text: string, path: JsonPath, value: JsonValue): string {
   if (holder?.members === undefined || typeof last !== "string") return text;
   const before = holder.members.at(-1);
   const head = `${JSON.stringify(last)}: `;
-  if (before === undefined) return fillEmpty(text, holder, value, false, head);
+  if (before === undefined) return fillEmpty(text, holder, { value, head });
   const isOneLine = !text.slice(holder.start, holder.end).includes("\n");
   if (isOneLine) {
     const line = `, ${head}${inLine(value)}`;
@@ -130,21 +128,22 @@ function addValue(text: string, path: JsonPath, value: JsonValue): string {
   const first = holder.members.find(({ start }) => beginsLine(text, start));
   const indent = indentAt(text, first?.start ?? before.start);
   const shown = formatJson(value, indent, indent + head.length + 1);
-  return splice(
-    text,
-    before.node.end,
-    before.node.end,
-    `,\n${" ".repeat(indent)}${head}${shown}`,
-  );
+  return splice(text, before.node.end, before.node.end, `,\n${" ".repeat(indent)}${head}${shown}`);
+}
+
+interface FirstValue {
+  readonly value: JsonValue;
+  /** Its name with the colon. */
+  readonly head?: string;
+  /** Into a line of its own. */
+  readonly isBroken?: boolean;
 }
 
 /** Puts the first value into an empty object or list. */
 function fillEmpty(
   text: string,
   holder: JsonNode,
-  value: JsonValue,
-  isBroken: boolean,
-  head = "",
+  { value, head = "", isBroken = false }: FirstValue,
 ): string {
   const [open, close] = holder.items === undefined ? "{}" : "[]";
   const line = `${open}${head}${inLine(value)}${close}`;
@@ -168,7 +167,7 @@ function removeValue(text: string, path: JsonPath): string {
   const at =
     typeof last === "number"
       ? last
-      : (holder.members ?? []).findIndex((member) => member === memberOf(holder, last));
+      : (holder.members ?? []).findLastIndex(({ name }) => name === last);
   const part = parts[at];
   if (part === undefined) return text;
   const [before, next] = [parts[at - 1], parts[at + 1]];

@@ -31,7 +31,7 @@ export type ParsedJson = { readonly root: JsonNode } | { readonly fault: JsonFau
 
 const MAX_DEPTH = 200;
 const SPACE = /[ \t\n\r]*/y;
-const TEXT = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const TEXT = /"(?:[^"\\]|\\.)*"/sy;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORDS = [
   ["true", true],
@@ -39,13 +39,21 @@ const WORDS = [
   ["null", null],
 ] as const;
 
-/** Parses a JSON text. Returns the first fault of a wrong one. */
+let last: { readonly text: string; readonly parsed: ParsedJson } | undefined;
+
+/** Parses a JSON text. Returns the first fault of a wrong one. Several changes of one text parse it once. */
 export function parseJson(text: string): ParsedJson {
+  if (last?.text !== text) last = { text, parsed: parse(text) };
+  return last.parsed;
+}
+
+function parse(text: string): ParsedJson {
   try {
     const reader = new Reader(text);
     return { root: reader.readWhole() };
   } catch (thrown) {
-    if (thrown instanceof Stop) return { fault: { offset: thrown.offset, message: thrown.message } };
+    if (thrown instanceof Stop)
+      return { fault: { offset: thrown.offset, message: thrown.message } };
     throw thrown;
   }
 }
@@ -161,9 +169,15 @@ class Reader {
   }
 
   #readText(): string {
+    const start = this.#at;
     const raw = this.#match(TEXT);
-    if (raw === undefined) throw new Stop(this.#at, "This text does not end, or has a wrong sign.");
-    return JSON.parse(raw) as string;
+    if (raw === undefined) throw new Stop(start, "This text does not end: a quote is missing.");
+    const text = textOf(raw);
+    if (text !== undefined) return text;
+    throw new Stop(
+      start,
+      "This text has a line break, a tab or an escape that JSON does not know.",
+    );
   }
 
   #match(pattern: RegExp): string | undefined {
@@ -187,5 +201,14 @@ class Reader {
     const found = this.#text[this.#at];
     const shown = found === undefined ? "the text ends" : `there is '${found}'`;
     return new Stop(this.#at, `Here ${shown}, and ${wanted} was expected.`);
+  }
+}
+
+/** Reads a text in quotes; undefined where it has what JSON does not allow. */
+function textOf(raw: string): string | undefined {
+  try {
+    return JSON.parse(raw) as string;
+  } catch {
+    return undefined;
   }
 }

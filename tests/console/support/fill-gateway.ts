@@ -1,5 +1,6 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
+import { fillWorkflows } from "./fill-workflows.ts";
 
 const KEYS = 12;
 
@@ -7,7 +8,8 @@ const KEYS = 12;
 export type Samples = Readonly<Record<string, string>>;
 
 /** Puts something of each kind into a gateway. Returns an id for each list, for the pages of one thing. */
-export async function fillGateway({ url, sessions }: ConsoleStage): Promise<Samples> {
+export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
+  const { url, sessions } = stage;
   const create = async (path: string, body: unknown, token = sessions.administrator) => {
     const answer = await callHttp(url, { method: "POST", path, token, body });
     if (answer.status >= 300) throw new Error(`POST ${path} was answered ${answer.text}`);
@@ -46,5 +48,6 @@ export async function fillGateway({ url, sessions }: ConsoleStage): Promise<Samp
     assistants: assistant.id,
     "service-tokens": token.id,
     users: data[0].id,
+    ...(await fillWorkflows(stage)),
   };
 }

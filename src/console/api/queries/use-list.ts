@@ -27,16 +27,24 @@ interface Asked<Row, Place> {
   readonly first: Place;
   /** The place of the page after this one; undefined after the last. An empty page need not be the last. */
   readonly next: (page: Page<Row>, place: Place) => Place | undefined;
+  /** How often a list that moves is fetched again, while the tab is seen; errors make it rarer. */
+  readonly everyMs?: number;
 }
 
 /** Fetches a list page by page. Rows stay while filters change. */
-export function useList<Row, Place>({ key, load, first, next }: Asked<Row, Place>): ListState<Row> {
+export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
+  const { key, load, first, next, everyMs } = asked;
   const query = useInfiniteQuery({
     queryKey: key,
     queryFn: ({ pageParam, signal }) => load(pageParam as Place, signal),
     initialPageParam: first as unknown,
     getNextPageParam: (page, _, place) => next(page, place as Place),
     placeholderData: keepPreviousData,
+    // Of a list that somebody pages through every page would be fetched again.
+    refetchInterval: ({ state }) =>
+      everyMs !== undefined &&
+      (state.data?.pages.length ?? 0) <= 1 &&
+      everyMs * 2 ** Math.min(3, state.fetchFailureCount),
   });
   const { fetchNextPage, isFetching, refetch } = query;
   const more = useCallback(() => {
