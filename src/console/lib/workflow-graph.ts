@@ -22,7 +22,7 @@ export interface FlowStep {
 }
 
 export const MAIN = "main";
-export const ERRORS = "errors";
+const ERRORS = "errors";
 
 /** Reads the steps of a definition as far as they can be read. */
 export function readSteps(steps: JsonValue | undefined): readonly FlowStep[] {

@@ -12,7 +12,7 @@ import {
 import { useMemo } from "react";
 import { type FlowSource, type FlowStep, MAIN } from "../lib/workflow-graph.ts";
 import type { Tone } from "../ui/badge.tsx";
-import { NODE, placeSteps, stepsOfTriggers } from "./flow-layout.ts";
+import { type FlowPlaces, NODE, placeSteps, stepsOfTriggers } from "./flow-layout.ts";
 import { StepNode, type StepNodeData, TriggerNode } from "./flow-nodes.tsx";
 
 /** What a step's box says beside its name. */
@@ -42,7 +42,8 @@ export interface FlowGraphProps {
 
 const NODE_TYPES = { step: StepNode, trigger: TriggerNode };
 const ATTRIBUTION = { hideAttribution: true };
-const FIT = { padding: 0.15, maxZoom: 1 };
+/** Smaller than this nothing can be read: what has no room is moved into sight. */
+const FIT = { padding: 0.1, minZoom: 0.6, maxZoom: 1 };
 const LONG = 12;
 
 /** Steps as boxes with what they read as arrows: a picture of the definition, which has no places of its own. */
@@ -117,8 +118,9 @@ function useNodes(props: FlowGraphProps): Node[] {
       connectable: false,
     })),
     ...steps.map((step) => {
+      const outputs = sortOutputs(outputsOf(step), step, steps, places);
       const data: StepNodeData = {
-        ...{ id: step.id, kind: step.kind, note: noteOf(step), outputs: outputsOf(step) },
+        ...{ id: step.id, kind: step.kind, note: noteOf(step), outputs },
         isConnectable: onConnect !== undefined,
       };
       const said = [step.id, step.kind, data.note?.text, data.note?.detail];
@@ -133,6 +135,21 @@ function useNodes(props: FlowGraphProps): Node[] {
       };
     }),
   ];
+}
+
+/** Outputs from top to bottom as the steps that read them, so that their arrows do not cross. */
+function sortOutputs(
+  outputs: readonly string[],
+  { id }: FlowStep,
+  steps: readonly FlowStep[],
+  places: FlowPlaces,
+): readonly string[] {
+  const heightOf = (output: string) => {
+    const reads = (source: FlowSource) => source.step === id && source.output === output;
+    const readers = steps.filter(({ inputs }) => inputs.some(reads));
+    return Math.min(...readers.map(({ at }) => places.steps[at]?.y ?? 0), Number.MAX_SAFE_INTEGER);
+  };
+  return outputs.toSorted((left, right) => heightOf(left) - heightOf(right));
 }
 
 function useEdges({ steps, triggers, rowsOf, onDisconnect }: FlowGraphProps): Edge[] {

@@ -18,7 +18,7 @@ export interface FlowPlaces {
 /** Lays steps out from left to right, by what they read; a definition holds no places. */
 export function placeSteps(steps: readonly FlowStep[], triggers: number): FlowPlaces {
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 28, ranksep: 72 });
+  graph.setGraph({ rankdir: "LR", nodesep: 28, ranksep: 64 });
   graph.setDefaultEdgeLabel(() => ({}));
   const stepName = (at: number) => `s${at}`;
   const places = new Map(steps.map(({ id, at }) => [id, at]));

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
-import { unwrap } from "../errors.ts";
+import { ApiError, unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
 import { nextOffset, useList } from "./use-list.ts";
 import { WORKFLOWS_KEY } from "./workflows.ts";
@@ -50,7 +50,8 @@ export function useRun(runId: string) {
     // An answer that is missing is told at once, and asked for again.
     retry: false,
     refetchInterval: ({ state }) => {
-      const isUnknown = state.data === undefined && state.error !== null;
+      const isRefused = state.error instanceof ApiError && state.error.status === 404;
+      const isUnknown = state.data === undefined && state.error !== null && !isRefused;
       if (!isMoving(state.data) && !isUnknown) return false;
       return MOVING_MS * 2 ** Math.min(3, state.fetchFailureCount);
     },

@@ -22,7 +22,7 @@ function Run({ runId }: { readonly runId: string }) {
   if (run !== undefined) {
     return (
       <>
-        <div role="status">
+        <div role="status" className="contents">
           {error !== null && isMoving(run) && (
             <p className="rounded-lg border border-warn bg-warn-soft px-3 py-2">
               The gateway does not answer. This is how the run stood at{" "}

@@ -14,6 +14,7 @@ import { Form } from "../../ui/form.tsx";
 import { LinkButton } from "../../ui/link-button.tsx";
 import { SelectField } from "../../ui/select.tsx";
 import { showToast } from "../../ui/toast.tsx";
+import { callsOf } from "./run-facts.tsx";
 
 interface RunActionsProps {
   readonly run: WorkflowRunWithSteps;
@@ -36,7 +37,7 @@ export function RunActions({ run }: RunActionsProps) {
       )}
       <LinkButton to={`/workflows/${run.pipelineId}`}>Show workflow</LinkButton>
       <LinkButton to={`/workflows/${run.pipelineId}/runs`}>All runs</LinkButton>
-      {run.usage !== null && (
+      {callsOf(run) > 0 && (
         <LinkButton to="/requests" search={{ run_id: run.runId }}>
           Requests
         </LinkButton>

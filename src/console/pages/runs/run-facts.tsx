@@ -1,8 +1,7 @@
-import type { ReactNode } from "react";
 import type { WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
 import { formatDuration, formatExact } from "../../lib/count.ts";
-import { Button } from "../../ui/button.tsx";
 import { Count } from "../../ui/count.tsx";
+import { Fact, Facts } from "../../ui/facts.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -17,15 +16,17 @@ export function RunFacts({ run, onTrigger }: RunFactsProps) {
   const took = start === null || end === null ? null : Date.parse(end) - Date.parse(start);
   const waited = start === null ? null : Date.parse(start) - Date.parse(run.queued_at);
   return (
-    <dl className="flex flex-wrap gap-x-8 gap-y-2">
+    <Facts>
       <Fact name="Trigger">{String(run.trigger["kind"])}</Fact>
       <Fact name="Rows received">
-        <span className="inline-flex items-center gap-2">
+        <button
+          type="button"
+          onClick={onTrigger}
+          className="min-h-6 text-accent underline decoration-1 underline-offset-2 hover:decoration-2"
+        >
           <Count value={run.rowsReceived} />
-          <Button look="quiet" onClick={onTrigger}>
-            Show input
-          </Button>
-        </span>
+          <span className="sr-only">: show them</span>
+        </button>
       </Fact>
       <Fact name="Accepted">
         <Time value={run.queued_at} hasSeconds />
@@ -38,11 +39,10 @@ export function RunFacts({ run, onTrigger }: RunFactsProps) {
           {formatExact(run.attempts)} workers, {formatExact(run.retries)} repetitions
         </Fact>
       )}
-      {usage !== null && (
+      {callsOf(run) > 0 && usage !== null && (
         <Fact name="Models">
-          <Count value={Number(usage["calls"] ?? 0)} /> calls,{" "}
-          <Count value={Number(usage["input_tokens"] ?? 0)} /> tokens in,{" "}
-          <Count value={Number(usage["output_tokens"] ?? 0)} /> out
+          <Count value={callsOf(run)} /> calls, <Count value={Number(usage["input_tokens"] ?? 0)} />{" "}
+          tokens in, <Count value={Number(usage["output_tokens"] ?? 0)} /> out
         </Fact>
       )}
       {retryOf !== null && (
@@ -61,15 +61,11 @@ export function RunFacts({ run, onTrigger }: RunFactsProps) {
         </Fact>
       )}
       {run.rows_dropped && <Fact name="Rows">deleted by keep_rows or their age</Fact>}
-    </dl>
+    </Facts>
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="grid min-w-0 max-w-md content-start gap-0.5">
-      <dt className="text-sm text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
-  );
+/** How often a run called models. */
+export function callsOf({ usage }: Pick<WorkflowRunWithSteps, "usage">): number {
+  return Number(usage?.["calls"] ?? 0);
 }

@@ -66,5 +66,5 @@ function rowsOf(step: WorkflowRunStep | undefined, output: string): string | und
   const found = step.outputs.find(({ name }) => name === output)?.["rows"];
   const known = output === MAIN ? step.rows_out : 0;
   const rows = typeof found === "number" ? found : known;
-  return `${formatCount(rows)} ${rows === 1 ? "row" : "rows"}`;
+  return formatCount(rows);
 }

@@ -9,6 +9,7 @@ import { PropertyList } from "../../ui/property-list.tsx";
 import { Select } from "../../ui/select.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { callsOf } from "./run-facts.tsx";
 import { timeOfStep, whyOf } from "./run-steps.tsx";
 import { StepRows } from "./step-rows.tsx";
 
@@ -69,7 +70,7 @@ function Step({ run, asOf, output, onOutput, shown }: RunPanelProps & { shown: W
           ["Tries", formatExact(shown.attempts)],
           [
             "Models",
-            usage === null
+            callsOf(shown) === 0 || usage === null
               ? undefined
               : `${usage["calls"]} calls, ${usage["input_tokens"]} tokens in, ${usage["output_tokens"]} out`,
           ],

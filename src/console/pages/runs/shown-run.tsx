@@ -5,6 +5,7 @@ import type { JsonValue } from "../../lib/json-schema.ts";
 import { readSteps } from "../../lib/workflow-graph.ts";
 import { RunState } from "../../parts/run-state.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { SMALL, useMedia } from "../../ui/use-media.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
@@ -30,9 +31,10 @@ export function ShownRun({ run, asOf, isStale }: ShownRunProps) {
   const [state, change] = useUrlState(DEFAULTS);
   const isSmall = useMedia(SMALL);
   // Without its definition, as of a workflow that is deleted, the steps are a list.
-  const version = useWorkflowVersion(run.pipelineId, run.version).data;
+  const { data: version, isPending } = useWorkflowVersion(run.pipelineId, run.version);
   const steps = version == null ? undefined : readSteps(version.steps as JsonValue);
-  const view = steps === undefined ? "list" : state.view || (isSmall ? "list" : "graph");
+
+  const view = steps === undefined ? "list" : viewOf(state.view, isSmall);
   const open = (step: string) => change({ step, output: "" });
   const shared = { run, asOf, isStale, openStep: state.step, onOpen: open };
   const running = elapsedOf(run, asOf);
@@ -53,6 +55,9 @@ export function ShownRun({ run, asOf, isStale }: ShownRunProps) {
       <RunError run={run} onOpen={open} />
       <div className="flex min-w-0 flex-1 items-start gap-4">
         <div className="min-w-0 flex-1">
+          {isPending ? (
+            <Skeleton shape="block" label="The definition is loading" />
+          ) : (
           <Tabs
             label="Views of the run"
             value={view}
@@ -72,6 +77,7 @@ export function ShownRun({ run, asOf, isStale }: ShownRunProps) {
               { id: "list", label: "List", content: <RunSteps {...shared} /> },
             ]}
           />
+          )}
         </div>
         {state.step !== "" && (
           <RunPanel
@@ -93,4 +99,10 @@ export function ShownRun({ run, asOf, isStale }: ShownRunProps) {
 function elapsedOf({ status, started_at: start }: WorkflowRunWithSteps, asOf: number) {
   if (status !== "running" || start === null) return undefined;
   return formatDuration(Math.max(0, asOf - Date.parse(start)));
+}
+
+/** What the address has by hand and is no view counts as none. */
+function viewOf(view: string, isSmall: boolean): string {
+  if (view === "graph" || view === "list") return view;
+  return isSmall ? "list" : "graph";
 }

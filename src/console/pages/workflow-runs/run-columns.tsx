@@ -9,7 +9,7 @@ export const RUN_COLUMNS: ReadonlyArray<Column<WorkflowRun>> = [
     id: "at",
     head: "Accepted",
     cell: ({ queued_at: at }) => <Time value={at} hasSeconds />,
-    width: "13rem",
+    width: "15rem",
   },
   {
     id: "status",

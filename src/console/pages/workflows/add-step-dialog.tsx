@@ -90,8 +90,8 @@ function AddForm({
 }
 
 function choiceOf({ kind, label, group, administrators_only: isForAdmins }: StepKind) {
-  const hint = `${kind} · ${group}${isForAdmins ? " · for administrators" : ""}`;
-  return { value: kind, label, hint };
+  const hint = isForAdmins ? `${group} · for administrators` : group;
+  return { value: kind, label: `${label} · ${kind}`, hint };
 }
 
 function reasonOf(kind: string, id: string, isTaken: boolean): string | undefined {

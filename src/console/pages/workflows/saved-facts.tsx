@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import type { Workflow } from "../../api/queries/workflows.ts";
 import { formatExact } from "../../lib/count.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
@@ -6,6 +5,7 @@ import { describeTrigger } from "../../lib/trigger-words.ts";
 import { RunState } from "../../parts/run-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
 import { Badge } from "../../ui/badge.tsx";
+import { Fact, Facts } from "../../ui/facts.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Time } from "../../ui/time.tsx";
 import { nextTime } from "./workflow-columns.tsx";
@@ -17,7 +17,7 @@ export function SavedFacts({ workflow }: { readonly workflow: Workflow }) {
   const discarded = Object.entries(workflow.discarded);
   const next = nextTime(workflow);
   return (
-    <dl className="flex flex-wrap gap-x-8 gap-y-2">
+    <Facts>
       <Fact name="Triggers">{triggers.join(", ") || "by hand"}</Fact>
       {next !== null && (
         <Fact name="Next time">
@@ -51,15 +51,6 @@ export function SavedFacts({ workflow }: { readonly workflow: Workflow }) {
         {workflow.owner_id === null ? "nobody" : <UserName id={workflow.owner_id} />}
         {workflow.visibility === "everyone" && ", shared with everyone"}
       </Fact>
-    </dl>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="grid min-w-0 max-w-md gap-0.5">
-      <dt className="text-sm text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
+    </Facts>
   );
 }

@@ -55,7 +55,8 @@ export function StepTools({ draft, kinds, readOnlyReason, panel, onOpen, onAdd }
       {triggers.length > 0 && (
         <ul className="flex flex-wrap gap-2" aria-label="Triggers">
           {triggers.map((one, at) => (
-            <li key={JSON.stringify(one)}>
+            // biome-ignore lint/suspicious/noArrayIndexKey: triggers have no ids, and two may be alike
+            <li key={at}>
               <Button look="quiet" onClick={() => onOpen(`$trigger${at}`)}>
                 <Zap size={14} aria-hidden />
                 {String(one["kind"] ?? "trigger")}

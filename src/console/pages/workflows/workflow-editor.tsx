@@ -54,6 +54,7 @@ export interface ViewProps {
 }
 
 const DEFAULTS = { view: "", step: "" };
+const VIEWS = ["graph", "list", "json", "triggers", "versions"];
 
 /** A workflow as graph, list and JSON, which are views of one text, and what can be done with it. */
 export function WorkflowEditor(props: WorkflowEditorProps) {
@@ -64,7 +65,8 @@ export function WorkflowEditor(props: WorkflowEditorProps) {
   const save = useSave(props);
   const [addingAfter, setAdding] = useState<number>();
   const [place, setPlace] = useState<{ readonly offset: number }>();
-  const view = state.view || (isSmall ? "list" : "graph");
+  const known = saved === undefined ? VIEWS.slice(0, 3) : VIEWS;
+  const view = known.find((one) => one === state.view) ?? (isSmall ? "list" : "graph");
   const panel = readPanel(state.step, draft.document);
   const open = (step: string) => change({ step });
   const views = {
