@@ -10,6 +10,7 @@ const PURE = [
   "codecs/**/!(openai-client)",
   "core/*",
   "access/authenticate",
+  "access/sign-in/read-person",
   "license/current-license",
   "license/license-file",
   "license/license-state",

@@ -19,6 +19,7 @@ import { apiKeysRoutes } from "./http/resources/api-keys.ts";
 import { assistantsRoutes } from "./http/resources/assistants.ts";
 import { auditRoutes } from "./http/resources/audit.ts";
 import { authRoutes } from "./http/resources/auth.ts";
+import { backupsRoutes } from "./http/resources/backups.ts";
 import { biKeysRoutes } from "./http/resources/bi-keys.ts";
 import { biStatementsRoutes } from "./http/resources/bi-statements.ts";
 import { chatsRoutes } from "./http/resources/chats.ts";
@@ -107,6 +108,7 @@ export function createRoutes(deps: Deps): readonly Route[] {
     mcpServersRoutes(deps),
     mcpRoutes(deps),
     auditRoutes(deps),
+    backupsRoutes(deps),
     licenseRoutes(deps),
     usageReportsRoutes(deps),
     usageReconciliationRoutes(deps),

@@ -101,14 +101,14 @@ export function buildDeps(
     });
     // An event that no part has subscribed to counts as delivered.
     events.start();
-    parts.add(await serveCommands(base, version));
+    const { backups } = parts.add(await serveCommands(base, version));
     const { collect, figures } = parts.add(openMetrics(base, parts.list));
     const stopping = new AbortController();
     const isStopping = () => stopping.signal.aborted;
     return {
       ...{ settings, log, version, authenticate, access, signIn, license, limits, refusals },
       ...{ gateway, openCalls, callGate, knowledge, tools, connections, toolServers },
-      ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders, chats },
+      ...{ findKeyCaller, data, datasets, workflows, events, watchedFolders, chats, backups },
       engines: backends.engines,
       clock: base.clock,
       parts: parts.list,

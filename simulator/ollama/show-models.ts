@@ -15,12 +15,13 @@ const shownCapabilities: ReadonlySet<Capability> = new Set([
   "audio",
 ]);
 
-/** Handles GET /api/tags. */
+/** Handles GET /api/tags. No other server of this format says `simulated`. */
 export function listTags(call: Call): Promise<void> {
   const { legacy, models } = call.options;
   const list = models.map((model) => ({
     ...card(model),
     modified_at: MODIFIED_AT,
+    simulated: true,
     ...(legacy ? {} : { capabilities: capabilities(model) }),
   }));
   return sendJson(call, 200, { models: list });

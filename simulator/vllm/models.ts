@@ -1,6 +1,6 @@
 import { type Call, sendJson } from "../call.ts";
 
-/** Handles GET /v1/models. */
+/** Handles GET /v1/models. No other server of this format says `simulated`. */
 export function listModels(call: Call): Promise<void> {
   const data = call.options.models.map((model) => ({
     id: model.name,
@@ -11,6 +11,7 @@ export function listModels(call: Call): Promise<void> {
     parent: null,
     max_model_len: model.contextLength,
     permission: [],
+    simulated: true,
   }));
   return sendJson(call, 200, { object: "list", data });
 }

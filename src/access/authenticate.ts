@@ -95,6 +95,7 @@ export function createAuthenticate(sources: AuthenticationSources): Authenticate
     });
     if (sent === undefined) throw missing(level);
     if (sent === "BI key") throw level === "data" ? unusableBiKey() : biKeyRefused();
+    if (sent === "service token") throw misplacedServiceToken();
     if (sent.isCookie) refuseOtherSites(credentials);
     return callerWith(level, sent.text, sources, { credentials, scope });
   };
@@ -247,6 +248,13 @@ function biKeyRefused(): ServiceError {
   return new ServiceError(
     "invalid_api_key",
     "BI keys read data only, under /v1/data and at the PostgreSQL port. Here, send an API key, `sk-…`, as `Authorization: Bearer sk-…` or as `x-api-key`.",
+  );
+}
+
+function misplacedServiceToken(): ServiceError {
+  return new ServiceError(
+    "invalid_api_key",
+    "A service token is sent whole, as `Authorization: Bearer sv-…`, and opens the routes of its scopes under /api, /v1/api-keys and /v1/bi-keys.",
   );
 }
 

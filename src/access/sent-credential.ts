@@ -9,6 +9,7 @@ const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 const SESSION = /^ses_[A-Za-z0-9]{43}$/;
 const SERVICE_TOKEN = /^sv-[A-Za-z0-9]{43}$/;
 const LIKE_BI_KEY = /^(?:bearer +)?bk-/i;
+const LIKE_SERVICE_TOKEN = /^(?:bearer +)?sv-/i;
 
 /** What a route takes beside the credentials in `Authorization` that every route takes. */
 export interface TakenCredentials {
@@ -26,18 +27,20 @@ export interface SentCredential {
 
 /**
  * Returns the well-formed credential of a request: of `Authorization: Bearer`, else of `x-api-key`, else of the cookie.
- * Returns "BI key" when there is only what resembles one, which this route does not take or which is malformed.
+ * Returns "BI key" or "service token" when there is only what resembles one, which this route or header does not take or
+ * which is malformed.
  */
 export function sentCredential(
   headers: Headers,
   { byCookie, byBiKey }: TakenCredentials,
-): SentCredential | "BI key" | undefined {
+): SentCredential | "BI key" | "service token" | undefined {
   const isKey = (text: string) => KEY.test(text) || (byBiKey && BI_KEY.test(text));
   const fromHeader = bearer(headers, isKey) ?? plainKey(headers, isKey);
   if (fromHeader !== undefined) return { text: fromHeader, isCookie: false };
   const fromCookie = byCookie ? cookieSession(headers) : undefined;
   if (fromCookie !== undefined) return { text: fromCookie, isCookie: true };
-  return carriesBiKey(headers) ? "BI key" : undefined;
+  if (carries(headers, LIKE_BI_KEY)) return "BI key";
+  return carries(headers, LIKE_SERVICE_TOKEN) ? "service token" : undefined;
 }
 
 function bearer(headers: Headers, isKey: (text: string) => boolean): string | undefined {
@@ -52,8 +55,8 @@ function plainKey(headers: Headers, isKey: (text: string) => boolean): string | 
   return value !== null && isKey(value) ? value : undefined;
 }
 
-function carriesBiKey(headers: Headers): boolean {
-  return ["authorization", "x-api-key"].some((name) => LIKE_BI_KEY.test(headers.get(name) ?? ""));
+function carries(headers: Headers, like: RegExp): boolean {
+  return ["authorization", "x-api-key"].some((name) => like.test(headers.get(name) ?? ""));
 }
 
 function cookieSession(headers: Headers): string | undefined {

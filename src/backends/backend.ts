@@ -40,6 +40,8 @@ export interface Model extends ModelTraits {
   /** Unix seconds; 0 when the engine does not report it. */
   readonly created: number;
   readonly ownedBy: string;
+  /** True of the engine simulator's models, which says so in its list. */
+  readonly isSimulated?: boolean | undefined;
 }
 
 /** The signal and the trace of the client call that an engine is called for. */

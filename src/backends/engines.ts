@@ -1,3 +1,4 @@
+import { ServiceError } from "../core/service-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ModelCatalog } from "./models/model-catalog.ts";
 import type { ReplicaClient } from "./replicas/replica-client.ts";
@@ -17,13 +18,15 @@ export interface Engine {
   readonly openCalls: number;
   /** Ids of its chat models; undefined where the server lists none to the gateway. */
   readonly models: readonly string[] | undefined;
+  /** Why it lists no models now; undefined when it does, and where it is not asked. */
+  readonly failure: string | undefined;
 }
 
 export interface EngineSources {
   readonly figures: readonly UpstreamFigures[];
   /** Those of the local engine, where it has several addresses. */
   readonly replicas: Pick<ReplicaClient, "states"> | undefined;
-  readonly models: Pick<ModelCatalog, "list">;
+  readonly models: Pick<ModelCatalog, "list" | "failureOf">;
   readonly clock: Clock;
 }
 
@@ -41,7 +44,8 @@ export async function listEngines(sources: EngineSources): Promise<readonly Engi
       : catalogue.filter((model) => model.backend === backend).map(({ id }) => id);
   const one = ({ name, host, isSilent, since, openCalls }: UpstreamFigures): Engine => {
     const state = since === undefined ? "unknown" : upOrDown(!isSilent);
-    return { backend: name, host, state, since, openCalls, models: listed(name) };
+    const failure = failureText(models.failureOf(name));
+    return { backend: name, host, state, since, openCalls, models: listed(name), failure };
   };
   if (local === undefined) return [];
   if (replicas === undefined) return figures.map(one);
@@ -50,9 +54,16 @@ export async function listEngines(sources: EngineSources): Promise<readonly Engi
     const state = isUp === undefined ? "unknown" : upOrDown(isUp);
     const since = forMs === undefined ? undefined : Math.round(now - forMs);
     const { name: backend } = local;
-    return { backend, host, state, since, openCalls, models: own && [...own].sort() };
+    // The lists are read together: one that fails while others are up is the failure of those that are down.
+    const failure = state === "up" ? undefined : failureText(models.failureOf(backend));
+    return { backend, host, state, since, openCalls, models: own && [...own].sort(), failure };
   });
   return [...locals, ...others.map(one)];
+}
+
+function failureText(failure: unknown): string | undefined {
+  if (failure === undefined) return undefined;
+  return failure instanceof ServiceError ? failure.message : "The list of models failed.";
 }
 
 function upOrDown(isUp: boolean): "up" | "down" {

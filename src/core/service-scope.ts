@@ -4,6 +4,7 @@
  */
 export const SERVICE_SCOPES = [
   "audit:read",
+  "backup:create",
   "connections:read",
   "connections:write",
   "datasets:read",

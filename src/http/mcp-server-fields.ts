@@ -80,6 +80,10 @@ export const newMcpServer = z
     headers: headers.default({}),
     enabled: enabled.default(true),
     timeout_ms: timeout.default(null),
+    approve_tools: z.boolean().default(true).openapi({
+      description:
+        "False lets the tools wait that are listed at this moment, so that they can be seen first.",
+    }),
   })
   .openapi("NewMcpServer", {
     example: {
@@ -142,6 +146,11 @@ const tool = z
         "which is shown. `gone`: approved, but listed no longer.",
     }),
     parameters,
+    schema_replaced: z.boolean().openapi({
+      description:
+        "Its schema is too large: any object is accepted here, and the server checks it. As the replica that answers " +
+        "saw it.",
+    }),
     listed: z
       .object({ description: z.string(), parameters, level })
       .optional()
@@ -161,6 +170,10 @@ const shown = {
     description: "As the replica that answers sees it. It checks each server every 20 seconds.",
   }),
   status_reason: z.string().nullable().openapi({ description: "Why it is in error." }),
+  status_since: time.nullable().openapi({
+    description:
+      "Since when it has this status for that replica; null while it is disabled or not checked yet.",
+  }),
   checked_at: time.nullable(),
   tool_counts: z
     .object({ approved: count, waiting: count, changed: count, gone: count })
@@ -178,6 +191,7 @@ const EXAMPLE = {
   timeout_ms: null,
   status: "connected",
   status_reason: null,
+  status_since: "2026-09-21T13:33:20.000Z",
   checked_at: "2026-09-21T13:33:40.000Z",
   tool_counts: { approved: 1, waiting: 0, changed: 0, gone: 0 },
   created_at: "2026-09-21T13:33:20.000Z",
@@ -215,6 +229,7 @@ export const mcpServer = z
           level_source: "annotations",
           state: "approved",
           parameters: { type: "object", properties: { title: { type: "string" } } },
+          schema_replaced: false,
         },
       ],
       left_out: [

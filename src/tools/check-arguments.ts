@@ -10,7 +10,8 @@ import type { Tool } from "./tool.ts";
 /** Either the arguments, or the text that says what is wrong with them. */
 export type CheckedArguments =
   | { readonly args: JsonObject; readonly fault?: undefined }
-  | { readonly fault: string };
+  /** `argument` is the one that is wrong, where one is. */
+  | { readonly fault: string; readonly argument?: string | undefined };
 
 const MAX_DEPTH = 64;
 const MAX_BYTES = 1024 * 1024;
@@ -71,10 +72,12 @@ export function checkArguments(tool: Tool, args: unknown): CheckedArguments {
   if (excess !== undefined) return faulty(tool, excess);
   if (findFault instanceof Error) return faulty(tool, "its schema cannot be used");
   const fault = findFault(args);
-  return fault === undefined ? { args } : faulty(tool, describe(fault, args, tool.parameters));
+  if (fault === undefined) return { args };
+  const argument = argumentOf(fault);
+  return { ...faulty(tool, describe(fault, args, tool.parameters)), ...(argument && { argument }) };
 }
 
-function faulty({ name }: Tool, what: string): CheckedArguments {
+function faulty({ name }: Tool, what: string): { readonly fault: string } {
   return { fault: `Tool '${name}': ${what}.` };
 }
 
@@ -113,6 +116,15 @@ function compile({ $schema: draft, $id: _id, ...schema }: JsonObject): Check["fi
     return thrown instanceof Error ? thrown : new Error("the schema does not compile");
   }
   return (args) => (validate(args) ? undefined : (validate.errors?.[0] ?? UNNAMED));
+}
+
+/** The argument that a fault is about; that of one which is missing or unknown is the argument itself. */
+function argumentOf({ instancePath, params: given }: SchemaFault): string {
+  const params: Readonly<Record<string, unknown>> = { ...given };
+  const path = instancePath.split("/").slice(1).map(unescaped);
+  const within =
+    params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"];
+  return nameOf(within === undefined ? path : [...path, String(within)]);
 }
 
 function describe(error: SchemaFault, args: JsonObject, parameters: JsonObject): string {

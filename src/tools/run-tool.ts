@@ -43,7 +43,7 @@ export async function runTool(
     const result =
       checked.fault === undefined
         ? await runChecked(tool, checked.args, context, { ...limits, noteAudited })
-        : failed(checked.fault);
+        : { ...failed(checked.fault), argument: checked.argument };
     outcome = result.isError === true ? "error" : "ok";
     return result;
   } finally {

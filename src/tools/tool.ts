@@ -35,6 +35,8 @@ export interface ToolContext {
 export interface ToolResult {
   readonly text: string;
   readonly isError?: boolean;
+  /** The argument that is wrong, such as `by[0].field`, where one is. */
+  readonly argument?: string | undefined;
   /** What a search found, for the sources of the answer; `text` has them too. */
   readonly passages?: readonly Passage[];
 }

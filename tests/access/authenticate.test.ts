@@ -123,6 +123,8 @@ describe("authentication", () => {
     ["10 kB", { authorization: `Bearer sk-${"a".repeat(10_000)}` }],
     ["10 kB of x-api-key", { "x-api-key": `sk-${"a".repeat(10_000)}` }],
     ["a key of business intelligence", { authorization: "Bearer bk-0123456789abcdefghijklmnop" }],
+    ["a service token as x-api-key", { "x-api-key": `sv-${"a".repeat(43)}` }],
+    ["half a service token", { authorization: "Bearer sv-half" }],
     ["a session", { authorization: "Bearer ses_0123456789abcdefghijklmnop" }],
     ["a short key", { authorization: "Bearer sk-short" }],
     ["a prefix in capitals", { authorization: `Bearer SK-${KEY.slice(3)}` }],
@@ -133,6 +135,12 @@ describe("authentication", () => {
       expect.objectContaining({ code: "invalid_api_key", status: 401 }),
     );
     expect(keys.asked).toEqual([]);
+  });
+
+  it("says where a service token goes", () => {
+    for (const headers of [{ "x-api-key": `sv-${"a".repeat(43)}` }, { authorization: "sv-half" }]) {
+      expect(() => call(headers as Record<string, string>)).toThrow(/Authorization: Bearer sv-…/);
+    }
   });
 
   it("refuses an unknown key, whatever it holds", () => {

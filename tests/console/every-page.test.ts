@@ -5,6 +5,7 @@ import { hasChromium } from "./support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "./support/console-page.ts";
 import { type ConsoleStage, openConsoleStage, type Role } from "./support/console-stage.ts";
 import { fillGateway, type Samples } from "./support/fill-gateway.ts";
+import { pathOf } from "./support/page-path.ts";
 
 interface Case {
   readonly width: number;
@@ -59,6 +60,7 @@ describe.skipIf(!hasChromium)("every page of the console", () => {
       width,
       theme,
       isFailing: state === "failing",
+      isMissing: state === "empty" && definition.path.includes("$"),
     });
     try {
       await shown.open(pathOf(definition, samples));
@@ -69,14 +71,6 @@ describe.skipIf(!hasChromium)("every page of the console", () => {
     }
   });
 });
-
-/** Returns the path with the id of something that is there; in an empty gateway it names nothing. */
-function pathOf({ path }: PageDefinition, samples: Samples): string {
-  return path.replaceAll(
-    /([\w-]+)\/\$\w+/g,
-    (_, list: string) => `${list}/${samples[list] ?? "nothing"}`,
-  );
-}
 
 async function expectGoodPage(shown: ConsolePage, { title }: PageDefinition): Promise<void> {
   const { page } = shown;

@@ -14,6 +14,7 @@ export const AUDIT_TARGET_KINDS = [
   "service_token",
   "license",
   "settings",
+  "backup",
   "event",
   "usage",
   "assistant",

@@ -39,7 +39,7 @@ export function linkIdentity(
   actor: Actor,
   identity: NewIdentity,
 ): Promise<Identity> {
-  const { userId, issuer, subject } = identity;
+  const { userId } = identity;
   const frame = {
     action: "user.link",
     targetKind: "user",
@@ -48,15 +48,15 @@ export function linkIdentity(
   } as const;
   return change(access, actor, frame, async (transaction) => {
     await readUser(transaction, userId);
-    const result = await store(transaction, identity);
-    if (result === undefined) {
+    const stored = await store(transaction, identity);
+    if (stored === undefined) {
       throw new ServiceError(
         "invalid_value",
         "This account is linked to another user; unlink it there first.",
         { param: "subject" },
       );
     }
-    return { result, details: { issuer, subject } };
+    return { result: stored.identity, details: detailsOf(identity, stored) };
   });
 }
 
@@ -85,7 +85,8 @@ export async function bindIdentity(
   identity: NewIdentity,
 ): Promise<void> {
   const { userId, issuer, subject } = identity;
-  if ((await store(transaction, identity)) === undefined) {
+  const stored = await store(transaction, identity);
+  if (stored === undefined) {
     throw new SignInRefusal(
       403,
       "identity_taken",
@@ -97,23 +98,35 @@ export async function bindIdentity(
     action: "user.link",
     targetKind: "user",
     targetId: userId,
-    details: { issuer, subject, method: "oidc" },
+    details: { ...detailsOf(identity, stored), method: "oidc" },
   });
+}
+
+interface Stored {
+  readonly identity: Identity;
+  /** The account of the same issuer that the user was linked to before. */
+  readonly replaced: string | undefined;
+}
+
+function detailsOf({ issuer, subject }: NewIdentity, { replaced }: Stored) {
+  return { issuer, subject, ...(replaced !== undefined && { replaced_subject: replaced }) };
 }
 
 /** Returns undefined for an account of another user. Called under the users' lock. */
 async function store(
   transaction: Db,
   { issuer, subject, userId }: NewIdentity,
-): Promise<Identity | undefined> {
+): Promise<Stored | undefined> {
   const isAccount = and(eq(identities.issuer, issuer), eq(identities.subject, subject));
   const [present] = await transaction.select().from(identities).where(isAccount);
-  if (present !== undefined) return present.userId === userId ? present : undefined;
+  if (present !== undefined) {
+    return present.userId === userId ? { identity: present, replaced: undefined } : undefined;
+  }
   const isSame = and(eq(identities.issuer, issuer), eq(identities.userId, userId));
-  await transaction.delete(identities).where(isSame);
+  const [gone] = await transaction.delete(identities).where(isSame).returning();
   const [made] = await transaction
     .insert(identities)
     .values({ issuer, subject, userId })
     .returning();
-  return made;
+  return made && { identity: made, replaced: gone?.subject };
 }

@@ -21,6 +21,8 @@ export interface ModelCatalog {
   readonly find: (name: string) => Target | undefined;
   /** Returns the last list of all models; asks the backends first when it is empty. */
   readonly list: () => Promise<readonly Model[]>;
+  /** Returns why the list of a backend could not be refreshed last; undefined when it could. */
+  readonly failureOf: (backend: string) => unknown;
   /**
    * Returns whether the local engine answered recently. Takes at most two seconds, whatever the engine does. Never
    * throws.
@@ -122,6 +124,7 @@ export function createModelCatalog(options: CatalogOptions): ModelCatalog {
         models.filter(({ id }) => targets.get(id)?.backend === backend),
       );
     },
+    failureOf: (name) => states.find(({ backend }) => backend.name === name)?.failure,
     reachable: createReachability(backends[0], options.clock),
     refresh,
     start() {

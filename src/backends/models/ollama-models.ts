@@ -12,6 +12,7 @@ const tags = z.object({
       name: z.string().min(1),
       digest: z.string().catch(""),
       modified_at: z.string().catch(""),
+      simulated: z.literal(true).optional().catch(undefined),
       capabilities,
     }),
   ),
@@ -79,6 +80,7 @@ function toModel(
     backend: backend.name,
     created: Number.isNaN(modifiedAt) ? 0 : Math.floor(modifiedAt / 1000),
     ownedBy: backend.name,
+    isSimulated: tag.simulated,
     contextLength: Math.min(contextLengthOf(shown) ?? Infinity, backend.contextLength),
     // Old engines do not report these. The template shows whether it takes tools, and a refusal to think is corrected
     // by a retry.

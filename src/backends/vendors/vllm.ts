@@ -38,6 +38,7 @@ const modelCards = z.object({
       created: z.number().int().nonnegative().catch(0),
       owned_by: z.string().catch(NAME),
       max_model_len: z.number().int().positive().optional().catch(undefined),
+      simulated: z.literal(true).optional().catch(undefined),
       // From llama.cpp: the context the server was started with, not the one the model was trained on.
       meta: z.object({ n_ctx: z.number().int().positive() }).optional().catch(undefined),
     }),
@@ -92,6 +93,7 @@ function toModel(card: z.output<typeof modelCards>["data"][number]): Model {
     backend: NAME,
     created: card.created,
     ownedBy: card.owned_by,
+    isSimulated: card.simulated,
     contextLength: card.max_model_len ?? card.meta?.n_ctx,
     // The engine does not report capabilities: it refuses requests that a model cannot handle.
     tools: true,

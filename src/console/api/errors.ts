@@ -7,21 +7,21 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly requestId: string | null;
   readonly retryAfterSeconds: number | null;
-  /** What the route adds beside the usual fields. */
-  readonly ext: Readonly<Record<string, unknown>>;
+  /** Further details, such as all faults where `param` names the first. */
+  readonly ext: Readonly<Record<string, unknown>> | undefined;
 
-  constructor(message: string, fields: ApiErrorFields) {
+  constructor(message: string, fields: ErrorFields) {
     super(message);
     this.status = fields.status;
     this.code = fields.code;
     this.param = fields.param;
     this.requestId = fields.requestId;
     this.retryAfterSeconds = fields.retryAfterSeconds;
-    this.ext = fields.ext ?? {};
+    this.ext = fields.ext;
   }
 }
 
-type ApiErrorFields = Omit<ApiError, "name" | "message" | "stack" | "cause" | "ext"> &
+type ErrorFields = Omit<ApiError, "name" | "message" | "stack" | "cause" | "ext"> &
   Partial<Pick<ApiError, "ext">>;
 
 interface Called<Data> {
@@ -59,10 +59,9 @@ export async function unwrap<Data>(call: Promise<Called<Data>>): Promise<Data> {
 /** Returns the error that an answer carries. */
 export function toApiError(response: Response, body: unknown): ApiError {
   const { status, headers } = response;
-  const { error = {}, ext } = (body ?? {}) as {
-    readonly error?: Record<string, unknown>;
-    readonly ext?: Record<string, unknown>;
-  };
+  const { error = {}, ext } = (body ?? {}) as Partial<
+    Record<"error" | "ext", Record<string, unknown>>
+  >;
   const retry = Number(headers.get("retry-after") ?? Number.NaN);
   const made = new ApiError(String(error["message"] ?? `The gateway answered ${status}.`), {
     status,
@@ -70,7 +69,7 @@ export function toApiError(response: Response, body: unknown): ApiError {
     param: typeof error["param"] === "string" ? error["param"] : null,
     requestId: headers.get("x-request-id"),
     retryAfterSeconds: Number.isFinite(retry) ? retry : null,
-    ...(ext && { ext }),
+    ext,
   });
   if (status === 401 && SIGNED_OUT.has(made.code)) for (const listener of listeners) listener();
   return made;

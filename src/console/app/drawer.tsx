@@ -15,7 +15,7 @@ export function Drawer({ isOpen, onClose, children }: DrawerProps) {
         <Dialog.Backdrop className="appear fixed inset-0 z-30 bg-shade" />
         <Dialog.Popup
           aria-label="Navigation"
-          className="appear fixed inset-y-0 start-0 z-30 w-72 max-w-[85vw] bg-surface shadow-raised"
+          className="appear fixed inset-y-0 start-0 z-30 w-2xs max-w-[85vw] bg-surface shadow-raised"
         >
           {children}
         </Dialog.Popup>

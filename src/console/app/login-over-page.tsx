@@ -1,14 +1,20 @@
-import { useEffect, useState } from "react";
+import { lazy, useEffect, useState } from "react";
 import { onSignedOut } from "../api/errors.ts";
 import { useSession } from "../api/queries/session.ts";
-import { LoginForm } from "../parts/login-form.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { OnceOpen } from "../ui/once-open.tsx";
+
+const loadDialog = async () => ({ default: (await import("./login-dialog.tsx")).LoginDialog });
+const LoginDialog = lazy(loadDialog);
 
 /** The login over the page when the session has ended: the page and what was typed there stay. */
 export function LoginOverPage() {
   const session = useSession();
   const [isOut, setOut] = useState(false);
   useEffect(() => onSignedOut(() => setOut(true)), []);
+  useEffect(() => {
+    // Fetched soon: a server that was upgraded meanwhile may no longer have it when the session ends.
+    loadDialog().catch(() => undefined);
+  }, []);
   const username = session.data?.username ?? "";
   const goOn = (user: { readonly username: string }) => {
     // Another person starts afresh.
@@ -16,18 +22,8 @@ export function LoginOverPage() {
     setOut(false);
   };
   return (
-    <Dialog
-      isOpen={isOut}
-      onClose={() => setOut(false)}
-      title="Your session has ended"
-      description="Log in again to go on. What you typed is still here."
-      isFirm
-    >
-      <LoginForm username={username} next={here()} onDone={goOn} />
-    </Dialog>
+    <OnceOpen isOpen={isOut}>
+      <LoginDialog isOpen={isOut} username={username} onClose={() => setOut(false)} onDone={goOn} />
+    </OnceOpen>
   );
-}
-
-function here(): string {
-  return `${window.location.pathname}${window.location.search}`;
 }

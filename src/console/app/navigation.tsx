@@ -113,6 +113,11 @@ function useBadges(): ReadonlyMap<string, PageBadge> {
     const meaning = `${text} workflows whose last run failed`;
     badges.set("workflows", { tone: "bad", text, meaning });
   }
+  const waiting = data.administration?.tools_waiting ?? 0;
+  if (waiting > 0) {
+    const text = String(waiting);
+    badges.set("tool-servers", { tone: "warn", text, meaning: `${text} tools wait for approval` });
+  }
   const { warning } = data.license;
   if (warning !== null) {
     badges.set("license", { tone: "warn", text: "!", meaning: warning });

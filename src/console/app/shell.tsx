@@ -1,10 +1,11 @@
 import { Navigate, Outlet } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { lazy, memo, Suspense, useState } from "react";
+import { lazy, memo, useState } from "react";
 import { ApiError } from "../api/errors.ts";
 import { useSession } from "../api/queries/session.ts";
 import { ErrorCard } from "../ui/error-card.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
+import { OnceOpen } from "../ui/once-open.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
 import { useMedia } from "../ui/use-media.ts";
 import { Drawer } from "./drawer.tsx";
@@ -19,7 +20,7 @@ import { useShortcuts } from "./use-shortcuts.ts";
 // Its search is large, and the first page does not need it.
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
 
-const DRAWER = "(max-width: 899.98px)";
+const DRAWER = "(width < 56.25rem)";
 
 /** The bar, what lies over the page, and the page; only for who is logged in. */
 export function Shell() {
@@ -53,8 +54,6 @@ function Frame() {
   const isNarrow = useMedia(DRAWER);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [over, setOver] = useState<"palette" | "keys">();
-  const [hasSearched, setSearched] = useState(false);
-  if (over === "palette" && !hasSearched) setSearched(true);
   const page = useCurrentPage();
   useShortcuts(setOver);
   const navigation = (
@@ -69,7 +68,7 @@ function Frame() {
         Skip to the page
       </a>
       {!isNarrow && (
-        <div className="sticky top-0 h-dvh w-56 shrink-0 border-e border-line bg-surface">
+        <div className="sticky top-0 h-dvh w-[14rem] shrink-0 border-e border-line bg-surface">
           {navigation}
         </div>
       )}
@@ -100,11 +99,9 @@ function Frame() {
           {navigation}
         </Drawer>
       )}
-      {hasSearched && (
-        <Suspense>
-          <Palette isOpen={over === "palette"} onClose={() => setOver(undefined)} />
-        </Suspense>
-      )}
+      <OnceOpen isOpen={over === "palette"}>
+        <Palette isOpen={over === "palette"} onClose={() => setOver(undefined)} />
+      </OnceOpen>
       <KeySheet isOpen={over === "keys"} onClose={() => setOver(undefined)} />
       <LoginOverPage />
     </div>

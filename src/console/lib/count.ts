@@ -53,6 +53,11 @@ export function formatPercent(share: number): string {
   return `${Math.floor(share * 100)} %`;
 }
 
+/** Returns `0.4 %` for 0.004: shares of which the small ones matter. */
+export function formatShare(share: number): string {
+  return `${share > 0 && share < 0.001 ? "< 0.1" : Math.round(share * 1_000) / 10} %`;
+}
+
 function scaled(
   value: number,
   scales: ReadonlyArray<readonly [number, string]>,

@@ -43,9 +43,15 @@ const SHORT_TEXT = 200;
 
 /** Returns the kind of field for a schema. `root` has the definitions that it refers to. */
 export function shapeOf(schema: JsonSchema, root: JsonSchema): Shape {
+  return shapeWithin(schema, root, 0);
+}
+
+function shapeWithin(schema: JsonSchema, root: JsonSchema, depth: number): Shape {
+  if (depth > MAX_REFERENCES) return { kind: "json", isNullable: false };
   const resolved = resolve(schema, root);
   const { types, isNullable } = typesOf(resolved);
-  const shape = choiceOf(resolved) ?? variantsOf(resolved, root) ?? shapeOfType(resolved, types);
+  const shape =
+    choiceOf(resolved) ?? variantsOf(resolved, root, depth + 1) ?? shapeOfType(resolved, types);
   return { ...shape, isNullable: isNullable || shape.isNullable };
 }
 
@@ -117,7 +123,7 @@ function choiceOf(schema: JsonSchema): Shape | undefined {
 }
 
 /** Alternatives; with a single one beside null it is that one. */
-function variantsOf(schema: JsonSchema, root: JsonSchema): Shape | undefined {
+function variantsOf(schema: JsonSchema, root: JsonSchema, depth: number): Shape | undefined {
   const given = schema["anyOf"] ?? schema["oneOf"];
   if (!Array.isArray(given) || !given.every(isObject) || given.length === 0) return;
   const variants = given.filter((one) => resolve(one, root)["type"] !== "null");
@@ -125,7 +131,7 @@ function variantsOf(schema: JsonSchema, root: JsonSchema): Shape | undefined {
   const [only] = variants;
   if (only === undefined) return { kind: "json", isNullable };
   if (variants.length > 1) return { kind: "variants", variants, isNullable };
-  const shape = shapeOf(only, root);
+  const shape = shapeWithin(only, root, depth);
   return { ...shape, isNullable: isNullable || shape.isNullable };
 }
 

@@ -20,6 +20,7 @@ export function initialValue(
   root: JsonSchema,
   depth = 0,
 ): JsonValue | undefined {
+  if (depth > MAX_DEPTH) return undefined;
   const { default: preset } = resolve(schema, root);
   if (preset !== undefined) return preset as JsonValue;
   const shape = shapeOf(schema, root);
@@ -35,7 +36,7 @@ export function initialValue(
     case "map":
       return {};
     case "object":
-      return depth > MAX_DEPTH ? {} : requiredOf(shape, root, depth);
+      return requiredOf(shape, root, depth);
     case "variants":
       return initialValue(shape.variants[0] ?? {}, root, depth + 1);
     default:

@@ -42,7 +42,7 @@ export function AnswerLink({ href, host, asks, children }: AnswerLinkProps) {
         title="Open this address?"
         description="A model wrote it. A long address can carry words of this chat to whoever runs it."
       >
-        <p className="max-h-60 overflow-y-auto rounded-md bg-sunken p-3 font-mono text-sm break-all">
+        <p className="max-h-[15rem] overflow-y-auto rounded-md bg-sunken p-3 font-mono text-sm break-all">
           {href}
         </p>
         <div className="flex flex-wrap justify-end gap-2">

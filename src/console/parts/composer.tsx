@@ -122,7 +122,7 @@ function Attached({ parts, error, remove }: Pick<Attachments, "parts" | "error" 
                 key={index}
                 className="flex items-center rounded-md border border-line pl-2 text-sm"
               >
-                <span className="max-w-60 truncate">{name}</span>
+                <span className="max-w-[15rem] truncate">{name}</span>
                 <IconButton icon={X} label={`Take away ${name}`} onClick={() => remove(part)} />
               </li>
             );

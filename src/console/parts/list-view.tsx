@@ -16,7 +16,7 @@ interface ListViewProps<Row> extends Rows<Row> {
 
 /** A list in each of its states: loading, failed, empty, and its rows, which stay while a refresh fails. */
 export function ListView<Row>({ list, empty, ...rows }: ListViewProps<Row>) {
-  const { error, isLoading, retry, asOf } = list;
+  const { error, isLoading, retry, asOf, searchedFrom } = list;
   if (isLoading) return <Skeleton shape="rows" label={`${rows.label} are loading`} />;
   const what = `${rows.label} could not be loaded`;
   if (list.rows.length === 0 && error !== null) {
@@ -32,6 +32,11 @@ export function ListView<Row>({ list, empty, ...rows }: ListViewProps<Row>) {
             As of <Time value={asOf} />
           </p>
         </>
+      )}
+      {searchedFrom !== undefined && (
+        <p role="status" className="text-sm text-muted">
+          Searched back to <Time value={searchedFrom} />, and going on…
+        </p>
       )}
       <Table
         {...rows}

@@ -29,7 +29,7 @@ export function LoginForm({ username = "", next, onDone }: LoginFormProps) {
           href={`/api/auth/oidc/login?return_to=${encodeURIComponent(next)}`}
           className="control grid place-items-center font-medium hover:bg-sunken"
         >
-          Sign in with your organisation
+          Sign in with {methods.data.oidc_name ?? "your organisation"}
         </a>
       )}
       {methods.data?.oidc && hasPassword && (
@@ -53,6 +53,7 @@ export function LoginForm({ username = "", next, onDone }: LoginFormProps) {
             type="password"
             autoComplete="current-password"
             autoFocus={username !== ""}
+            data-first={username !== "" || undefined}
             value={password}
             onChange={setPassword}
           />

@@ -91,7 +91,7 @@ function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQue
         <img
           src={source}
           alt={part.name ?? "Attached picture"}
-          className="max-h-80 max-w-full rounded-md"
+          className="max-h-[20rem] max-w-full rounded-md"
         />
       );
     }
@@ -99,7 +99,7 @@ function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQue
       return (
         <details className="rounded-md border border-line px-3 py-2">
           <summary>File {part.name}</summary>
-          <pre className="mt-2 max-h-80 overflow-auto font-mono text-sm whitespace-pre-wrap">
+          <pre className="mt-2 max-h-[20rem] overflow-auto font-mono text-sm whitespace-pre-wrap">
             {part.text.slice(0, 20_000)}
           </pre>
         </details>

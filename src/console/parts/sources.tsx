@@ -16,7 +16,7 @@ export function Sources({ sources }: { readonly sources: readonly Source[] }) {
           look={source.cited ? "plain" : "quiet"}
           onClick={() => setOpen(source)}
         >
-          <span className="max-w-60 truncate">
+          <span className="max-w-[15rem] truncate">
             [{source.index}] {source.filename}
             {placeOf(source)}
           </span>

@@ -31,7 +31,7 @@ function Text({ label, text }: { readonly label: string; readonly text: string |
   return (
     <>
       <p className="mt-2 text-sm text-muted">{label}</p>
-      <pre className="max-h-60 overflow-auto font-mono text-sm break-words whitespace-pre-wrap">
+      <pre className="max-h-[15rem] overflow-auto font-mono text-sm break-words whitespace-pre-wrap">
         {text}
       </pre>
     </>

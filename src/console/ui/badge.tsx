@@ -20,7 +20,7 @@ export function Badge({
 }) {
   return (
     <span
-      className={`inline-flex items-center rounded-full px-2 text-xs leading-5 font-medium ${TONES[tone]}`}
+      className={`inline-flex items-center rounded-full px-2 text-xs leading-[1.25rem] font-medium ${TONES[tone]}`}
     >
       {children}
     </span>

@@ -2,11 +2,14 @@ import { Tooltip } from "@base-ui/react/tooltip";
 import type { ComponentProps, ReactNode } from "react";
 import { classes } from "./classes.ts";
 
+/* Under the pointer a colour moves away from its text, never towards it. */
 const LOOKS = {
-  primary: "bg-accent text-on-accent border-transparent hover:opacity-90",
+  primary:
+    "bg-accent text-on-accent border-transparent hover:bg-[color-mix(in_oklab,var(--accent)_88%,var(--text))]",
   plain: "bg-surface text-text border-edge hover:bg-sunken",
   quiet: "bg-transparent text-text border-transparent hover:bg-sunken",
-  danger: "bg-bad-soft text-bad border-bad hover:opacity-90",
+  danger:
+    "bg-bad-soft text-bad border-bad hover:bg-[color-mix(in_oklab,var(--bad-soft)_50%,var(--surface))]",
 } as const;
 
 export interface ButtonProps extends Omit<ComponentProps<"button">, "disabled" | "className"> {
@@ -33,7 +36,7 @@ export function Button({ disabledReason, ...props }: ButtonProps) {
       />
       <Tooltip.Portal>
         <Tooltip.Positioner sideOffset={6} className="z-50">
-          <Tooltip.Popup className="appear max-w-72 rounded-md bg-text px-2 py-1 text-sm text-surface">
+          <Tooltip.Popup className="appear max-w-2xs rounded-md bg-text px-2 py-1 text-sm text-surface">
             {disabledReason}
           </Tooltip.Popup>
         </Tooltip.Positioner>

@@ -8,6 +8,7 @@ import { IconButton } from "./icon-button.tsx";
 const CREDENTIALS = {
   key: "GATEWAY_KEY is an API key, sk-….",
   token: "GATEWAY_TOKEN is a service token, sv-…, with the scope for it.",
+  bi: "GATEWAY_BI_KEY is a BI key, bk-….",
   session: "GATEWAY_SESSION is the token of a login, ses_…, from POST /api/auth/login.",
 } as const;
 

@@ -42,7 +42,7 @@ function Card<Row>(props: VirtualRowsProps<Row> & { readonly row: Row; readonly 
             tabIndex={index === cursor.active ? 0 : -1}
             onFocus={() => cursor.setActive(index)}
             onClick={() => onOpen(id)}
-            className="min-h-(--control) min-w-0 flex-1 truncate text-start font-medium"
+            className="-my-2 min-h-(--control) min-w-0 flex-1 truncate text-start font-medium"
           >
             {first?.cell(row)}
           </button>

@@ -1,4 +1,5 @@
 import uPlot from "uplot";
+import { rootFontSize } from "./root-font-size.ts";
 
 /** One line or one colour of the bars. */
 export interface Series {
@@ -20,6 +21,8 @@ interface Drawing {
 
 const BAR_SHARE = 0.7;
 const BAR_MAX_PX = 40;
+/** There is nothing between two points. */
+const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 /** Returns what uPlot draws, in the colours of the page. Bars are stacked from the first series up. */
 export function drawing(asked: Drawing): { options: uPlot.Options; data: uPlot.AlignedData } {
@@ -31,22 +34,32 @@ export function drawing(asked: Drawing): { options: uPlot.Options; data: uPlot.A
   const order = series.map((_, index) => index);
   if (isBars) order.reverse();
   const bars = uPlot.paths.bars?.({ size: [BAR_SHARE, BAR_MAX_PX] });
+  // The first and the last bar have their other half beyond their place.
+  const room = isBars ? 0.5 : 0;
   const grid = { stroke: colour("--line"), width: 1 };
   const axis = {
     stroke: colour("--muted"),
     grid,
     ticks: { show: false },
-    font: "12px Inter Variable",
+    font: `${0.75 * rootFontSize()}px Inter Variable`,
   };
   const options: uPlot.Options = {
     width: element.clientWidth || 300,
     height,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: !isBars } },
-    scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    scales: {
+      x: { time: false, range: (_, min, max) => [min - room, max + room] },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
+    },
     axes: [
-      { ...axis, grid: { show: false }, values: (_, at) => at.map((value) => points[value] ?? "") },
-      { ...axis, size: 64, values: (_, at) => at.map(format) },
+      {
+        ...axis,
+        grid: { show: false },
+        incrs: WHOLE_STEPS,
+        values: (_, at) => at.map((value) => points[value] ?? ""),
+      },
+      { ...axis, size: 4 * rootFontSize(), values: (_, at) => at.map(format) },
     ],
     series: [
       {},
@@ -77,10 +90,13 @@ function stack(series: readonly Series[]): number[][] {
 /** Returns the reader of a token as the page shows it: canvases know neither variables nor `light-dark()`. */
 function colourReader(element: HTMLElement): (token: string) => string {
   return (token) => {
-    const before = element.style.color;
+    const { color, transition } = element.style;
+    // Where motion is reduced every change is a transition, however short: the colour would still be the one before.
+    element.style.transition = "none";
     element.style.color = `var(${token})`;
     const colour = getComputedStyle(element).color;
-    element.style.color = before;
+    element.style.color = color;
+    element.style.transition = transition;
     return colour;
   };
 }

@@ -11,7 +11,7 @@ interface ChartTableProps {
 export function ChartTable({ label, points, series, format }: ChartTableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
-    <section aria-label={label} tabIndex={0} className="max-h-80 overflow-auto">
+    <section aria-label={label} tabIndex={0} className="max-h-[20rem] overflow-auto">
       <table className="w-full border-collapse">
         <caption className="sr-only">{label}</caption>
         <thead>

@@ -10,7 +10,7 @@ interface ChartProps {
   readonly label: string;
   /** The places on the axis, such as days, as they are read. */
   readonly points: readonly string[];
-  /** Eight at most; what is more belongs into one called the rest. */
+  /** Eight at most, and a ninth that is the rest. */
   readonly series: readonly Series[];
   readonly kind: "bars" | "lines";
   readonly format: (value: number) => string;

@@ -19,7 +19,7 @@ export function Checkbox({ name, label, hint, isChecked, onChange }: CheckboxPro
         <Base.Root
           checked={isChecked}
           onCheckedChange={onChange}
-          className="inline-flex size-4.5 shrink-0 items-center justify-center rounded-sm border border-edge bg-surface data-[checked]:border-accent data-[checked]:bg-accent"
+          className="inline-flex size-[1.125rem] shrink-0 items-center justify-center rounded-sm border border-edge bg-surface data-[checked]:border-accent data-[checked]:bg-accent"
         >
           <Base.Indicator className="text-on-accent">
             <Check size={14} aria-hidden />

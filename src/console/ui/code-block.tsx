@@ -1,25 +1,33 @@
 import type { ReactNode } from "react";
+import { classes } from "./classes.ts";
 import { CopyButton } from "./copy-button.tsx";
 
 interface CodeBlockProps {
   readonly text: string;
   /** What it is: "The command". */
   readonly label: string;
+  /** Breaks long lines, for texts that are read rather than pasted. */
+  readonly isWrapped?: boolean;
   /** The same text with colours, where something gives them. */
   readonly children?: ReactNode;
 }
 
 /** A text to be copied: a command, a file, a key. */
-export function CodeBlock({ text, label, children }: CodeBlockProps) {
+export function CodeBlock({ text, label, isWrapped = false, children }: CodeBlockProps) {
   return (
-    <div className="relative min-w-0 rounded-lg border border-line bg-sunken">
+    <div className="flex min-w-0 items-start rounded-lg border border-line bg-sunken">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
-      <section aria-label={label} tabIndex={0} className="overflow-x-auto p-3 pr-12">
-        <pre className="font-mono text-sm leading-5">
+      <section aria-label={label} tabIndex={0} className="min-w-0 flex-1 overflow-x-auto p-3">
+        <pre
+          className={classes(
+            "font-mono text-sm leading-[1.25rem]",
+            isWrapped && "break-words whitespace-pre-wrap",
+          )}
+        >
           <code>{children ?? text}</code>
         </pre>
       </section>
-      <div className="absolute top-1 right-1">
+      <div className="p-1">
         <CopyButton text={text} label={`Copy: ${label}`} />
       </div>
     </div>

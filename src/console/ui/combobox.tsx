@@ -45,7 +45,7 @@ export function Combobox(props: ComboboxProps) {
         <Base.Positioner className="z-50" sideOffset={4} align="start">
           <Base.Popup
             aria-label={label ?? placeholder}
-            className="appear flex max-h-(--available-height) w-72 max-w-(--available-width) flex-col rounded-lg border border-line bg-surface p-1 shadow-raised"
+            className="appear flex max-h-(--available-height) w-2xs max-w-(--available-width) flex-col rounded-lg border border-line bg-surface p-1 shadow-raised"
           >
             <Base.Input
               aria-label={`Search ${label ?? placeholder}`}

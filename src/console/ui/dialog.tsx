@@ -1,6 +1,6 @@
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { classes } from "./classes.ts";
 import { IconButton } from "./icon-button.tsx";
 
@@ -18,6 +18,7 @@ interface DialogProps {
 /** A dialog over the page; on small screens it is the whole screen. */
 export function Dialog(props: DialogProps) {
   const { isOpen, onClose, title, description, isWide = false, isFirm = false, children } = props;
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <BaseDialog.Root
       open={isOpen}
@@ -28,6 +29,8 @@ export function Dialog(props: DialogProps) {
         <BaseDialog.Backdrop className="appear fixed inset-0 z-40 bg-shade" />
         <BaseDialog.Viewport className="fixed inset-0 z-40 grid overflow-y-auto sm:place-items-center sm:p-6">
           <BaseDialog.Popup
+            ref={popup}
+            initialFocus={(openedBy) => (openedBy === "touch" ? true : firstField(popup.current))}
             className={classes(
               "appear grid w-full content-start gap-4 bg-surface p-4 sm:rounded-lg sm:border sm:border-line sm:p-6",
               "sm:shadow-raised",
@@ -51,4 +54,14 @@ export function Dialog(props: DialogProps) {
       </BaseDialog.Portal>
     </BaseDialog.Root>
   );
+}
+
+/** A form begins in its first field, or in the one that says `data-first`, which by touch would open the keyboard over it; without one, the browser decides. */
+function firstField(popup: HTMLElement | null): HTMLElement | true {
+  const field =
+    popup?.querySelector<HTMLElement>("form [data-first]") ??
+    popup?.querySelector<HTMLElement>(
+      "form :is(input:not([type=hidden], [hidden], [aria-hidden=true]), textarea)",
+    );
+  return field ?? true;
 }

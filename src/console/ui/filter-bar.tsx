@@ -74,7 +74,7 @@ function SearchInput({ label, value, onChange }: NonNullable<FilterBarProps["sea
     return () => clearTimeout(timer);
   }, [typed, onChange]);
   return (
-    <span className="relative min-w-0 flex-1 sm:max-w-72">
+    <span className="relative min-w-0 flex-1 sm:max-w-2xs">
       <Search
         size={14}
         aria-hidden

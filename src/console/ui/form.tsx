@@ -80,9 +80,10 @@ export function Form({ onSubmit, action, look, onCancel, disabledReason, childre
 /** Returns the field that an error names, where the form has it: `tool_scope.tools[0]` marks `tool_scope`, too. */
 function fieldOf(error: unknown, form: HTMLFormElement | null): string | undefined {
   if (!(error instanceof ApiError) || error.param === null || form === null) return undefined;
-  const parts = error.param.split(/[.[]/);
-  const names = parts.map((_, index) => parts.slice(0, parts.length - index).join("."));
-  return names.find((name) => findField(form, name) !== null);
+  let name = error.param;
+  while (name !== "" && findField(form, name) === null)
+    name = name.replace(/(?:^|[.[])[^.[]*$/, "");
+  return name === "" ? undefined : name;
 }
 
 function findField(form: HTMLFormElement, name: string): HTMLElement | null {
@@ -91,5 +92,7 @@ function findField(form: HTMLFormElement, name: string): HTMLElement | null {
 
 function focusField(form: HTMLFormElement | null, name: string): void {
   const field = form && findField(form, name);
-  field?.querySelector<HTMLElement>("input:not([aria-hidden=true]), textarea, button")?.focus();
+  field
+    ?.querySelector<HTMLElement>("input:not([aria-hidden=true]), textarea, button, [role=checkbox]")
+    ?.focus();
 }

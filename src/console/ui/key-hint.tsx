@@ -9,7 +9,7 @@ export function KeyHint({ keys }: { readonly keys: string }) {
       {shownKeys(keys, isMac).map((key) => (
         <kbd
           key={key}
-          className="min-w-5 rounded-sm border border-line bg-sunken px-1 text-center font-sans text-xs leading-4.5 text-muted"
+          className="min-w-[1.25rem] rounded-sm border border-line bg-sunken px-1 text-center font-sans text-xs leading-[1.125rem] text-muted"
         >
           {key}
         </kbd>

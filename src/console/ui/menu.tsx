@@ -26,7 +26,7 @@ export function Menu({ trigger, items, triggerRef }: MenuProps) {
       <Base.Trigger render={trigger} ref={triggerRef} />
       <Base.Portal>
         <Base.Positioner className="z-50" sideOffset={4} align="end">
-          <Base.Popup className="appear max-w-80 min-w-44 rounded-lg border border-line bg-surface p-1 shadow-raised outline-none">
+          <Base.Popup className="appear max-w-xs min-w-[11rem] rounded-lg border border-line bg-surface p-1 shadow-raised outline-none">
             {items.map((item) => (
               <Base.Item
                 key={item.label}

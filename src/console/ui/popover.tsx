@@ -14,7 +14,7 @@ export function Popover({ trigger, title, children }: PopoverProps) {
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner className="z-50" sideOffset={6}>
-          <Base.Popup className="appear grid max-w-80 gap-2 rounded-lg border border-line bg-surface p-3 shadow-raised">
+          <Base.Popup className="appear grid max-w-xs gap-2 rounded-lg border border-line bg-surface p-3 shadow-raised">
             <Base.Title className="text-base">{title}</Base.Title>
             {children}
           </Base.Popup>

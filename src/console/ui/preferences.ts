@@ -9,9 +9,17 @@ export interface Preferences {
   readonly singleKeys: "on" | "off";
   /** Whether Enter sends a message, or ⌘ Enter. */
   readonly enter: "sends" | "breaks";
+  /** The first steps on the overview. */
+  readonly steps: "shown" | "hidden";
 }
 
-const DEFAULTS: Preferences = { theme: "system", zone: "local", singleKeys: "on", enter: "sends" };
+const DEFAULTS: Preferences = {
+  theme: "system",
+  zone: "local",
+  singleKeys: "on",
+  enter: "sends",
+  steps: "shown",
+};
 const listeners = new Set<() => void>();
 let current: Preferences = { ...DEFAULTS, ...readKept() };
 

@@ -8,3 +8,11 @@ export function saveFile(name: string, type: string, text: string): void {
   // The browser has begun to read it by then.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
+
+/** Downloads what the server sends as a file. */
+export function downloadFrom(address: string): void {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = "";
+  link.click();
+}

@@ -19,7 +19,7 @@ export function StatusDot({
 }) {
   return (
     <span className="inline-flex items-center gap-1.5">
-      <span aria-hidden className={`size-2 shrink-0 rounded-full ${DOTS[tone]}`} />
+      <span aria-hidden className={`size-[0.5rem] shrink-0 rounded-full ${DOTS[tone]}`} />
       {children}
     </span>
   );

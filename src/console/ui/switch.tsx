@@ -18,9 +18,9 @@ export function Switch({ name, label, hint, isOn, onChange }: ToggleProps) {
         <Base.Root
           checked={isOn}
           onCheckedChange={onChange}
-          className="inline-flex h-5 w-9 shrink-0 items-center rounded-full border border-edge bg-sunken p-0.5 data-[checked]:border-accent data-[checked]:bg-accent"
+          className="inline-flex h-[1.25rem] w-[2.25rem] shrink-0 items-center rounded-full border border-edge bg-sunken p-0.5 data-[checked]:border-accent data-[checked]:bg-accent"
         >
-          <Base.Thumb className="size-3.5 rounded-full bg-muted transition-transform duration-100 data-[checked]:translate-x-4 data-[checked]:bg-on-accent" />
+          <Base.Thumb className="size-[0.875rem] rounded-full bg-muted transition-transform duration-100 data-[checked]:translate-x-[1rem] data-[checked]:bg-on-accent" />
         </Base.Root>
         {label}
       </BaseField.Label>

@@ -1,14 +1,17 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Cards } from "./cards.tsx";
 import { classes } from "./classes.ts";
+import { rootFontSize } from "./root-font-size.ts";
 import type { Column, RowsProps, VirtualRowsProps } from "./table-column.ts";
 import { SMALL, useMedia } from "./use-media.ts";
 import { useRowCursor } from "./use-row-cursor.ts";
 
 const OVERSCAN = 12;
 const ROWS_AHEAD = 20;
+/** A card of a name and two lines; cards are measured once they are there. */
+const CARD_REM = 8.25;
 
 /**
  * Rows of a list that the server pages: only those in sight are in the document, and the next page is fetched before
@@ -19,11 +22,12 @@ export function Table<Row>(props: RowsProps<Row>) {
   const isCoarse = useMedia("(pointer: coarse)");
   const scroller = useRef<HTMLElement>(null);
   const { rows, rowId, openId, onOpen, hasMore, onMore } = props;
-  const rowHeight = isCoarse ? 44 : 36;
+  const [em] = useState(rootFontSize);
+  const rowHeight = (isCoarse ? 2.75 : 2.25) * em;
   const virtual = useVirtualizer<HTMLElement, Element>({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => (isSmall ? 132 : rowHeight),
+    estimateSize: () => (isSmall ? CARD_REM * em : rowHeight),
     overscan: OVERSCAN,
     getItemKey: (index) => rowId(rows[index] as Row),
   });
@@ -66,7 +70,8 @@ function Rows<Row>(props: VirtualRowsProps<Row>) {
     <table
       aria-label={label}
       aria-rowcount={(total ?? rows.length) + 1}
-      className="w-full min-w-2xl table-fixed border-collapse"
+      className="w-full table-fixed border-collapse"
+      style={{ minWidth: leastWidth(columns) }}
     >
       <thead className="sticky top-0 z-10 bg-surface">
         <tr aria-rowindex={1}>
@@ -89,6 +94,11 @@ function Rows<Row>(props: VirtualRowsProps<Row>) {
       </tbody>
     </table>
   );
+}
+
+/** Below it the table scrolls sideways in its place: columns without a width would lose all of theirs. */
+function leastWidth(columns: ReadonlyArray<{ readonly width?: string }>): string {
+  return `calc(${columns.map(({ width }) => width ?? "10rem").join(" + ")})`;
 }
 
 interface HeadProps<Row> {

@@ -30,7 +30,7 @@ function List() {
       toast={toast}
       data-toast
       swipeDirection={["right", "down"]}
-      className="appear max-w-96 rounded-lg border border-line bg-surface shadow-raised"
+      className="appear max-w-sm rounded-lg border border-line bg-surface shadow-raised"
     >
       <Toast.Content className="flex items-center gap-2 py-1 pr-1 pl-3">
         <Toast.Title render={<p />} className="min-w-0 flex-1 break-words" />

@@ -14,7 +14,7 @@ export function Tip({ text, children }: TipProps) {
       <Tooltip.Trigger render={children} delay={400} />
       <Tooltip.Portal>
         <Tooltip.Positioner sideOffset={6} className="z-50">
-          <Tooltip.Popup className="appear max-w-72 rounded-md bg-text px-2 py-1 text-sm text-surface">
+          <Tooltip.Popup className="appear max-w-2xs rounded-md bg-text px-2 py-1 text-sm text-surface">
             {text}
           </Tooltip.Popup>
         </Tooltip.Positioner>

@@ -13,4 +13,4 @@ export function useMedia(query: string): boolean {
 }
 
 /** Below it rows are cards and filters a sheet. */
-export const SMALL = "(max-width: 639.98px)";
+export const SMALL = "(width < 40rem)";

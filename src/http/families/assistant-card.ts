@@ -37,7 +37,7 @@ export async function assistantCards(
       created: Math.floor(assistant.createdAt.getTime() / 1_000),
       ownedBy: OWNED_BY,
     });
-    return { ...card, ext: { assistant_id: assistantId, slug, description } };
+    return { ...card, ext: { ...card.ext, assistant_id: assistantId, slug, description } };
   });
 }
 

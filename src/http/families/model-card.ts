@@ -26,14 +26,17 @@ export const modelSchema = z
     deprecated_at: z.null(),
     retires_at: z.null(),
     line: z.null(),
-    ext: z
-      .object({
-        assistant_id: z.string(),
-        slug: z.string(),
-        description: z.string().nullable(),
-      })
-      .optional()
-      .openapi({ description: "Only of an assistant, which is called by its name like a model." }),
+    ext: z.object({
+      backend: z.string().nullable().openapi({
+        description:
+          "What answers: `vllm` or `ollama`, the local engine, or a cloud; null while an assistant has no model.",
+      }),
+      assistant_id: z.string().optional().openapi({
+        description: "Only of an assistant, which is called by its name like a model.",
+      }),
+      slug: z.string().optional(),
+      description: z.string().nullable().optional(),
+    }),
   })
   .openapi("Model", {
     example: {
@@ -51,10 +54,11 @@ export const modelSchema = z
       deprecated_at: null,
       retires_at: null,
       line: null,
+      ext: { backend: "ollama" },
     },
   });
 
-export type ModelCard = JsonObject & { readonly id: string };
+export type ModelCard = JsonObject & { readonly id: string; readonly ext: JsonObject };
 
 /** Builds the card of a model: the fields of both families side by side. */
 export function modelCard(model: Model): ModelCard {
@@ -74,6 +78,7 @@ export function modelCard(model: Model): ModelCard {
     deprecated_at: null,
     retires_at: null,
     line: null,
+    ext: { backend: model.backend === "" ? null : model.backend },
   };
 }
 

@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import {
   createConnection,
@@ -8,156 +7,28 @@ import {
   trialTarget,
   updateConnection,
 } from "../../tools/connections/change-connection.ts";
-import { CONNECTION_KINDS } from "../../tools/connections/connection.ts";
-import { type ConnectionRow, openPassword } from "../../tools/connections/known-connections.ts";
+import {
+  type ConnectionRow,
+  openPassword,
+  toConnection,
+} from "../../tools/connections/known-connections.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
-import { count, storableText, time } from "../fields.ts";
+import {
+  connection,
+  connectionChange,
+  connectionList,
+  connectionQuery,
+  newConnection,
+  tableList,
+  trial,
+} from "../connection-fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
-import { byOffset, countedList, page, readQuery } from "../page.ts";
+import { readQuery } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
 import { idOf } from "../request/id-of.ts";
 import { createRouter, type Router } from "../request/router.ts";
-
-const MAX_NAME = 64;
-const MAX_HOST = 253;
-const MAX_IDENTIFIER = 128;
-const MAX_FILE = 500;
-const MAX_DESCRIPTION = 1_000;
-const MAX_PORT = 65_535;
-
-/** A text on one line. */
-const line = (maxLength: number) =>
-  storableText(maxLength)
-    .min(1)
-    .refine((text) => !/\p{Cc}/u.test(text), "a text without control characters");
-
-const kind = z.enum(CONNECTION_KINDS).openapi({
-  description: "`mysql` is MariaDB, too. It cannot be changed.",
-});
-
-const changeable = {
-  name: line(MAX_NAME).openapi({
-    description:
-      "Unique, whatever its case. Assistants' `sql_connections` and keys' `tool_scope` name it.",
-    example: "crm",
-  }),
-  host: line(MAX_HOST).nullable().openapi({
-    description:
-      "Of a server: a name or an address. One in a private network must be listed in EGRESS_ALLOW.",
-  }),
-  port: z
-    .int()
-    .min(1)
-    .max(MAX_PORT)
-    .nullable()
-    .openapi({ description: "Of a server; unless given, the usual one of its kind." }),
-  database: line(MAX_IDENTIFIER)
-    .nullable()
-    .openapi({ description: "Of a server; MySQL does without it." }),
-  user: line(MAX_IDENTIFIER)
-    .nullable()
-    .openapi({ description: "Of a server: one that may only read is best." }),
-  tls: z
-    .enum(["off", "on", "verify"])
-    .nullable()
-    .openapi({
-      description:
-        "Of a server. `off`: without TLS; `on`: encrypted, any certificate; `verify` (default): the certificate and " +
-        "the host in it are checked.",
-    }),
-  file: line(MAX_FILE).nullable().openapi({
-    description: "Of SQLite: the name of a file connection, `/`, and the path of the file in it.",
-    example: "workspace/shop.db",
-  }),
-  description: storableText(MAX_DESCRIPTION)
-    .nullable()
-    .openapi({ description: "For the model: what is in it." }),
-};
-
-const password = line(MAX_IDENTIFIER * 8)
-  .nullable()
-  .optional()
-  .openapi({
-    format: "password",
-    description: "Stored encrypted and never shown. Not sent: it stays; null: it is removed.",
-  });
-
-const optional = z.object(changeable).partial().shape;
-
-const newConnection = z
-  .strictObject({ ...optional, name: changeable.name, kind, password })
-  .openapi("NewConnection", {
-    example: {
-      name: "crm",
-      kind: "postgres",
-      host: "db.example.com",
-      database: "crm",
-      user: "reader",
-      password: "a password of the database",
-      description: "Customers, their contracts and calls.",
-    },
-  });
-
-const connectionChange = z
-  .strictObject({ ...optional, password })
-  .openapi("ConnectionChange", { example: { description: "Customers and contracts." } });
-
-const connection = z
-  .object({
-    id: z.string(),
-    object: z.literal("connection"),
-    name: changeable.name,
-    kind,
-    host: changeable.host,
-    port: changeable.port,
-    database: changeable.database,
-    user: changeable.user,
-    tls: changeable.tls,
-    file: changeable.file,
-    description: changeable.description,
-    has_password: z.boolean(),
-    password_lost: z.boolean().openapi({
-      description: "The password cannot be opened, because APP_SECRET has changed. Send it again.",
-    }),
-    created_at: time,
-  })
-  .openapi("Connection", {
-    example: {
-      id: "conn_3v9QmTq2LxZ8cR5nYb7KdW",
-      object: "connection",
-      name: "crm",
-      kind: "postgres",
-      host: "db.example.com",
-      port: 5432,
-      database: "crm",
-      user: "reader",
-      tls: "verify",
-      file: null,
-      description: "Customers, their contracts and calls.",
-      has_password: true,
-      password_lost: false,
-      created_at: "2026-09-21T13:33:20.000Z",
-    },
-  });
-
-const trial = z
-  .object({
-    ok: z.boolean(),
-    latency_ms: count.nullable().openapi({
-      description: "Milliseconds for connecting, logging in and the first query.",
-    }),
-    server_version: z.string().nullable(),
-    tables: count.nullable().openapi({ description: "Tables and views that the user may read." }),
-    error: z.string().nullable().openapi({ description: "What is wrong; null when it is ok." }),
-  })
-  .openapi("ConnectionTrial", {
-    example: { ok: true, latency_ms: 12, server_version: "17.2", tables: 42, error: null },
-  });
-
-const connectionList = countedList(connection).openapi("ConnectionList");
-const connectionQuery = page({}, byOffset);
 
 const COLLECTION = {
   path: "/api/connections",
@@ -237,13 +108,34 @@ const TEST = resourceRoute({
   errors: unknown,
 });
 
+const TABLES = resourceRoute({
+  ...ONE,
+  path: `${ONE.path}/tables`,
+  method: "get",
+  operationId: "listConnectionTables",
+  summary: "List the tables of a saved connection",
+  description: "Tables and views that its user may read: up to 500, with up to 100 columns each.",
+  answer: { description: "The tables by name, with their columns.", schema: tableList },
+  errors: { ...unknown, 502: "The database refuses, or cannot be reached." },
+});
+
+interface LastTest {
+  readonly ok: boolean;
+  readonly at: Date;
+  readonly latencyMs: number | null;
+  readonly error: string | null;
+}
+
 /** `/api/connections`: the databases that tools may read, for administrators. */
 export function connectionsRoutes(deps: Deps): Router {
-  const { desk, tryTarget, testSaved } = deps.connections;
+  const { desk, saved, tryTarget, testSaved } = deps.connections;
+  // By id; no more than there are saved connections, which are at most 200.
+  const tests = new Map<string, LastTest>();
   const shown = (row: ConnectionRow) => ({
     ...row,
     hasPassword: row.sealedPassword !== null,
     passwordLost: openPassword(desk.secretBox, row) === undefined,
+    lastTest: tests.get(row.id) ?? null,
   });
   const router = createRouter(deps);
   router.add(LIST, async (context) => {
@@ -268,15 +160,26 @@ export function connectionsRoutes(deps: Deps): Router {
     const given = toRecord(await readCheckedBody(context, connectionChange));
     const change = { id: idOf(context), given };
     const row = await updateConnection(desk, actorOf(context, caller), change);
+    tests.delete(row.id);
     return jsonResponse(toJson(connection, shown(row)));
   });
   router.add(DELETE, async (context, caller) => {
     await deleteConnection(desk, actorOf(context, caller), idOf(context));
+    tests.delete(idOf(context));
     return new Response(null, { status: 204 });
   });
   router.add(TEST, async (context) => {
     const row = await findConnection(desk, idOf(context));
-    return jsonResponse(toJson(trial, await testSaved(row, context.req.raw.signal)));
+    const tested = await testSaved(row, context.req.raw.signal);
+    const { ok, latencyMs, error } = tested;
+    tests.set(row.id, { ok, at: new Date(desk.clock.now()), latencyMs, error });
+    return jsonResponse(toJson(trial, tested));
+  });
+  router.add(TABLES, async (context) => {
+    const row = await findConnection(desk, idOf(context));
+    const tables = await saved.describe(toConnection(row), context.req.raw.signal);
+    const data = tables.map(({ name, columns }) => ({ name, columns: [...columns] }));
+    return jsonResponse(toJson(tableList, { data }));
   });
   return router;
 }

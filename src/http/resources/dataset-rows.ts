@@ -94,7 +94,8 @@ const importResult = z
 const ROWS = { ...DATASET, path: `${DATASET.path}/rows` } as const;
 const FORMATS =
   "The body is the file itself, up to 256 MiB, and `Content-Type` its format: CSV, NDJSON, a JSON array of objects, or " +
-  "XLSX (the first sheet). All rows are written or none; a wrong row is a 400 that names its line and column.";
+  "XLSX (the first sheet). All rows are written or none; a wrong row is a 400 that names its line and column, and " +
+  "`ext.errors` the first hundred wrong rows with `line`, `column` and `message`.";
 
 const READ = resourceRoute({
   ...ROWS,

@@ -23,6 +23,9 @@ const engine = z
       .array(z.string())
       .nullable()
       .openapi({ description: "Ids of its chat models; null where it lists none." }),
+    failure: z.string().nullable().openapi({
+      description: "Why its list of models could not be read last; null when it could.",
+    }),
   })
   .openapi("Engine", {
     example: {
@@ -33,18 +36,23 @@ const engine = z
       since: "2026-09-21T13:33:20.000Z",
       open_calls: 4,
       models: ["qwen3-32b"],
+      failure: null,
     },
   });
 const engineList = z
   .object({ object: z.literal("list"), data: z.array(engine) })
   .openapi("EngineList");
 
-const LIST = resourceRoute({
+const COLLECTION = {
   path: "/api/admin/engines",
-  method: "get",
   access: "administrator",
   tokens: "closed",
   tag: "Models",
+} as const;
+
+const LIST = resourceRoute({
+  ...COLLECTION,
+  method: "get",
   operationId: "listEngines",
   summary: "List the model servers",
   description:
@@ -53,17 +61,38 @@ const LIST = resourceRoute({
   answer: { description: "The servers, the local engine first.", schema: engineList },
 });
 
-/** `GET /api/admin/engines`. */
+const RECHECK = resourceRoute({
+  ...COLLECTION,
+  path: `${COLLECTION.path}/recheck`,
+  method: "post",
+  operationId: "recheckEngines",
+  summary: "Ask the model servers for their models",
+  description:
+    "They are asked every 15 seconds anyway; this asks now, and answers when they have. Clouds are not asked: the " +
+    "settings name their models.",
+  answer: {
+    description: "The servers as they are now, the local engine first.",
+    schema: engineList,
+  },
+});
+
+/** `/api/admin/engines`. */
 export function enginesRoutes(deps: Deps): Router {
   const router = createRouter(deps);
-  router.add(LIST, async () => {
+  const list = async () => {
     const engines = await deps.engines();
     const data = engines.map((one) => ({
       ...one,
       since: one.since ?? null,
       models: one.models ?? null,
+      failure: one.failure ?? null,
     }));
     return jsonResponse(toJson(engineList, { data }));
+  };
+  router.add(LIST, list);
+  router.add(RECHECK, async () => {
+    await deps.gateway.models.refresh();
+    return list();
   });
   return router;
 }

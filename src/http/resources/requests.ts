@@ -109,6 +109,9 @@ const requestList = z
     data: z.array(meteredRequest),
     has_more: z.boolean(),
     next: place.nullable().openapi({ description: "`before` of the next page." }),
+    searched_from: unixTime.openapi({
+      description: "How far back the search went; with `next`, what is earlier is still unknown.",
+    }),
   })
   .openapi("MeteredRequestList");
 
@@ -159,7 +162,8 @@ export function requestsRoutes(deps: Deps): Router {
       to: asked.to === undefined ? undefined : range.to,
       limit: asked.limit ?? (isCsv ? CSV_LIMIT : DEFAULT_LIMIT),
     });
-    const shown = { ...searched, data: requests, hasMore: next !== null, next };
+    const searchedFrom = next?.startedAt ?? searched.from;
+    const shown = { ...searched, data: requests, hasMore: next !== null, next, searchedFrom };
     if (!isCsv) return jsonResponse(toJson(requestList, shown));
     return tableResponse(context, {
       name: "requests",

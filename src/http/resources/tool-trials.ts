@@ -5,6 +5,7 @@ import type { Deps } from "../../deps.ts";
 import { tryTool } from "../../gateway/try-tool.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { listLeftOut, listReplaced } from "../../tools/servers/tool-servers.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { trialAssistant } from "../../tools/trial-assistant.ts";
 import { visibleTools } from "../../tools/visible-tools.ts";
@@ -35,6 +36,9 @@ const listedTool = z
     available: z.boolean().openapi({
       description: "False where it lacks what it works on, such as a saved connection.",
     }),
+    schema_replaced: z.boolean().openapi({
+      description: "Its tool server's schema is too large: any object is accepted in its place.",
+    }),
   })
   .openapi("ListedTool", {
     example: {
@@ -45,10 +49,26 @@ const listedTool = z
       level: "read_only",
       source: "builtin",
       available: true,
+      schema_replaced: false,
     },
   });
+const missing = z
+  .object({
+    server_id: z.string(),
+    server: z.string().openapi({ description: "The name of the tool server." }),
+    name: z.string().nullable().openapi({ description: "The server's own name, if it has one." }),
+    reason: z.string(),
+  })
+  .openapi("LeftOutTool");
 const listedTools = z
-  .object({ object: z.literal("list"), data: z.array(listedTool) })
+  .object({
+    object: z.literal("list"),
+    data: z.array(listedTool),
+    left_out: z.array(missing).openapi({
+      description:
+        "What tool servers list but cannot be offered, as the replica that answers saw it.",
+    }),
+  })
   .openapi("ListedTools");
 
 const trial = z
@@ -68,6 +88,9 @@ const outcome = z
     name: z.string(),
     is_error: z.boolean().openapi({ description: "The tool failed; `text` says why." }),
     text: z.string().openapi({ description: "What a model would be given." }),
+    param: z.string().nullable().openapi({
+      description: "The argument that is wrong, such as `by[0].field`; null where none is.",
+    }),
     duration_ms: count,
   })
   .openapi("ToolTrialResult", {
@@ -76,6 +99,7 @@ const outcome = z
       name: "query_sql",
       is_error: false,
       text: "[[1]]",
+      param: null,
       duration_ms: 12,
     },
   });
@@ -117,10 +141,18 @@ export function toolTrialsRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   const { clock } = deps;
   router.add(LIST, (_, caller) => {
+    const replaced = new Set(listReplaced(deps.toolServers));
     const usable = new Set(deps.tools.list(trialAssistant(caller.ownerId, [ANY_STORE])));
     return jsonResponse({
       object: "list",
-      data: deps.tools.all().map((tool) => shown(tool, usable.has(tool))),
+      data: deps.tools.all().map((tool) => ({
+        ...shown(tool, usable.has(tool)),
+        schema_replaced: replaced.has(tool.name),
+      })),
+      left_out: listLeftOut(deps.toolServers).map(({ serverId, ...tool }) => ({
+        server_id: serverId,
+        ...tool,
+      })),
     });
   });
   router.add(CALL, async (context, caller) => {
@@ -141,7 +173,7 @@ export function toolTrialsRoutes(deps: Deps): Router {
       const client = { requestId, caller, channel: "mcp", address, startedAt, signal } as const;
       const call = { tool, assistant, args: given.arguments as JsonObject };
       const beganAt = clock.now();
-      const { text, isError } = await tryTool(
+      const { text, isError, argument } = await tryTool(
         withAssistants(deps),
         { ...client, observer, trace },
         call,
@@ -151,6 +183,7 @@ export function toolTrialsRoutes(deps: Deps): Router {
         name,
         is_error: isError === true,
         text,
+        param: argument ?? null,
         duration_ms: Math.max(0, clock.now() - beganAt),
       });
     } finally {

@@ -6,6 +6,7 @@ import { readUsageReport } from "../../usage/reports/read-usage-report.ts";
 import {
   NO_USAGE,
   USAGE_GROUPS,
+  USAGE_SORTS,
   type UsageFigures,
   type UsageGroup,
   type UsageRow,
@@ -23,6 +24,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 400;
 const MAX_GROUPS = 2;
+const MAX_TOP = 100;
 const TIMES: ReadonlySet<string> = new Set(["hour", "day", "month"]);
 
 const usageQuery = page(
@@ -37,6 +39,14 @@ const usageQuery = page(
     model: searchText(200).optional(),
     channel: z.enum(CHANNELS).optional(),
     user_id: queryId.optional(),
+    sort: z
+      .enum(USAGE_SORTS)
+      .default("requests")
+      .openapi({ description: "Of a time, the rows with the most of it come first." }),
+    top: z.int().min(1).max(MAX_TOP).optional().openapi({
+      description:
+        "Rows of so many groups only, those with the most of `sort` over the whole range.",
+    }),
     format: queryFormat.optional(),
   },
   byOffset,
@@ -106,8 +116,8 @@ const REPORT = resourceRoute({
     "they own now have used. `from` and `to` are times or dates of UTC (the last 30 days unless given, 400 at most) and " +
     "are widened to whole hours; the answer says to what. Before its `hourly_from` usage is kept by day: there a range is " +
     "widened to whole days, and an hour is a whole day. A time without a second group has a row for each hour, day or " +
-    "month of the range. Rows go by time and then by requests, the most first; `totals` are over all of them, whatever " +
-    "the page. `limit` and `offset` page exactly when the range is given and is over; calls that are still to come change " +
+    "month of the range. Rows go by time and then by `sort`, the most first; `totals` are over all groups, whatever " +
+    "the page and `top`. `limit` and `offset` page exactly when the range is given and is over; calls that are still to come change " +
     "the order of the hour, day or month they count in.",
   query: usageQuery,
   answer: { description: "A page of the report.", schema: usageReport, hasCsv: true },

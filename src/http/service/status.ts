@@ -3,6 +3,7 @@ import type { Model } from "../../backends/backend.ts";
 import type { Deps } from "../../deps.ts";
 import { within } from "../../lib/within.ts";
 import { outboxFigures } from "../../queue/figures.ts";
+import { countWaitingTools } from "../../tools/servers/tool-servers.ts";
 import { countFailingWorkflows } from "../../workflows/records/workflows.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { count } from "../fields.ts";
@@ -11,8 +12,6 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
-/** All models of the engine simulator are named so, and those of no engine. */
-const SIMULATED = /^sim-/;
 
 const names = z.array(z.string());
 const administration = z
@@ -21,6 +20,9 @@ const administration = z
       .record(z.string(), z.string())
       .openapi({ description: "What to do about each of `failed`." }),
     dead_events: count.openapi({ description: "Events whose delivery was given up." }),
+    tools_waiting: count.openapi({
+      description: "Tools of enabled tool servers that wait for approval, new and changed ones.",
+    }),
     database: z.enum(["postgres", "embedded"]),
   })
   .openapi("StatusForAdministrators");
@@ -64,7 +66,7 @@ const status = z
       engine: { backend: "vllm", reachable: true, simulated: false, models: 2 },
       license: { valid: true, in_grace: false, expires_at: null, days_left: null, warning: null },
       failing_workflows: 0,
-      administration: { hints: {}, dead_events: 0, database: "postgres" },
+      administration: { hints: {}, dead_events: 0, tools_waiting: 0, database: "postgres" },
     },
   });
 
@@ -110,6 +112,7 @@ export function statusRoutes(deps: Deps): Router {
         ? {
             hints: report["hints"] ?? {},
             dead_events: (await database.ask((db) => outboxFigures(db, clock.now()))).dead,
+            tools_waiting: countWaitingTools(deps.toolServers),
             database: settings.DATABASE_URL === undefined ? "embedded" : "postgres",
           }
         : null,
@@ -122,7 +125,7 @@ export function statusRoutes(deps: Deps): Router {
       withinPatience<readonly Model[]>(list(), []),
     ]);
     const own = listed.filter(({ backend }) => backend === settings.LLM_BACKEND);
-    const simulated = own.length > 0 && own.every(({ id }) => SIMULATED.test(id));
+    const simulated = own.some(({ isSimulated }) => isSimulated === true);
     return { reachable: isReachable, simulated, models: own.length };
   }
 

@@ -30,6 +30,12 @@ export interface ServerFields {
   readonly timeoutMs: number | null;
 }
 
+/** A tool server that is added. */
+interface NewServer extends ServerFields {
+  /** Whether the tools that it lists at this moment are approved; true unless given. */
+  readonly approveTools?: boolean | undefined;
+}
+
 /**
  * Saves a tool server and approves the tools that it lists at this moment, unless a service token adds it. One that
  * cannot be used is saved too; its tools wait for approval when it lists them. Rejects with `invalid_value` for a name that is taken.
@@ -37,9 +43,9 @@ export interface ServerFields {
 export async function createToolServer(
   servers: ToolServers,
   actor: AnyActor,
-  fields: ServerFields,
+  fields: NewServer,
 ): Promise<ShownServerWithTools> {
-  const { name, url, headers, enabled, timeoutMs } = fields;
+  const { name, url, headers, enabled, timeoutMs, approveTools = true } = fields;
   if (servers.known.list().some(({ row }) => row.name === name)) throw nameTaken(name);
   const id = `mcps_${randomBase62(ID_LENGTH)}`;
   const row = {
@@ -53,7 +59,7 @@ export async function createToolServer(
   const created = await change(servers, actor, frame, async (transaction, changeSeq) => {
     await refuseTakenPlace(transaction, name);
     await transaction.insert(mcpServers).values({ ...row, changeSeq });
-    const areApproved = actor.caller.kind !== "service_token";
+    const areApproved = approveTools && actor.caller.kind !== "service_token";
     const approved = await addTools(transaction, id, { ...checked, areApproved });
     const { headerNames } = row;
     return {

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { BoundedMemory } from "../../lib/bounded-memory.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import { createCleanBudget } from "./clean/clean-budget.ts";
+import { isReplaced } from "./clean/clean-schema.ts";
 import { cleanTool, faultOf, shownName } from "./clean/clean-tools.ts";
 import type { LeftOutTool, ListedTool, ListedTools, ToolServerLink } from "./tool-server-client.ts";
 import { ToolServerFailure } from "./tool-server-failure.ts";
@@ -117,14 +118,19 @@ async function cleanTools(
 ): Promise<ListedTools> {
   const budget = createCleanBudget(SCHEMAS);
   const tools: ListedTool[] = [];
+  const replaced: string[] = [];
   for (const item of items) {
     await nextTurn();
     signal.throwIfAborted();
     const tool = cleanTool(item, budget);
-    if (tool !== undefined) tools.push(tool);
-    else leaveOut(leftOut, item, NO_TOOL);
+    if (tool === undefined) {
+      leaveOut(leftOut, item, NO_TOOL);
+      continue;
+    }
+    tools.push(tool);
+    if (isReplaced(item["inputSchema"], tool.inputSchema)) replaced.push(tool.name);
   }
-  return { tools, leftOut };
+  return { tools, leftOut, replaced };
 }
 
 export function listTooLarge(options?: ErrorOptions): ToolServerFailure {

@@ -14,18 +14,27 @@ export interface ServerHealth {
   readonly status: ServerStatus;
   /** A sentence about why it is in error. */
   readonly reason: string | null;
+  /** When it was first found so; null while it is disabled or not checked yet. */
+  readonly since: Date | null;
   /** The end of its last check; null: it is not checked yet, at this address. */
   readonly checkedAt: Date | null;
   /** The tools of its last list that cannot be offered. */
   readonly leftOut: readonly LeftOutTool[];
+  /** The names of its last list whose schema was too large to be kept. */
+  readonly replaced: readonly string[];
 }
 
 const UNCHECKED: ServerHealth = {
   status: "error",
   reason: "The tool server is being checked for the first time since this replica knows of it.",
+  since: null,
   checkedAt: null,
   leftOut: [],
+  replaced: [],
 };
+
+/** What is known of an address that was never asked. */
+const UNKNOWN = { status: undefined, since: null, leftOut: [], replaced: [] } as const;
 
 /** The results of the last checks. Each replica has its own: one may reach a server that another does not. */
 export interface ServerHealths {
@@ -51,22 +60,24 @@ export function createServerHealths({ clock, log, list }: HealthOptions): Server
   const of = (row: ServerRow): ServerHealth => {
     const last = found.get(addressOf(row)) ?? UNCHECKED;
     if (row.enabled) return last;
-    return { ...last, status: "disabled", reason: null };
+    return { ...last, status: "disabled", reason: null, since: null };
   };
   return {
     of,
     isInError: (row) => row.enabled && found.get(addressOf(row))?.status === "error",
     record(row, outcome) {
-      const { status: before, leftOut: known = [] } = found.get(addressOf(row)) ?? {};
+      const before = found.get(addressOf(row)) ?? UNKNOWN;
       const { reason = null } = outcome;
       const status = reason === null ? "connected" : "error";
-      const leftOut = outcome.reason === undefined ? outcome.leftOut : known;
-      found.set(addressOf(row), { status, reason, checkedAt: new Date(clock.now()), leftOut });
+      const { leftOut, replaced } = outcome.reason === undefined ? outcome : before;
+      const checkedAt = new Date(clock.now());
+      const since = status === before.status ? before.since : checkedAt;
+      found.set(addressOf(row), { status, reason, since, checkedAt, leftOut, replaced });
       const fields = { server: row.id, name: row.name };
-      if (status === "error" && before !== "error") {
+      if (status === "error" && before.status !== "error") {
         log.warn({ ...fields, reason }, "a tool server cannot be used; calls of its tools fail");
       }
-      if (status === "connected" && before === "error") {
+      if (status === "connected" && before.status === "error") {
         log.info(fields, "a tool server can be used again");
       }
     },

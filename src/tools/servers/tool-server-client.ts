@@ -38,6 +38,8 @@ export interface ListedTools {
   readonly tools: readonly ListedTool[];
   /** At most a few dozen. */
   readonly leftOut: readonly LeftOutTool[];
+  /** The names of tools whose schema is too large, so that any object is accepted in its place. */
+  readonly replaced: readonly string[];
 }
 
 export interface ToolServerCall {

@@ -44,6 +44,7 @@ export interface ShownServer {
   readonly timeoutMs: number | null;
   readonly status: ServerStatus;
   readonly statusReason: string | null;
+  readonly statusSince: Date | null;
   readonly checkedAt: Date | null;
   readonly toolCounts: Readonly<Record<ToolState, number>>;
   readonly createdAt: Date;
@@ -66,6 +67,8 @@ export interface ShownTool {
   readonly levelSource: "annotations" | "administrator";
   readonly state: ToolState;
   readonly parameters: JsonObject;
+  /** Its schema is too large, so that any object is accepted in its place. */
+  readonly schemaReplaced: boolean;
   /** Of a changed tool: what would be approved. */
   readonly listed?: ListedDefinition | undefined;
 }
@@ -88,6 +91,40 @@ export function listToolServers(
   return { servers, total: found.length };
 }
 
+/** Counts the tools of enabled servers that an administrator has to look at: new and changed ones. */
+export function countWaitingTools({ known }: Pick<ToolServers, "known">): number {
+  let waiting = 0;
+  for (const { row, tools } of known.list()) {
+    const counts = countTools(row.enabled ? tools : []);
+    waiting += counts.waiting + counts.changed;
+  }
+  return waiting;
+}
+
+/** Lists what enabled servers list but cannot be offered, by server. */
+export function listLeftOut({ known, healths }: Pick<ToolServers, "known" | "healths">) {
+  return known
+    .list()
+    .filter(({ row }) => row.enabled)
+    .flatMap(({ row }) => {
+      const { id: serverId, name: server } = row;
+      return healths.of(row).leftOut.map((tool) => ({ serverId, server, ...tool }));
+    });
+}
+
+/** Lists the tools, by the names under which they are offered, whose schema was too large to be kept. */
+export function listReplaced({
+  known,
+  healths,
+}: Pick<ToolServers, "known" | "healths">): readonly string[] {
+  return known.list().flatMap(({ row, published }) =>
+    healths.of(row).replaced.flatMap((name) => {
+      const offered = published.get(name);
+      return offered === undefined ? [] : [offered];
+    }),
+  );
+}
+
 /** Throws `not_found`. */
 export function findToolServer(
   { known, healths }: Pick<ToolServers, "known" | "healths">,
@@ -107,12 +144,13 @@ export async function checkToolServer(
 }
 
 function showServer({ row, tools }: ToolServer, healths: Pick<ServerHealths, "of">): ShownServer {
-  const { status, reason, checkedAt } = healths.of(row);
+  const { status, reason, since, checkedAt } = healths.of(row);
   const { id, name, url, headerNames, enabled, timeoutMs, createdAt } = row;
   return {
     ...{ id, name, url, headerNames, enabled, timeoutMs, createdAt },
     status,
     statusReason: reason,
+    statusSince: since,
     checkedAt,
     toolCounts: countTools(tools),
   };
@@ -123,16 +161,20 @@ export function showWithTools(
   healths: Pick<ServerHealths, "of">,
 ): ShownServerWithTools {
   const { row, tools, published } = server;
+  const { leftOut, replaced } = healths.of(row);
   return {
     ...showServer(server, healths),
     revision: revisionOf(row, tools),
-    tools: tools.map((tool) => showTool(tool, published.get(tool.name) ?? null)),
-    leftOut: healths.of(row).leftOut,
+    tools: tools.map((tool) => ({
+      ...showTool(tool, published.get(tool.name) ?? null),
+      schemaReplaced: replaced.includes(tool.name),
+    })),
+    leftOut,
   };
 }
 
 /** An approved tool is shown as it is offered, or was; one that waits as it is listed. */
-function showTool(tool: ToolRow, published: string | null): ShownTool {
+function showTool(tool: ToolRow, published: string | null): Omit<ShownTool, "schemaReplaced"> {
   const state = stateOf(tool);
   const { description, inputSchema, annotations } = readDefinition(
     tool.approved ?? tool.listed ?? {},

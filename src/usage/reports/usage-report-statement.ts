@@ -5,7 +5,7 @@ import { apiKeys } from "../../db/tables/api-keys.ts";
 import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
 import { users } from "../../db/tables/users.ts";
 import { eachFigure, HOUR_FIGURES } from "../sums/usage-sums.ts";
-import type { UsageGroup, UsageReportQuery } from "./usage-report.ts";
+import type { UsageGroup, UsageReportQuery, UsageSort } from "./usage-report.ts";
 import { NO_COLUMNS, sumsOf, timeOf, type UsedColumns, usedBy } from "./usage-report-sums.ts";
 import { usageScope } from "./usage-scope.ts";
 
@@ -26,6 +26,22 @@ export type ReportRow = Readonly<Record<(typeof FIGURES)[number], number>> & {
   readonly owner_state: "active" | "disabled" | null;
 };
 
+/** The groups of `top`, of which some columns are null. */
+const IS_OF_TOP = sql`exists (
+  select from top where (top.key_id, top.model, top.channel, top.user_id) is not distinct from
+    (grouped.key_id, grouped.model, grouped.channel, grouped.user_id)
+)`;
+
+const SORTED_BY: Readonly<Record<UsageSort, SQL>> = {
+  requests: sql`requests`,
+  failures: sql`failures`,
+  refused: sql`refused`,
+  input_tokens: sql`input_tokens`,
+  output_tokens: sql`output_tokens`,
+  cached_tokens: sql`cached_tokens`,
+  total_tokens: sql`(input_tokens + output_tokens)`,
+};
+
 interface Page {
   readonly limit: number;
   readonly offset: number;
@@ -35,15 +51,18 @@ type Query = UsageReportQuery & { readonly hourlyFrom: number };
 
 /**
  * Builds one statement for the totals and one page of groups, so that both are of the same moment. The earliest times
- * come first; within a time, the groups with the most calls.
+ * come first; within a time, the groups with the most of what they are sorted by.
  */
 export function usageReportStatement(caller: AnyCaller, query: Query, page: Page | undefined): SQL {
   const has = (group: UsageGroup) => query.groups.includes(group);
   const { reach, used, totals, offset } = partsOf(usageScope(caller, query), query, page);
   const window = page === undefined ? sql`` : sql`limit ${page.limit + 1} offset ${offset}`;
   // A refusal is not a call of a model: it counts in the totals, and makes no group of its own.
-  const isShown = has("model") ? sql`where model is not null` : sql``;
-  const order = sql`time, requests desc, key_id, model, channel, user_id`;
+  const isGroup = has("model") ? sql`model is not null` : undefined;
+  const where = (condition: SQL | undefined) => condition && sql`where ${condition}`;
+  const isShown = where(and(isGroup, query.top === undefined ? undefined : IS_OF_TOP));
+  const figure = SORTED_BY[query.sort ?? "requests"];
+  const order = sql`time, ${figure} desc, key_id, model, channel, user_id`;
   return sql`
     with recursive ${reach}
     used as (${used}),
@@ -53,9 +72,13 @@ export function usageReportStatement(caller: AnyCaller, query: Query, page: Page
         key_id, model, channel, user_id, ${eachFigure(FIGURES, (column) => sql`sum(${column}) as ${column}`)}
       from used group by 1, 2, 3, 4, 5
     ),
+    top as (
+      select key_id, model, channel, user_id from grouped ${where(isGroup) ?? sql``}
+      group by 1, 2, 3, 4 order by sum(${figure}) desc, 1, 2, 3, 4 limit ${query.top ?? 0}
+    ),
     page as (
       select row_number() over (order by ${order}) as place, shown.*
-      from (select * from grouped ${isShown} order by ${order} ${window}) as shown
+      from (select * from grouped ${isShown ?? sql``} order by ${order} ${window}) as shown
     )
     select
       0::float8 as place, null::float8 as time, null as key_id, null as model, null as channel, null as user_id,
@@ -96,7 +119,8 @@ function partsOf(scope: SQL | undefined, query: Query, page: Page | undefined) {
   const hasKeys = has("key") || has("user");
   const sums = sumsOf(query, hasKeys || scope !== undefined);
   const isOfHours = has("hour") && query.from >= query.hourlyFrom;
-  if (page === undefined || !isOfHours || !hasKeys || scope !== undefined) {
+  const isPageOfHours = page !== undefined && isOfHours && query.top === undefined;
+  if (!isPageOfHours || !hasKeys || scope !== undefined) {
     const whole = usedBy({ columns, sums, inRange, inModel });
     return { reach: sql``, used: whole, totals: sql`grouped`, offset: page?.offset };
   }

@@ -9,6 +9,19 @@ export type UsageGroup = (typeof USAGE_GROUPS)[number];
 /** The groups that are times. */
 export type TimeGroup = Extract<UsageGroup, "hour" | "day" | "month">;
 
+/** The figures by which groups may be sorted, the most first. */
+export const USAGE_SORTS = [
+  "requests",
+  "failures",
+  "refused",
+  "input_tokens",
+  "output_tokens",
+  "cached_tokens",
+  "total_tokens",
+] as const;
+
+export type UsageSort = (typeof USAGE_SORTS)[number];
+
 export interface UsageReportQuery extends UsageOwner {
   /** Unix milliseconds; `to` is exclusive. */
   readonly from: number;
@@ -17,6 +30,10 @@ export interface UsageReportQuery extends UsageOwner {
   readonly groups: readonly UsageGroup[];
   readonly model?: string | undefined;
   readonly channel?: Channel | undefined;
+  /** The order of the groups within a time; `requests` unless given. */
+  readonly sort?: UsageSort | undefined;
+  /** Rows are of these many groups only: those with the most over the whole range. Totals are of all. */
+  readonly top?: number | undefined;
   readonly limit: number;
   readonly offset: number;
 }

@@ -89,6 +89,18 @@ describe("4.2 model resolution", () => {
     expect(await idOf(models, undefined)).toBe("sim-chat");
   });
 
+  it("the simulator's models say what they are, and no other server's", async () => {
+    for (const LLM_BACKEND of ["vllm", "ollama"] as const) {
+      const listed = await catalog({ LLM_BACKEND }).list();
+      expect(listed.map(({ isSimulated }) => isSimulated)).toEqual([true, true, true]);
+    }
+    // A name says nothing, nor does a value that another server might give the field.
+    const data = [{ id: "sim-chat" }, { id: "sim-small", simulated: "yes" }];
+    simulator.script({ match: { path: "/v1/models" }, respond: { status: 200, body: { data } } });
+    const others = await catalog({ LLM_BACKEND: "vllm" }).list();
+    expect(others.map(({ isSimulated }) => isSimulated)).toEqual([undefined, undefined]);
+  });
+
   it("lists chat models alone", async () => {
     const ids = (await catalog({ LLM_BACKEND: "vllm" }).list()).map(({ id }) => id);
     expect(ids).toEqual(["sim-chat", "sim-thinker", "sim-small"]);

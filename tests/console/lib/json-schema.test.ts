@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { describeSchema } from "../../../src/console/lib/describe-schema.ts";
 import { type JsonSchema, shapeOf } from "../../../src/console/lib/json-schema.ts";
 import { shownPath } from "../../../src/console/lib/schema-path.ts";
 import {
@@ -39,6 +40,26 @@ describe("the field of a schema", () => {
       loop,
     ]) {
       expect([schema, kindOf(schema)]).toEqual([schema, "json"]);
+    }
+  });
+
+  it("ends for schemas that hold themselves without a name between", () => {
+    for (const own of [
+      { anyOf: [{ $ref: "#/$defs/a" }] },
+      { anyOf: [{ $ref: "#/$defs/a" }, { type: "string" }] },
+      { type: "array", items: { $ref: "#/$defs/a" } },
+      { type: "object", additionalProperties: { $ref: "#/$defs/a" } },
+    ]) {
+      const root = {
+        type: "object",
+        properties: { a: { $ref: "#/$defs/a" } },
+        required: ["a"],
+        $defs: { a: own },
+      };
+      expect(shapeOf({ $ref: "#/$defs/a" }, root).kind).toEqual(expect.any(String));
+      expect(JSON.stringify(initialValue(root, root)).length).toBeLessThan(100);
+      const [line] = describeSchema(root);
+      expect(line?.type.length).toBeLessThan(100);
     }
   });
 

@@ -56,11 +56,15 @@ export function sidewaysScroll(page: Page): Promise<number> {
   });
 }
 
-/** Doubles the size of all text, as somebody does who sees badly. */
+/** Doubles the size of all text, as somebody does who sees badly. Throws where the text does not follow. */
 export async function doubleText(page: Page): Promise<void> {
-  await page.evaluate(() => {
+  const growth = await page.evaluate(() => {
+    const size = () => Number.parseFloat(getComputedStyle(document.body).fontSize);
+    const before = size();
     document.documentElement.style.fontSize = "200%";
+    return size() / before;
   });
+  if (growth !== 2) throw new Error(`the text grew by ${growth}, not by 2`);
 }
 
 /** Returns where the focus is: `body`, `main`, or the element that is elsewhere. */

@@ -1,5 +1,8 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
+import { fillAccess } from "./fill-access.ts";
+import { fillObserve } from "./fill-observe.ts";
+import { fillReports } from "./fill-reports.ts";
 import { fillWorkflows } from "./fill-workflows.ts";
 
 const KEYS = 12;
@@ -34,19 +37,20 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     token: keys[0].key,
     body: failing,
   });
+  await fillObserve(url, create);
   const assistant = await create("/v1/assistants", {
     name: "Handbook",
     model: "sim-chat",
     instructions: "Answer in one sentence.",
   });
-  const token = await create("/api/service-tokens", { name: "deploy", scopes: ["users:read"] });
   const { data } = (
     await callHttp(url, { path: "/api/admin/users", token: sessions.administrator })
   ).body;
   return {
+    ...(await fillReports({ url, sessions }, create)),
     keys: keys[0].id,
     assistants: assistant.id,
-    "service-tokens": token.id,
+    ...(await fillAccess(stage, create)),
     users: data[0].id,
     ...(await fillWorkflows(stage)),
   };

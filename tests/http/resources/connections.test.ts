@@ -51,7 +51,7 @@ describe("/api/connections", () => {
     expect(body).toEqual({
       id: expect.stringMatching(/^conn_[0-9A-Za-z]{22}$/),
       ...{ object: "connection", name: "  Zürich CRM", ...SERVER, port: 5432, tls: "verify" },
-      ...{ file: null, description, has_password: true, password_lost: false },
+      ...{ file: null, description, has_password: true, password_lost: false, last_test: null },
       created_at: expect.stringMatching(/Z$/),
     });
     expect((await call({ path: `${PATH}/${body.id}` })).body).toEqual(body);
@@ -223,7 +223,13 @@ describe("the test of a connection", () => {
     };
     expect((await call({ method: "POST", path: `${PATH}/test`, body })).body).toEqual(expected);
     const { body: saved } = await create(body);
-    expect((await test(saved.id)).body).toEqual(expected);
+    const { body: tested } = await test(saved.id);
+    expect(tested).toEqual(expected);
+    const path = `${PATH}/${saved.id}`;
+    expect((await call({ path })).body.last_test).toMatchObject({ ok: true, error: null });
+    expect((await call({ path: `${path}/tables` })).body.data).toHaveLength(tested.tables);
+    await patch(saved.id, { description: "changed" });
+    expect((await call({ path })).body.last_test).toBeNull();
     const wrong = { ...body, user: "nobody_of_this_name" };
     const { body: refused } = await call({ method: "POST", path: `${PATH}/test`, body: wrong });
     expect(refused.error).toMatch(/role "nobody_of_this_name" does not exist/);

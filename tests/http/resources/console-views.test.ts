@@ -53,6 +53,7 @@ describe("GET /api/status", () => {
       administration: {
         hints: {},
         dead_events: 0,
+        tools_waiting: 0,
         database: databaseServerUrl === undefined ? "embedded" : "postgres",
       },
     });
@@ -110,6 +111,24 @@ describe("GET /api/admin/engines", () => {
   });
 });
 
+describe("POST /api/admin/engines/recheck", () => {
+  it("asks the engine now, and tells why it lists no models", async () => {
+    const recheck = (token = admin) =>
+      callHttp(served.url, { method: "POST", path: "/api/admin/engines/recheck", token });
+    const body = { detail: "out of memory" };
+    const respond = { status: 500, body };
+    simulator.script({ match: { path: "/v1/models" }, times: "always", respond });
+    // A refresh that is under way is joined, and may have been answered before.
+    await recheck();
+    const failing = (await recheck()).body.data[0];
+    expect(failing).toMatchObject({ backend: "vllm", failure: expect.stringContaining("500") });
+    simulator.reset();
+    await recheck();
+    expect((await recheck()).body.data[0]).toMatchObject({ state: "up", failure: null });
+    expect((await recheck(user)).status).toBe(403);
+  });
+});
+
 describe("GET /api/admin/settings", () => {
   it("shows values and defaults, and never a secret", async () => {
     const { body, text } = await get("/api/admin/settings");
@@ -131,10 +150,10 @@ describe("/api/tools", () => {
     const names = body.data.map(({ name }: { name: string }) => name);
     expect(names).toEqual(expect.arrayContaining(["query_sql", "search_knowledge"]));
     const tried = await tryTool("list_file_connections", {});
-    expect(tried.body).toMatchObject({ object: "tool.result", is_error: false });
+    expect(tried.body).toMatchObject({ object: "tool.result", is_error: false, param: null });
     expect(tried.body.text).toContain("workspace");
     const wrong = await tryTool("find_files", { arguments: { limit: "many" } });
-    expect(wrong.body).toMatchObject({ is_error: true });
+    expect(wrong.body).toMatchObject({ is_error: true, param: "limit" });
     expect(wrong.body.text).toContain("find_files");
   });
 

@@ -371,6 +371,23 @@ describe("an import", () => {
     },
   );
 
+  it("names each wrong row, up to a hundred, and why reading ended", async () => {
+    const { id } = await create(owner);
+    const refuse = async (file: string) => (await send(owner, rowsPath(id), CSV, file)).body.ext;
+    expect(await refuse("n,name\n1,a\nx,b\n2,c\n,d\ny,e\n")).toEqual({
+      errors: [
+        { line: 3, column: "n", message: expect.stringMatching(/whole number.*"x"$/) },
+        { line: 5, column: "n", message: expect.stringMatching(/key/) },
+        { line: 6, column: "n", message: expect.stringMatching(/"y"$/) },
+      ],
+      end: null,
+    });
+    const many = await refuse(`n,name\n${"x,a\n".repeat(5_000)}`);
+    expect(many.errors).toHaveLength(100);
+    expect(many.end).toMatch(/may be more/);
+    expect(await rowsOf(owner, id)).toEqual([]);
+  });
+
   it.each([
     ["a quotation mark that is not closed", CSV, 'n,name\n1,"a\n', /^Line \d: a quotation mark/],
     ["an unknown column", CSV, "n,other\n1,2\n", /^Line 2, column 'other': is not a column/],

@@ -98,6 +98,47 @@ describe("4.6 /api/mcp-servers", () => {
     expect((await call({ method: "DELETE", path, token })).status).toBe(204);
   });
 
+  it("tells administrators what waits, what was left out, and whose schema was too large", async () => {
+    const waiting = async () =>
+      (await call({ path: "/api/status" })).body.administration.tools_waiting;
+    const before = await waiting();
+    const saved = await created();
+    const large = {
+      type: "object",
+      properties: { a: { description: "x".repeat(70_000) } },
+    } as const;
+    const nameless = { name: "", description: "Has no name." };
+    server.offer(
+      { ...READ, description: "Reads more." },
+      { name: "new", inputSchema: large },
+      nameless,
+    );
+    const { body } = await post(`${saved.path}/check`);
+    expect(states(body)).toEqual({ new: "waiting", "odd/name": "gone", read: "changed" });
+    expect(await waiting()).toBe(before + 2);
+    const { body: approved } = await post(`${saved.path}/approve`);
+    expect(await waiting()).toBe(before);
+    const { tool } = approved.tools.find((one: ServedTool) => one.name === "new");
+    expect(
+      approved.tools.filter((one: { schema_replaced: boolean }) => one.schema_replaced),
+    ).toEqual([expect.objectContaining({ name: "new", parameters: { type: "object" } })]);
+    const { body: all } = await call({ path: "/api/tools" });
+    expect(all.data.find((one: ServedTool) => one.name === tool)).toMatchObject({
+      schema_replaced: true,
+    });
+    expect(all.left_out).toContainEqual({
+      server_id: saved.id,
+      server: saved.name,
+      name: null,
+      reason: expect.stringMatching(/^Its name is missing/),
+    });
+    server.offer(READ, ODD);
+    const unseen = await created({ approve_tools: false });
+    expect(states(unseen)).toEqual({ "odd/name": "waiting", read: "waiting" });
+    await call({ method: "DELETE", path: unseen.path });
+    await call({ method: "DELETE", path: saved.path });
+  });
+
   it("saves a tool server and shows its tools, but never its headers", async () => {
     const { status, body } = await post(PATH, {
       name: "tickets",
@@ -118,6 +159,7 @@ describe("4.6 /api/mcp-servers", () => {
       timeout_ms: 5_000,
       status: "connected",
       status_reason: null,
+      status_since: expect.stringMatching(/Z$/),
       checked_at: expect.stringMatching(/Z$/),
       tool_counts: { approved: 2, waiting: 0, changed: 0, gone: 0 },
       created_at: expect.stringMatching(/Z$/),
@@ -132,6 +174,7 @@ describe("4.6 /api/mcp-servers", () => {
         level_source: "annotations",
         state: "approved",
         parameters: { type: "object" },
+        schema_replaced: false,
       },
       {
         name: "read",
@@ -141,6 +184,7 @@ describe("4.6 /api/mcp-servers", () => {
         level_source: "annotations",
         state: "approved",
         parameters: { type: "object" },
+        schema_replaced: false,
       },
     ]);
     expect(server.heard().at(-1)?.headers["authorization"]).toBe(`Bearer ${SECRET}`);

@@ -1,4 +1,8 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { checkBackup } from "../../../src/operations/backup/check-backup.ts";
 import { callHttp, type HttpAnswer, logIn } from "../../support/clients/http-session.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
 import { startGateway, type TestGateway } from "../../support/servers/start-gateway.ts";
@@ -83,6 +87,38 @@ describe("a service token", () => {
       expect(audit.text).not.toContain(secret);
       expect(here.output()).not.toContain(secret);
     }
+  });
+
+  it("makes a whole backup for a machine that cannot run the command, one at a time", async () => {
+    const { id, token } = await issue(["backup:create"]);
+    const other = await issue(["usage:read"]);
+    const ask = (credential: string) =>
+      fetch(`${here.url}/api/admin/backups`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${credential}` },
+      });
+    expect((await ask(other.token)).status).toBe(403);
+    const begun = await ask(token);
+    expect([begun.status, begun.headers.get("content-type")]).toEqual([200, "application/gzip"]);
+    expect(begun.headers.get("content-disposition")).toMatch(/"gateway-[\dTZ-]+\.tar\.gz"$/);
+    const folder = await mkdtemp(join(tmpdir(), "backup-by-token-"));
+    const file = join(folder, "backup.tar.gz");
+    await writeFile(file, new Uint8Array(await begun.arrayBuffer()));
+    const { tables } = await checkBackup({ file });
+    await rm(folder, { recursive: true });
+    expect(tables.find(({ name }) => name === "users")?.rows).toBe(2);
+    const { body } = await call("GET", `/api/admin/audit?action=backup.create&limit=1`);
+    expect(body.data[0]).toMatchObject({ via: "service_token", credential_id: id });
+    const together = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const answer = await ask(token);
+        const bytes = await answer.arrayBuffer();
+        return answer.status === 200 || JSON.parse(Buffer.from(bytes).toString()).error.code;
+      }),
+    );
+    expect(together).toContain(true);
+    expect(together.filter((made) => made !== true && made !== "run_active")).toEqual([]);
+    expect((await ask(token)).status).toBe(200);
   });
 
   it.each([

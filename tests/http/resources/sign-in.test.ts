@@ -599,6 +599,42 @@ describe("a provider", () => {
   );
 });
 
+it("a gateway that makes no users lets in those who are linked", async () => {
+  const closed = await startGateway({
+    ADMIN_PASSWORD: PASSWORD,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: CLIENT_ID,
+    OIDC_CLIENT_SECRET: CLIENT_SECRET,
+    OIDC_CREATE_USERS: "0",
+    TRUST_PROXY: "1",
+  });
+  provider.allowRedirect(`${closed.url}/api/auth/oidc/callback`);
+  try {
+    const token = await logIn(closed.url, "admin", PASSWORD);
+    const ask = (method: string, path: string, body?: object) =>
+      callHttp(closed.url, { method, path, token, ...(body !== undefined && { body }) });
+    const open = () => browser.open(`${closed.url}${LOGIN}?return_to=/api/auth/me`);
+    const shown = await open();
+    expect([shown.status, shown.text]).toEqual([403, expect.stringContaining("linked")]);
+    const users = (await ask("GET", "/api/admin/users")).body.data;
+    expect(users.map(({ username }: { username: string }) => username)).toEqual(["admin"]);
+    const refused = await ask("GET", "/api/admin/audit?action=user.login_refused&limit=1");
+    const { details } = refused.body.data[0];
+    expect(details).toMatchObject({ reason: "unknown_user", subject: provider.account });
+    const { id } = (await ask("POST", "/api/admin/users", { username: "linked" })).body;
+    const path = `/api/admin/users/${id}/identities`;
+    for (const subject of ["another account", details.subject]) {
+      expect((await ask("POST", path, { subject })).status).toBe(201);
+    }
+    const linked = await ask("GET", "/api/admin/audit?action=user.link&limit=1");
+    expect(linked.body.data[0].details).toMatchObject({ replaced_subject: "another account" });
+    expect(JSON.parse((await open()).text)).toMatchObject({ id, username: "linked" });
+  } finally {
+    provider.allowRedirect(`${gateway.url}/api/auth/oidc/callback`);
+    await closed.stop();
+  }
+});
+
 it("the settings say what is missing", async () => {
   const refused = await startRefused({
     OIDC_ISSUER: "http://login.example.com",

@@ -11,6 +11,7 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { askServer } from "../../../src/operations/backup/ask-server.ts";
 import { checkBackup } from "../../../src/operations/backup/check-backup.ts";
+import { openBackups } from "../../../src/operations/backup/open-backups.ts";
 import { type BackupServer, serveBackups } from "../../../src/operations/backup/serve-backups.ts";
 import {
   createBackupStage,
@@ -47,8 +48,9 @@ afterAll(async () => {
 });
 async function serve(silenceMs?: number): Promise<BackupServer> {
   const { settings } = loadConfig({ DATA_DIR: dataDir });
-  const parts = { settings, database, productVersion: "1.2.3", clock: systemClock, log };
-  return serveBackups(parts, silenceMs);
+  const parts = { settings, database, log };
+  const backups = openBackups({ ...parts, productVersion: "1.2.3", clock: systemClock });
+  return serveBackups({ ...parts, backups }, silenceMs);
 }
 
 beforeEach(async () => {
@@ -91,7 +93,7 @@ test("a command that leaves costs nothing, and the next one gets its backup", as
   const left = await ask();
   await left.next();
   await left.return(undefined);
-  await isLogged("the backup was cancelled: the command that requested it has ended");
+  await isLogged("a backup was cancelled: its reader has left");
   expect((await readAll(await ask())).length).toBeGreaterThan(LARGE_BYTES);
 });
 
@@ -100,7 +102,7 @@ test("a command that takes nothing is given up", async () => {
   server = await serve(200);
   const stalled = await ask();
   await stalled.next();
-  await isLogged("the backup was cancelled: the command that requested it has ended");
+  await isLogged("a backup was cancelled: its reader has left");
   await expect(readAll(stalled)).rejects.toThrow(BROKEN_OFF);
 });
 

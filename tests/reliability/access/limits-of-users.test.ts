@@ -14,6 +14,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const MODEL = "sim-chat";
 const MONTH = 10_000;
+/** The prompt as the simulator counts it, and one token of the answer. */
+const NEEDED = 14;
 const ADMIN_PASSWORD = "the administrator of this test";
 const SOON = { timeout: 30_000 };
 
@@ -140,11 +142,12 @@ describe.runIf(replicas !== undefined)("A user's limits over two replicas and on
     expect(burst.some(({ status }) => status === 200)).toBe(true);
     expect(burst.some(({ status }) => status === 429)).toBe(true);
     expect(used.keys + used.sessions).toBeLessThanOrEqual(MONTH);
-    let last: RawResponse | undefined;
-    for (let round = 0; round < 300 && last?.header("x-should-retry") !== "false"; round += 1) {
-      last = (await callAll(12)).find(({ status }) => status === 429);
-    }
-    expect(last?.header("x-should-retry")).toBe("false");
+    // A busy engine may not count a prompt in time: its bound is refused while a counted one would still fit.
+    const fits = () => used.keys + used.sessions + NEEDED <= MONTH;
+    for (let round = 0; round < 300 && fits(); round += 1) await callAll(12);
+    const last = await ask(first, person.session);
+    expectOfUser(last, "monthly_limit_exceeded");
+    expect(last.header("x-should-retry")).toBe("false");
     expect(used.sessions).toBeGreaterThan(0);
     expect(used.keys + used.sessions).toBeGreaterThan(MONTH * 0.9);
     expect(used.keys + used.sessions).toBeLessThanOrEqual(MONTH);

@@ -203,6 +203,22 @@ describe("a report of usage", () => {
     await store.database.db.execute(sql`delete from limit_refusals where channel = 'audio'`);
   });
 
+  it.each(["key", "user", "model"] as const)(
+    "by %s and day shows the few that used the most, whatever else there is",
+    async (group) => {
+      const whole = await read({ groups: [group], sort: "total_tokens" });
+      const tokens = whole.rows.map((row) => row.inputTokens + row.outputTokens);
+      expect(tokens).toEqual([...tokens].sort((one, other) => other - one));
+      const asked = { groups: ["day", group] as const, sort: "total_tokens" as const };
+      const { rows, totals } = await read({ ...asked, top: 2 });
+      const most = whole.rows.slice(0, 2).map((row) => groupOfRow(row, [group]));
+      expect(new Set(rows.map((row) => groupOfRow(row, [group])))).toEqual(new Set(most));
+      const all = (await read(asked)).rows;
+      expect(rows).toEqual(all.filter((row) => most.includes(groupOfRow(row, [group]))));
+      expect(totals).toEqual(whole.totals);
+    },
+  );
+
   it("does not know refusals by model, and says so", async () => {
     const byModel = await read({ groups: ["model", "key"] });
     expect(new Set(byModel.rows.map(({ refused }) => refused))).toEqual(new Set([null]));

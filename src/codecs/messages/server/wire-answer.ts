@@ -32,7 +32,7 @@ const stopReason = z.enum([
 ]);
 
 const block = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("text"), text: z.string() }),
+  z.looseObject({ type: z.literal("text"), text: z.string(), citations: z.null() }),
   z.looseObject({
     type: z.literal("thinking"),
     thinking: z.string().describe("What the model thought; empty with `display` `omitted`."),
@@ -44,6 +44,9 @@ const block = z.discriminatedUnion("type", [
     id: z.string(),
     name: z.string(),
     input: z.looseObject({}),
+    caller: z
+      .object({ type: z.literal("direct") })
+      .describe("The model calls tools itself: none of its code runs elsewhere."),
   }),
 ]);
 

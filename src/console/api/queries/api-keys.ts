@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
+import { forgetQuery } from "./forget-query.ts";
 import { nextOffset, useList } from "./use-list.ts";
 
 export type ApiKey = components["schemas"]["ApiKey"];
@@ -15,6 +16,7 @@ export type ApiKeyFilters = Omit<
 
 const KEY = ["api-keys"] as const;
 const PAGE = 100;
+const FOUND = 20;
 
 /** The keys that one may see, the newest first. */
 export function useApiKeys(filters: ApiKeyFilters) {
@@ -32,8 +34,23 @@ export function useApiKeys(filters: ApiKeyFilters) {
   });
 }
 
-export function useApiKey(id: string) {
+/** Keys whose name, id or last four has what is typed, for pickers. */
+export function useFoundApiKeys(typed: string, isWanted = true) {
   return useQuery({
+    enabled: isWanted,
+    queryKey: [...KEY, "found", typed],
+    queryFn: ({ signal }) => {
+      const query = { ...(typed !== "" && { search: typed }), limit: FOUND };
+      return unwrap(api.GET("/api/v1/api-keys", { params: { query }, signal }));
+    },
+    staleTime: 10_000,
+  });
+}
+
+/** One key; not asked for while nobody wants it. */
+export function useApiKey(id: string, isWanted = true) {
+  return useQuery({
+    enabled: isWanted,
     queryKey: [...KEY, id],
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/v1/api-keys/{id}", { params: { path: { id } }, signal })),
@@ -86,7 +103,7 @@ export function useDeleteApiKey(id: string) {
   return useMutation({
     mutationFn: () => unwrap(api.DELETE("/api/v1/api-keys/{id}", { params: { path: { id } } })),
     onSuccess: () => {
-      client.removeQueries({ queryKey: [...KEY, id] });
+      forgetQuery(client, [...KEY, id]);
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
     },
   });

@@ -44,6 +44,14 @@ export function useChangePassword() {
   });
 }
 
+/** Asks for the provider's page where one's user is linked to an account there. */
+export function useLinkOwnAccount() {
+  return useMutation({
+    mutationFn: (returnTo: string) =>
+      unwrap(api.POST("/api/auth/oidc/link", { body: { return_to: returnTo } })),
+  });
+}
+
 /** Ends the session and forgets all that was fetched. */
 export function useLogout() {
   return useMutation({ mutationFn: () => unwrap(api.POST("/api/auth/logout")) });

@@ -11,6 +11,8 @@ export interface ListState<Row> {
   readonly isLoading: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
+  /** How far back a search of the server has come, while it has found less than a page; RFC 3339. */
+  readonly searchedFrom?: string | undefined;
   /** When the rows were fetched, in Unix milliseconds; older rows stay while a refresh fails. */
   readonly asOf: number;
 }
@@ -19,6 +21,9 @@ interface Page<Row> {
   readonly data: readonly Row[];
   readonly total?: number;
   readonly has_more?: boolean;
+  /** Where a list without numbers goes on. */
+  readonly next?: string | null;
+  readonly searched_from?: string;
 }
 
 interface Asked<Row, Place> {
@@ -27,20 +32,26 @@ interface Asked<Row, Place> {
   readonly first: Place;
   /** The place of the page after this one; undefined after the last. An empty page need not be the last. */
   readonly next: (page: Page<Row>, place: Place) => Place | undefined;
-  /** How often a list that moves is fetched again, while the tab is seen; errors make it rarer. */
+  /** How often the first page is fetched anew, as long as it is the only one. */
   readonly everyMs?: number;
+  /** False: it is not asked for now. */
+  readonly isWanted?: boolean;
 }
+
+/** Fetching a list anew fetches all of its pages: with more than these it is left to the person. */
+const MOST_REFRESHED = 3;
 
 /** Fetches a list page by page. Rows stay while filters change. */
 export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
-  const { key, load, first, next, everyMs } = asked;
+  const { key, load, first, next, everyMs, isWanted = true } = asked;
   const query = useInfiniteQuery({
+    enabled: isWanted,
     queryKey: key,
     queryFn: ({ pageParam, signal }) => load(pageParam as Place, signal),
     initialPageParam: first as unknown,
     getNextPageParam: (page, _, place) => next(page, place as Place),
     placeholderData: keepPreviousData,
-    // Of a list that somebody pages through every page would be fetched again.
+    refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= MOST_REFRESHED,
     refetchInterval: ({ state }) =>
       everyMs !== undefined &&
       (state.data?.pages.length ?? 0) <= 1 &&
@@ -60,6 +71,7 @@ export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
     isLoading: query.isPending,
     error: query.error,
     retry,
+    searchedFrom: query.hasNextPage ? pages.at(-1)?.searched_from : undefined,
     asOf: query.dataUpdatedAt,
   };
 }

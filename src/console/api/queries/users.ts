@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
+import { forgetQuery } from "./forget-query.ts";
 import { nextOffset, useList } from "./use-list.ts";
 
 export type User = components["schemas"]["User"];
@@ -76,15 +77,16 @@ export function useDeleteUser(id: string) {
   return useMutation({
     mutationFn: () => unwrap(api.DELETE("/api/admin/users/{id}", { params: { path: { id } } })),
     onSuccess: () => {
-      client.removeQueries({ queryKey: [...KEY, id] });
+      forgetQuery(client, [...KEY, id]);
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
     },
   });
 }
 
 /** The accounts of the sign-in provider that a user is linked to. */
-export function useIdentities(id: string) {
+export function useIdentities(id: string, isWanted = true) {
   return useQuery({
+    enabled: isWanted,
     queryKey: [...KEY, id, "identities"],
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/admin/users/{id}/identities", { params: { path: { id } }, signal })),

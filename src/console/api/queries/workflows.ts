@@ -184,6 +184,6 @@ export function useTestStep(id: string, step: string) {
 /** Returns every fault of a definition that was refused; of another error none. */
 export function faultsOf(error: unknown): readonly WorkflowFault[] {
   if (!(error instanceof ApiError)) return [];
-  const { errors } = error.ext;
+  const errors = error.ext?.["errors"];
   return Array.isArray(errors) ? (errors as readonly WorkflowFault[]) : [];
 }

@@ -13,6 +13,7 @@ import { SelectField } from "../../ui/select.tsx";
 import { Switch } from "../../ui/switch.tsx";
 import { Time } from "../../ui/time.tsx";
 import { showToast } from "../../ui/toast.tsx";
+import { OwnIdentities } from "./own-identities.tsx";
 
 /** Who is logged in, how this browser shows things, and the password. */
 export function Page() {
@@ -43,6 +44,7 @@ export function Page() {
           </h2>
           <PasswordForm onDone={() => showToast("The password is changed")} />
         </section>
+        <OwnIdentities />
         <Chats />
       </div>
     </>

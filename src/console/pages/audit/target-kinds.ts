@@ -11,6 +11,7 @@ const LABELS: Readonly<Record<Kind, string>> = {
   service_token: "Service tokens",
   license: "License",
   settings: "Settings",
+  backup: "Backups",
   event: "Events",
   usage: "Usage",
   assistant: "Assistants",

@@ -49,7 +49,7 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
         value={document.model}
         choices={choices}
         onChange={(model) => onChange({ ...document, model })}
-        className="max-w-64"
+        className="max-w-3xs"
       />
       <Select
         label="Effort"

@@ -9,10 +9,13 @@ import { IconButton } from "../../ui/icon-button.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useMedia } from "../../ui/use-media.ts";
 import { useOpenRow } from "../../ui/use-open-row.ts";
+import { useUrlState } from "../../ui/use-url-state.ts";
 import { Conversation } from "./conversation.tsx";
 import { History } from "./history.tsx";
 
 const NARROW = "(max-width: 899.98px)";
+/** What another page may ask of a new chat. */
+const NEW_CHAT = { model: "" };
 
 /** Chats with models and assistants: the history, and one of them or a new one. */
 export function Page() {
@@ -41,7 +44,7 @@ export function Page() {
   );
   return (
     <div className="-m-4 flex h-[calc(100dvh-3rem)] min-h-0 md:-m-6 md:h-dvh">
-      {!isNarrow && <div className="w-64 shrink-0 border-e border-line bg-surface">{history}</div>}
+      {!isNarrow && <div className="w-3xs shrink-0 border-e border-line bg-surface">{history}</div>}
       {isNarrow && (
         <Dialog isOpen={isHistoryOpen} onClose={() => setHistoryOpen(false)} title="Earlier chats">
           {history}
@@ -65,13 +68,14 @@ interface PlaceProps {
 
 function New({ onKept, ...place }: PlaceProps & { readonly onKept: (id: string) => void }) {
   const models = useModels();
+  const [asked] = useUrlState(NEW_CHAT);
   const { data: list } = useChats("");
   if (models.isPending) return <Waiting label="Models are loading" />;
   return (
     <Conversation
       {...place}
       opened={undefined}
-      firstModel={models.data?.[0]?.id ?? ""}
+      firstModel={asked.model || (models.data?.[0]?.id ?? "")}
       list={list}
       onKept={onKept}
     />

@@ -1,15 +1,23 @@
+import { lazy, Suspense, useState } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
+import type { ChosenClient } from "../../parts/client-snippets.tsx";
+import { FirstCall } from "../../parts/first-call.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+
+/** Not needed for the list of keys. */
+const ClientSnippets = lazy(async () => ({
+  default: (await import("../../parts/client-snippets.tsx")).ClientSnippets,
+}));
 
 interface IssuedDialogProps {
   readonly issued: IssuedApiKey | undefined;
   readonly onClose: () => void;
 }
 
-/** A key's secret, which is shown this once: only its own button closes the dialog. */
+/** A key's secret, which is shown this once, and how clients use it: only its own button closes the dialog. */
 export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
   return (
     <Dialog
@@ -17,24 +25,40 @@ export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
       onClose={onClose}
       title={`The secret of ${issued?.name ?? ""}`}
       description="It is shown this once. Who has it can use the gateway as this key."
+      isWide
       isFirm
     >
-      {issued !== undefined && (
-        <>
-          <CodeBlock label="The key" text={issued.key} />
-          <CodeBlock label="A first call" text={firstCall(issued.key)} />
-          <div className="flex flex-wrap justify-end gap-2">
-            <CopyButton text={issued.key} label="Copy key" isWide />
-            <Button look="primary" onClick={onClose}>
-              I have copied it
-            </Button>
-          </div>
-        </>
-      )}
+      {issued !== undefined && <Issued issued={issued} onClose={onClose} />}
     </Dialog>
   );
 }
 
-function firstCall(key: string): string {
-  return `curl '${window.location.origin}/v1/models' \\\n  -H 'Authorization: Bearer ${key}'`;
+function Issued({
+  issued,
+  onClose,
+}: {
+  readonly issued: IssuedApiKey;
+  readonly onClose: () => void;
+}) {
+  const [chosen, setChosen] = useState<ChosenClient>({ client: "", model: "" });
+  return (
+    <>
+      <CodeBlock label="The key" text={issued.key} />
+      <Suspense fallback={<Skeleton shape="block" label="The clients are loading" />}>
+        <ClientSnippets
+          chosen={chosen}
+          onChange={(change) => setChosen({ ...chosen, ...change })}
+          secret={issued.key}
+        />
+      </Suspense>
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <div className="min-w-0 flex-1">
+          <FirstCall watched={{ key_id: issued.id }} />
+        </div>
+        <Button look="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </div>
+    </>
+  );
 }

@@ -1,4 +1,6 @@
 import type { ApiKey, ApiKeyChange, NewApiKey } from "../../api/queries/api-keys.ts";
+import { changedFields } from "../../lib/changed-fields.ts";
+import { splitList } from "../../lib/split-list.ts";
 
 /** A key's fields as a form holds them. */
 export interface KeyDraft {
@@ -43,12 +45,7 @@ export function toDraft(key: ApiKey): KeyDraft {
 
 /** Returns the fields in which a draft differs from another, as the API names them. */
 export function changesOf(draft: KeyDraft, from: KeyDraft): ApiKeyChange {
-  const [now, before] = [toFields(draft), toFields(from)];
-  const changed = Object.entries(now).filter(
-    ([name, value]) =>
-      JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof before]),
-  );
-  return Object.fromEntries(changed);
+  return changedFields(toFields(draft), toFields(from));
 }
 
 /** Returns a new key: what is as the server has it anyway is left out. */
@@ -58,7 +55,6 @@ export function toNewKey(draft: KeyDraft, ownerId: string): NewApiKey {
 }
 
 function toFields(draft: KeyDraft) {
-  const addresses = draft.addresses.split(/[\s,]+/).filter((text) => text !== "");
   return {
     name: draft.name,
     monthly_token_limit: draft.monthlyTokens,
@@ -66,7 +62,7 @@ function toFields(draft: KeyDraft) {
     request_limit: draft.requests,
     rpm_limit: draft.rpm,
     expires_at: draft.expiresAt,
-    ip_allow: addresses,
+    ip_allow: splitList(draft.addresses),
     max_level: draft.level,
     passthrough: draft.isPassthrough,
   };

@@ -1,17 +1,22 @@
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, useState } from "react";
 import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api-keys.ts";
+import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
+import { OnceOpen } from "../../ui/once-open.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
-import { ChangeDialog, DeleteDialog, RotateDialog, StateButton } from "./key-actions.tsx";
-import { KeyState } from "./key-state.tsx";
+import { DeleteDialog, RotateDialog, StateButton } from "./key-actions.tsx";
 import { KeyUsage } from "./key-usage.tsx";
+
+const ChangeDialog = lazy(async () => ({
+  default: (await import("./change-dialog.tsx")).ChangeDialog,
+}));
 
 interface KeyPanelProps {
   readonly id: string;
@@ -65,7 +70,9 @@ function Actions({ apiKey, onClose, onIssued }: ActionsProps) {
         Delete key
       </Button>
       <CallButton call={{ method: "GET", path: `/v1/api-keys/${apiKey.id}`, credential: "key" }} />
-      <ChangeDialog apiKey={apiKey} isOpen={open === "change"} onClose={close} />
+      <OnceOpen isOpen={open === "change"}>
+        <ChangeDialog apiKey={apiKey} isOpen={open === "change"} onClose={close} />
+      </OnceOpen>
       <RotateDialog
         apiKey={apiKey}
         isOpen={open === "rotate"}

@@ -1,15 +1,12 @@
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { useApiKeyUsage } from "../../api/queries/api-keys.ts";
-import { formatCount } from "../../lib/count.ts";
+import { UsageChart } from "../../parts/usage-chart.tsx";
 import { Count } from "../../ui/count.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Meter } from "../../ui/meter.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
-
-/** Drawing is a third of what this page may load, and is not needed for the list. */
-const Chart = lazy(async () => ({ default: (await import("../../ui/chart.tsx")).Chart }));
 
 type Usage = NonNullable<ReturnType<typeof useApiKeyUsage>["data"]>;
 
@@ -78,18 +75,7 @@ function ByDay({ days }: { readonly days: Usage["by_day"] }) {
   if (days.length === 0) {
     return <p className="text-muted">No call was made with it in the last 30 days.</p>;
   }
-  return (
-    <Suspense fallback={<Skeleton shape="block" label="The chart is loading" />}>
-      <Chart
-        label="Tokens by day (UTC)"
-        kind="bars"
-        points={points}
-        series={series}
-        format={formatCount}
-        height={160}
-      />
-    </Suspense>
-  );
+  return <UsageChart label="Tokens by day (UTC)" points={points} series={series} />;
 }
 
 function ByModel({ models }: { readonly models: Usage["by_model"] }) {

@@ -1,5 +1,5 @@
 import { Plus } from "lucide-react";
-import { useState } from "react";
+import { lazy, useState } from "react";
 import { type ApiKeyFilters, type IssuedApiKey, useApiKeys } from "../../api/queries/api-keys.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
@@ -9,15 +9,19 @@ import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
+import { OnceOpen } from "../../ui/once-open.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Select } from "../../ui/select.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { useOpenRow } from "../../ui/use-open-row.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
-import { IssueDialog } from "./issue-dialog.tsx";
 import { IssuedDialog } from "./issued-dialog.tsx";
 import { keyColumns } from "./key-columns.tsx";
 import { KeyPanel } from "./key-panel.tsx";
+
+const IssueDialog = lazy(async () => ({
+  default: (await import("./issue-dialog.tsx")).IssueDialog,
+}));
 
 const DEFAULTS = { search: "", state: "", owner: "" };
 
@@ -98,7 +102,9 @@ export function Page() {
           <KeyPanel key={openId} id={openId} onClose={close} onIssued={setIssued} />
         )}
       </div>
-      <IssueDialog isOpen={isIssuing} onClose={() => setIssuing(false)} onIssued={setIssued} />
+      <OnceOpen isOpen={isIssuing}>
+        <IssueDialog isOpen={isIssuing} onClose={() => setIssuing(false)} onIssued={setIssued} />
+      </OnceOpen>
       <IssuedDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>
   );

@@ -1,5 +1,5 @@
 import { Navigate, useNavigate, useSearch } from "@tanstack/react-router";
-import { useSession } from "../../api/queries/session.ts";
+import { useLoginMethods, useSession } from "../../api/queries/session.ts";
 import { useHealth } from "../../api/queries/status.ts";
 import { readNext, type UrlState } from "../../lib/url-state.ts";
 import { LoginForm } from "../../parts/login-form.tsx";
@@ -8,6 +8,7 @@ import { LoginForm } from "../../parts/login-form.tsx";
 export function Page() {
   const session = useSession();
   const { data: health } = useHealth();
+  const hasPassword = useLoginMethods().data?.password ?? true;
   const navigate = useNavigate();
   const search: UrlState = useSearch({ strict: false });
   const next = readNext(search["next"], "/console/") ?? "/console/";
@@ -29,15 +30,18 @@ export function Page() {
         next={next}
         onDone={({ mustChange }) => (mustChange ? void navigate({ to: "/password" }) : goOn(next))}
       />
-      <details className="text-sm text-muted">
-        <summary className="min-h-6 w-fit">Signing in for the first time?</summary>
-        <p className="pt-2">
-          The user is <code className="font-mono">admin</code>. The password is ADMIN_PASSWORD where
-          that was set before the first start; else it stands in the file{" "}
-          <code className="font-mono">first-start.txt</code> in the gateway&apos;s data folder. A
-          forgotten one is replaced with <code className="font-mono">npm run reset-password</code>.
-        </p>
-      </details>
+      {hasPassword && (
+        <details className="text-sm text-muted">
+          <summary className="min-h-6 w-fit">Signing in for the first time?</summary>
+          <p className="pt-2">
+            The user is <code className="font-mono">admin</code>. The password is ADMIN_PASSWORD
+            where that was set before the first start; else it stands in the file{" "}
+            <code className="font-mono">first-start.txt</code> in the gateway&apos;s data folder. A
+            forgotten one is replaced with <code className="font-mono">npm run reset-password</code>
+            .
+          </p>
+        </details>
+      )}
     </main>
   );
 }

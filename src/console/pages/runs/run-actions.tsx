@@ -38,7 +38,7 @@ export function RunActions({ run }: RunActionsProps) {
       <LinkButton to={`/workflows/${run.pipelineId}`}>Show workflow</LinkButton>
       <LinkButton to={`/workflows/${run.pipelineId}/runs`}>All runs</LinkButton>
       {callsOf(run) > 0 && (
-        <LinkButton to="/requests" search={{ run_id: run.runId }}>
+        <LinkButton to="/requests" search={{ run: run.runId }}>
           Requests
         </LinkButton>
       )}

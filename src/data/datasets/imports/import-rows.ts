@@ -12,8 +12,11 @@ import {
 } from "../dataset-store.ts";
 import type { Dataset, DatasetChange, DatasetLoad, NewDataset } from "../datasets.ts";
 import type { TableFile, TableFiles } from "./table-files.ts";
-import type { TableField } from "./table-job.ts";
+import type { TableBatch, TableField } from "./table-job.ts";
 
+/** Wrong rows that are named; the rest of the file is not read once there are so many. */
+const FAULTS_MAX = 100;
+const TOO_MANY = "There may be more wrong rows: reading ended here.";
 /** A large upsert that met other changes is prepared again so often. */
 const COMMITS_MAX = 3;
 
@@ -25,7 +28,7 @@ export interface Import {
   readonly signal: AbortSignal;
 }
 
-/** Adds the rows of a file to a dataset, all or none. Rejects with `invalid_value` that names the first wrong row. */
+/** Adds the rows of a file to a dataset, all or none. Rejects with `invalid_value` that names the wrong rows. */
 export async function importRows(
   given: Import,
   { id, mode }: { readonly id: string; readonly mode: DatasetChange },
@@ -75,16 +78,8 @@ async function finish(
   load: DatasetLoad,
   { fields, frame, details }: Finish,
 ): Promise<{ readonly dataset: Dataset; readonly rows: number }> {
-  let rows = 0;
   try {
-    for await (const batch of files.read(file, fields, signal)) {
-      const [fault] = await load.add(batch.rows);
-      if (fault !== undefined) {
-        const line = batch.lines[fault.row - rows - 1] ?? 0;
-        throw badRow(line, fault.column, fault.message);
-      }
-      rows += batch.rows.length;
-    }
+    const rows = await addRows(load, files.read(file, fields, signal));
     for (let tries = 1; ; tries += 1) {
       await load.prepare();
       signal.throwIfAborted();
@@ -107,6 +102,27 @@ async function finish(
   }
 }
 
+/** Adds all rows and returns their number. Rejects with `invalid_value` that names the wrong ones. */
+async function addRows(load: DatasetLoad, batches: AsyncIterable<TableBatch>): Promise<number> {
+  const faults: LineFault[] = [];
+  let rows = 0;
+  try {
+    for await (const batch of batches) {
+      for (const { row, column, message } of await load.add(batch.rows)) {
+        faults.push({ line: batch.lines[row - rows - 1] ?? 0, column, message });
+      }
+      rows += batch.rows.length;
+      if (faults.length >= FAULTS_MAX) break;
+    }
+  } catch (thrown) {
+    // A row that cannot be read ends the file; those before it are named all the same.
+    if (faults.length === 0 || !(thrown instanceof ServiceError)) throw thrown;
+    throw badRows(faults, thrown.message);
+  }
+  if (faults.length > 0) throw badRows(faults);
+  return rows;
+}
+
 function isChanged(thrown: unknown): boolean {
   return thrown instanceof ServiceError && thrown.code === "changed_meanwhile";
 }
@@ -115,8 +131,20 @@ function frameOf(verb: "create" | "import", id: string): ChangeFrame {
   return { action: `dataset.${verb}`, targetKind: "dataset", targetId: id };
 }
 
-function badRow(line: number, column: string | null, message: string): ServiceError {
+interface LineFault {
+  readonly line: number;
+  readonly column: string | null;
+  readonly message: string;
+}
+
+/** @param end why the file was not read further. */
+function badRows(found: readonly LineFault[], end?: string): ServiceError {
+  const faults = found.slice(0, FAULTS_MAX);
+  const { line = 0, column = null, message = "" } = faults[0] ?? {};
   const place = column === null ? `Line ${line}` : `Line ${line}, column '${column}'`;
-  const param = column === null ? {} : { param: column };
-  return new ServiceError("invalid_value", `${place}: ${message}. Nothing was written.`, param);
+  const errors = faults.map((fault) => ({ ...fault }));
+  return new ServiceError("invalid_value", `${place}: ${message}. Nothing was written.`, {
+    ...(column !== null && { param: column }),
+    ext: { errors, end: end ?? (found.length >= FAULTS_MAX ? TOO_MANY : null) },
+  });
 }

@@ -137,6 +137,11 @@ export function cleanInputSchema(
   }
 }
 
+/** Whether a schema was too large, and one that accepts any object was returned in its place. */
+export function isReplaced(input: JsonValue | undefined, cleaned: JsonObject): boolean {
+  return isJsonObject(input) && cleaned === ANY_OBJECT;
+}
+
 /** Whether this can be the schema of a tool's arguments: it is that of an object, or there is none. */
 export function isInputSchema(input: JsonValue | undefined): boolean {
   if (input === undefined || input === null) return true;

@@ -1,0 +1,47 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { api } from "../client.ts";
+import { unwrap } from "../errors.ts";
+import type { components } from "../schema.d.ts";
+
+export type Engine = components["schemas"]["Engine"];
+export type Setting = components["schemas"]["Setting"];
+
+const KEY = ["engines"] as const;
+const EVERY_MS = 5_000;
+
+/** The model servers as the gateway sees them, for administrators. */
+export function useEngines(isWanted = true) {
+  return useQuery({
+    queryKey: KEY,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/admin/engines", { signal })),
+    enabled: isWanted,
+    refetchInterval: EVERY_MS,
+  });
+}
+
+/** Asks the model servers now; what depends on them is read anew. */
+export function useRecheckEngines() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => unwrap(api.POST("/api/admin/engines/recheck")),
+    onSuccess: (engines) => client.setQueryData(KEY, engines),
+    onSettled: () =>
+      Promise.all([
+        client.invalidateQueries({ queryKey: ["status"] }),
+        client.invalidateQueries({ queryKey: ["models"] }),
+      ]),
+  });
+}
+
+/** The settings of this server by name, for administrators. They change with a restart only. */
+export function useSettings(isWanted = true) {
+  return useQuery({
+    queryKey: ["settings"],
+    queryFn: async ({ signal }) => {
+      const { data } = await unwrap(api.GET("/api/admin/settings", { signal }));
+      return new Map(data.map((setting) => [setting.name, setting]));
+    },
+    enabled: isWanted,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}

@@ -1,0 +1,98 @@
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import { type Connection, useConnections } from "../../api/queries/connections.ts";
+import { ListView } from "../../parts/list-view.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CallButton } from "../../ui/call-dialog.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { StatusDot } from "../../ui/status-dot.tsx";
+import type { Column } from "../../ui/table-column.ts";
+import { Time } from "../../ui/time.tsx";
+import { useKeys } from "../../ui/use-keys.ts";
+import { useOpenRow } from "../../ui/use-open-row.ts";
+import { AddDialog } from "./connection-actions.tsx";
+import { ConnectionPanel } from "./connection-panel.tsx";
+import { KINDS, placeOf } from "./connection-words.ts";
+
+/** The databases that tools may read. */
+export function Page() {
+  const { openId, open, close } = useOpenRow("connections");
+  const [isAdding, setAdding] = useState(false);
+  const list = useConnections();
+  useKeys([{ keys: "n", label: "New connection", run: () => setAdding(true) }]);
+  const add = (
+    <Button look="primary" onClick={() => setAdding(true)}>
+      <Plus size={16} aria-hidden />
+      Add connection
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title="Connections" aside={list.total}>
+        {add}
+        <CallButton call={{ method: "GET", path: "/api/connections", credential: "token" }} />
+      </PageHeader>
+      <div className="flex min-w-0 flex-1 items-start gap-4">
+        <ListView
+          label="Connections"
+          list={list}
+          columns={columns(openId !== undefined)}
+          rowId={({ id }) => id}
+          openId={openId}
+          onOpen={open}
+          empty={
+            <EmptyState title="No connections yet" action={add}>
+              A connection is a database that models may read, through assistants that name it.
+            </EmptyState>
+          }
+        />
+        {openId !== undefined && <ConnectionPanel key={openId} id={openId} onClose={close} />}
+      </div>
+      <AddDialog
+        isOpen={isAdding}
+        onClose={() => setAdding(false)}
+        onAdded={({ id }) => open(id)}
+      />
+    </>
+  );
+}
+
+function columns(isNarrow: boolean): ReadonlyArray<Column<Connection>> {
+  const all: ReadonlyArray<Column<Connection>> = [
+    { id: "name", head: "Name", cell: ({ name }) => <bdi>{name}</bdi> },
+    { id: "kind", head: "Kind", cell: ({ kind }) => KINDS[kind], width: "9rem" },
+    {
+      id: "place",
+      head: "Host or file",
+      cell: (connection) => <code className="font-mono text-sm">{placeOf(connection)}</code>,
+    },
+    {
+      id: "database",
+      head: "Database",
+      cell: ({ database }) => database ?? <span className="text-muted">–</span>,
+      width: "10rem",
+      isWideOnly: true,
+    },
+    {
+      id: "test",
+      head: "Last test",
+      cell: (connection) => <LastTest connection={connection} />,
+      width: "12rem",
+    },
+  ];
+  return isNarrow ? all.filter(({ id }) => id !== "place" && id !== "database") : all;
+}
+
+function LastTest({ connection }: { readonly connection: Connection }) {
+  if (connection.password_lost) return <StatusDot tone="bad">Password lost</StatusDot>;
+  const test = connection.last_test;
+  if (test === null) return <span className="text-muted">not tested</span>;
+  return (
+    <StatusDot tone={test.ok ? "ok" : "bad"}>
+      <span>
+        {test.ok ? "Works" : "Failed"}, <Time value={test.at} isRelative />
+      </span>
+    </StatusDot>
+  );
+}

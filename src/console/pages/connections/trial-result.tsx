@@ -1,0 +1,28 @@
+import type { ConnectionTrial } from "../../api/queries/connections.ts";
+import { Duration } from "../../ui/count.tsx";
+import { StatusDot } from "../../ui/status-dot.tsx";
+
+/** What a test of a connection has shown. */
+export function TrialResult({ trial }: { readonly trial: ConnectionTrial }) {
+  if (!trial.ok) {
+    return (
+      <div role="status" className="grid gap-1 rounded-lg border border-line bg-bad-soft p-3">
+        <StatusDot tone="bad">It does not work</StatusDot>
+        <p className="break-words">{trial.error}</p>
+      </div>
+    );
+  }
+  const tables = trial.tables === 1 ? "1 table" : `${trial.tables ?? 0} tables`;
+  return (
+    <div
+      role="status"
+      className="flex flex-wrap items-center gap-x-3 rounded-lg border border-line bg-ok-soft p-3"
+    >
+      <StatusDot tone="ok">It works</StatusDot>
+      <span>
+        {tables} and views · version {trial.server_version ?? "unknown"} ·{" "}
+        <Duration value={trial.latency_ms} />
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import { useWatchedFolders, type WatchedFolder } from "../../api/queries/events.ts";
+import { ListView } from "../../parts/list-view.tsx";
+import type { Tone } from "../../ui/badge.tsx";
+import { Count } from "../../ui/count.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { StatusDot } from "../../ui/status-dot.tsx";
+import type { Column } from "../../ui/table-column.ts";
+import { Time } from "../../ui/time.tsx";
+
+/** The folders whose files become events, as this replica sees them. */
+export function WatchedFolders() {
+  const { data, error, isPending, refetch, dataUpdatedAt } = useWatchedFolders();
+  return (
+    <ListView
+      label="Watched folders"
+      list={{
+        rows: data?.data ?? [],
+        total: data?.data.length,
+        hasMore: false,
+        more: () => undefined,
+        isLoading: isPending,
+        error,
+        retry: () => void refetch(),
+        asOf: dataUpdatedAt,
+      }}
+      columns={COLUMNS}
+      rowId={({ folder }) => folder}
+      empty={
+        <EmptyState title="No folder is watched">
+          Name folders in the setting WATCH_DIRS: each file that is new, changed or gone there
+          becomes an event, which workflows and knowledge can wait for.
+        </EmptyState>
+      }
+    />
+  );
+}
+
+const STATES: Readonly<Record<string, { readonly label: string; readonly tone: Tone }>> = {
+  starting: { label: "Starting", tone: "plain" },
+  watched: { label: "Watched", tone: "ok" },
+  elsewhere: { label: "Watched by another replica", tone: "plain" },
+  away: { label: "Away", tone: "bad" },
+  waiting: { label: "Waiting", tone: "warn" },
+};
+
+const COLUMNS: ReadonlyArray<Column<WatchedFolder>> = [
+  {
+    id: "folder",
+    head: "Folder",
+    cell: ({ folder }) => (
+      <code className="font-mono text-sm" title={folder}>
+        {folder}
+      </code>
+    ),
+  },
+  {
+    id: "state",
+    head: "State",
+    cell: ({ state }) => (
+      <StatusDot tone={STATES[state]?.tone ?? "plain"}>{STATES[state]?.label ?? state}</StatusDot>
+    ),
+    width: "13rem",
+  },
+  {
+    id: "since",
+    head: "Since",
+    cell: ({ since }) => <Time value={since} isRelative />,
+    width: "8rem",
+  },
+  {
+    id: "cause",
+    head: "Why",
+    cell: ({ cause }) => <span title={cause ?? undefined}>{cause ?? "–"}</span>,
+  },
+  {
+    id: "files",
+    head: "Files",
+    cell: ({ files }) => <Count value={files} />,
+    width: "6rem",
+    isNumber: true,
+  },
+  {
+    id: "checked",
+    head: "Last look",
+    cell: ({ checked_at: at }) => <Time value={at} isRelative />,
+    width: "8rem",
+  },
+];

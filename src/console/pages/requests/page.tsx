@@ -1,0 +1,177 @@
+import { Pause, Radio } from "lucide-react";
+import { useLatestRequests, useRequests } from "../../api/queries/requests.ts";
+import { CHANNEL_NAMES } from "../../lib/channels.ts";
+import { stringifySearch } from "../../lib/url-state.ts";
+import { KeyPicker } from "../../parts/key-picker.tsx";
+import { ListView } from "../../parts/list-view.tsx";
+import { SaveCsv } from "../../parts/save-csv.tsx";
+import { UsedModelPicker } from "../../parts/used-model-picker.tsx";
+import { UserPicker } from "../../parts/user-picker.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CallButton } from "../../ui/call-dialog.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterBar } from "../../ui/filter-bar.tsx";
+import { Link } from "../../ui/link.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { Select } from "../../ui/select.tsx";
+import { useNow } from "../../ui/time.tsx";
+import { useKeys } from "../../ui/use-keys.ts";
+import { useOpenRow } from "../../ui/use-open-row.ts";
+import { useUrlState } from "../../ui/use-url-state.ts";
+import { requestColumns } from "./request-columns.tsx";
+import { countActive, DEFAULTS, OUTCOMES, toFilters, type ViewState } from "./request-filters.ts";
+import { RequestPanel, Unknown } from "./request-panel.tsx";
+
+const CSV_PAGE = 1_000;
+
+/** Single requests: who called what, how it went and how long it took. */
+export function Page() {
+  const [state, change] = useUrlState(DEFAULTS);
+  const { openId, open, close } = useOpenRow("requests");
+  const filters = toFilters(state, useNow());
+  const isLive = state.live === "1";
+  const pages = useRequests(filters, !isLive);
+  const latest = useLatestRequests(filters, isLive);
+  const list = isLive ? latest : pages;
+  const toggle = () => change({ live: isLive ? "" : "1" });
+  useKeys([{ keys: "l", label: "Follow new requests, or stop it", run: toggle }]);
+  return (
+    <>
+      <PageHeader title="Requests">
+        <Button onClick={toggle} aria-pressed={isLive}>
+          {isLive ? <Pause size={16} aria-hidden /> : <Radio size={16} aria-hidden />}
+          {isLive ? "Stop following" : "Follow new ones"}
+        </Button>
+        <SaveCsv path="/api/requests" query={filters} name="requests" pageRows={CSV_PAGE} />
+        <CallButton
+          call={{
+            method: "GET",
+            path: `/api/requests${stringifySearch(filters)}`,
+            credential: "token",
+          }}
+        />
+      </PageHeader>
+      <Filters state={state} onChange={change} />
+      {isLive && (
+        <p role="status" className="text-sm text-muted">
+          Following: the newest 100, each second while this tab is seen.
+        </p>
+      )}
+      <div className="flex min-w-0 flex-1 items-start gap-4">
+        <ListView
+          label="Requests"
+          list={list}
+          columns={requestColumns(openId !== undefined)}
+          rowId={({ id }) => id}
+          openId={openId}
+          onOpen={open}
+          empty={<Empty state={state} />}
+        />
+        {openId !== undefined && <RequestPanel key={openId} id={openId} onClose={close} />}
+      </div>
+    </>
+  );
+}
+
+function Empty({ state }: { readonly state: ViewState }) {
+  if (state.id !== "") return <Unknown />;
+  const isFiltered = countActive(state) > 0;
+  return (
+    <EmptyState
+      title={isFiltered ? "No request fits the filters" : "No requests yet"}
+      action={isFiltered ? undefined : <Link to="/keys">Go to the API keys</Link>}
+    >
+      Each call with an API key is a row here about a second after it has ended, without its words.
+      Calls that were refused and chats of this console leave none.
+    </EmptyState>
+  );
+}
+
+interface FiltersProps {
+  readonly state: ViewState;
+  readonly onChange: (change: Partial<ViewState>) => void;
+}
+
+function Filters({ state, onChange }: FiltersProps) {
+  return (
+    <FilterBar
+      search={{
+        label: "Request id",
+        value: state.id,
+        onChange: (id) => onChange({ id: id.trim() }),
+      }}
+      active={countActive(state)}
+      onClear={() => onChange({ ...DEFAULTS, live: state.live })}
+    >
+      <Select
+        label="When"
+        value={state.range}
+        onChange={(range) => onChange({ range, until: "" })}
+        choices={rangesWith(state)}
+      />
+      <Select
+        label="Outcome"
+        value={state.outcome}
+        onChange={(outcome) => onChange({ outcome })}
+        choices={OUTCOME_CHOICES}
+      />
+      <KeyPicker
+        label="Key"
+        placeholder="Any key"
+        value={state.key}
+        onChange={(key) => onChange({ key })}
+      />
+      <UserPicker
+        label="User"
+        placeholder="Any user"
+        value={state.user}
+        onChange={(user) => onChange({ user })}
+      />
+      <UsedModelPicker value={state.model} onChange={(model) => onChange({ model })} />
+      <Select
+        label="Channel"
+        value={state.channel}
+        onChange={(channel) => onChange({ channel })}
+        choices={CHANNELS}
+      />
+      <Select
+        label="Status"
+        value={state.status}
+        onChange={(status) => onChange({ status })}
+        choices={statusesWith(state.status)}
+      />
+    </FilterBar>
+  );
+}
+
+const CHANNELS = [
+  { value: "", label: "Any channel" },
+  ...Object.entries(CHANNEL_NAMES).map(([value, label]) => ({ value, label })),
+];
+const OUTCOME_CHOICES = [
+  { value: "", label: "Any outcome" },
+  ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label })),
+];
+const STATUSES = ["200", "400", "429", "499", "500", "502", "503", "504"];
+const RANGES = [
+  { value: "", label: "Any time" },
+  { value: "1", label: "Last 24 hours" },
+  { value: "7", label: "Last 7 days" },
+  { value: "30", label: "Last 30 days" },
+];
+
+/** A link may name a status or a range that is not in the list. */
+function statusesWith(status: string) {
+  const all = status === "" || STATUSES.includes(status) ? STATUSES : [...STATUSES, status];
+  return [
+    { value: "", label: "Any status" },
+    ...all.map((value) => ({ value, label: `Status ${value}` })),
+  ];
+}
+
+function rangesWith({ range, until }: ViewState) {
+  if (until === "" && RANGES.some(({ value }) => value === range)) return RANGES;
+  const days = range === "1" ? "1 day" : `${range} days`;
+  const label = until === "" ? `Last ${days}` : `${days} until ${until}`;
+  return [...RANGES.filter(({ value }) => value !== range), { value: range, label }];
+}

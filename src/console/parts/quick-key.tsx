@@ -1,0 +1,49 @@
+import { useState } from "react";
+import { type IssuedApiKey, useIssueApiKey } from "../api/queries/api-keys.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { TextField } from "../ui/field.tsx";
+import { Form } from "../ui/form.tsx";
+
+interface QuickKeyProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onIssued: (issued: IssuedApiKey) => void;
+}
+
+/** Issues a key of one's own by its name alone, where a client is about to be connected. */
+export function QuickKey({ isOpen, onClose, onIssued }: QuickKeyProps) {
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="New key"
+      description="It belongs to you and has no limits of its own. API keys has them, with expiry and addresses."
+    >
+      <QuickKeyForm onClose={onClose} onIssued={onIssued} />
+    </Dialog>
+  );
+}
+
+function QuickKeyForm({ onClose, onIssued }: Omit<QuickKeyProps, "isOpen">) {
+  const [name, setName] = useState("");
+  const issue = useIssueApiKey();
+  return (
+    <Form
+      action="Issue key"
+      onCancel={onClose}
+      onSubmit={async () => {
+        const issued = await issue.mutateAsync({ name });
+        onClose();
+        onIssued(issued);
+      }}
+    >
+      <TextField
+        name="name"
+        label="Name"
+        hint="Who or what will call with it, such as notebook or reporting."
+        value={name}
+        onChange={setName}
+      />
+    </Form>
+  );
+}

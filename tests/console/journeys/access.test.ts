@@ -1,0 +1,191 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { callHttp } from "../../support/clients/http-session.ts";
+import { licenseText, vendor } from "../../support/stages/test-license.ts";
+import { hasChromium } from "../support/chromium.ts";
+import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
+import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
+import { pressControl, tabTo, typeInto } from "../support/use-keyboard.ts";
+
+const run = promisify(execFile);
+const LIMIT_MS = 300_000;
+
+describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser", () => {
+  let stage: ConsoleStage;
+
+  beforeAll(async () => {
+    stage = await openConsoleStage({
+      BIKEY_PG_PROXY_ENABLED: "1",
+      BIKEY_PG_PROXY_PORT: "0",
+      LICENSE_PUBLIC_KEY: vendor.publicKey,
+    });
+  });
+  afterAll(() => stage?.close());
+
+  /** Walks through pages; none of them may have said that anything is wrong, but for what is expected. */
+  const walk = async (
+    look: Look,
+    steps: (shown: ConsolePage) => Promise<void>,
+    expected: readonly string[] = [],
+  ) => {
+    const shown = await openConsolePage(stage, look);
+    try {
+      await steps(shown);
+      expect(shown.problems()).toEqual(expected.map((text) => expect.stringContaining(text)));
+    } finally {
+      await shown.close();
+    }
+  };
+  const ask = async (key: string) => {
+    const { status } = await callHttp(stage.url, {
+      method: "POST",
+      path: "/v1/chat/completions",
+      token: key,
+      body: { model: "sim-chat", messages: [{ role: "user", content: "Hello" }] },
+    });
+    return status;
+  };
+
+  it(
+    "a key is issued, limited, rotated and deleted by keyboard, and its calls follow",
+    async () => {
+      await walk({ role: "administrator" }, async ({ page, open }) => {
+        await open("keys");
+        await page.keyboard.press("n");
+        await typeInto(page, "Name", "nightly");
+        await pressControl(page, "Issue key");
+        const first = await takeSecret(page, "The key");
+        expect(await ask(first)).toBe(200);
+
+        await page.keyboard.press("j");
+        await pressControl(page, "nightly");
+        await page.getByRole("heading", { name: "nightly" }).waitFor();
+        await page.keyboard.press("e");
+        await typeInto(page, "Calls a minute", "1");
+        await pressControl(page, "Save key");
+        await page.getByText("Key nightly is changed").waitFor();
+        expect([await ask(first), await ask(first)]).toContain(429);
+
+        await pressControl(page, "Rotate key");
+        await tabTo(page, "How long the old secret goes on working");
+        await page.keyboard.press("Enter");
+        await page.getByRole("option", { name: /^None/ }).waitFor();
+        await page.keyboard.press("Home");
+        await page.keyboard.press("Enter");
+        await pressControl(page, "Rotate key");
+        const second = await takeSecret(page, "The key");
+        expect(await ask(first)).toBe(401);
+        expect(await ask(second)).not.toBe(401);
+
+        await pressControl(page, "Delete key");
+        await typeInto(page, "Type nightly to confirm", "nightly");
+        await page.keyboard.press("Enter");
+        await page.getByText("Key nightly is deleted").waitFor();
+        expect(await ask(second)).toBe(401);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "a new user comes to a password of their own, by touch on a small screen",
+    async () => {
+      let password = "";
+      await walk({ role: "administrator", width: 375 }, async ({ page, open }) => {
+        await open("users");
+        await page.getByRole("button", { name: "New user" }).tap();
+        await page.getByRole("dialog").getByLabel("Name").fill("grace");
+        await page.getByRole("button", { name: "Create user" }).tap();
+        password = await textOf(page, "The password");
+        await page.getByRole("button", { name: "I have copied it" }).tap();
+      });
+      await walk({ width: 375 }, async ({ page, open }) => {
+        await open("login");
+        await page.getByLabel("User name").fill("grace");
+        await page.getByLabel("Password", { exact: true }).fill(password);
+        await page.getByRole("button", { name: "Sign in" }).tap();
+        await page.getByLabel("Current password").fill(password);
+        await page.getByLabel("New password", { exact: true }).fill("grace's own password");
+        await page.getByLabel("New password again").fill("grace's own password");
+        await page.getByRole("button", { name: "Change password" }).tap();
+        await page.getByRole("button", { name: "Open the navigation" }).tap();
+        await page.getByRole("button", { name: "grace" }).waitFor();
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it.skipIf(!existsSync("/usr/bin/psql"))(
+    "a BI key's text for psql works as it is shown, and the statement is listed",
+    async () => {
+      await vi.waitFor(
+        async () => {
+          const { body } = await callHttp(stage.url, { path: "/api/ready" });
+          expect(body.bi).toBe("open");
+        },
+        { timeout: LIMIT_MS, interval: 100 },
+      );
+      await walk({ role: "administrator" }, async ({ page, open }) => {
+        await open("bi-keys");
+        await page.keyboard.press("n");
+        await typeInto(page, "Name", "finance");
+        await tabTo(page, "Reads every table, those to come too");
+        await page.keyboard.press("Space");
+        await pressControl(page, "Issue BI key");
+        const command = await textOf(page, "psql");
+        await pressControl(page, "I have copied it");
+
+        const asked = `${command} -XAt -c 'select name from users order by name'`;
+        const { stdout } = await run("/bin/sh", ["-c", asked]);
+        expect(stdout.split("\n")).toEqual(expect.arrayContaining(["ada", "admin"]));
+
+        await open("bi-keys?view=statements");
+        await page.getByRole("button", { name: /from "?users/i }).waitFor();
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "a refused license says why, and the right one counts at once",
+    async () => {
+      const steps = async ({ page, open }: ConsolePage) => {
+        await open("license");
+        await chooseLicense(page, "not a license");
+        await page.getByRole("alert").filter({ hasText: "customer.lic was refused" }).waitFor();
+        await chooseLicense(page, licenseText({ customer: "The harbour" }));
+        await page.getByText("customer.lic is the license now").waitFor();
+        await page.getByText("The harbour").waitFor();
+        expect(await page.getByRole("alert").count()).toBe(0);
+      };
+      await walk({ role: "administrator" }, steps, ["with a status of 400"]);
+    },
+    LIMIT_MS,
+  );
+});
+
+/** Returns the text that is shown to be copied. */
+async function textOf(page: Page, label: string): Promise<string> {
+  return (await page.getByRole("region", { name: label, exact: true }).textContent()) ?? "";
+}
+
+/** Returns the secret that a dialog shows, and closes it as the dialog wants. */
+async function takeSecret(page: Page, label: string): Promise<string> {
+  const secret = await textOf(page, label);
+  await pressControl(page, "I have copied it");
+  await page.getByRole("region", { name: label, exact: true }).waitFor({ state: "detached" });
+  return secret;
+}
+
+async function chooseLicense(page: Page, text: string): Promise<void> {
+  const chooser = page.waitForEvent("filechooser");
+  await pressControl(page, "Choose file");
+  await (await chooser).setFiles({
+    name: "customer.lic",
+    mimeType: "application/octet-stream",
+    buffer: Buffer.from(text),
+  });
+}

@@ -1,0 +1,178 @@
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { callHttp } from "../../support/clients/http-session.ts";
+import { readCsvTable } from "../../support/clients/read-csv.ts";
+import {
+  answer,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from "../../support/servers/webhook-receiver.ts";
+import { eventually } from "../../support/stages/usage-journal.ts";
+import { hasChromium } from "../support/chromium.ts";
+import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
+import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
+import { tabTo } from "../support/tab-to.ts";
+
+const CALLS = 3;
+const TELEPHONE = { width: 375 } as const;
+const DESK = { width: 1_440 } as const;
+
+describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
+  let stage: ConsoleStage;
+  let receiver: WebhookReceiver;
+  let shown: ConsolePage;
+  let requestId: string;
+  let refusedId: string;
+
+  const post = (path: string, body: unknown, token = stage.sessions.administrator) =>
+    callHttp(stage.url, { method: "POST", path, token, body });
+  const read = async (path: string) =>
+    (await callHttp(stage.url, { path, token: stage.sessions.administrator })).body.data;
+  const open = async (path: string, look: Look) => {
+    shown = await openConsolePage(stage, { role: "administrator", ...look });
+    await shown.open(path);
+    return shown.page;
+  };
+  const ask = (key: string) => {
+    const body = { model: "sim-chat", messages: [{ role: "user", content: "Hello" }] };
+    return post("/v1/chat/completions", body, key);
+  };
+
+  beforeAll(async () => {
+    receiver = await startWebhookReceiver();
+    receiver.use(answer(410));
+    stage = await openConsoleStage({ ALERT_WEBHOOK_URL: receiver.url });
+    const { key } = (await post("/v1/api-keys", { name: "reporting" })).body;
+    for (let call = 0; call < CALLS; call += 1) {
+      requestId = (await ask(key)).headers.get("x-request-id") ?? "";
+    }
+    // Keys whose month is over: each refusal is an alert, which the receiver wants no more.
+    for (const name of ["first", "second", "third"]) {
+      const used = (await post("/v1/api-keys", { name, monthly_token_limit: 1 })).body;
+      refusedId = (await ask(used.key)).headers.get("x-request-id") ?? "";
+    }
+    await eventually(async () => (await read("/api/requests")).length === CALLS);
+    await eventually(async () => (await read("/api/admin/events?state=dead")).length >= 3);
+    receiver.use(answer(204));
+  });
+  afterAll(async () => {
+    await stage?.close();
+    await receiver?.stop();
+  });
+
+  it("finds a request by its id with a finger", async () => {
+    const page = await open("requests", TELEPHONE);
+    await page.getByRole("searchbox", { name: "Request id" }).fill(requestId);
+    await page.waitForURL(/[?&]id=req_/);
+    const rows = page.getByRole("region", { name: "Requests" }).getByRole("listitem");
+    await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(1);
+    await rows.getByRole("button").tap();
+    await expectRequest(page, requestId);
+    await page.getByRole("link", { name: "reporting" }).tap();
+    await page.getByRole("heading", { name: "reporting", level: 2 }).waitFor();
+    await end();
+  });
+
+  it("finds a request by its id with the keyboard alone, and says why another has no row", async () => {
+    const page = await open("chat", DESK);
+    const goTo = async (id: string) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Where to go" }).waitFor();
+      await page.keyboard.type(id);
+      await page.getByRole("option", { name: id }).waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await goTo(requestId);
+    await expectRequest(page, requestId);
+    await goTo(refusedId);
+    await page.getByText("Calls that were refused leave none").waitFor();
+    // The browser itself tells of the 404.
+    await end(/status of 404/);
+  });
+
+  it.each([
+    ["a finger", TELEPHONE],
+    ["the keyboard alone", DESK],
+  ])("shows usage by model with %s, and saves what it shows", async (_, look) => {
+    const page = await open("requests", look);
+    const saved = page.waitForEvent("download");
+    if (look === TELEPHONE) {
+      await page.getByRole("button", { name: "Open the navigation" }).tap();
+      await page.getByRole("link", { name: "Usage" }).tap();
+      await page.getByRole("button", { name: "Save CSV" }).tap();
+    } else {
+      await page.keyboard.press("g");
+      await page.keyboard.press("u");
+      await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+      await tabTo(page, "button", "Save CSV");
+      await page.keyboard.press("Enter");
+    }
+    const [row] = readCsvTable(await readFile(await (await saved).path(), "utf8"));
+    await shown.settled();
+    const table = page.getByRole("region", { name: "Figures by model" });
+    const cells = table.locator(look === TELEPHONE ? "dd" : "td:not(:first-child)");
+    const texts = await cells.allTextContents();
+    // Small screens leave the cached tokens out.
+    const cached = look === TELEPHONE ? [] : [row?.cached_tokens];
+    expect(texts).toEqual([
+      ...[row?.requests, row?.input_tokens, row?.output_tokens, ...cached, row?.failures],
+      `${row?.average_latency_ms} ms`,
+    ]);
+    expect(row).toMatchObject({ model: "sim-chat", requests: String(CALLS) });
+    await end();
+  });
+
+  it("reads the chart with the arrow keys, and shows it as a table", async () => {
+    const page = await open("usage?range=7", DESK);
+    await tabTo(page, "slider", /Tokens by model and day/);
+    const chart = page.getByRole("slider");
+    expect(await chart.getAttribute("aria-valuetext")).toMatch(/sim-chat [1-9]/);
+    await page.keyboard.press("ArrowLeft");
+    expect(await chart.getAttribute("aria-valuetext")).toMatch(/sim-chat 0$/);
+    await page.getByRole("button", { name: "Show as table" }).click();
+    expect(await page.getByRole("table", { name: /Tokens by model/ }).count()).toBe(1);
+    await end();
+  });
+
+  it("sends a dead event again with a finger", async () => {
+    const page = await open("events?state=dead", TELEPHONE);
+    const sent = receiver.posts().length;
+    await page
+      .getByRole("region", { name: "Events" })
+      .getByRole("listitem")
+      .first()
+      .getByRole("button")
+      .tap();
+    await page.getByRole("button", { name: "Send again" }).tap();
+    await page.getByText("Delivered", { exact: true }).first().waitFor();
+    expect(receiver.posts()).toHaveLength(sent + 1);
+    await end();
+  });
+
+  it("sends all dead events again with the keyboard alone, once that is confirmed", async () => {
+    const page = await open("overview", DESK);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("Events");
+    await page.keyboard.press("Enter");
+    await tabTo(page, "button", "Send dead events again");
+    await page.keyboard.press("Enter");
+    await tabTo(page, "button", "Send events");
+    await page.keyboard.press("Enter");
+    await page.getByText(/events? (is|are) sent again$/).waitFor();
+    await eventually(async () => (await read("/api/admin/events?state=dead")).length === 0);
+    await end();
+  });
+
+  async function end(expected = /^$/): Promise<void> {
+    expect(shown.problems().filter((problem) => !expected.test(problem))).toEqual([]);
+    await shown.close();
+  }
+});
+
+async function expectRequest(page: Page, id: string): Promise<void> {
+  const panel = page.getByRole("region", { name: "Request", exact: true });
+  await panel.getByText(id).waitFor();
+  await panel.getByText("Answered, status 200").waitFor();
+  await panel.getByText("Answer ended").waitFor();
+}

@@ -1,0 +1,10 @@
+import type { PageDefinition } from "../../../src/console/pages.ts";
+import type { Samples } from "./fill-gateway.ts";
+
+/** Returns a page's path with the id of something that is there; in an empty gateway it names nothing. */
+export function pathOf({ path }: PageDefinition, samples: Samples): string {
+  return path.replaceAll(
+    /([\w-]+)\/\$\w+/g,
+    (_, list: string) => `${list}/${samples[list] ?? "nothing"}`,
+  );
+}
