@@ -25,7 +25,8 @@ const CHANNEL = sql`(array['chat', 'chat', 'chat', 'chat', 'messages', 'messages
 /**
  * Fills the usage of the days before `today` as if `rows` calls had been made. A few keys make most of them, each in
  * its channel and with three models, so that each model is called in each channel. 96 of 100 succeed, and they take
- * from 50 ms to minutes. Sums are computed from the rows, indexes are created last. A month in the middle has no calls.
+ * from 50 ms to minutes; rows are stored in the order of their times. Sums are computed from the rows, indexes are created
+ * last. A month in the middle has no calls.
  *
  * @param today the start of a UTC day in Unix milliseconds; it gets rows too, so that lists begin now.
  */
@@ -105,7 +106,8 @@ async function fillDay(db: Db, day: number, rows: number): Promise<void> {
         floor(exp(6.5 + (random() + random() + random() - 1.5) * 2.5))::int as latency,
         (array['error', 'error', 'aborted', 'rate_limited'])[floor(random() * 100)::int + 1] as ending
       from generate_series(1, ${rows}::int) as row
-    ) as made, lateral (select coalesce(ending, 'ok') as outcome) as ended`);
+    ) as made, lateral (select coalesce(ending, 'ok') as outcome) as ended
+    order by ms`);
   await db.execute(
     sql`alter table usage_records attach partition ${table} for values from (${from}) to (${to})`,
   );

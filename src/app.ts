@@ -30,6 +30,7 @@ import { datasetsRoutes } from "./http/resources/datasets.ts";
 import { documentsRoutes } from "./http/resources/documents.ts";
 import { enginesRoutes } from "./http/resources/engines.ts";
 import { eventsRoutes } from "./http/resources/events.ts";
+import { fileConnectionsRoutes } from "./http/resources/file-connections.ts";
 import { filesRoutes } from "./http/resources/files.ts";
 import { identitiesRoutes } from "./http/resources/identities.ts";
 import { licenseRoutes } from "./http/resources/license.ts";
@@ -81,6 +82,7 @@ export function createRoutes(deps: Deps): readonly Route[] {
     transcriptionsRoutes(deps),
     modelsRoutes(deps),
     filesRoutes(deps),
+    fileConnectionsRoutes(deps),
     authRoutes(deps),
     signInRoutes(deps),
     identitiesRoutes(deps),

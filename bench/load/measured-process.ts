@@ -79,14 +79,14 @@ async function waitForPort(
 }
 
 async function watch<T>(child: ChildProcess, work: () => Promise<T>) {
-  const cpuBefore = cpuSeconds(child);
+  const cpuBefore = cpuSeconds(child.pid);
   let peakMemoryMb = memoryMb(child);
   const timer = setInterval(() => {
     peakMemoryMb = Math.max(peakMemoryMb, memoryMb(child));
   }, SAMPLE_MS);
   try {
     const result = await work();
-    return { result, use: { cpuSeconds: cpuSeconds(child) - cpuBefore, peakMemoryMb } };
+    return { result, use: { cpuSeconds: cpuSeconds(child.pid) - cpuBefore, peakMemoryMb } };
   } finally {
     clearInterval(timer);
   }
@@ -102,19 +102,20 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 function memoryMb(child: ChildProcess): number {
-  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readProcess(child, "status"))?.[1] ?? "0";
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readProcess(child.pid, "status"))?.[1] ?? "0";
   return Number(kilobytes) / 1024;
 }
 
-function cpuSeconds(child: ChildProcess): number {
+/** The processor time of a process so far. */
+export function cpuSeconds(pid: number | undefined): number {
   // The name in parentheses can contain spaces; user and system time are the 12th and 13th fields after it.
-  const fields = readProcess(child, "stat").split(") ").at(-1)?.split(" ") ?? [];
+  const fields = readProcess(pid, "stat").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-function readProcess(child: ChildProcess, file: string): string {
+function readProcess(pid: number | undefined, file: string): string {
   try {
-    return readFileSync(`/proc/${child.pid}/${file}`, "utf8");
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch (error) {
     throw new Error("a measured program ended during the run", { cause: error });
   }

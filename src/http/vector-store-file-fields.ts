@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../deps.ts";
-import type { StoreFileRow } from "../knowledge/stores/add-files.ts";
+import type { StoreFile } from "../knowledge/stores/store-files.ts";
 import { cursorList, cursorQuery } from "./cursor-list.ts";
 import { count, unixSeconds } from "./fields.ts";
 import { attributes } from "./vector-store-fields.ts";
@@ -39,6 +39,8 @@ export const storeFile = z
       })
       .openapi({ description: "`auto` shows as the sizes that it stands for." }),
     ext: z.object({
+      filename: z.string(),
+      bytes: count.openapi({ description: "Of the file as it was uploaded." }),
       progress: z.object({
         chunks_done: count,
         chunks_total: count.nullable().openapi({ description: "Null until the file was read." }),
@@ -59,7 +61,11 @@ export const storeFile = z
         type: "static",
         static: { max_chunk_size_tokens: 125, chunk_overlap_tokens: 25 },
       },
-      ext: { progress: { chunks_done: 12, chunks_total: 12 } },
+      ext: {
+        filename: "manual.pdf",
+        bytes: 48_211,
+        progress: { chunks_done: 12, chunks_total: 12 },
+      },
     },
   });
 
@@ -72,14 +78,15 @@ export const fileQuery = cursorQuery({
  * Returns the record of a file that is shown by itself. One that was cancelled shows as failed, because clients that
  * wait for one file know no other end.
  */
-export function singleRecord(deps: Pick<Deps, "settings">, row: StoreFileRow) {
+export function singleRecord(deps: Pick<Deps, "settings">, row: StoreFile) {
   if (row.status !== "cancelled") return fileRecord(deps, row);
   return fileRecord(deps, { ...row, ...CANCELLED, status: "failed" });
 }
 
 /** Returns the record of a file in a list. */
-export function fileRecord({ settings }: Pick<Deps, "settings">, row: StoreFileRow) {
+export function fileRecord({ settings }: Pick<Deps, "settings">, row: StoreFile) {
   const { errorCode: code, errorMessage, chunking, chunksDone, chunksTotal } = row;
+  const { filename, bytes } = row;
   return {
     ...row,
     id: row.fileId,
@@ -90,7 +97,7 @@ export function fileRecord({ settings }: Pick<Deps, "settings">, row: StoreFileR
         chunkOverlapTokens: chunking?.chunk_overlap_tokens ?? tokens(settings.RAG_CHUNK_OVERLAP),
       },
     },
-    ext: { progress: { chunksDone, chunksTotal } },
+    ext: { filename, bytes, progress: { chunksDone, chunksTotal } },
   };
 }
 

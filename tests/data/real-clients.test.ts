@@ -2,14 +2,17 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { callHttp, logIn } from "../support/clients/http-session.ts";
 import { startGateway, type TestGateway } from "../support/servers/start-gateway.ts";
+import { BI_CLIENT_QUERIES } from "../support/sql/bi-client-queries.ts";
 
 const run = promisify(execFile);
 const PROGRAMS = fileURLToPath(new URL("../support/programs/bi-clients/", import.meta.url));
 const JDBC = "/usr/share/java/postgresql.jar";
 const PYTHON = "/usr/bin/python3";
+const ODBC_DRIVER = "/usr/lib/x86_64-linux-gnu/odbc/psqlodbcw.so";
 const LIMIT_MS = 100_000;
 const VIEWS =
   "datasets keys refusals requests run_steps runs usage_by_day usage_by_hour users workflows".split(
@@ -88,6 +91,61 @@ describe("5 the PostgreSQL port, by clients that know nothing of the gateway", (
       expect(output).toContain("fetched=312512500");
       expect(output).toContain("prepared=210");
       expect(output).toContain("cancelled=57014");
+    },
+  );
+
+  it.skipIf(!existsSync(ODBC_DRIVER) || !existsSync("/usr/bin/isql"))(
+    "psqlODBC fetches by cursors, goes on after a refused statement and describes the schema",
+    async () => {
+      const { BI_HOST, BI_PORT, BI_KEY } = place;
+      const driver = `DRIVER=${ODBC_DRIVER};SERVER=${BI_HOST};PORT=${BI_PORT};DATABASE=data;UID=any`;
+      const source = `${driver};PWD=${BI_KEY};SSLmode=require;UseDeclareFetch=1;Fetch=100`;
+      const statements = [
+        "select n from generate_series(1, 1234) as n",
+        "select n from generate_series(1, 2000) as n offset 1998",
+        "delete from data.keys",
+        "select 'after' as place",
+        "help usage_by_day",
+      ];
+      const output = await start("/bin/sh", [
+        "-c",
+        `printf '%s\\n' "$@" | isql -b -k '${source}'`,
+        "isql",
+        ...statements,
+      ]);
+      for (const text of ["1234 rows fetched", "2 rows fetched", "14 rows fetched", "after"]) {
+        expect(output).toContain(text);
+      }
+    },
+  );
+
+  // What the statements name is no dataset here; the gate's test has one.
+  const isOfSchema = (text: string) => !/customers|orders|SQL_CUR/.test(text);
+  it.each(Object.entries(BI_CLIENT_QUERIES))(
+    "%s gets what it asks at its start and to show schemas",
+    async (_, texts) => {
+      const { BI_HOST: host, BI_PORT: port, BI_KEY: password } = place;
+      const ssl = { rejectUnauthorized: false };
+      const client = new pg.Client({ host, port: Number(port), user: "any", password, ssl });
+      await client.connect();
+      const failures: unknown[] = [];
+      for (const text of texts.filter(isOfSchema)) {
+        await client.query(text).catch((thrown: Error) => failures.push([text, thrown.message]));
+        const isSingle = !/;\s*\S/.test(text) && !/^(;|-- ping)$/.test(text);
+        if (!isSingle) continue;
+        // By the extended protocol, with results in binary, as JDBC and Npgsql ask.
+        const extended = {
+          text,
+          values: [],
+          binary: !/acl|\*/.test(text),
+          queryMode: "extended",
+        } as pg.QueryConfig;
+        await client
+          .query(extended)
+          .catch((thrown: Error) => failures.push([text, thrown.message]));
+      }
+      await client.end();
+      expect(failures).toEqual([]);
     },
   );
 

@@ -18,6 +18,7 @@ afterAll(() => stage.close());
 
 /** What its lines show must have happened before. */
 const BEFORE: Readonly<Record<string, () => Promise<void>>> = {
+  "docs/bi.md": () => stage.awaitDataCopy(),
   "docs/operations.md": () => stage.leaveDeadEvent(),
 };
 /** What a line must print, where to end without an error is not enough. */
@@ -26,6 +27,9 @@ const PRINTS: readonly (readonly [RegExp, RegExp])[] = [
   [/for ticket 7/, /"name": ?"mcp_tickets_find_ticket", ?"status": ?"ok"/],
   [/tools\/list/, /"name":"search_knowledge"/],
   [/claude mcp add/, /tools: search_knowledge/],
+  [/usage_by_day\?group/, /"columns":\[\{"name":"model"/],
+  [/usage_by_day\?format=csv/, /^day,day_start,/m],
+  [/data\/query/, /"has_more":false/],
 ];
 const prepared = new Set<string>();
 
@@ -42,8 +46,8 @@ describe("each line to paste of README and docs does what it says", () => {
   it("is found in every document that has some", () => {
     const files = new Set(lines.map(({ file }) => file));
     expect([...files]).toEqual([
-      ...["README.md", "docs/administration.md", "docs/operations.md", "docs/tools.md"],
-      "docs/workflows.md",
+      ...["README.md", "docs/administration.md", "docs/bi.md", "docs/operations.md"],
+      ...["docs/tools.md", "docs/workflows.md"],
     ]);
     expect(lines.some(({ by }) => by === "cron")).toBe(true);
   });

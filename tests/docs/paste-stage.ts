@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { callGateway } from "../support/clients/call-gateway.ts";
 import { callHttp, logIn } from "../support/clients/http-session.ts";
 import { commandOf } from "../support/processes/bundled-program.ts";
+import { freePort } from "../support/processes/free-port.ts";
 import {
   type ChangingToolServer,
   startChangingToolServer,
@@ -52,6 +53,7 @@ export class PasteStage {
   readonly #simulator: TestSimulator;
   readonly #receiver: WebhookReceiver;
   readonly #toolServer: ChangingToolServer;
+  readonly #dataPort: number;
   #gateway: TestGateway;
   #licenseKey = "";
   #block: string | undefined;
@@ -73,6 +75,7 @@ export class PasteStage {
     this.#simulator = parts.simulator;
     this.#receiver = parts.receiver;
     this.#toolServer = parts.toolServer;
+    this.#dataPort = parts.dataPort;
     this.#gateway = parts.gateway;
   }
 
@@ -87,11 +90,13 @@ export class PasteStage {
     }
     mkdirSync(join(folder, "backup"));
     writeStandIns(join(folder, "bin"));
-    const gateway = await startGateway(settingsOf({ folder, simulator, receiver }));
+    const dataPort = await freePort();
+    const gateway = await startGateway(settingsOf({ folder, simulator, receiver, dataPort }));
     const commands = Object.fromEntries(
       await Promise.all(PROGRAMS.map(async (name) => [name, await commandOf(name)] as const)),
     );
-    return new PasteStage(folder, { simulator, receiver, gateway, toolServer, commands });
+    const parts = { simulator, receiver, gateway, toolServer, commands, dataPort };
+    return new PasteStage(folder, parts);
   }
 
   async close(): Promise<void> {
@@ -133,6 +138,18 @@ export class PasteStage {
     this.#receiver.use(answer(204));
   }
 
+  /** A first read is refused while the copy of the embedded database is being made. */
+  async awaitDataCopy(): Promise<void> {
+    const { url } = this.#gateway;
+    const token = await logIn(url, "admin", NEW_PASSWORD);
+    const until = Date.now() + EVENTUALLY_MS;
+    for (;;) {
+      const { status, body } = await callHttp(url, { path: "/v1/data/keys", token });
+      if (status === 200) return;
+      if (Date.now() > until) throw new Error(`data cannot be read: ${JSON.stringify(body)}`);
+    }
+  }
+
   /** The line with what a reader has instead of `…`, of example names and of the machine's own folders. */
   #fill({ file, line, text }: PastedLine): string {
     const filled = text
@@ -143,6 +160,8 @@ export class PasteStage {
       .replaceAll("/opt/inference-gateway", process.cwd())
       .replace(/(?<=\s)\/backup\//g, `${this.#folder}/backup/`)
       .replaceAll("sk-…", TEST_KEY)
+      .replaceAll("gateway.example.com port=5434", `127.0.0.1 port=${this.#dataPort}`)
+      .replaceAll("bk-…", "$BI")
       .replace(/"new_password":"…"/, `"new_password":"${NEW_PASSWORD}"`)
       .replace(/"(current_)?password":"…"/, `"$1password":"${FIRST_PASSWORD}"`)
       .replace(/LICENSE_PUBLIC_KEY=…/, `LICENSE_PUBLIC_KEY=${this.#licenseKey}`)
@@ -229,7 +248,10 @@ export class PasteStage {
     this.#licenseKey = key;
     const { port } = this.#gateway;
     await this.#gateway.stop();
-    const parts = { folder: this.#folder, simulator: this.#simulator, receiver: this.#receiver };
+    const parts = {
+      ...{ folder: this.#folder, simulator: this.#simulator, receiver: this.#receiver },
+      dataPort: this.#dataPort,
+    };
     const settings = { ...settingsOf(parts), LICENSE_PUBLIC_KEY: key, PORT: String(port) };
     this.#gateway = await startGateway(settings);
   }
@@ -239,9 +261,11 @@ interface Parts {
   readonly folder: string;
   readonly simulator: TestSimulator;
   readonly receiver: WebhookReceiver;
+  /** Of the PostgreSQL port. */
+  readonly dataPort: number;
 }
 
-function settingsOf({ folder, simulator, receiver }: Parts): Record<string, string> {
+function settingsOf({ folder, simulator, receiver, dataPort }: Parts): Record<string, string> {
   return {
     DATA_DIR: join(folder, "gateway"),
     LLM_BACKEND: "vllm",
@@ -249,6 +273,8 @@ function settingsOf({ folder, simulator, receiver }: Parts): Record<string, stri
     EGRESS_ALLOW: "127.0.0.1",
     ADMIN_PASSWORD: FIRST_PASSWORD,
     ALERT_WEBHOOK_URL: `${receiver.url}/alerts`,
+    BIKEY_PG_PROXY_ENABLED: "1",
+    BIKEY_PG_PROXY_PORT: String(dataPort),
   };
 }
 

@@ -11,6 +11,7 @@ export interface ApiKeyQuery {
   readonly search?: string | undefined;
   readonly state?: ApiKeyRecord["state"] | undefined;
   readonly ownerId?: string | undefined;
+  readonly assistantId?: string | undefined;
   readonly limit: number;
   readonly offset: number;
 }
@@ -51,10 +52,16 @@ export async function listApiKeys(
   });
 }
 
-function conditionsOf({ search, state, ownerId }: ApiKeyQuery): readonly (SQL | undefined)[] {
+function conditionsOf({
+  search,
+  state,
+  ownerId,
+  assistantId,
+}: ApiKeyQuery): readonly (SQL | undefined)[] {
   return [
     state && eq(apiKeys.state, state),
     ownerId === undefined ? undefined : eq(apiKeys.ownerId, ownerId),
+    assistantId === undefined ? undefined : eq(apiKeys.assistantId, assistantId),
     search === undefined
       ? undefined
       : or(

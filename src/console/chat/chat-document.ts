@@ -109,6 +109,17 @@ export function branchOf(document: ChatDocument): BranchMessage[] {
   return branch.reverse();
 }
 
+/** Whether two messages of a branch show the same. What did not change is the same object in every later document. */
+export function isSameMessage(left: BranchMessage, right: BranchMessage): boolean {
+  const { siblings, ...rest } = left;
+  const names = Object.keys({ ...rest, ...right }) as (keyof BranchMessage)[];
+  return (
+    siblings.length === right.siblings.length &&
+    siblings.every((id, index) => id === right.siblings[index]) &&
+    names.every((name) => name === "siblings" || left[name] === right[name])
+  );
+}
+
 /** Adds a message behind `leaf` and makes it the new leaf. */
 export function append(
   document: ChatDocument,

@@ -32,6 +32,8 @@ export interface ClientGuide {
   readonly name: string;
   /** What has to be known beside the texts. */
   readonly note?: string;
+  /** It brings tools and prompts of its own, which reach the model unchanged by a key with passthrough. */
+  readonly isAgent?: boolean;
   /** In their order; after the last one a call has been made. */
   readonly snippets: (to: ClientConnection) => readonly Snippet[];
 }
@@ -60,12 +62,14 @@ export const CLIENT_GUIDES: readonly ClientGuide[] = [
   {
     id: "claude-code",
     name: "Claude Code",
+    isAgent: true,
     note: "Its address has no /v1 at the end. Without the context it takes a model that it does not know for one of a million tokens.",
     snippets: (to) => [{ place: TERMINAL, text: claudeCode(to) }],
   },
   {
     id: "codex",
     name: "Codex",
+    isAgent: true,
     snippets: (to) => [
       { place: "~/.codex/config.toml", text: codex(to) },
       {
@@ -80,6 +84,7 @@ export const CLIENT_GUIDES: readonly ClientGuide[] = [
   {
     id: "opencode",
     name: "OpenCode",
+    isAgent: true,
     snippets: (to) => [
       { place: "opencode.json", text: openCode(to) },
       { place: TERMINAL, text: command("opencode", "run", QUESTION) },
@@ -88,6 +93,7 @@ export const CLIENT_GUIDES: readonly ClientGuide[] = [
   {
     id: "cline",
     name: "Cline",
+    isAgent: true,
     note: "In an editor: API Provider “OpenAI Compatible”, with the same address, key and model.",
     snippets: (to) => [
       {
@@ -102,6 +108,7 @@ export const CLIENT_GUIDES: readonly ClientGuide[] = [
   {
     id: "continue",
     name: "Continue",
+    isAgent: true,
     snippets: (to) => [
       { place: "~/.continue/config.yaml", text: continueConfig(to) },
       { place: TERMINAL, text: command("cn", "-p", QUESTION) },

@@ -1,3 +1,4 @@
+import type { IssuedApiKey } from "../api/queries/api-keys.ts";
 import { type Model, useModels } from "../api/queries/models.ts";
 import { CLIENT_GUIDES, findGuide, KEY_PLACEHOLDER } from "../lib/snippets.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
@@ -14,8 +15,8 @@ export interface ChosenClient {
 interface ClientSnippetsProps {
   readonly chosen: ChosenClient;
   readonly onChange: (change: Partial<ChosenClient>) => void;
-  /** A key's secret, where it was issued just now. */
-  readonly secret: string | undefined;
+  /** A key with its secret, where it was issued just now. */
+  readonly issued: IssuedApiKey | undefined;
 }
 
 const MODEL_PLACEHOLDER = "YOUR-MODEL";
@@ -23,7 +24,7 @@ const MODEL_PLACEHOLDER = "YOUR-MODEL";
 const LOOPBACK = /^(localhost|127\.|\[::1\])/;
 
 /** What connects a client to this gateway, to be copied: with this address, a model, and a key where one is known. */
-export function ClientSnippets({ chosen, onChange, secret }: ClientSnippetsProps) {
+export function ClientSnippets({ chosen, onChange, issued }: ClientSnippetsProps) {
   const models = useModels();
   const model = modelOf(models.data, chosen.model);
   const { origin, hostname } = window.location;
@@ -32,26 +33,25 @@ export function ClientSnippets({ chosen, onChange, secret }: ClientSnippetsProps
     model: model?.id ?? (chosen.model || MODEL_PLACEHOLDER),
     context: model?.context ?? null,
     output: model?.output ?? null,
-    key: secret ?? KEY_PLACEHOLDER,
+    key: issued?.key ?? KEY_PLACEHOLDER,
   };
   return (
     <div className="grid min-w-0 gap-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <span className="flex min-w-0 items-center gap-2">
-          <span aria-hidden className="w-12">
-            Model
-          </span>
+        <span className="flex min-w-0 max-w-full flex-wrap items-center gap-2">
+          <span aria-hidden>Model</span>
           <ModelPicker
             value={model?.id ?? chosen.model}
             onChange={(id) => onChange({ model: id })}
-            className="min-w-40 max-w-full"
+            className="min-w-0 max-w-full"
           />
         </span>
         <span className="text-sm text-muted">
           {model?.leaves === undefined ? "" : `Goes to ${model.leaves}. `}
-          {secret === undefined && (
+          {issued === undefined && (
             <>
-              Put your key where it says <code className="font-mono">{KEY_PLACEHOLDER}</code>.{" "}
+              Put your key where it says{" "}
+              <code className="break-all font-mono">{KEY_PLACEHOLDER}</code>.{" "}
             </>
           )}
           {LOOPBACK.test(hostname) &&
@@ -74,7 +74,7 @@ export function ClientSnippets({ chosen, onChange, secret }: ClientSnippetsProps
         label="Clients"
         value={findGuide(chosen.client).id}
         onChange={(client) => onChange({ client })}
-        tabs={CLIENT_GUIDES.map(({ id, name, note, snippets }) => ({
+        tabs={CLIENT_GUIDES.map(({ id, name, note, isAgent, snippets }) => ({
           id,
           label: name,
           content: (
@@ -85,6 +85,12 @@ export function ClientSnippets({ chosen, onChange, secret }: ClientSnippetsProps
                   <CodeBlock label={`${name}: ${place}`} text={text} />
                 </div>
               ))}
+              {isAgent && issued?.passthrough !== true && (
+                <p className="text-sm text-muted">
+                  {name} brings tools and prompts of its own. Give it a key with passthrough, so
+                  that every model gets them unchanged.
+                </p>
+              )}
               {note !== undefined && <p className="text-sm text-muted">{note}</p>}
             </div>
           ),

@@ -1,32 +1,46 @@
 import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
-import { memo, useState } from "react";
-import { type BranchMessage, type MessagePart, textOf } from "../chat/chat-document.ts";
+import { lazy, memo, Suspense, useState } from "react";
+import {
+  type BranchMessage,
+  isSameMessage,
+  type MessagePart,
+  textOf,
+} from "../chat/chat-document.ts";
 import { safePicture } from "../chat/safe-link.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Count, Duration } from "../ui/count.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
 import { Time } from "../ui/time.tsx";
-import { Markdown } from "./markdown.tsx";
 import { Sources } from "./sources.tsx";
 import { ToolRun } from "./tool-run.tsx";
 
-interface MessageProps {
+// Asked for at once, but shown without it until it is there: the page itself is small.
+const loading = import("./markdown.tsx");
+const Markdown = lazy(async () => ({ default: (await loading).Markdown }));
+
+/** What happens to a message. The functions stay the same ones: a message is drawn again only when it changes. */
+export interface MessageActions {
+  readonly onShow: (id: string) => void;
+  readonly onRetry: (id: string) => void;
+  readonly onEdit: (message: BranchMessage, text: string) => void;
+  /** Opens the editor of a question; null closes it. */
+  readonly onEditing: (id: string | null) => void;
+}
+
+interface MessageProps extends MessageActions {
   readonly message: BranchMessage;
   /** What the model is called in the head of its answer. */
   readonly name: string;
   readonly isAnswering: boolean;
   /** Why no question can be asked now. */
   readonly blockedReason: string | undefined;
-  readonly onShow: (id: string) => void;
-  readonly onRetry: (id: string) => void;
-  readonly onEdit: (id: string, text: string) => void;
+  readonly isEditing: boolean;
 }
 
 /** One question or answer, with what was thought, run and found for it. */
 export const Message = memo(function Message(props: MessageProps) {
-  const { message, name, isAnswering, blockedReason, onRetry } = props;
-  const [isEditing, setEditing] = useState(false);
+  const { message, name, isAnswering, blockedReason, onRetry, isEditing, onEditing } = props;
   const isQuestion = message.role === "user";
   const head = isQuestion ? "You" : name;
   return (
@@ -49,7 +63,7 @@ export const Message = memo(function Message(props: MessageProps) {
               icon={Pencil}
               label="Edit the question"
               disabledReason={blockedReason}
-              onClick={() => setEditing(true)}
+              onClick={() => onEditing(message.id)}
             />
           )}
         </span>
@@ -57,10 +71,10 @@ export const Message = memo(function Message(props: MessageProps) {
       {isEditing ? (
         <Editor
           text={textOf(message)}
-          onCancel={() => setEditing(false)}
+          onCancel={() => onEditing(null)}
           onSend={(text) => {
-            setEditing(false);
-            props.onEdit(message.id, text);
+            onEditing(null);
+            props.onEdit(message, text);
           }}
         />
       ) : (
@@ -77,13 +91,17 @@ export const Message = memo(function Message(props: MessageProps) {
       )}
     </article>
   );
-});
+}, isSame);
+
+function isSame({ message, ...before }: MessageProps, { message: next, ...now }: MessageProps) {
+  const names = Object.keys(now) as (keyof typeof now)[];
+  return isSameMessage(message, next) && names.every((name) => before[name] === now[name]);
+}
 
 function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQuestion: boolean }) {
   switch (part.type) {
     case "text":
-      if (!isQuestion) return <Markdown text={part.text} />;
-      return <p className="break-words whitespace-pre-wrap">{part.text}</p>;
+      return isQuestion ? <Plain text={part.text} /> : <Answer text={part.text} />;
     case "image": {
       const source = safePicture(part.data);
       if (source === undefined) return <p className="text-muted">A picture that cannot be shown</p>;
@@ -128,16 +146,39 @@ function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQue
   }
 }
 
+function Answer({ text }: { readonly text: string }) {
+  return (
+    <Suspense fallback={<Plain text={text} />}>
+      <Markdown text={text} />
+    </Suspense>
+  );
+}
+
+function Plain({ text }: { readonly text: string }) {
+  return <p className="break-words whitespace-pre-wrap">{text}</p>;
+}
+
 function AnswerEnd(props: Pick<MessageProps, "message" | "blockedReason" | "onRetry">) {
   const { message, blockedReason, onRetry } = props;
   const { usage, request_id: requestId, error, state } = message;
   const seconds = ((usage?.total_ms ?? 0) - (usage?.first_ms ?? 0)) / 1000;
   return (
     <>
-      {error !== undefined && (
+      {error !== undefined && state !== "failed" && (
+        <p className="text-sm text-warn">{error.message}</p>
+      )}
+      {error !== undefined && state === "failed" && (
         <div role="alert" className="grid gap-2 rounded-lg border border-bad bg-bad-soft p-3">
+          <p className="font-medium text-bad">
+            {message.parts.length === 0 ? "No answer came" : "The answer was cut"}
+          </p>
           <p className="break-words">{error.message}</p>
           <p className="font-mono text-sm text-muted">{error.code}</p>
+          <div>
+            <Button disabledReason={blockedReason} onClick={() => onRetry(message.id)}>
+              Retry
+            </Button>
+          </div>
         </div>
       )}
       {state === "stopped" && <p className="text-sm text-muted">Stopped before its end</p>}
@@ -214,6 +255,14 @@ function Editor({ text, onCancel, onSend }: EditorProps) {
         rows={4}
         value={draft}
         onChange={(event) => setDraft(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") {
+            event.preventDefault();
+            onCancel();
+          }
+          const hasCommand = event.metaKey || event.ctrlKey;
+          if (event.key === "Enter" && hasCommand && draft.trim() !== "") onSend(draft);
+        }}
         className="control w-full py-2"
       />
       <div className="flex justify-end gap-2">

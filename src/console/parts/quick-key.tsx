@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { type IssuedApiKey, useIssueApiKey } from "../api/queries/api-keys.ts";
+import { Checkbox } from "../ui/checkbox.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Form } from "../ui/form.tsx";
@@ -26,13 +27,14 @@ export function QuickKey({ isOpen, onClose, onIssued }: QuickKeyProps) {
 
 function QuickKeyForm({ onClose, onIssued }: Omit<QuickKeyProps, "isOpen">) {
   const [name, setName] = useState("");
+  const [passthrough, setPassthrough] = useState(false);
   const issue = useIssueApiKey();
   return (
     <Form
       action="Issue key"
       onCancel={onClose}
       onSubmit={async () => {
-        const issued = await issue.mutateAsync({ name });
+        const issued = await issue.mutateAsync({ name, passthrough });
         onClose();
         onIssued(issued);
       }}
@@ -43,6 +45,13 @@ function QuickKeyForm({ onClose, onIssued }: Omit<QuickKeyProps, "isOpen">) {
         hint="Who or what will call with it, such as notebook or reporting."
         value={name}
         onChange={setName}
+      />
+      <Checkbox
+        name="passthrough"
+        label="Passthrough"
+        hint="The client's messages and tools reach the model unchanged, as coding agents need."
+        isChecked={passthrough}
+        onChange={setPassthrough}
       />
     </Form>
   );

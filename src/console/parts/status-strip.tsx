@@ -42,8 +42,9 @@ export function StatusStrip() {
       {data.engine.simulated && (
         <p className="text-sm text-muted">
           Answers come from the built-in simulator. Set{" "}
-          <code className="font-mono">LLM_BACKEND</code> and{" "}
-          <code className="font-mono">LLM_BASE_URL</code> to a model server, and start again.
+          <code className="break-all font-mono">LLM_BACKEND</code> and{" "}
+          <code className="break-all font-mono">LLM_BASE_URL</code> to a model server, and start
+          again.
         </p>
       )}
       {Object.values(data.administration?.hints ?? {}).map((hint) => (

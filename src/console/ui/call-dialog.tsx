@@ -25,7 +25,8 @@ export function CallButton({ call }: { readonly call: ShownCall }) {
         description={CREDENTIALS[call.credential]}
         isWide
       >
-        <CodeBlock label="The command" text={curlOf(call, window.location.origin)} />
+        {/* A chat draws itself with each token, and its call holds all of its words. */}
+        {isOpen && <CodeBlock label="The command" text={curlOf(call, window.location.origin)} />}
       </Dialog>
     </>
   );

@@ -10,11 +10,14 @@ interface DropZoneProps {
   readonly accept?: string;
   readonly isMultiple?: boolean;
   readonly isBusy?: boolean;
+  /** One line, above a list that is the page's main thing. */
+  readonly isLow?: boolean;
   readonly onFiles: (files: readonly File[]) => void;
 }
 
 /** Where files are dropped or chosen. */
-export function DropZone({ what, accept, isMultiple, isBusy, onFiles }: DropZoneProps) {
+export function DropZone(props: DropZoneProps) {
+  const { what, accept, isMultiple, isBusy, isLow = false, onFiles } = props;
   const [isOver, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const take = (files: FileList | null) => {
@@ -37,12 +40,17 @@ export function DropZone({ what, accept, isMultiple, isBusy, onFiles }: DropZone
       onDragLeave={() => setOver(false)}
       onDrop={drop}
       className={classes(
-        "grid justify-items-center gap-3 rounded-lg border border-dashed p-6 text-center",
+        "rounded-lg border border-dashed",
+        isLow
+          ? "flex flex-wrap items-center justify-center gap-x-4 gap-y-2 p-3"
+          : "grid justify-items-center gap-3 p-6 text-center",
         isOver ? "border-accent bg-accent-soft" : "border-edge bg-sunken",
       )}
     >
       <Upload size={20} className="text-muted" aria-hidden />
-      <p>Drop {what} here, or choose it.</p>
+      <p>
+        Drop {what} here, or choose {isMultiple ? "them" : "it"}.
+      </p>
       <Button isBusy={isBusy ?? false} onClick={() => input.current?.click()}>
         {isMultiple ? "Choose files" : "Choose file"}
       </Button>

@@ -5,6 +5,8 @@ export interface Tab {
   readonly id: string;
   readonly label: ReactNode;
   readonly content: ReactNode;
+  /** Stays while another is shown: for what somebody types. */
+  readonly isKept?: boolean;
 }
 
 interface TabsProps {
@@ -30,7 +32,12 @@ export function Tabs({ label, tabs, value, onChange }: TabsProps) {
         ))}
       </Base.List>
       {tabs.map((tab) => (
-        <Base.Panel key={tab.id} value={tab.id} className="min-w-0">
+        <Base.Panel
+          key={tab.id}
+          value={tab.id}
+          keepMounted={tab.isKept ?? false}
+          className="min-w-0"
+        >
           {tab.content}
         </Base.Panel>
       ))}

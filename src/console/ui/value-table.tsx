@@ -37,6 +37,7 @@ export function ValueTable({ label, columns, rows }: ValueTableProps) {
 export function Value({ value }: { readonly value: unknown }) {
   if (value === null || value === undefined) return <span className="text-muted italic">null</span>;
   if (typeof value === "string") return <bdi title={value}>{value}</bdi>;
+  if (typeof value !== "object") return String(value);
   const text = JSON.stringify(value);
   return (
     <code className="font-mono text-sm" title={text}>

@@ -39,6 +39,11 @@ export interface EngineSession {
   /** Sends whole frontend messages that have passed the gate. False: wait for `drained` before more. */
   readonly send: (messages: Buffer) => boolean;
   readonly drained: () => Promise<void>;
+  /**
+   * A statement that takes the session's place again, after the client has given up all locks of its session. Null where
+   * places are no locks.
+   */
+  readonly takePlace: string | null;
   /** The receiver takes bytes again. */
   readonly resume: () => void;
   /** Cancels the statement in progress, if any: its error, 57014, comes as bytes. */

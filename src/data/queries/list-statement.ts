@@ -144,6 +144,18 @@ function afterPlace(
     const texts = order.map(({ type }, index) => values.add(place[index] ?? "", type));
     return `(${names}) ${first?.isDescending ? "<" : ">"} (${texts.join(", ")})`;
   }
+  const behind = behindColumns(order, place, values);
+  if (first === undefined || first.nullable) return behind;
+  // The alternatives below use no index, and each page would read all rows before it.
+  const bound = values.add(place[0] ?? "", first.type);
+  return `${quoted(first.name)} ${first.isDescending ? "<=" : ">="} ${bound} and ${behind}`;
+}
+
+function behindColumns(
+  order: readonly OrderedColumn[],
+  place: PagePlace,
+  values: StatementValues,
+): string {
   return order.reduceRight((rest, column, index) => {
     const value = place[index] ?? null;
     const text = value === null ? null : values.add(value, column.type);

@@ -153,6 +153,9 @@ const apiKeyQuery = page(
     owner_id: searchText(100)
       .optional()
       .openapi({ description: "Whose keys, for administrators." }),
+    assistant_id: searchText(100)
+      .optional()
+      .openapi({ description: "Only keys that are bound to this assistant." }),
   },
   byOffset,
 );

@@ -1,13 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import type { Deps } from "../../deps.ts";
 import { refuseBoundKeyHere } from "../../knowledge/rights.ts";
-import type { StoreFileRow } from "../../knowledge/stores/add-files.ts";
 import {
   addStoreFile,
   findStoreFile,
   listStoreFiles,
   readContent,
   removeStoreFile,
+  type StoreFile,
   setAttributes,
 } from "../../knowledge/stores/store-files.ts";
 import { jsonResponse } from "../answers/json-response.ts";
@@ -156,7 +156,7 @@ const LIST_OF_BATCH = resourceRoute({
 export function vectorStoreFilesRoutes(deps: Deps): Router {
   const { stores } = deps.knowledge;
   const router = createRouter(deps);
-  const fileResponse = (row: StoreFileRow) =>
+  const fileResponse = (row: StoreFile) =>
     polledResponse(toJson(storeFile, singleRecord(deps, row)), row.status === "in_progress");
   router.add(ADD, async (context, caller) => {
     refuseBoundKeyHere(caller);

@@ -4,6 +4,7 @@ import { parseRequest } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
 import { meterSearch } from "../../gateway/meter-search.ts";
 import { cutQuestion } from "../../knowledge/retrieve/cut-question.ts";
+import type { Passage } from "../../knowledge/retrieve/passage.ts";
 import { refuseBoundKeyHere } from "../../knowledge/rights.ts";
 import { openStoreForSearch, searchQueries } from "../../knowledge/stores/search-stores.ts";
 import { toJson } from "../answers/to-json.ts";
@@ -70,8 +71,19 @@ const results = z
         score: z.number().openapi({ description: "The cosine of query and text, 0 to 1." }),
         attributes,
         content: z.array(z.object({ type: z.literal("text"), text: z.string() })),
+        ext: z.object({
+          page: z.int().nullable(),
+          sheet: z.string().nullable(),
+          heading: z.string().nullable(),
+        }),
       }),
     ),
+    ext: z.object({
+      min_similarity: z.number().openapi({
+        description:
+          "RAG_MIN_SIMILARITY: the score from which an answer uses a passage, unless its assistant says another.",
+      }),
+    }),
     has_more: z.literal(false),
     next_page: z.null(),
   })
@@ -86,8 +98,10 @@ const results = z
           score: 0.71,
           attributes: { year: 2026 },
           content: [{ type: "text", text: "Turn the lid to the left and lift the filter out." }],
+          ext: { page: 12, sheet: null, heading: "Maintenance" },
         },
       ],
+      ext: { min_similarity: 0.35 },
       has_more: false,
       next_page: null,
     },
@@ -149,8 +163,10 @@ export function vectorStoreSearchRoutes(deps: Deps): Router {
           signal,
         }),
       );
-      const data = result.map((passage) => ({ ...passage, content: [{ text: passage.text }] }));
-      const page = toJson(results, { searchQuery: queries, data, nextPage: null });
+      const page = toJson(results, {
+        ...{ searchQuery: queries, data: result.map(shown), nextPage: null },
+        ext: { minSimilarity: deps.settings.RAG_MIN_SIMILARITY },
+      });
       const said = limits && context.env.errorForm.sayLimits(limits, deps.clock.now());
       const headers = { "content-type": "application/json", ...said };
       return new Response(JSON.stringify(page), { headers });
@@ -159,4 +175,8 @@ export function vectorStoreSearchRoutes(deps: Deps): Router {
     }
   });
   return router;
+}
+
+function shown({ page, sheet, heading, ...passage }: Passage) {
+  return { ...passage, content: [{ text: passage.text }], ext: { page, sheet, heading } };
 }

@@ -102,6 +102,7 @@ const vectorStore = z
       owner_id: z.string().nullable(),
       visibility,
       embedding_model: z.string(),
+      chunks: count.openapi({ description: "Passages that a search looks through." }),
       folder: z
         .object({ file_connection: z.string(), glob: z.string() })
         .nullable()
@@ -142,6 +143,7 @@ const vectorStore = z
         owner_id: "usr_7hB2kXw9PfM4sVt6JcN1Ra",
         visibility: "private",
         embedding_model: "bge-m3",
+        chunks: 24,
         folder: null,
         reindex: null,
       },
@@ -286,11 +288,11 @@ function storeResponse(store: VectorStore): Response {
 
 function storeRecord(store: VectorStore) {
   const { ownerId, visibility, embeddingModel, expiresAfterDays: days, reindex } = store;
-  const { folderConnection: fileConnection, folderGlob: glob } = store;
+  const { folderConnection: fileConnection, folderGlob: glob, chunks } = store;
   const folder = fileConnection === null || glob === null ? null : { fileConnection, glob };
   return {
     ...store,
     expiresAfter: days === null ? null : { days },
-    ext: { ownerId, visibility, embeddingModel, folder, reindex },
+    ext: { ownerId, visibility, embeddingModel, chunks, folder, reindex },
   };
 }

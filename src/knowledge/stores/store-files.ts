@@ -1,10 +1,10 @@
-import { and, asc, eq, gt, type SQL } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, type SQL } from "drizzle-orm";
 import type { Actor } from "../../access/actor.ts";
 import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
 import { type Cursor, type CursorPage, readCursorPage } from "../../db/cursor-page.ts";
-import { chunks, type FileAttributes, vectorStoreFiles } from "../../db/tables/knowledge.ts";
+import { chunks, type FileAttributes, files, vectorStoreFiles } from "../../db/tables/knowledge.ts";
 import { raiseVersion, removeFileFromStore } from "../ingest/remove-chunks.ts";
 import { addFiles, type NewStoreFile, type StoreFileRow } from "./add-files.ts";
 import { type InStore, readBatch } from "./file-batches.ts";
@@ -13,6 +13,12 @@ import { touchStores } from "./touch-stores.ts";
 
 /** Chunks that one query reads. */
 const CHUNKS_A_QUERY = 500;
+
+/** A file in a store, with what its upload says of it. */
+export interface StoreFile extends StoreFileRow {
+  readonly filename: string;
+  readonly bytes: number;
+}
 
 interface FileQuery {
   readonly storeId: string;
@@ -30,7 +36,7 @@ export function addStoreFile(
   stores: Stores,
   actor: Actor,
   { storeId, file }: { readonly storeId: string; readonly file: NewStoreFile },
-): Promise<StoreFileRow> {
+): Promise<StoreFile> {
   const change = { id: storeId, verb: "add_files", details: { file_id: file.fileId } } as const;
   return changeStore(stores, actor, change, async (transaction, store) => {
     const added = { store, files: [file], caller: actor.caller, inBatch: false };
@@ -44,7 +50,7 @@ export function listStoreFiles(
   { database }: Stores,
   caller: Caller,
   { storeId, batchId, status, cursor }: FileQuery,
-): Promise<CursorPage<StoreFileRow>> {
+): Promise<CursorPage<StoreFile>> {
   const { vectorStoreId, fileId: id, createdAt } = vectorStoreFiles;
   const isListed = and(
     eq(vectorStoreId, storeId),
@@ -54,7 +60,7 @@ export function listStoreFiles(
   return database.ask(async (db) => {
     await readStore(db, storeId, caller);
     if (batchId !== undefined) await readBatch(db, { storeId, id: batchId });
-    return readCursorPage<StoreFileRow>(cursor, {
+    return readCursorPage<StoreFile>(cursor, {
       createdAt,
       id,
       // The status of the file before the page may have changed since that was read.
@@ -64,9 +70,7 @@ export function listStoreFiles(
         return row?.createdAt;
       },
       read: ({ where, orderBy, limit }) =>
-        db
-          .select()
-          .from(vectorStoreFiles)
+        selectFiles(db)
           .where(and(isListed, ...where))
           .orderBy(...orderBy)
           .limit(limit),
@@ -79,7 +83,7 @@ export function findStoreFile(
   { database }: Stores,
   caller: Caller,
   place: InStore,
-): Promise<StoreFileRow> {
+): Promise<StoreFile> {
   return database.ask(async (db) => {
     await readStore(db, place.storeId, caller);
     return readFile(db, place);
@@ -91,7 +95,7 @@ export function setAttributes(
   stores: Stores,
   actor: Actor,
   { attributes, ...place }: InStore & { readonly attributes: FileAttributes },
-): Promise<StoreFileRow> {
+): Promise<StoreFile> {
   const { storeId, id } = place;
   const details = { file_id: id, attributes };
   return changeStore(
@@ -165,10 +169,18 @@ export async function readContent(
   }
 }
 
-async function readFile(db: Db, place: InStore): Promise<StoreFileRow> {
-  const [row] = await db.select().from(vectorStoreFiles).where(isFile(place));
+async function readFile(db: Db, place: InStore): Promise<StoreFile> {
+  const [row] = await selectFiles(db).where(isFile(place));
   if (row === undefined) throw unknownFile();
   return row;
+}
+
+function selectFiles(db: Db) {
+  const { filename, bytes } = files;
+  return db
+    .select({ ...getTableColumns(vectorStoreFiles), filename, bytes })
+    .from(vectorStoreFiles)
+    .innerJoin(files, eq(files.id, vectorStoreFiles.fileId));
 }
 
 function isFile({ storeId, id }: InStore): SQL | undefined {

@@ -17,6 +17,8 @@ export interface VectorStore extends StoreRow {
   readonly status: "in_progress" | "completed" | "expired";
   readonly fileCounts: FileCounts;
   readonly usageBytes: number;
+  /** Of the files that are completed. */
+  readonly chunks: number;
   /** Set while the next generation is being built, and after that has failed. */
   readonly reindex: Reindex | null;
 }
@@ -64,6 +66,7 @@ export async function withFigures(
       status: isExpired(row, now) ? "expired" : progressOf(isActive),
       fileCounts: counts,
       usageBytes,
+      chunks: progress.chunksTotal,
       reindex: reindexOf(row, progress),
     };
   });

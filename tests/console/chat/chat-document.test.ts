@@ -10,6 +10,7 @@ import {
   update,
 } from "../../../src/console/chat/chat-document.ts";
 import { MAX_SENT, toRequest } from "../../../src/console/chat/chat-request.ts";
+import { mergeDocuments } from "../../../src/console/chat/merge-documents.ts";
 
 const said = (role: "user" | "assistant", text: string): Omit<ChatMessage, "parent"> => ({
   ...{ role, at: 1, state: "done" },
@@ -109,4 +110,22 @@ it("sends parameters, files and pictures, and neither thinking nor an empty answ
     },
     { role: "assistant", content: "Yes" },
   ]);
+});
+
+it("brings what two tabs have said together, as branches, and loses nothing", () => {
+  const begun = chatOf(2);
+  const at = (time: number, text: string) => ({ ...said("user", text), at: time });
+  const other = append(append(begun, at(10, "from there")).document, said("assistant", "there"));
+  const own = append(append(begun, at(20, "from here")).document, said("assistant", "here"));
+  const both = mergeDocuments(other.document, own.document);
+  expect(texts(both)).toEqual(["user 0", "assistant 1", "from here", "here"]);
+  const [, , question] = branchOf(both);
+  expect(question?.siblings).toHaveLength(2);
+  expect(texts(showBranchThrough(both, question?.siblings[0] ?? ""))).toEqual([
+    ...["user 0", "assistant 1", "from there", "there"],
+  ]);
+  // An answer that one tab has whole and the other in part is one answer, whole.
+  const part = update(begun, "m2", { state: "stopped", parts: [] });
+  expect(mergeDocuments(part, begun).messages["m2"]).toEqual(begun.messages["m2"]);
+  expect(Object.keys(mergeDocuments(begun, begun).messages)).toHaveLength(2);
 });

@@ -9,6 +9,7 @@ import {
   type WebhookReceiver,
 } from "../../support/servers/webhook-receiver.ts";
 import { eventually } from "../../support/stages/usage-journal.ts";
+import { findBarriers } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
@@ -22,6 +23,7 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
   let stage: ConsoleStage;
   let receiver: WebhookReceiver;
   let shown: ConsolePage;
+  let reportingKey: string;
   let requestId: string;
   let refusedId: string;
 
@@ -43,9 +45,9 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     receiver = await startWebhookReceiver();
     receiver.use(answer(410));
     stage = await openConsoleStage({ ALERT_WEBHOOK_URL: receiver.url });
-    const { key } = (await post("/v1/api-keys", { name: "reporting" })).body;
+    reportingKey = (await post("/v1/api-keys", { name: "reporting" })).body.key;
     for (let call = 0; call < CALLS; call += 1) {
-      requestId = (await ask(key)).headers.get("x-request-id") ?? "";
+      requestId = (await ask(reportingKey)).headers.get("x-request-id") ?? "";
     }
     // Keys whose month is over: each refusal is an alert, which the receiver wants no more.
     for (const name of ["first", "second", "third"]) {
@@ -76,9 +78,17 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
 
   it("finds a request by its id with the keyboard alone, and says why another has no row", async () => {
     const page = await open("chat", DESK);
+    const palette = page.getByRole("combobox", { name: "Where to go" });
+    await page.keyboard.press("Control+k");
+    await palette.waitFor();
+    await page.keyboard.type("report");
+    await page.getByRole("option", { name: "reporting" }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await palette.waitFor({ state: "hidden" });
     const goTo = async (id: string) => {
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: "Where to go" }).waitFor();
+      await palette.waitFor();
       await page.keyboard.type(id);
       await page.getByRole("option", { name: id }).waitFor();
       await page.keyboard.press("Enter");
@@ -153,18 +163,48 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
   it("sends all dead events again with the keyboard alone, once that is confirmed", async () => {
     const page = await open("overview", DESK);
     await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Where to go" }).waitFor();
     await page.keyboard.type("Events");
+    await page.getByRole("option", { name: "Events" }).waitFor();
     await page.keyboard.press("Enter");
     await tabTo(page, "button", "Send dead events again");
     await page.keyboard.press("Enter");
     await tabTo(page, "button", "Send events");
+    expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press("Enter");
     await page.getByText(/events? (is|are) sent again$/).waitFor();
     await eventually(async () => (await read("/api/admin/events?state=dead")).length === 0);
     await end();
   });
 
+  it("follows new requests, and saves all pages of the server as one file", async () => {
+    const page = await open("requests", DESK);
+    const rows = page.getByRole("region", { name: "Requests" }).locator("tbody tr");
+    await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(CALLS);
+    await page.keyboard.press("l");
+    await page.getByText("Following: the newest 100").waitFor();
+    await ask(reportingKey);
+    await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(CALLS + 1);
+    // Pages of the server so small that there are several.
+    await page.route(/\/api\/requests\?format=csv/, (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, "limit=2"),
+      }),
+    );
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save CSV" }).click();
+    const table = readCsvTable(await readFile(await (await saved).path(), "utf8"));
+    const listed = await read("/api/requests");
+    expect(table.map(({ id }) => id)).toEqual(listed.map(({ id }: { id: string }) => id));
+    await end();
+  });
+
+  /** Ends a journey where it came to, with its panel or dialog open. */
   async function end(expected = /^$/): Promise<void> {
+    expect(await findBarriers(shown.page)).toEqual([]);
     expect(shown.problems().filter((problem) => !expected.test(problem))).toEqual([]);
     await shown.close();
   }

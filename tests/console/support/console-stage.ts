@@ -1,13 +1,15 @@
 import type { BrowserContext } from "playwright-core";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { startGateway } from "../../support/servers/start-gateway.ts";
-import { startSimulator } from "../../support/servers/start-simulator.ts";
+import { startSimulator, type TestSimulator } from "../../support/servers/start-simulator.ts";
 import { buildConsole } from "./built-console.ts";
 
 export type Role = "administrator" | "user";
 
 export interface ConsoleStage {
   readonly url: string;
+  /** The engine behind it: its ledger, and what it is to answer. */
+  readonly simulator: TestSimulator;
   /** Each person's session, for calls of tests. */
   readonly sessions: Readonly<Record<Role, string>>;
   /** Gives a browser the session of one of them. */
@@ -31,14 +33,23 @@ export async function openConsoleStage(
 ): Promise<ConsoleStage> {
   const [simulator] = await Promise.all([
     startSimulator({
-      models: [{ name: "sim-chat", contextLength: 8_192, capabilities: ["completion"] }],
+      models: [
+        { name: "sim-chat", contextLength: 8_192, capabilities: ["completion", "vision"] },
+        {
+          ...{ name: "sim-embed", contextLength: 2_048, capabilities: ["embedding"] },
+          dimensions: 256,
+        },
+      ],
     }),
     buildConsole(),
   ]);
   const gateway = await startGateway({
     LLM_BACKEND: "vllm",
     LLM_BASE_URL: simulator.url,
+    EMBEDDING_MODEL: "sim-embed",
     ADMIN_PASSWORD: PASSWORDS.administrator,
+    // Where a test's tool servers are.
+    EGRESS_ALLOW: "127.0.0.1",
     // Every test signs in from this machine.
     TRUST_PROXY: "1",
     ...environment,
@@ -47,7 +58,7 @@ export async function openConsoleStage(
   const administrator = await logIn(url, NAMES.administrator, PASSWORDS.administrator);
   const user = await createUser(url, administrator);
   return {
-    url,
+    ...{ url, simulator },
     sessions: { administrator, user },
     async signIn(context, role) {
       const answer = await context.request.post(`${url}/api/auth/login`, {

@@ -1,8 +1,10 @@
 import { callHttp, type HttpCall } from "../../support/clients/http-session.ts";
 import type { ConsoleStage } from "./console-stage.ts";
 import { fillAccess } from "./fill-access.ts";
+import { fillKnowledge } from "./fill-knowledge.ts";
 import { fillObserve } from "./fill-observe.ts";
 import { fillReports } from "./fill-reports.ts";
+import { fillTools } from "./fill-tools.ts";
 import { fillWorkflows } from "./fill-workflows.ts";
 
 const KEYS = 12;
@@ -37,21 +39,18 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     token: keys[0].key,
     body: failing,
   });
+  const knowledge = await fillKnowledge(stage);
   await fillObserve(url, create);
-  const assistant = await create("/v1/assistants", {
-    name: "Handbook",
-    model: "sim-chat",
-    instructions: "Answer in one sentence.",
-  });
   const { data } = (
     await callHttp(url, { path: "/api/admin/users", token: sessions.administrator })
   ).body;
   return {
     ...(await fillReports({ url, sessions }, create)),
     keys: keys[0].id,
-    assistants: assistant.id,
+    ...knowledge,
     ...(await fillAccess(stage, create)),
     users: data[0].id,
+    ...(await fillTools(stage)),
     ...(await fillWorkflows(stage)),
   };
 }

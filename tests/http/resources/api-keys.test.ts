@@ -174,6 +174,10 @@ describe("POST /v1/api-keys", () => {
     expect((await change(theirs, userToken)).status).toBe(404);
     await told(ask("DELETE", `/v1/assistants/${own}`, { token: userToken }));
     expect(await told(change(own, userToken))).toMatchObject({ assistant_id: own });
+    const bound = await told(ask("GET", `${COLLECTION}?assistant_id=${own}`, { token: userToken }));
+    const keys = bound["data"] as Json[];
+    expect(keys.map((key) => key["id"])).toContain(id);
+    expect(new Set(keys.map((key) => key["assistant_id"]))).toEqual(new Set([own]));
     expect(await told(change(null, userToken))).toMatchObject({ assistant_id: null });
     expect((await change(own, userToken)).status).toBe(404);
   });

@@ -111,6 +111,14 @@ describe("GET /api/admin/engines", () => {
   });
 });
 
+describe("GET /api/admin/file-connections", () => {
+  it("names the folders to administrators, without their paths", async () => {
+    const { body } = await get("/api/admin/file-connections");
+    expect(body.data).toEqual([{ object: "file_connection", name: "workspace", watched: false }]);
+    expect((await get("/api/admin/file-connections", user)).status).toBe(403);
+  });
+});
+
 describe("POST /api/admin/engines/recheck", () => {
   it("asks the engine now, and tells why it lists no models", async () => {
     const recheck = (token = admin) =>

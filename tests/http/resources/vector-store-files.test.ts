@@ -68,7 +68,11 @@ describe.each(DATABASES)("the files of /v1/vector_stores on %s", (name, serverUr
           type: "static",
           static: { max_chunk_size_tokens: 300, chunk_overlap_tokens: 150 },
         },
-        ext: { progress: { chunks_done: 0, chunks_total: null } },
+        ext: {
+          filename: "manual.md",
+          bytes: 10,
+          progress: { chunks_done: 0, chunks_total: null },
+        },
       });
       expect(await jobsOf(id)).toEqual([
         { kind: "file", body: { vectorStoreId: id, fileId: file, generation: 1 } },

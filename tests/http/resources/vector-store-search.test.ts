@@ -52,6 +52,7 @@ describe("POST /v1/vector_stores/{id}/search", () => {
         score: 0.9,
         attributes: { year: 2026 },
         content: [{ type: "text", text: "one" }],
+        ext: { page: 1, sheet: null, heading: null },
       },
       expect.objectContaining({ score: 0.2, content: [{ type: "text", text: "two" }] }),
     ]);
@@ -68,6 +69,7 @@ describe("POST /v1/vector_stores/{id}/search", () => {
     ]);
     const { body } = await search({ query: "How?", rewrite_query: true });
     expect(body).toMatchObject({ search_query: ["How?"], has_more: false, next_page: null });
+    expect(body.ext).toEqual({ min_similarity: 0.35 });
   });
 
   it("hands on filters, the number of results and the threshold", async () => {

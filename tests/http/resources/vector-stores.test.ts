@@ -67,6 +67,7 @@ describe.each(DATABASES)("/v1/vector_stores on %s", (name, serverUrl) => {
           owner_id: owner.id,
           visibility: "private",
           embedding_model: EMBEDDING_MODEL,
+          chunks: 0,
           folder: null,
           reindex: null,
         },
@@ -144,6 +145,7 @@ describe.each(DATABASES)("/v1/vector_stores on %s", (name, serverUrl) => {
         status: "completed",
         usage_bytes: 200,
         file_counts: { completed: 2, total: 2 },
+        ext: { chunks: 2 },
       });
     });
 

@@ -51,6 +51,7 @@ export function createSocketEngine(url: string): SocketEngine {
       return {
         parameters: new Map(),
         catalog: NO_FUNCTIONS,
+        takePlace: null,
         send: (messages) => stream.write(messages),
         drained: async () => undefined,
         resume: () => stream.resume(),

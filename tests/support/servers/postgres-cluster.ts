@@ -34,6 +34,8 @@ export interface PostgresClusterOptions {
   readonly smallDiskMb?: number;
   /** Forces what is committed to the disk, as an operator's server does: for measurements. */
   readonly isDurable?: boolean;
+  /** 300 unless given. */
+  readonly maxConnections?: number;
   /** It then speaks TLS as well. */
   readonly tls?: { readonly keyFile: string; readonly certificateFile: string };
 }
@@ -50,6 +52,7 @@ function findPostgresPrograms(): string | undefined {
 export async function startPostgresCluster({
   smallDiskMb,
   isDurable = false,
+  maxConnections = 300,
   tls,
 }: PostgresClusterOptions = {}): Promise<PostgresCluster | undefined> {
   const programs = findPostgresPrograms();
@@ -69,7 +72,7 @@ export async function startPostgresCluster({
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async start() {
       // What is written survives a kill of the server all the same; only a power cut would lose it.
-      const cheap = `-c fsync=${isDurable ? "on" : "off"} -c max_connections=300`;
+      const cheap = `-c fsync=${isDurable ? "on" : "off"} -c max_connections=${maxConnections}`;
       const secured =
         tls === undefined
           ? ""

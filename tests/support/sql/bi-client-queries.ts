@@ -108,7 +108,8 @@ export const BI_CLIENT_QUERIES: Readonly<Record<string, readonly string[]>> = {
     select typ.oid, att.attname, att.atttypid from pg_type as typ join pg_namespace as ns on (ns.oid = typ.typnamespace) join pg_class as cls on (cls.oid = typ.typrelid) join pg_attribute as att on (att.attrelid = typ.typrelid)
     where (typ.typtype = 'c' and cls.relkind = 'c') and attnum > 0 and not attisdropped order by typ.oid, att.attnum;
     select pg_type.oid, enumlabel from pg_enum join pg_type on pg_type.oid = enumtypid order by oid, enumsortorder`,
-    "reset all; close all; deallocate all; discard temp; discard sequences",
+    "set session authorization default;reset all;close all;unlisten *;select pg_advisory_unlock_all();discard sequences;discard temp",
+    "discard all",
   ],
   powerBi: [
     "select table_schema, table_name, table_type from information_schema.tables where table_schema not in ('information_schema', 'pg_catalog') order by table_schema, table_name",
@@ -212,6 +213,84 @@ export const BI_CLIENT_QUERIES: Readonly<Record<string, readonly string[]>> = {
     "select t.typname as name, pg_catalog.pg_type_is_visible(t.oid) as visible, n.nspname as schema, lbl_agg.labels from pg_catalog.pg_type t join pg_catalog.pg_namespace n on n.oid = t.typnamespace left outer join (select enumtypid, array_agg(cast(enumlabel as text) order by enumsortorder) as labels from pg_catalog.pg_enum group by enumtypid) as lbl_agg on t.oid = lbl_agg.enumtypid where t.typtype = 'e'",
     "select typname as name, oid, typarray as array_oid, oid::regtype::text as regtype, typdelim as delimiter from pg_type t where t.oid = to_regtype('hstore') order by t.oid",
     "select 'x'::varchar(60) as anon_1, cast('test unicode returns' as varchar(60))",
+  ],
+  asyncpg: [
+    "select pg_advisory_unlock_all();\nclose all;\nunlisten *;\nreset all;",
+    "select current_setting('jit') as cur, set_config('jit', 'off', false) as new",
+    "select t.oid, t.typelem as elemtype, t.typtype as kind from pg_catalog.pg_type as t inner join pg_catalog.pg_namespace ns on (ns.oid = t.typnamespace) where t.typname = 'jsonb' and ns.nspname = 'pg_catalog'",
+    `with recursive tree (oid, ns, name, kind, basetype, elemtype, elemdelim, range_subtype, attrtypoids, depth) as (
+      select ti.*, 0 from (select t.oid, n.nspname, t.typname, t.typtype,
+          case when t.typtype = 'd' then (with recursive bases (oid, depth) as (select t2.typbasetype, 0 from pg_type t2 where t2.oid = t.oid
+            union all select t2.typbasetype, b.depth + 1 from pg_type t2, bases b where b.oid = t2.oid and t2.typbasetype != 0) select oid from bases order by depth desc limit 1) end,
+          t.typelem, e.typdelim, r.rngsubtype,
+          case when t.typtype = 'c' then (select array_agg(a.atttypid order by a.attnum) from pg_attribute a inner join pg_class c on (a.attrelid = c.oid) where a.attnum > 0 and not a.attisdropped and c.reltype = t.oid) end
+        from pg_catalog.pg_type t inner join pg_catalog.pg_namespace n on n.oid = t.typnamespace left join pg_type e on t.typlen = -1 and t.typelem != 0 and t.typelem = e.oid
+          left join pg_range r on t.oid = r.rngtypid) ti where ti.oid = any (array[1003, 13426]::oid[])
+      union all
+      select t.oid, n.nspname, t.typname, t.typtype, null::oid, t.typelem, null::"char", null::oid, null::oid[], tt.depth + 1
+        from pg_catalog.pg_type t inner join pg_catalog.pg_namespace n on n.oid = t.typnamespace, tree tt where tt.elemtype is not null and t.oid = tt.elemtype)
+    select distinct *, basetype::regtype::text, elemtype::regtype::text from tree order by depth desc`,
+  ],
+  goDrivers: [
+    ";",
+    "-- ping",
+    "select t.oid, t.typname from pg_type t where t.typname = any (array['citext', 'hstore'])",
+    "set application_name = 'grafana'; set datestyle = 'ISO, MDY'; set client_encoding = 'utf-8'",
+  ],
+  pgAdmin: [
+    "SET DateStyle=ISO; SET client_min_messages=notice; SELECT set_config('bytea_output','hex',false) FROM pg_show_all_settings() WHERE name = 'bytea_output'; SET client_encoding='utf-8';",
+    "select version()",
+    `select db.oid as did, db.datname, db.datallowconn, pg_encoding_to_char(db.encoding) as serverencoding, has_database_privilege(db.oid, 'CREATE') as cancreate, datistemplate
+    from pg_catalog.pg_database db where db.datname = current_database()`,
+    `select gss_authenticated, encrypted from pg_catalog.pg_stat_gssapi where pid = pg_backend_pid()`,
+    `select roles.oid as id, roles.rolname as name, roles.rolsuper as is_superuser, case when roles.rolsuper then true else roles.rolcreaterole end as can_create_role,
+      case when 'pg_signal_backend' = any (array(with recursive cte as (select pg_roles.oid, pg_roles.rolname from pg_roles where pg_roles.oid = roles.oid
+        union all select m.roleid, pgr.rolname from cte cte_1 join pg_auth_members m on m.member = cte_1.oid join pg_roles pgr on pgr.oid = m.roleid) select rolname from cte)) then true else false end as can_signal_backend
+    from pg_catalog.pg_roles as roles where rolname = current_user`,
+    `select case when usesuper then pg_catalog.pg_is_in_recovery() else false end as inrecovery,
+      case when usesuper and pg_catalog.pg_is_in_recovery() then pg_is_wal_replay_paused() else false end as isreplaypaused from pg_catalog.pg_user where usename = current_user`,
+    `select db.oid as did, db.datname as name, ta.spcname, db.datallowconn, db.datistemplate, pg_catalog.has_database_privilege(db.oid, 'CREATE') as cancreate, datdba as owner, descr.description
+    from pg_catalog.pg_database db left outer join pg_catalog.pg_tablespace ta on db.dattablespace = ta.oid left outer join pg_catalog.pg_shdescription descr on (db.oid = descr.objoid and descr.classoid = 'pg_database'::regclass)
+    where db.oid > 0::oid or db.datname in ('postgres', 'edb') order by datname`,
+    `select nsp.oid, nsp.nspname as name, has_schema_privilege(nsp.oid, 'CREATE') as can_create, has_schema_privilege(nsp.oid, 'USAGE') as has_usage from pg_catalog.pg_namespace nsp
+    where nspname not like e'pg\\_%' and not ((nsp.nspname = 'pg_catalog' and exists (select 1 from pg_catalog.pg_class where relname = 'pg_class' and relnamespace = nsp.oid limit 1)) or (nsp.nspname = 'information_schema')) order by nspname`,
+    `select c.oid, c.xmin, c.relname as name, pg_catalog.pg_get_userbyid(c.relowner) as owner, description as comment, substring(array_to_string(c.reloptions, ',') from 'security_barrier=([a-z|0-9]*)') as security_barrier,
+      pg_catalog.pg_get_viewdef(c.oid, true) as definition, array(select provider || '=' || label from pg_catalog.pg_seclabels sl1 where sl1.objoid = c.oid) as seclabels
+    from pg_catalog.pg_class c left outer join pg_catalog.pg_description des on (des.objoid = c.oid and des.objsubid = 0 and des.classoid = 'pg_class'::regclass)
+    where c.relkind = 'v' and c.relnamespace = (select oid from pg_namespace where nspname = 'data') order by c.relname`,
+    `select at.attname, at.attnum, ty.typname, coalesce(pg_catalog.col_description(at.attrelid, at.attnum), '') as description, pg_catalog.format_type(ty.oid, at.atttypmod) as cltype from pg_catalog.pg_attribute at
+    left join pg_catalog.pg_type ty on ty.oid = at.atttypid where at.attnum > 0 and not at.attisdropped and at.attrelid = (select oid from pg_class where relkind = 'v' limit 1) order by at.attnum`,
+    `select 'session_stats' as chart_name, pg_catalog.row_to_json(t) as chart_data from (select (select count(*) from pg_catalog.pg_stat_activity) as "Total",
+      (select count(*) from pg_catalog.pg_stat_activity where state = 'active') as "Active") t
+    union all select 'tps_stats', pg_catalog.row_to_json(t) from (select (select sum(xact_commit) + sum(xact_rollback) from pg_catalog.pg_stat_database) as "Transactions") t`,
+    "select * from pg_catalog.pg_settings order by category, name",
+  ],
+  dataGrip: [
+    "set application_name = 'DataGrip 2025.3'",
+    "select current_database() as a, current_schemas(false) as b",
+    "select round(extract(epoch from pg_postmaster_start_time() at time zone 'UTC')) as startup_time",
+    `select n.oid::bigint as id, datname as name, d.description, datistemplate as is_template, datallowconn as allow_connections, pg_catalog.pg_get_userbyid(n.datdba) as "owner"
+    from pg_catalog.pg_database n left join pg_catalog.pg_shdescription d on n.oid = d.objoid order by case when datname = pg_catalog.current_database() then -1::bigint else n.oid::bigint end`,
+    `select n.oid::bigint as id, n.xmin as state_number, nspname as name, d.description, pg_catalog.pg_get_userbyid(n.nspowner) as "owner" from pg_catalog.pg_namespace n
+    left join pg_catalog.pg_description d on n.oid = d.objoid order by case when nspname = pg_catalog.current_schema() then -1::bigint else n.oid::bigint end`,
+    "select l.transactionid::varchar::bigint as transaction_id from pg_catalog.pg_locks l where l.transactionid is not null order by pg_catalog.age(l.transactionid) desc limit 1",
+    "select case when pg_catalog.pg_is_in_recovery() then null else (pg_catalog.txid_current() % 4294967296)::varchar::bigint end as current_txid",
+    "show datestyle",
+    "select member id, roleid role_id, admin_option from pg_catalog.pg_auth_members order by id, roleid::text",
+    `select e.oid as id, e.xmin as state_number, extname as name, extversion as version, nspname as schema_name, array(select unnest from unnest(available_versions) where unnest > extversion) as available_updates
+    from pg_catalog.pg_extension e join pg_namespace n on e.extnamespace = n.oid left join (select name, array_agg(version) as available_versions from pg_available_extension_versions() group by name) v on e.extname = v.name`,
+    `select t.relkind as table_kind, t.relname as table_name, t.oid as table_id, t.xmin as state_number, t.reloptions as options, (select pg_catalog.array_agg(inhparent::bigint order by inhseqno)::varchar from pg_catalog.pg_inherits where t.oid = inhrelid) as ancestors,
+      pg_catalog.pg_get_partkeydef(t.oid) as partition_key, pg_catalog.pg_get_expr(t.relpartbound, t.oid) as partition_expression, pg_catalog.pg_get_userbyid(t.relowner) as "owner"
+    from pg_catalog.pg_class t where relnamespace = (select oid from pg_namespace where nspname = 'data') and relkind in ('r', 'm', 'v', 'f', 'p') order by table_kind, table_id`,
+    `with t as (select distinct t.oid as table_id, t.relname as table_name from pg_catalog.pg_class t, pg_catalog.pg_attribute a where t.relkind in ('r', 'm', 'v', 'f', 'p')
+      and (pg_catalog.age(a.xmin) <= coalesce(nullif(greatest(pg_catalog.age('3'::varchar::xid), -1), -1), 2147483647)) and a.attrelid = t.oid)
+    select t.table_id, c.attnum, c.attname, c.atttypmod, c.attndims, pg_catalog.format_type(c.atttypid, c.atttypmod), c.attnotnull, pg_catalog.pg_get_expr(d.adbin, d.adrelid), not c.attislocal, c.attidentity
+    from t join pg_catalog.pg_attribute c on t.table_id = c.attrelid left join pg_catalog.pg_attrdef d on (c.attrelid, c.attnum) = (d.adrelid, d.adnum) where attnum > 0 order by table_id, attnum`,
+    `with languages as (select oid as lang_oid, lanname as lang from pg_catalog.pg_language), routines as (select proname as r_name, prolang as lang_oid, oid as r_id, xmin as r_state_number, proargnames, proargtypes::int[],
+      pg_catalog.pg_get_expr(proargdefaults, 0) as arg_defaults, prokind, provolatile, proconfig, pg_catalog.pg_get_function_sqlbody(oid) as sqlbody from pg_catalog.pg_proc where pronamespace = (select oid from pg_namespace where nspname = 'data'))
+    select * from routines natural join languages`,
+    `select r.ev_class as table_id, r.oid as rule_id, r.rulename, pg_catalog.translate(ev_type, '1234', 'SUID') as event, r.ev_enabled, r.is_instead from pg_catalog.pg_rewrite r where r.rulename != '_RETURN'::name order by r.ev_class::bigint, ev_type`,
+    `select t.oid as view_id, pg_catalog.pg_get_viewdef(t.oid, true) as source_text from pg_catalog.pg_class t join pg_catalog.pg_namespace n on t.relnamespace = n.oid where n.nspname = 'data' and t.relkind in ('m', 'v')`,
   ],
   psqlOdbc: [
     ";",

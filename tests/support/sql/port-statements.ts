@@ -37,6 +37,11 @@ export const PORT_PASSES: readonly string[] = [
   "prepare q as values (1); explain select 1; deallocate all",
   "discard all",
   "discard plans; discard sequences; discard temp",
+  "set session authorization default; reset session authorization",
+  "select pg_advisory_unlock_all()",
+  "select pg_catalog.pg_advisory_unlock_all() as unlocked; unlisten *",
+  "select set_config('bytea_output', 'hex', false) from pg_show_all_settings() where name = 'bytea_output'",
+  "select set_config('jit', 'off', false), set_config('TimeZone', 'Europe/Berlin', true)",
   "set datestyle to iso, mdy",
   "set intervalstyle = 'postgres'",
   "set extra_float_digits = -3",
@@ -83,7 +88,7 @@ export const PORT_PASSES: readonly string[] = [
 
 /** They pass on the port, and are refused to the tool. */
 const ALLOWED_ON_PORT =
-  /^(|\W*|-- nothing|select 1; select 2|reset all|begin|commit|rollback|savepoint a|execute p|deallocate all|declare c cursor for select 1|fetch all from c|close c|discard all|show (all|primary_conninfo|ssl_passphrase_command|hba_file)|select current_setting\(setting_name.*|select \$1|table pg_user)$|from pg_settings|pg_roles|pg_user$|pg_user u\b|pg_user where|useconfig from pg_user|from (pg_catalog\.)?pg_proc|settings_of_mine|pg_get_functiondef|pg_subscription|pg_stat_activity|lower\(|pg_user_mappings|user_mapping_options/;
+  /^(|\W*|-- nothing|select 1; select 2|reset all|begin|commit|rollback|savepoint a|execute p|deallocate all|declare c cursor for select 1|fetch all from c|close c|discard all|show (all|primary_conninfo|ssl_passphrase_command|hba_file)|select current_setting\(setting_name.*|select \$1|table pg_user)$|from pg_settings|pg_roles|pg_user$|pg_user u\b|pg_user where|useconfig from pg_user|from (pg_catalog\.)?pg_proc|settings_of_mine|pg_get_functiondef|pg_subscription|pg_stat_activity|lower\(|pg_user_mappings|user_mapping_options|^unlisten|pg_show_all_settings/;
 
 export const PORT_REFUSED: readonly string[] = [
   ...POSTGRES_REFUSED.filter((statement) => !ALLOWED_ON_PORT.test(statement)),
@@ -108,8 +113,6 @@ export const PORT_REFUSED: readonly string[] = [
   "set role postgres",
   "set role none",
   "set session authorization postgres",
-  "set session authorization default",
-  "reset session authorization",
   "set search_path = public",
   "set search_path to data, public",
   "set schema 'public'",
@@ -171,10 +174,22 @@ export const PORT_REFUSED: readonly string[] = [
   "select lo_creat(-1)",
   "select lo_from_bytea(0, 'x')",
   "select pg_try_advisory_lock(1)",
-  "select pg_advisory_unlock_all()",
+  "select pg_advisory_unlock_all(), pg_sleep(1)",
+  "select pg_advisory_unlock_all() filter (where pg_sleep(1) is null)",
+  "select pg_advisory_unlock_all() from pg_sleep(1)",
+  "explain select pg_advisory_unlock_all()",
+  "prepare p as select pg_advisory_unlock_all()",
   "select pg_notify('a', repeat('x', 10))",
   "select set_config('work_mem', '1GB', false)",
-  "select txid_current()",
+  "select set_config('role', 'postgres', false)",
+  "select set_config('session_authorization', 'default', false)",
+  "select set_config('transaction_read_only', 'off', true)",
+  "select set_config('statement_timeout', '0', false)",
+  "select set_config('search_path', 'public', false)",
+  "select set_config('jit', $1, false)",
+  "select set_config(name, 'off', false) from pg_settings where name = 'jit'",
+  "select set_config('app.' || 'secret', 'x', false)",
+  "select pg_current_xact_id()",
   "select pg_relation_filepath('pg_class')",
   "select query_to_xml('select 1', false, false, '')",
   "select current_setting('app.' || 'secret')",

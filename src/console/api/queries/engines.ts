@@ -4,7 +4,6 @@ import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 
 export type Engine = components["schemas"]["Engine"];
-export type Setting = components["schemas"]["Setting"];
 
 const KEY = ["engines"] as const;
 const EVERY_MS = 5_000;
@@ -30,18 +29,5 @@ export function useRecheckEngines() {
         client.invalidateQueries({ queryKey: ["status"] }),
         client.invalidateQueries({ queryKey: ["models"] }),
       ]),
-  });
-}
-
-/** The settings of this server by name, for administrators. They change with a restart only. */
-export function useSettings(isWanted = true) {
-  return useQuery({
-    queryKey: ["settings"],
-    queryFn: async ({ signal }) => {
-      const { data } = await unwrap(api.GET("/api/admin/settings", { signal }));
-      return new Map(data.map((setting) => [setting.name, setting]));
-    },
-    enabled: isWanted,
-    staleTime: Number.POSITIVE_INFINITY,
   });
 }

@@ -5,7 +5,6 @@ import type { components } from "../schema.d.ts";
 
 type UsageReport = components["schemas"]["UsageReport"];
 type RequestList = components["schemas"]["MeteredRequestList"];
-export type UsageRow = components["schemas"]["UsageRow"];
 export type MeteredRequest = components["schemas"]["MeteredRequest"];
 
 const EVERY_MS = 30_000;

@@ -32,6 +32,8 @@ interface Asked<Row, Place> {
   readonly first: Place;
   /** The place of the page after this one; undefined after the last. An empty page need not be the last. */
   readonly next: (page: Page<Row>, place: Place) => Place | undefined;
+  /** How often what is shown is fetched anew, in milliseconds, by its rows; many pages more rarely. Hidden tabs ask nothing. */
+  readonly every?: (rows: readonly Row[]) => number;
   /** How often the first page is fetched anew, as long as it is the only one. */
   readonly everyMs?: number;
   /** False: it is not asked for now. */
@@ -43,7 +45,7 @@ const MOST_REFRESHED = 3;
 
 /** Fetches a list page by page. Rows stay while filters change. */
 export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
-  const { key, load, first, next, everyMs, isWanted = true } = asked;
+  const { key, load, first, next, every, everyMs, isWanted = true } = asked;
   const query = useInfiniteQuery({
     enabled: isWanted,
     queryKey: key,
@@ -52,10 +54,14 @@ export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
     getNextPageParam: (page, _, place) => next(page, place as Place),
     placeholderData: keepPreviousData,
     refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= MOST_REFRESHED,
-    refetchInterval: ({ state }) =>
-      everyMs !== undefined &&
-      (state.data?.pages.length ?? 0) <= 1 &&
-      everyMs * 2 ** Math.min(3, state.fetchFailureCount),
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? [];
+      if (every === undefined) {
+        return everyMs !== undefined && pages.length <= 1 && slowedDown(everyMs, state);
+      }
+      const times = pages.length > MOST_REFRESHED ? pages.length : 1;
+      return slowedDown(times * every(pages.flatMap(({ data }) => data)), state);
+    },
   });
   const { fetchNextPage, isFetching, refetch } = query;
   const more = useCallback(() => {
@@ -74,6 +80,16 @@ export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
     searchedFrom: query.hasNextPage ? pages.at(-1)?.searched_from : undefined,
     asOf: query.dataUpdatedAt,
   };
+}
+
+/** The place after a page of a list with OpenAI's parameters: the id of its last row. */
+export function nextCursor(page: Page<{ readonly id: string }>): string | undefined {
+  return page.has_more === true ? page.data.at(-1)?.id : undefined;
+}
+
+/** The pause before the next fetch of what is polled: errors make it longer, up to eight times. */
+export function slowedDown(ms: number, state: { readonly fetchFailureCount: number }): number {
+  return ms * 2 ** Math.min(3, state.fetchFailureCount);
 }
 
 /** The place after a page of a counted list. */

@@ -1,17 +1,17 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { ChatList } from "../../api/queries/chats.ts";
 import { useModels } from "../../api/queries/models.ts";
-import { branchOf, type ChatDocument, textOf } from "../../chat/chat-document.ts";
-import { sentPart } from "../../chat/chat-request.ts";
+import { branchOf, type ChatDocument } from "../../chat/chat-document.ts";
+import { formatExact } from "../../lib/count.ts";
 import { Composer } from "../../parts/composer.tsx";
-import { Message } from "../../parts/message.tsx";
 import { Switch } from "../../ui/switch.tsx";
+import { useFollowEnd } from "../../ui/use-follow-end.ts";
 import { useKeys } from "../../ui/use-keys.ts";
+import { useSpokenStatus } from "../../ui/use-spoken-status.ts";
 import { ChatHead } from "./chat-head.tsx";
 import { KeepingNotice } from "./keeping-notice.tsx";
+import { MessageList } from "./message-list.tsx";
 import { useChat } from "./use-chat.ts";
-import { useFollowEnd } from "./use-follow-end.ts";
-import { useSpokenStatus } from "./use-spoken-status.ts";
 
 interface ConversationProps {
   readonly opened:
@@ -41,13 +41,14 @@ export function Conversation({
 }: ConversationProps) {
   const [isTemporary, setTemporary] = useState(false);
   const [draft, setDraft] = useState("");
+  const [editing, setEditing] = useState<string | null>(null);
   const models = useModels();
   const use = useChat({ opened, model: firstModel, isTemporary, list, onKept });
-  const { chat, document, answering, keeping } = use;
+  const { chat, document, answering, keeping, keptId } = use;
   const branch = branchOf(document);
   const model = models.data?.find(({ id }) => id === document.model);
-  const blockedReason = blockOf(document.model, answering);
-  const firstSent = sentPart(branch)[0]?.id;
+  const title = list?.data.find(({ id }) => id === keptId)?.title ?? opened?.title;
+  const isNew = opened === undefined && branch.length === 0 && list?.limit !== 0;
   const { place, isAtEnd, goToEnd } = useFollowEnd(document);
   const status = useSpokenStatus(answering !== null);
   const last = branch.filter(({ role }) => role === "user").at(-1);
@@ -59,7 +60,9 @@ export function Conversation({
     {
       keys: "mod+shift+j",
       label: "Make the new chat temporary",
-      run: () => setTemporary((is) => !is),
+      run: () => {
+        if (isNew) setTemporary((is) => !is);
+      },
     },
     { keys: "Escape", label: "Stop the answer", run: () => chat.stop() },
   ]);
@@ -72,46 +75,16 @@ export function Conversation({
     <>
       <ChatHead
         document={document}
-        title={opened?.title ?? ""}
+        title={title ?? ""}
         onChange={(changed) => chat.change(changed)}
         before={aside}
       >
-        {opened === undefined && branch.length === 0 && list?.limit !== 0 && (
+        {isNew && (
           <Switch name="temporary" label="Temporary" isOn={isTemporary} onChange={setTemporary} />
         )}
       </ChatHead>
       <div ref={place} className="min-h-0 flex-1 overflow-y-auto px-4">
-        <div className="mx-auto max-w-3xl divide-y divide-line">
-          {branch.length === 0 && (
-            <p className="py-12 text-center text-muted">
-              {document.model === "" ? "No model answers here yet." : "Ask something."}
-            </p>
-          )}
-          {branch.map((message, index) => (
-            <div key={message.id}>
-              {index > 0 && message.id === firstSent && (
-                <p className="pt-3 text-center text-sm text-muted">
-                  Older messages are no longer sent
-                </p>
-              )}
-              <Message
-                message={message}
-                name={nameOf(message.model ?? document.model, models.data)}
-                isAnswering={message.id === answering}
-                blockedReason={blockedReason}
-                onShow={(id) => {
-                  chat.show(id);
-                  use.save(chat.state().document);
-                }}
-                onRetry={(id) => void chat.retry(id)}
-                onEdit={(id, text) => {
-                  const others = message.parts.filter(({ type }) => type !== "text");
-                  void chat.edit(id, [...others, { type: "text", text }]);
-                }}
-              />
-            </div>
-          ))}
-        </div>
+        <MessageList use={use} models={models.data} editing={editing} onEditing={setEditing} />
       </div>
       <p role="status" className="sr-only">
         {status}
@@ -121,11 +94,13 @@ export function Conversation({
           keeping={keeping}
           hasMessages={branch.length > 0}
           onKeepThis={use.keepThis}
+          isKeepingOff={list?.limit === 0}
           onKeep={() => {
             setTemporary(false);
-            use.save(document);
+            use.keep(document);
           }}
-          id={opened?.id}
+          id={keptId}
+          document={document}
           onTake={(taken) => chat.change(taken)}
         />
         {!isAtEnd && (
@@ -140,23 +115,30 @@ export function Conversation({
           blockedReason={document.model === "" ? "Choose a model first" : undefined}
           onSend={(parts) => void send(parts)}
           onStop={() => chat.stop()}
-          onEditLast={() => last !== undefined && setDraft(textOf(last))}
+          onEditLast={() => answering === null && setEditing(last?.id ?? null)}
         >
-          {model?.leaves !== undefined && `Goes to ${model.leaves}`}
+          <Room branch={branch} context={model?.context ?? null} leaves={model?.leaves} />
         </Composer>
       </div>
     </>
   );
 }
 
-function blockOf(model: string, answering: string | null): string | undefined {
-  if (answering !== null) return "An answer is being written";
-  return model === "" ? "Choose a model first" : undefined;
+interface RoomProps {
+  readonly branch: ReturnType<typeof branchOf>;
+  readonly context: number | null;
+  readonly leaves: string | undefined;
 }
 
-function nameOf(
-  id: string,
-  models: readonly { readonly id: string; readonly name: string }[] = [],
-) {
-  return models.find((model) => model.id === id)?.name ?? id;
+/** Where the words go, and how much of the model's context the last answer took. */
+function Room({ branch, context, leaves }: RoomProps) {
+  const usage = branch.findLast((message) => message.usage !== undefined)?.usage;
+  const used = usage && formatExact(usage.input_tokens + usage.output_tokens);
+  const parts = [
+    leaves === undefined ? undefined : `Goes to ${leaves}`,
+    used === undefined || context === null
+      ? undefined
+      : `${used} of ${formatExact(context)} tokens`,
+  ];
+  return parts.filter((part) => part !== undefined).join(" · ");
 }

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { unwrap } from "../../api/errors.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
+import { mergeDocuments } from "../../chat/merge-documents.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import type { Keeping } from "./use-chat.ts";
@@ -10,6 +11,10 @@ interface KeepingNoticeProps {
   readonly keeping: Keeping;
   readonly hasMessages: boolean;
   readonly id: string | undefined;
+  /** What this tab has. */
+  readonly document: ChatDocument;
+  /** No chats are kept here at all. */
+  readonly isKeepingOff: boolean;
   /** Saves this tab's chat over the revision that is stored now. */
   readonly onKeepThis: (revision: number) => void;
   /** Keeps a temporary chat after all, or tries again. */
@@ -20,15 +25,17 @@ interface KeepingNoticeProps {
 
 /** Says where a chat stands when that is not simply "kept". */
 export function KeepingNotice(props: KeepingNoticeProps) {
-  const { keeping, hasMessages, onKeep } = props;
+  const { keeping, hasMessages, isKeepingOff, onKeep } = props;
   if (!hasMessages) return null;
   if (keeping.state === "temporary") {
     return (
       <div className="flex flex-wrap items-center gap-2 pb-2 text-sm text-muted">
         This chat is temporary: it is gone with this tab.
-        <Button look="quiet" onClick={onKeep}>
-          Keep this chat
-        </Button>
+        {!isKeepingOff && (
+          <Button look="quiet" onClick={onKeep}>
+            Keep this chat
+          </Button>
+        )}
       </div>
     );
   }
@@ -42,13 +49,14 @@ export function KeepingNotice(props: KeepingNoticeProps) {
   return keeping.state === "conflict" ? <Conflict {...props} /> : null;
 }
 
-function Conflict({ id, onKeepThis, onTake }: KeepingNoticeProps) {
+function Conflict({ id, document, onKeepThis, onTake }: KeepingNoticeProps) {
   const [error, setError] = useState<unknown>();
-  const decide = async (use: "this" | "other") => {
+  const decide = async (use: "both" | "other") => {
     try {
       const params = { path: { id: id ?? "" } };
       const stored = await unwrap(api.GET("/api/chats/{id}", { params }));
-      if (use === "other") onTake(stored.document as unknown as ChatDocument);
+      const other = stored.document as unknown as ChatDocument;
+      onTake(use === "other" ? other : mergeDocuments(other, document));
       onKeepThis(stored.revision);
     } catch (thrown) {
       setError(thrown);
@@ -60,8 +68,10 @@ function Conflict({ id, onKeepThis, onTake }: KeepingNoticeProps) {
         Another tab has changed this chat meanwhile. Nothing of either is lost until you choose.
       </p>
       <div className="flex flex-wrap gap-2">
-        <Button onClick={() => void decide("other")}>Show the other tab's</Button>
-        <Button onClick={() => void decide("this")}>Save this tab's</Button>
+        <Button look="primary" onClick={() => void decide("both")}>
+          Keep both, as branches
+        </Button>
+        <Button onClick={() => void decide("other")}>Drop what this tab has</Button>
       </div>
       {error !== undefined && <ErrorCard what="The chat could not be read" error={error} />}
     </div>

@@ -19,7 +19,7 @@ interface Opened {
   readonly document: ChatDocument;
 }
 
-interface ChatUse {
+interface ChatOptions {
   /** The chat as the server has it; undefined for a new one. */
   readonly opened: Opened | undefined;
   readonly model: string;
@@ -29,12 +29,15 @@ interface ChatUse {
   readonly onKept: (id: string) => void;
 }
 
+export type ChatUse = ReturnType<typeof useChat>;
+
 /** A chat in use, and its keeping: it is saved after each question and answer, one save after another. */
-export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
+export function useChat({ opened, model, isTemporary, list, onKept }: ChatOptions) {
   const [keeping, setKeeping] = useState<Keeping>({
     state: opened === undefined && isTemporary ? "temporary" : "kept",
   });
   const kept = useRef(opened && { id: opened.id, revision: opened.revision });
+  const [keptId, setKeptId] = useState(opened?.id);
   const saving = useRef(Promise.resolve());
   const keep = useKeepChat();
   const wish = useRef({ isTemporary, list, onKept, keep: keep.mutateAsync });
@@ -59,6 +62,7 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
       );
       if (after === undefined) return;
       kept.current = { id: after.id, revision: after.revision };
+      setKeptId(after.id);
       setKeeping({ state: "kept" });
       if (before === undefined) onKept(after.id);
     });
@@ -85,7 +89,12 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatUse) {
     if (kept.current !== undefined) kept.current = { ...kept.current, revision };
     save(chat.state().document);
   };
-  return { chat, ...state, keeping, save, keepThis };
+  /** Keeps a chat that was temporary, or tries again. */
+  const keepNow = (document: ChatDocument) => {
+    wish.current = { ...wish.current, isTemporary: false };
+    save(document);
+  };
+  return { chat, ...state, keptId, keeping, save, keep: keepNow, keepThis };
 }
 
 function faultOf(thrown: unknown): Keeping {

@@ -1,6 +1,5 @@
-import { useState } from "react";
-import { type IssuedApiKey, useApiKey, useApiKeys } from "../../api/queries/api-keys.ts";
-import { Combobox } from "../../ui/combobox.tsx";
+import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
+import { KeyPicker } from "../../parts/key-picker.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 
 interface KeyChoiceProps {
@@ -13,37 +12,24 @@ interface KeyChoiceProps {
 
 /** Which key the client will use. Its secret is known only where it was issued in this page. */
 export function KeyChoice({ value, onChange, issued }: KeyChoiceProps) {
-  const [typed, setTyped] = useState("");
-  const found = useApiKeys({ state: "active", ...(typed !== "" && { search: typed }) });
-  const isFound = value === "" || found.rows.some(({ id }) => id === value);
-  const chosen = useApiKey(value, !isFound);
-  const shown = chosen.data === undefined ? found.rows : [chosen.data, ...found.rows];
-  const choices = shown.map(({ id, name, prefix, last_four: lastFour }) => ({
-    value: id,
-    label: name,
-    hint: `${prefix}…${lastFour}`,
-  }));
   return (
     <section aria-label="The key" className="grid gap-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <span aria-hidden className="-mr-2 w-12">
-          Key
+        <span className="flex min-w-0 max-w-full flex-wrap items-center gap-2">
+          <span aria-hidden>Key</span>
+          <KeyPicker
+            label="Key"
+            placeholder="Any of your keys"
+            value={value}
+            onChange={onChange}
+            className="min-w-0 max-w-full"
+          />
         </span>
-        <Combobox
-          label="Key"
-          placeholder="Any of your keys"
-          value={value}
-          onChange={onChange}
-          choices={choices}
-          onSearch={setTyped}
-          isLoading={found.isLoading}
-          className="min-w-40 max-w-full"
-        />
         {issued !== undefined && (
-          <>
+          <span className="flex min-w-0 items-center gap-1">
             <code className="min-w-0 break-all font-mono text-sm">{issued.key}</code>
             <CopyButton text={issued.key} label="Copy the key" />
-          </>
+          </span>
         )}
       </div>
       <p className="text-sm text-muted">

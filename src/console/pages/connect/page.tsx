@@ -21,7 +21,7 @@ export function Page() {
   // The secret is here and nowhere else, and gone with the page.
   const [issued, setIssued] = useState<IssuedApiKey>();
   const own = useSession().data?.id;
-  const secret = issued !== undefined && issued.id === state.key ? issued.key : undefined;
+  const chosen = issued?.id === state.key ? issued : undefined;
   useKeys([{ keys: "n", label: "New key", run: () => setIssuing(true) }]);
   return (
     <>
@@ -33,17 +33,13 @@ export function Page() {
         <CallButton call={{ method: "GET", path: "/v1/models", credential: "key" }} />
       </PageHeader>
       <div className="grid max-w-6xl min-w-0 gap-6">
-        <KeyChoice
-          value={state.key}
-          onChange={(key) => change({ key })}
-          issued={secret === undefined ? undefined : issued}
-        />
-        <ClientSnippets chosen={state} onChange={change} secret={secret} />
+        <KeyChoice value={state.key} onChange={(key) => change({ key })} issued={chosen} />
+        <ClientSnippets chosen={state} onChange={change} issued={chosen} />
         <section aria-label="The call" className="rounded-lg border border-line bg-surface p-3">
           {own !== undefined && (
             <FirstCall
               watched={state.key === "" ? { user_id: own } : { key_id: state.key }}
-              what={secret === undefined ? "a call" : "the first call"}
+              what={chosen === undefined ? "a call" : "the first call"}
             />
           )}
         </section>

@@ -117,7 +117,8 @@ function Properties({ connection }: { readonly connection: Connection }) {
             "none since this replica has started"
           ) : (
             <span key="test">
-              {test.ok ? "works" : (test.error ?? "failed")}, <Time value={test.at} isRelative />
+              {test.ok ? "works" : "failed"}, <Time value={test.at} isRelative />
+              {test.error !== null && <span className="block text-muted">{test.error}</span>}
             </span>
           ),
         ],

@@ -49,8 +49,8 @@ export function ColumnFields(props: ColumnFieldsProps) {
     <fieldset data-field={name} className="grid min-w-0 gap-3">
       <legend className="pb-1 font-medium">{legend}</legend>
       {columns.map((column, index) => (
-        <div key={column.number} className="flex min-w-0 flex-wrap items-end gap-2">
-          <div className="min-w-32 flex-1">
+        <div key={column.number} className="flex min-w-0 items-end gap-2">
+          <div className="grid min-w-0 flex-1 gap-2 sm:grid-cols-2">
             <TextField
               name={`${name}[${index}].name`}
               label={`Column ${index + 1}`}
@@ -59,8 +59,6 @@ export function ColumnFields(props: ColumnFieldsProps) {
               spellCheck={false}
               autoCapitalize="none"
             />
-          </div>
-          <div className="min-w-40 flex-1">
             <SelectField
               name={`${name}[${index}].type`}
               label={`Type ${index + 1}`}

@@ -16,7 +16,9 @@ export function RowFaults({ rows, end }: RowFaultsProps) {
   const count = rows.length === 1 ? "1 wrong row" : `${rows.length} wrong rows`;
   return (
     <section aria-label={count} className="grid min-w-0 gap-2">
-      <h3 className="text-base text-bad">{count}</h3>
+      <h3 ref={(element) => element?.focus()} tabIndex={-1} className="text-base text-bad">
+        {count}
+      </h3>
       <section
         aria-label="Where and why"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
@@ -35,7 +37,7 @@ export function RowFaults({ rows, end }: RowFaultsProps) {
             {rows.map(({ line, column, message }) => (
               <tr key={`${line} ${column}`} className="border-t border-line align-top">
                 <td className="px-3 py-1 text-end">{formatExact(line)}</td>
-                <td className="px-3 py-1 break-all">
+                <td className="max-w-48 min-w-24 px-3 py-1 break-words">
                   <bdi>{column ?? "–"}</bdi>
                 </td>
                 <td className="px-3 py-1 break-words">

@@ -1,16 +1,17 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import type { ChosenClient } from "../../parts/client-snippets.tsx";
-import { FirstCall } from "../../parts/first-call.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 
-/** Not needed for the list of keys. */
-const ClientSnippets = lazy(async () => ({
-  default: (await import("../../parts/client-snippets.tsx")).ClientSnippets,
-}));
+/** Not needed for the list of keys. Where it is gone from the server, the secret stays on the screen. */
+const KeyInUse = lazy(() =>
+  import("./key-in-use.tsx").then(
+    ({ KeyInUse }) => ({ default: KeyInUse }),
+    () => ({ default: NotLoaded }),
+  ),
+);
 
 interface IssuedDialogProps {
   readonly issued: IssuedApiKey | undefined;
@@ -28,37 +29,28 @@ export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
       isWide
       isFirm
     >
-      {issued !== undefined && <Issued issued={issued} onClose={onClose} />}
+      {issued !== undefined && (
+        <>
+          <CodeBlock label="The key" text={issued.key} />
+          <Suspense fallback={<Skeleton shape="block" label="The clients are loading" />}>
+            <KeyInUse issued={issued} />
+          </Suspense>
+          <div className="flex justify-end">
+            <Button look="primary" onClick={onClose}>
+              I have copied it
+            </Button>
+          </div>
+        </>
+      )}
     </Dialog>
   );
 }
 
-function Issued({
-  issued,
-  onClose,
-}: {
-  readonly issued: IssuedApiKey;
-  readonly onClose: () => void;
-}) {
-  const [chosen, setChosen] = useState<ChosenClient>({ client: "", model: "" });
+function NotLoaded() {
   return (
-    <>
-      <CodeBlock label="The key" text={issued.key} />
-      <Suspense fallback={<Skeleton shape="block" label="The clients are loading" />}>
-        <ClientSnippets
-          chosen={chosen}
-          onChange={(change) => setChosen({ ...chosen, ...change })}
-          secret={issued.key}
-        />
-      </Suspense>
-      <div className="flex flex-wrap items-center justify-between gap-3">
-        <div className="min-w-0 flex-1">
-          <FirstCall watched={{ key_id: issued.id }} />
-        </div>
-        <Button look="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
-    </>
+    <p className="text-muted">
+      The texts for clients could not be loaded. Copy the key, then reload the page: Connect has
+      them too.
+    </p>
   );
 }

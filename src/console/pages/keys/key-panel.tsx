@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api-keys.ts";
 import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
@@ -12,8 +12,9 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { DeleteDialog, RotateDialog, StateButton } from "./key-actions.tsx";
-import { KeyUsage } from "./key-usage.tsx";
 
+/** Not needed for the list, and fetches what it shows anyway. */
+const KeyUsage = lazy(async () => ({ default: (await import("./key-usage.tsx")).KeyUsage }));
 const ChangeDialog = lazy(async () => ({
   default: (await import("./change-dialog.tsx")).ChangeDialog,
 }));
@@ -44,7 +45,9 @@ export function KeyPanel({ id, onClose, onIssued }: KeyPanelProps) {
         <>
           <Actions apiKey={apiKey} onClose={onClose} onIssued={onIssued} />
           <Properties apiKey={apiKey} />
-          <KeyUsage id={id} />
+          <Suspense fallback={<Skeleton shape="block" label="The usage is loading" />}>
+            <KeyUsage id={id} />
+          </Suspense>
         </>
       )}
     </SidePanel>

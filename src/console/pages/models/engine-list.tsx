@@ -19,7 +19,7 @@ export function EngineList() {
         <h2 id="engines" className="text-lg">
           Engines
         </h2>
-        <div className="ml-auto flex gap-2">
+        <div className="ml-auto flex flex-wrap gap-2">
           <Button isBusy={recheck.isPending} onClick={() => recheck.mutate()}>
             Recheck engines
           </Button>

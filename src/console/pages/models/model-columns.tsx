@@ -23,20 +23,20 @@ const COLUMNS: ReadonlyArray<Column<ModelRow>> = [
     id: "state",
     head: "State",
     cell: ({ model }) => <ModelState model={model} />,
-    width: "9.5rem",
+    width: "8.5rem",
   },
   {
     id: "backend",
     head: "Backend",
     cell: ({ model }) => <Backend model={model} />,
-    width: "15.5rem",
+    width: "13.5rem",
   },
   {
     id: "context",
     head: "Context",
     cell: ({ model }) => <Count value={model.context} />,
     isNumber: true,
-    width: "6rem",
+    width: "5rem",
   },
   {
     id: "abilities",
@@ -45,7 +45,7 @@ const COLUMNS: ReadonlyArray<Column<ModelRow>> = [
       const words = KINDS[model.kind] ?? (model.abilities.join(", ") || "text");
       return <span title={words}>{words}</span>;
     },
-    width: "16rem",
+    width: "11rem",
     isWideOnly: true,
   },
   {
@@ -60,21 +60,21 @@ const COLUMNS: ReadonlyArray<Column<ModelRow>> = [
         </>
       ),
     isNumber: true,
-    width: "10rem",
+    width: "9.5rem",
   },
   {
     id: "first",
     head: "First token",
     cell: ({ figures }) => <Duration value={figures?.first_token_ms_p50} />,
     isNumber: true,
-    width: "6.5rem",
+    width: "6rem",
   },
   {
     id: "speed",
     head: "Tokens/s",
     cell: ({ figures }) => <Count value={figures?.tokens_per_second} />,
     isNumber: true,
-    width: "6rem",
+    width: "5.5rem",
   },
 ];
 

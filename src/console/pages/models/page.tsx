@@ -116,6 +116,7 @@ function useModelRows() {
       void chat.refetch();
       void embedding.refetch();
     },
+    searchedFrom: undefined,
     asOf: chat.dataUpdatedAt,
   };
   return {

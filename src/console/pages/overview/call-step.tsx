@@ -34,7 +34,7 @@ export function CallStep({ issued, hasKey, onIssue }: CallStepProps) {
       </div>
       {issued === undefined && (
         <p className="text-sm text-muted">
-          Put a key where it says <code className="font-mono">{KEY_PLACEHOLDER}</code>.
+          Put a key where it says <code className="break-all font-mono">{KEY_PLACEHOLDER}</code>.
         </p>
       )}
       {issued !== undefined && (

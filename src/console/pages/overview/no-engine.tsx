@@ -1,11 +1,6 @@
-import {
-  type Engine,
-  type Setting,
-  useEngines,
-  useRecheckEngines,
-  useSettings,
-} from "../../api/queries/engines.ts";
+import { type Engine, useEngines, useRecheckEngines } from "../../api/queries/engines.ts";
 import { useStatus } from "../../api/queries/status.ts";
+import { type Setting, useSettings } from "../../api/queries/system.ts";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
@@ -29,7 +24,7 @@ interface DiagnosisProps {
 
 function Diagnosis({ isSilent, backend }: DiagnosisProps) {
   const engines = useEngines().data?.data ?? [];
-  const settings = useSettings().data;
+  const settings = useSettings().data?.data;
   const recheck = useRecheckEngines();
   const local = engines.filter((engine) => engine.backend === backend);
   return (
@@ -65,7 +60,7 @@ function Diagnosis({ isSilent, backend }: DiagnosisProps) {
         <PropertyList
           properties={NAMES.map((name) => [
             name,
-            <Value key={name} setting={settings.get(name)} />,
+            <Value key={name} setting={settings.find((setting) => setting.name === name)} />,
           ])}
         />
       )}

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { useModelFigures } from "../../api/queries/models.ts";
 import { type MeteredRequest, useLastFailures, useTopKeys } from "../../api/queries/overview.ts";
+import { RequestLink } from "../../parts/request-link.tsx";
 import { BarList } from "../../ui/bar-list.tsx";
 import { Count } from "../../ui/count.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
@@ -105,9 +106,7 @@ function Failure({ request }: { readonly request: MeteredRequest }) {
   return (
     <li className="grid grid-cols-[auto_minmax(0,1fr)_auto] gap-x-3">
       <span className="font-medium text-bad">{status}</span>
-      <Link to={`/requests/${id}`} className="truncate font-mono text-sm text-accent underline">
-        {id}
-      </Link>
+      <RequestLink id={id} />
       <span className="text-sm text-muted">
         <Time value={at} isRelative />
       </span>

@@ -1,4 +1,4 @@
-import { Pause, Radio } from "lucide-react";
+import { Pause, Radio, X } from "lucide-react";
 import { useLatestRequests, useRequests } from "../../api/queries/requests.ts";
 import { CHANNEL_NAMES } from "../../lib/channels.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
@@ -140,6 +140,17 @@ function Filters({ state, onChange }: FiltersProps) {
         onChange={(status) => onChange({ status })}
         choices={statusesWith(state.status)}
       />
+      {(["assistant", "run"] as const).map(
+        (name) =>
+          state[name] !== "" && (
+            <Button key={name} onClick={() => onChange({ [name]: "" })}>
+              <span className="max-w-48 truncate">
+                Of {name} {state[name]}
+              </span>
+              <X size={14} aria-label="any" />
+            </Button>
+          ),
+      )}
     </FilterBar>
   );
 }

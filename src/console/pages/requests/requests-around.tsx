@@ -1,5 +1,6 @@
 import { type MeteredRequest, useRequestsAround } from "../../api/queries/requests.ts";
 import { formatDuration } from "../../lib/count.ts";
+import { RequestLink } from "../../parts/request-link.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -58,12 +59,11 @@ function Neighbour({ of, request }: NeighbourProps) {
   const sign = distance < 0 ? "−" : "+";
   return (
     <li className="grid grid-cols-[6.5rem_1fr_auto] items-center gap-2 px-2">
-      <Link
-        to={`/requests/${encodeURIComponent(request.id)}`}
-        className="min-h-(--control) content-center text-accent underline"
-      >
-        {sign} {formatDuration(Math.abs(distance))}
-      </Link>
+      <span className="min-h-(--control) content-center">
+        <RequestLink id={request.id}>
+          {sign} {formatDuration(Math.abs(distance))}
+        </RequestLink>
+      </span>
       <span className="min-w-0 truncate">{whatAnswered(request)}</span>
       <span className="flex items-center gap-3">
         <span className="text-muted">{formatDuration(request.latency_ms)}</span>

@@ -6,9 +6,7 @@ export function LeftOut({ tools }: { readonly tools: readonly LeftOutTool[] }) {
   const count = tools.length === 1 ? "1 listed tool is" : `${tools.length} listed tools are`;
   return (
     <details className="rounded-lg border border-line bg-warn-soft px-3 py-1">
-      <summary className="flex min-h-(--control) cursor-pointer items-center text-warn">
-        {count} left out
-      </summary>
+      <summary className="cursor-pointer py-1.5 text-warn touch:py-3">{count} left out</summary>
       <ul className="grid gap-2 pb-2">
         {tools.map(({ server, server_id: id, name, reason }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: they have no id, and come in one order

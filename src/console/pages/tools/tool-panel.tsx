@@ -1,4 +1,6 @@
+import { lazy, Suspense, useState } from "react";
 import type { ListedTool } from "../../api/queries/tools.ts";
+import { initialValue } from "../../lib/schema-value.ts";
 import { SchemaView } from "../../parts/schema-view.tsx";
 import { ToolLevelBadge } from "../../parts/tool-level.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -7,7 +9,13 @@ import { Link } from "../../ui/link.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { ToolTrial } from "./tool-trial.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { useUrlState } from "../../ui/use-url-state.ts";
+
+// Forms from schemas bring every kind of field.
+const ToolTrial = lazy(async () => ({ default: (await import("./tool-trial.tsx")).ToolTrial }));
+
+const DEFAULTS = { view: "arguments" };
 
 interface ToolPanelProps {
   readonly name: string;
@@ -39,6 +47,9 @@ export function ToolPanel({ name, tool, isLoading, error, onRetry, onClose }: To
 
 function Details({ tool }: { readonly tool: ListedTool }) {
   const { name, description, level, available, parameters } = tool;
+  const [{ view }, change] = useUrlState(DEFAULTS);
+  // Here, so that what is typed stays while the other view is shown.
+  const [args, setArgs] = useState(() => initialValue(parameters, parameters));
   return (
     <>
       <p className="break-words whitespace-pre-line">
@@ -60,13 +71,27 @@ function Details({ tool }: { readonly tool: ListedTool }) {
           server checks it.
         </p>
       )}
-      <section className="grid gap-2" aria-labelledby="arguments">
-        <h3 id="arguments" className="text-base">
-          Arguments
-        </h3>
-        <SchemaView schema={parameters} label="Arguments" />
-      </section>
-      <ToolTrial tool={tool} />
+      <Tabs
+        label="Views of the tool"
+        value={view === "try" ? "try" : "arguments"}
+        onChange={(next) => change({ view: next })}
+        tabs={[
+          {
+            id: "arguments",
+            label: "Arguments",
+            content: <SchemaView schema={parameters} label="Arguments" />,
+          },
+          {
+            id: "try",
+            label: "Try it",
+            content: (
+              <Suspense fallback={<Skeleton shape="lines" label="The form is loading" />}>
+                <ToolTrial tool={tool} args={args} onArgs={setArgs} />
+              </Suspense>
+            ),
+          },
+        ]}
+      />
     </>
   );
 }

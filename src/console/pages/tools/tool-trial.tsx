@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { type ListedTool, type ToolTrialResult, useCallTool } from "../../api/queries/tools.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
-import { initialValue } from "../../lib/schema-value.ts";
 import { SchemaForm } from "../../parts/schema-form.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
@@ -10,26 +9,26 @@ import { TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { StatusDot } from "../../ui/status-dot.tsx";
 
+interface ToolTrialProps {
+  readonly tool: ListedTool;
+  readonly args: JsonValue | undefined;
+  readonly onArgs: (args: JsonValue | undefined) => void;
+}
+
 /** A call by hand: what a model would send, and what it would be given. */
-export function ToolTrial({ tool }: { readonly tool: ListedTool }) {
+export function ToolTrial({ tool, args, onArgs }: ToolTrialProps) {
   const { name, parameters, available, level } = tool;
-  const [value, setValue] = useState<JsonValue | undefined>(() =>
-    initialValue(parameters, parameters),
-  );
   const [stores, setStores] = useState("");
   const [result, setResult] = useState<ToolTrialResult>();
   const call = useCallTool();
   const isSearch = name === "search_knowledge";
   const ids = stores.split(/[\s,]+/).filter((id) => id !== "");
   const trial = {
-    arguments: (value ?? {}) as Record<string, unknown>,
+    arguments: (args ?? {}) as Record<string, unknown>,
     ...(isSearch && { vector_store_ids: ids }),
   };
   return (
-    <section className="grid gap-3" aria-labelledby="trial">
-      <h3 id="trial" className="text-base">
-        Try it
-      </h3>
+    <section className="grid gap-3" aria-label="Try it">
       {level !== "read_only" && (
         <p className="text-warn">
           {level === "write"
@@ -59,8 +58,8 @@ export function ToolTrial({ tool }: { readonly tool: ListedTool }) {
         )}
         <SchemaForm
           schema={parameters}
-          value={value}
-          onChange={setValue}
+          value={args}
+          onChange={onArgs}
           faults={faultsOf(result)}
           label="Arguments"
           prefix="arguments."

@@ -18,6 +18,8 @@ export interface AcceptServices extends LoginServices {
 }
 
 const LOGIN_MS = 10_000;
+/** Of the gateway, to check the key and open a session: the embedded copy may have to be made first. */
+const OPEN_MS = 15_000;
 
 /**
  * Takes a new connection from its first byte to its session's end. Never rejects.
@@ -52,7 +54,11 @@ async function run(start: ClientStart, address: string, services: AcceptServices
     closeClient({ client, raw }, undefined, services.clock);
     return;
   }
-  const started = { client, reader, startup: packet, isEncrypted, address, network, signal };
+  const asked = () => start.ask();
+  const started = {
+    ...{ client, reader, startup: packet, isEncrypted },
+    ...{ address, network, signal, asked },
+  };
   const loggedIn = await logIn(started, services);
   start.finish();
   await serveClient({ client, raw, leftover: reader.detach() }, loggedIn, services);
@@ -106,6 +112,13 @@ class ClientStart {
     this.#client = client;
   }
 
+  /** The client has done its part, and waits for the gateway now. */
+  ask(): void {
+    if (this.#isFinished) return;
+    this.#stopLimit();
+    this.#stopLimit = this.#services.clock.after(OPEN_MS, () => this.refuse(notOpened()));
+  }
+
   /** The start is over without a refusal. */
   finish(): void {
     this.#isFinished = true;
@@ -140,6 +153,13 @@ const displaced = (): ConnectionRefusal =>
 
 const tooSlow = (): ConnectionRefusal =>
   new ConnectionRefusal("57014", `The login took longer than ${LOGIN_MS / 1000} seconds.`);
+
+const notOpened = (): ConnectionRefusal =>
+  new ConnectionRefusal(
+    "57P03",
+    `The gateway opened no session within ${OPEN_MS / 1000} seconds.`,
+    "Try again soon.",
+  );
 
 const failed = (): ConnectionRefusal =>
   new ConnectionRefusal("XX000", "The login failed. Try again; the gateway's log has the reason.");

@@ -20,6 +20,8 @@ export class ConnectionPlaces {
   #startingCount = 0;
   readonly #ofPrincipals = new Map<string, number>();
   #open = 0;
+  /** Connections whose key is being checked. */
+  #checking = 0;
 
   /** @param report is called with the number of connections of principals when it changes. */
   constructor(max: number, report: (open: number) => void) {
@@ -60,6 +62,25 @@ export class ConnectionPlaces {
       `All ${this.#max} connections of this port are in use. Try again later.`,
       "An administrator can raise BIKEY_PG_MAX_CONNECTIONS.",
     );
+  }
+
+  /**
+   * Counts a connection whose key is being checked. Throws a ConnectionRefusal when there are as many as could ever get a
+   * place: who comes then would wait for nothing.
+   */
+  check(): Leave {
+    this.refuseWhenFull();
+    if (this.#checking >= this.#max) {
+      throw new ConnectionRefusal(
+        "53300",
+        `${this.#max} connections are logging in, as many as this port serves. Try again in some seconds.`,
+        "An administrator can raise BIKEY_PG_MAX_CONNECTIONS.",
+      );
+    }
+    this.#checking += 1;
+    return once(() => {
+      this.#checking -= 1;
+    });
   }
 
   /** Takes a place of a principal. Throws a ConnectionRefusal when there is none. */

@@ -34,6 +34,8 @@ export interface StartedClient {
   readonly network: string;
   /** Aborts when the client has left or its time is over. */
   readonly signal: AbortSignal;
+  /** Called once the client has sent all that it must. */
+  readonly asked: () => void;
 }
 
 /** A session that is open for a client; whoever gets it closes it and gives the place back. */
@@ -65,9 +67,11 @@ export async function logIn(started: StartedClient, services: LoginServices): Pr
   services.places.refuseWhenFull();
   client.write(authenticationCleartextPassword());
   const secret = await readPassword(reader);
+  started.asked();
+  const checked = services.places.check();
   const watch = services.sessions.watchLogin();
   try {
-    const { principal, login } = await admit(secret, started, services);
+    const { principal, login } = await admit(secret, started, services).finally(checked);
     watch.check(principal.id);
     checkTimeout(parameters, principal);
     const leave = services.places.take(principal);
@@ -116,11 +120,13 @@ async function readPassword(reader: StartReader): Promise<string> {
 async function admit(
   secret: string,
   { address, network, signal }: StartedClient,
-  { brake, control }: LoginServices,
+  { brake, control, places }: LoginServices,
 ): Promise<Extract<Admission, { principal: Principal }>> {
   const ask = async (): Promise<Admission> => {
     const refusal = refuseWithoutServer(secret);
     if (refusal !== undefined) return { refusal };
+    // Of a thousand that come at once most have waited for their turn, and all places are taken since.
+    places.refuseWhenFull();
     return within(control.login(secret, address), ANSWER_MS, () => new Error("no answer"));
   };
   const admission = await brake.attempt(network, ask, signal).catch((cause: unknown) => {

@@ -3,24 +3,22 @@ import { quoteName } from "../../copy/quote-sql.ts";
 import type { Principal } from "../../principal.ts";
 import type { EngineSession, SessionReceiver } from "../engine.ts";
 import { errorResponse, readyForQuery, type ServerError } from "../protocol/backend-messages.ts";
-import { FieldReader, message } from "../protocol/fields.ts";
-import { query, readParse, sync } from "../protocol/frontend-messages.ts";
-import { type Message, MessageReader } from "../protocol/message-reader.ts";
+import { FieldReader } from "../protocol/fields.ts";
+import { query, sync } from "../protocol/frontend-messages.ts";
+import type { Message } from "../protocol/message-reader.ts";
 import { hasError, readStatus } from "./answers.ts";
-
+import { passMessage } from "./pass-message.ts";
 import type { SessionHost } from "./session-host.ts";
+import { SessionInput } from "./session-input.ts";
 import type { SessionMemory } from "./session-memory.ts";
-import { refuseOnCopy } from "./split-query.ts";
-import { fail, type Runner, runPortal, runText } from "./statement-run.ts";
+import { cancelled, StatementLimit } from "./statement-limit.ts";
+import { type Runner, runPortal, runText } from "./statement-run.ts";
 import { type Turn, TurnRefusal } from "./turn-queue.ts";
 
-/** More than a message of the port's clients has. */
-const MESSAGE_MAX = 64 * 1024 * 1024;
-const INPUT_MAX_BYTES = 1024 * 1024;
 /** A client that holds the turn and neither sends nor takes anything for so long loses its session. */
 const IDLE_MS = 10_000;
-/** A statement that ends by itself soon after it should costs nothing. */
-const GRACE_MS = 500;
+/** Cursors WITH HOLD keep the turn, and are closed when their client does nothing for so long. */
+const HELD_IDLE_MS = 5_000;
 
 export interface SessionOptions {
   readonly principal: Principal;
@@ -32,9 +30,7 @@ export interface SessionOptions {
 
 class SessionOver extends Error {}
 
-const cancelled = (message: string): ServerError => ({ severity: "ERROR", code: "57014", message });
 const byUser = cancelled("canceling statement due to user request");
-const byTime = cancelled("canceling statement due to statement timeout");
 const byWait = cancelled(
   "canceling statement due to statement timeout: others used the embedded database all the time",
 );
@@ -45,22 +41,20 @@ export class CopySession implements EngineSession, Runner {
   readonly catalog: FunctionCatalog;
   readonly memory: SessionMemory;
   readonly principal: Principal;
+  readonly takePlace = null;
   readonly #receiver: SessionReceiver;
   readonly #host: SessionHost;
-  readonly #reader = new MessageReader(MESSAGE_MAX);
-  readonly #input: Message[] = [];
-  #inputBytes = 0;
-  #drained: (() => void)[] = [];
+  readonly #input = new SessionInput();
   #resumed: (() => void) | undefined;
   #pumping = false;
   #closed = false;
   #turn: Turn | undefined;
   #waiting: AbortController | undefined;
-  #isRunning = false;
   /** Everything up to Sync is skipped after an error. */
   #isSkipping = false;
-  #stop: ServerError | undefined;
-  #deadline: number | undefined;
+  readonly #limit: StatementLimit;
+  /** Cursors that outlive their transaction are open. */
+  #isHolding = false;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(host: SessionHost, options: SessionOptions) {
@@ -70,21 +64,21 @@ export class CopySession implements EngineSession, Runner {
     this.parameters = options.parameters;
     this.catalog = options.catalog;
     this.memory = options.memory;
+    this.#limit = new StatementLimit(
+      () => this.#limitMs(),
+      (reason) => host.exit(this, reason),
+    );
   }
 
   send(messages: Buffer): boolean {
     clearTimeout(this.#idle);
-    for (const { type, body } of this.#reader.read(messages)) {
-      this.#input.push({ type, body: Buffer.from(body) });
-      this.#inputBytes += body.length;
-    }
+    const takesMore = this.#input.add(messages);
     void this.#pump();
-    return this.#inputBytes < INPUT_MAX_BYTES;
+    return takesMore;
   }
 
   drained(): Promise<void> {
-    if (this.#closed || this.#inputBytes < INPUT_MAX_BYTES) return Promise.resolve();
-    return new Promise((resolve) => this.#drained.push(resolve));
+    return this.#closed ? Promise.resolve() : this.#input.drained();
   }
 
   resume(): void {
@@ -119,28 +113,15 @@ export class CopySession implements EngineSession, Runner {
 
   #cancelWith(reason: ServerError): void {
     this.#waiting?.abort(reason);
-    if (this.#turn === undefined || this.#deadline === undefined) return;
-    this.#stop = reason;
-    this.#resumed?.();
-    if (this.#isRunning) this.#costProcessAfter(GRACE_MS, reason);
-  }
-
-  /** What runs inside the database cannot be interrupted. */
-  #costProcessAfter(ms: number, reason: ServerError): void {
-    const deadline = this.#deadline;
-    setTimeout(() => {
-      if (this.#isRunning && this.#deadline === deadline) this.#host.exit(this, reason);
-    }, ms);
+    if (this.#turn !== undefined && this.#limit.stop(reason)) this.#resumed?.();
   }
 
   async #pump(): Promise<void> {
     if (this.#pumping) return;
     this.#pumping = true;
     try {
-      for (let next = this.#input.shift(); next !== undefined; next = this.#input.shift()) {
+      for (let next = this.#input.take(); next !== undefined; next = this.#input.take()) {
         if (this.#closed) break;
-        this.#inputBytes -= next.body.length;
-        if (this.#inputBytes < INPUT_MAX_BYTES) this.#wakeSender();
         await this.#handle(next);
       }
     } catch (thrown) {
@@ -151,25 +132,26 @@ export class CopySession implements EngineSession, Runner {
     }
     if (this.#closed) await this.#leave();
     this.#pumping = false;
-    if (this.#turn !== undefined) {
-      this.#idle = setTimeout(() => {
-        this.end("25P03", "terminating connection: it kept the embedded database waiting for 10 s");
-      }, IDLE_MS);
-    }
+    if (this.#turn !== undefined) this.#watchIdle();
   }
 
-  #wakeSender(): void {
-    for (const wake of this.#drained.splice(0)) wake();
+  #watchIdle(): void {
+    if (this.#isHolding) {
+      this.#idle = setTimeout(() => void this.#leave(), HELD_IDLE_MS);
+      return;
+    }
+    this.#idle = setTimeout(() => {
+      this.end("25P03", "terminating connection: it kept the embedded database waiting for 10 s");
+    }, IDLE_MS);
   }
 
   /** Gives the turn back, whatever was in progress. */
   async #leave(): Promise<void> {
-    this.#input.length = 0;
-    this.#inputBytes = 0;
-    this.#wakeSender();
+    this.#input.clear();
     const turn = this.#turn;
     if (turn === undefined) return;
     this.#turn = undefined;
+    this.#isHolding = false;
     await this.#host.clear().catch((thrown: unknown) => this.#host.broken(thrown));
     turn.end();
   }
@@ -192,7 +174,7 @@ export class CopySession implements EngineSession, Runner {
       const fields = new FieldReader(body);
       const run = { portal: fields.text(), maxRows: Math.max(0, fields.int32()), at: 0 };
       this.#isSkipping = !(await runPortal(this, run));
-    } else this.#isSkipping = !(await this.#pass(type, body));
+    } else this.#isSkipping = !(await passMessage(this, { type, body }, () => this.#tooLarge()));
   }
 
   #answerSync(): void {
@@ -200,40 +182,9 @@ export class CopySession implements EngineSession, Runner {
     this.#receiver.bytes(readyForQuery("I"));
   }
 
-  /** Parse, Bind, Describe and Close. False after an error. */
-  async #pass(type: string, body: Buffer): Promise<boolean> {
-    const isParse = type === "P";
-    const refusal = isParse ? await refuseOnCopy(readParse(body).sql) : undefined;
-    if (refusal !== undefined) return fail(this, refusal);
-    const recalled = isParse ? this.#recalledForParse(body) : this.#recalledFor(type, body);
-    // Statements that cannot be recalled any more fail with the message that names them.
-    if (recalled.length > 0) await this.execute(Buffer.concat(recalled));
-    const answer = await this.execute(message(type, body));
-    const isRefused = hasError(answer);
-    if (isParse && !isRefused && !this.memory.keep(body)) {
-      this.end("54000", "terminating connection: its prepared statements are too large together");
-      throw new SessionOver();
-    }
-    await this.emit(answer);
-    return !isRefused;
-  }
-
-  #recalledForParse(body: Buffer): Buffer[] {
-    const { name, sql } = readParse(body);
-    const sameName = name === "" ? [] : this.memory.recall(name);
-    return [...sameName, ...this.memory.recallFor(sql)];
-  }
-
-  /** For Bind, Describe and Close. */
-  #recalledFor(type: string, body: Buffer): Buffer[] {
-    const fields = new FieldReader(body);
-    // Bind begins with the name of its portal.
-    const first = type === "B" ? fields.text() : fields.byte();
-    if (type !== "B" && first !== "S") return [];
-    const name = fields.text();
-    if (type !== "C") return this.memory.recall(name);
-    this.memory.forget(name);
-    return [];
+  #tooLarge(): never {
+    this.end("54000", "terminating connection: its prepared statements are too large together");
+    throw new SessionOver();
   }
 
   async #sync(): Promise<void> {
@@ -242,11 +193,14 @@ export class CopySession implements EngineSession, Runner {
     if (status === undefined) throw new Error("The embedded copy answers no more.");
     this.#isSkipping = false;
     this.finished();
+    this.#isHolding = false;
     if (status === "I") {
-      await this.memory.read(this.#host.database);
-      const turn = this.#turn;
-      this.#turn = undefined;
-      turn?.end();
+      this.#isHolding = await this.memory.read(this.#host.database);
+      if (!this.#isHolding) {
+        const turn = this.#turn;
+        this.#turn = undefined;
+        turn?.end();
+      }
     }
     await this.emit(answer);
   }
@@ -259,7 +213,7 @@ export class CopySession implements EngineSession, Runner {
     try {
       const turn = await this.#host.queue.take(this.principal.id, waiting.signal);
       this.#turn = turn;
-      this.#stop = undefined;
+      this.finished();
       await this.#host.occupy(this);
       return true;
     } catch (thrown) {
@@ -282,16 +236,7 @@ export class CopySession implements EngineSession, Runner {
 
   async execute(messages: Buffer): Promise<Buffer> {
     if (this.#closed) throw new SessionOver();
-    this.#deadline ??= Date.now() + this.#limitMs();
-    const left = Math.max(0, this.#deadline - Date.now());
-    const overrun = setTimeout(() => this.#host.exit(this, byTime), left + GRACE_MS);
-    this.#isRunning = true;
-    try {
-      return await this.#host.database.execute(messages);
-    } finally {
-      this.#isRunning = false;
-      clearTimeout(overrun);
-    }
+    return this.#limit.run(() => this.#host.database.execute(messages));
   }
 
   async emit(bytes: Buffer): Promise<void> {
@@ -312,13 +257,11 @@ export class CopySession implements EngineSession, Runner {
   }
 
   reasonToStop(): ServerError | undefined {
-    if (this.#stop !== undefined) return this.#stop;
-    return this.#deadline !== undefined && Date.now() > this.#deadline ? byTime : undefined;
+    return this.#limit.reasonToStop();
   }
 
   finished(): void {
-    this.#deadline = undefined;
-    this.#stop = undefined;
+    this.#limit.finished();
   }
 
   async becomeReader(): Promise<void> {

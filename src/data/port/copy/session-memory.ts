@@ -1,14 +1,13 @@
 import { quoteText } from "../../copy/quote-sql.ts";
-import { message } from "../protocol/fields.ts";
-import { readParse } from "../protocol/frontend-messages.ts";
 import type { CopyDatabase } from "./copy-database.ts";
 
 /** The texts of prepared statements that a session may keep. */
 const PREPARED_MAX_BYTES = 8 * 1024 * 1024;
 const NAMES_TEXT = /\b(deallocate|execute|prepare|pg_prepared_statements?)\b/i;
 const CHANGING_TAG = /^(SET|RESET|DISCARD|DEALLOCATE|PREPARE)\b/;
+const SETTING_CALL = /\bset_config\b/i;
 /** Settings that are made anew with each turn. */
-const OWN_SETTINGS = ["role", "session_authorization", "data.as_of"];
+const OWN_SETTINGS = ["role", "session_authorization", "data.as_of", "data.nothing"];
 
 /**
  * What a session has set and prepared. The database forgets it after the session's turn, and learns it again with the
@@ -23,6 +22,9 @@ export class SessionMemory {
   /** Names that the database knows now. */
   readonly #live = new Set<string>();
   #isChanged = false;
+  #mayHold = false;
+  /** It has called a function that sets, whose tag does not tell. */
+  #setsByCall = false;
 
   constructor(settings: ReadonlyMap<string, string>) {
     for (const [name, value] of settings) this.#settings.set(name, value);
@@ -60,9 +62,8 @@ export class SessionMemory {
   }
 
   /** Keeps a statement that the database has accepted. False when there are too many. */
-  keep(body: Buffer): boolean {
-    const { name } = readParse(body);
-    this.#parsed.set(name, message("P", body));
+  keep(name: string, parse: Buffer): boolean {
+    this.#parsed.set(name, parse);
     this.#live.add(name);
     let bytes = 0;
     for (const { length } of this.#parsed.values()) bytes += length;
@@ -77,12 +78,27 @@ export class SessionMemory {
   /** Notes a statement by the tag of its end. */
   note(tag: string): void {
     if (CHANGING_TAG.test(tag)) this.#isChanged = true;
+    if (tag === "DECLARE CURSOR") this.#mayHold = true;
   }
 
-  /** Reads what the turn has changed, at its end. */
-  async read(database: Pick<CopyDatabase, "query">): Promise<void> {
-    if (!this.#isChanged) return;
+  /** Notes a text before it runs. */
+  noteText(sql: string): void {
+    if (SETTING_CALL.test(sql)) this.#setsByCall = true;
+  }
+
+  /**
+   * Reads what the turn has changed, at the end of its transaction. Returns true while cursors are open that outlive it.
+   */
+  async read(database: Pick<CopyDatabase, "query">): Promise<boolean> {
+    if (this.#isChanged || this.#setsByCall) await this.#readChanges(database);
     this.#isChanged = false;
+    if (!this.#mayHold) return false;
+    const [held] = await database.query("select 1 from pg_catalog.pg_cursors limit 1");
+    this.#mayHold = held !== undefined;
+    return this.#mayHold;
+  }
+
+  async #readChanges(database: Pick<CopyDatabase, "query">): Promise<void> {
     const set = await database.query(
       `select name, setting from pg_catalog.pg_settings where source = 'session' and name not in (${OWN_SETTINGS.map(quoteText).join(", ")})`,
     );

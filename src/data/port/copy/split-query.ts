@@ -8,13 +8,10 @@ export interface TextPart {
 }
 
 const SEPARATOR = /;\s*\S/;
-/** DECLARE … WITH HOLD. */
-const HOLD_OPTION = 0x20;
 const IS_UTF8 = /^(utf-?8|unicode)$/i;
 
 interface Parsed {
   readonly stmt?: {
-    readonly DeclareCursorStmt?: { readonly options?: number };
     readonly VariableSetStmt?: SetStatement;
   };
   readonly stmt_location?: number;
@@ -22,6 +19,7 @@ interface Parsed {
 }
 
 interface SetStatement {
+  readonly kind?: string;
   readonly name?: string;
   readonly args?: readonly { readonly A_Const?: { readonly sval?: { readonly sval?: string } } }[];
 }
@@ -53,23 +51,13 @@ export async function splitQuery(sql: string): Promise<readonly TextPart[]> {
   });
 }
 
-/**
- * Why a statement cannot run on the copy, which many clients share: a cursor cannot outlive its transaction, and the
- * database there speaks UTF-8 alone.
- */
+/** Why a statement cannot run on the copy: the database there speaks UTF-8 alone. */
 export async function refuseOnCopy(sql: string): Promise<ServerError | undefined> {
-  const mayHold = /\bdeclare\b/i.test(sql) && /\bhold\b/i.test(sql);
   const mayEncode = /client_encoding|\bnames\b/i.test(sql) && /\bset\b/i.test(sql);
   const mayEscape = /\\|u&/i.test(sql) && /\bset\b/i.test(sql);
-  if (!mayHold && !mayEncode && !mayEscape) return undefined;
+  if (!mayEncode && !mayEscape) return undefined;
   for (const { stmt = {} } of await parseText(sql).catch(() => [])) {
-    const { DeclareCursorStmt: cursor, VariableSetStmt: set } = stmt;
-    if (cursor !== undefined && (Number(cursor.options) & HOLD_OPTION) !== 0) {
-      return notHere(
-        "Cursors WITH HOLD do not exist on the embedded database.",
-        "Declare the cursor without HOLD inside a transaction.",
-      );
-    }
+    const { VariableSetStmt: set } = stmt;
     if (set !== undefined && setsEncoding(set)) {
       return notHere(
         "The embedded database sends UTF8 only.",
@@ -78,6 +66,18 @@ export async function refuseOnCopy(sql: string): Promise<ServerError | undefined
     }
   }
   return undefined;
+}
+
+/**
+ * Returns the statement as the copy may run it: its session is the superuser's, so it must not be taken back to its own
+ * role (SET SESSION AUTHORIZATION DEFAULT). For a client nothing would change by that.
+ */
+export async function adaptToCopy(sql: string): Promise<string> {
+  if (!/\bset\b|\breset\b/i.test(sql) || !/authorization|\\|u&/i.test(sql)) return sql;
+  const [parsed] = await parseText(sql).catch(() => []);
+  const set = parsed?.stmt?.VariableSetStmt;
+  if (set?.name !== "session_authorization") return sql;
+  return set.kind === "VAR_RESET" ? "reset data.nothing" : "set data.nothing = ''";
 }
 
 function setsEncoding({ name, args }: SetStatement): boolean {

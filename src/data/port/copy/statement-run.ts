@@ -3,7 +3,7 @@ import { int16, message, text } from "../protocol/fields.ts";
 import { bind, describePortal, execute, parse } from "../protocol/frontend-messages.ts";
 import { hasError, moveErrors, readPortalAnswer, readTag, without } from "./answers.ts";
 import type { SessionMemory } from "./session-memory.ts";
-import { refuseOnCopy, splitQuery } from "./split-query.ts";
+import { adaptToCopy, refuseOnCopy, splitQuery } from "./split-query.ts";
 
 /** Rows of a portal's first go; the next ones bring about `GO_BYTES`. */
 const FIRST_ROWS = 50;
@@ -31,10 +31,11 @@ export async function runText(runner: Runner, sql: string): Promise<boolean> {
   for (const part of await splitQuery(sql)) {
     const refusal = await refuseOnCopy(part.sql);
     if (refusal !== undefined) return fail(runner, refusal);
+    runner.memory.noteText(part.sql);
     const recalled = runner.memory.recallFor(part.sql);
     if (recalled.length > 0) await runner.execute(Buffer.concat(recalled));
     const described = await runner.execute(
-      Buffer.concat([parse("", part.sql), bind("", "", []), describePortal("")]),
+      Buffer.concat([parse("", await adaptToCopy(part.sql)), bind("", "", []), describePortal("")]),
     );
     // The client of a text knows neither Parse nor Bind.
     const shown = moveErrors(without(described, "12n"), part.at);

@@ -1,8 +1,10 @@
+import { readName } from "../../../lib/sql-gate/postgres/check-names.ts";
 import { checkQuery, checkStatement } from "../../../lib/sql-gate/postgres/check-postgres.ts";
 import type { FunctionCatalog } from "../../../lib/sql-gate/postgres/function-catalog.ts";
 import type { TreeNode } from "../../../lib/sql-gate/postgres/parse-postgres.ts";
+import type { PostgresPolicy } from "../../../lib/sql-gate/postgres/policy.ts";
 import { Refused } from "../../../lib/sql-gate/verdict.ts";
-import { PORT_POLICY } from "./port-policy.ts";
+import { PORT_POLICY, QUERY_POLICY } from "./port-policy.ts";
 import { checkSetting } from "./settings.ts";
 import type { GateOptions, PortStatementKind } from "./statement-gate.ts";
 
@@ -17,19 +19,47 @@ export function checkPortStatement(
   const [type = "", body] = Object.entries(statement)[0] ?? [];
   const node = body as TreeNode;
   const session = SESSION_STATEMENTS.get(type);
-  if (session === undefined || isOneQuery) {
-    const kind = checkReading(type, statement, catalog);
-    return kind === "show" ? "show" : "read";
+  if (isOneQuery) return checkReading(type, statement, { catalog, policy: QUERY_POLICY });
+  if (session === undefined) {
+    if (type === "SelectStmt" && isUnlock(node)) return "discard";
+    return checkReading(type, statement, { catalog, policy: PORT_POLICY });
   }
   return session(node, { catalog, timeoutSeconds });
 }
 
-function checkReading(type: string, statement: TreeNode, catalog: FunctionCatalog) {
+function checkReading(
+  type: string,
+  statement: TreeNode,
+  { catalog, policy }: { readonly catalog: FunctionCatalog; readonly policy: PostgresPolicy },
+): "read" | "show" {
   const hint = HINTS.get(type);
-  if (hint === undefined) return checkStatement(statement, catalog, PORT_POLICY);
+  if (hint === undefined) {
+    return checkStatement(statement, catalog, policy) === "show" ? "show" : "read";
+  }
   const name = type.replace(/Stmt$/, "").toUpperCase();
   throw new Refused(`${name} is refused: only reading statements may run.`, hint);
 }
+
+/**
+ * `SELECT pg_advisory_unlock_all()` and nothing else, as pools reset a session. A reader has no locks of its own; the
+ * one that marks its place is taken again (`session/requests.ts`).
+ */
+function isUnlock(select: TreeNode): boolean {
+  const [target, ...more] = nodes(select["targetList"]);
+  const result = (target?.["ResTarget"] ?? {}) as TreeNode;
+  const call = ((result["val"] as TreeNode | undefined)?.["FuncCall"] ?? {}) as TreeNode;
+  const parts = [...Object.keys(select), ...Object.keys(result), ...Object.keys(call)];
+  if (more.length > 0 || !parts.every((part) => UNLOCK_PARTS.has(part))) return false;
+  return UNLOCK_ALL.test(readName(call["funcname"] ?? []).join("."));
+}
+
+const UNLOCK_ALL = /^(pg_catalog\.)?pg_advisory_unlock_all$/;
+/** What the parse tree of this statement has. */
+const UNLOCK_PARTS: ReadonlySet<string> = new Set([
+  ...["targetList", "limitOption", "op"],
+  ...["val", "name", "location"],
+  ...["funcname", "funcformat"],
+]);
 
 /** What to do instead of statements that clients try most. */
 const HINTS: ReadonlyMap<string, string> = new Map([
@@ -81,6 +111,8 @@ const SESSION_STATEMENTS: ReadonlyMap<string, CheckSession> = new Map<string, Ch
   ],
   ["DeallocateStmt", () => "deallocate"],
   ["DiscardStmt", () => "discard"],
+  // There is nothing to stop listening to.
+  ["UnlistenStmt", () => "discard"],
 ]);
 
 const nodes = (list: unknown) => (list ?? []) as readonly TreeNode[];
@@ -138,6 +170,8 @@ function checkSet(node: TreeNode, { catalog, timeoutSeconds }: Session): PortSta
       return "discard";
     case "VAR_RESET":
     case "VAR_SET_DEFAULT":
+      // As pools reset a session: it is its own role already.
+      if (name === "session_authorization") return "set";
       checkSetting(name, undefined, timeoutSeconds);
       return "set";
     case "VAR_SET_VALUE":

@@ -2,8 +2,10 @@ import {
   type FunctionCatalog,
   restrictCatalog,
 } from "../../../lib/sql-gate/postgres/function-catalog.ts";
+import type { TreeNode } from "../../../lib/sql-gate/postgres/parse-postgres.ts";
 import type { PostgresPolicy, RelationName } from "../../../lib/sql-gate/postgres/policy.ts";
-import type { Refusal } from "../../../lib/sql-gate/verdict.ts";
+import { type Refusal, Refused } from "../../../lib/sql-gate/verdict.ts";
+import { checkSetting } from "./settings.ts";
 
 /** Bytes of a text in UTF-8. */
 const TEXT_MAX_BYTES = 128 * 1024;
@@ -64,6 +66,26 @@ function refuseSetting(name: string): Refusal | undefined {
   };
 }
 
+const SET_CONFIG = "set_config";
+
+/** Tools set formats by this function too. It must say which setting and to what, as SET does. */
+function checkCall(called: string, args: readonly TreeNode[]): void {
+  if (called !== SET_CONFIG) return;
+  const [name, value] = args.map(constantText);
+  if (name === undefined || value === undefined) {
+    throw new Refused(
+      "set_config is refused here.",
+      "Give it the setting's name and value as texts: set_config('TimeZone', 'UTC', false).",
+    );
+  }
+  checkSetting(name, [value], undefined);
+}
+
+function constantText(arg: TreeNode): string | undefined {
+  const constant = arg["A_Const"] as { sval?: { sval?: string } } | undefined;
+  return constant?.sval === undefined ? undefined : (constant.sval.sval ?? "");
+}
+
 export const PORT_POLICY: PostgresPolicy = {
   maxBytes: TEXT_MAX_BYTES,
   statements: new Set(["select", "explain", "show"]),
@@ -71,6 +93,19 @@ export const PORT_POLICY: PostgresPolicy = {
   refuseRelation,
   refuseColumn: () => undefined,
   refuseSetting,
+  checkCall,
+};
+
+/** For `query`, whose session is the next one's: nothing may be set. */
+export const QUERY_POLICY: PostgresPolicy = {
+  ...PORT_POLICY,
+  checkCall(called) {
+    if (called !== SET_CONFIG) return;
+    throw new Refused(
+      "set_config is refused here: each query has a session of its own.",
+      "Convert in the query, such as with to_char or AT TIME ZONE.",
+    );
+  },
 };
 
 const SCHEMAS = {
@@ -79,10 +114,15 @@ const SCHEMAS = {
 };
 
 /**
- * Excluded functions that tools call where they show tablespaces and the source of functions. PostgreSQL lets every
- * role call them, and what they tell of a server is no secret.
+ * Excluded functions that tools call where they show tablespaces and the source of functions, settings and the state of
+ * a replica, or ask what has changed since. PostgreSQL lets every role call them, and what they tell is no secret.
+ * `set_config` is checked by its arguments.
  */
-const ALSO_ALLOWED: ReadonlySet<string> = new Set(["pg_tablespace_location", "pg_get_functiondef"]);
+export const ALSO_ALLOWED: ReadonlySet<string> = new Set([
+  ...["pg_tablespace_location", "pg_get_functiondef"],
+  ...["pg_show_all_settings", "pg_is_wal_replay_paused", "txid_current"],
+  SET_CONFIG,
+]);
 
 const restricted = new WeakMap<FunctionCatalog, FunctionCatalog>();
 

@@ -2,7 +2,7 @@ import { type Engine, EngineRefusal, type EngineSession } from "../engine.ts";
 import { requestCancel } from "./cancel-request.ts";
 import { logIn, type RunStatement } from "./log-in.ts";
 import { toEngineRefusal } from "./login-refusal.ts";
-import { takePlace } from "./session-places.ts";
+import { placeStatement, takePlace } from "./session-places.ts";
 import { SharedCatalog } from "./shared-catalog.ts";
 import { readAddress, type UpstreamAddress } from "./upstream-address.ts";
 import { UpstreamSession } from "./upstream-session.ts";
@@ -44,6 +44,7 @@ export function openPostgresEngine({ now, mostSessions, failed }: PostgresEngine
             session,
             receiver,
             catalog: () => catalog.current,
+            takePlace: placeStatement(mostSessions),
             requestCancel: () => requestCancel(address, session.key),
             closed: () => sessions.delete(upstream),
           });

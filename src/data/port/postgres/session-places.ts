@@ -2,16 +2,20 @@ import { ADVISORY_LOCK } from "../../../db/locks/advisory-locks.ts";
 import { EngineRefusal } from "../engine.ts";
 import type { RunStatement } from "./log-in.ts";
 
+/** The statement that takes a free one of `most` places; it brings no row where there is none. */
+export function placeStatement(most: number): string {
+  return `select from pg_catalog.generate_series(1, ${most}) as place
+    where pg_catalog.pg_try_advisory_lock(${ADVISORY_LOCK.readerPlace}, place) limit 1`;
+}
+
 /**
  * Takes one of `most` places on the database server, which all replicas share, by a session that has just logged in: a
- * lock of the session, so that its place is free at once when it ends, however that happens. A client that sends DISCARD
- * ALL gives up its place and stays; then each replica's own limit holds. Rejects with an EngineRefusal, 53300.
+ * lock of the session, so that its place is free at once when it ends, however that happens. A client that gives up its
+ * locks, as pools do by DISCARD ALL, takes a place again (`EngineSession.takePlace`). Should all be taken in this moment
+ * it stays: it was there before, and each replica's own limit holds. Rejects with an EngineRefusal, 53300.
  */
 export async function takePlace(run: RunStatement, most: number): Promise<void> {
-  const taken = await run(
-    `select from pg_catalog.generate_series(1, ${most}) as place
-     where pg_catalog.pg_try_advisory_lock(${ADVISORY_LOCK.readerPlace}, place) limit 1`,
-  );
+  const taken = await run(placeStatement(most));
   if (taken.length > 0) return;
   throw new EngineRefusal(
     "53300",

@@ -8,6 +8,7 @@ export interface UpstreamSessionOptions {
   readonly session: LoggedIn;
   readonly receiver: SessionReceiver;
   readonly catalog: () => FunctionCatalog;
+  readonly takePlace: string;
   /** Asks the server to cancel; resolves when it has been told. */
   readonly requestCancel: () => Promise<void>;
   readonly closed: () => void;
@@ -18,6 +19,7 @@ const CLOSE_MS = 1000;
 /** Relays the bytes of a session that has logged in to a server. */
 export class UpstreamSession implements EngineSession {
   readonly parameters: ReadonlyMap<string, string>;
+  readonly takePlace: string;
   readonly #options: UpstreamSessionOptions;
   readonly #stream: Duplex;
   /** While the server is told to cancel. */
@@ -30,6 +32,7 @@ export class UpstreamSession implements EngineSession {
     this.#options = options;
     this.#stream = options.session.stream;
     this.parameters = options.session.parameters;
+    this.takePlace = options.takePlace;
     this.#stream.on("error", () => undefined);
     this.#stream.on("data", (bytes: Buffer) => {
       if (this.#isClosed) return;

@@ -21,10 +21,9 @@ const NONE = Buffer.alloc(0);
 export class MessageReader {
   readonly #maxBytes: number;
   readonly #types: string | undefined;
-  #rest: Buffer = NONE;
-  /** Chunks of an incomplete message, joined once it is complete. */
-  #more: Buffer[] = [];
-  #moreBytes = 0;
+  /** Its first `#heldBytes` bytes begin an incomplete message; what follows is room for the next chunks. */
+  #held: Buffer = NONE;
+  #heldBytes = 0;
 
   /**
    * @param maxBytes of one message's body; more is a fault, before it is read.
@@ -35,19 +34,10 @@ export class MessageReader {
     this.#types = types;
   }
 
-  /** Bytes that are held because their message is incomplete. */
-  get pendingBytes(): number {
-    return this.#rest.length + this.#moreBytes;
-  }
-
   /** Takes bytes and yields the messages that are complete. Throws a ProtocolFault. */
   *read(bytes: Buffer): Generator<Message, void> {
-    if (this.#isShort(bytes.length)) {
-      this.#more.push(Buffer.from(bytes));
-      this.#moreBytes += bytes.length;
-      return;
-    }
-    let left = this.#take(bytes);
+    const joined = this.#heldBytes === 0 ? bytes : this.#append(bytes);
+    let left = joined;
     for (
       let length = this.#bodyLength(left);
       length !== undefined;
@@ -59,24 +49,29 @@ export class MessageReader {
       const type = String.fromCharCode(left[0] ?? 0);
       left = left.subarray(end);
       // A consumer that stops early finds the rest here.
-      this.#rest = left;
+      this.#hold(left);
       yield { type, body };
     }
-    this.#rest = left.length === 0 ? NONE : Buffer.from(left);
+    // What was appended is held already.
+    if (left !== joined || joined === bytes) this.#hold(Buffer.from(left));
   }
 
-  /** Whether the message in progress is still incomplete with so many bytes more. */
-  #isShort(added: number): boolean {
-    const length = this.#bodyLength(this.#rest);
-    return length !== undefined && this.pendingBytes + added < HEAD_BYTES + length;
+  #hold(bytes: Buffer): void {
+    this.#held = bytes;
+    this.#heldBytes = bytes.length;
   }
 
-  #take(bytes: Buffer): Buffer {
-    if (this.pendingBytes === 0) return bytes;
-    const joined = Buffer.concat([this.#rest, ...this.#more, bytes]);
-    this.#more = [];
-    this.#moreBytes = 0;
-    return joined;
+  /** Returns all that is held. It grows by doubling, so that many small chunks cost neither objects nor copies. */
+  #append(bytes: Buffer): Buffer {
+    const end = this.#heldBytes + bytes.length;
+    if (end > this.#held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(end, 2 * this.#held.length));
+      this.#held.copy(larger, 0, 0, this.#heldBytes);
+      this.#held = larger;
+    }
+    bytes.copy(this.#held, this.#heldBytes);
+    this.#heldBytes = end;
+    return this.#held.subarray(0, end);
   }
 
   /** Undefined while the head is incomplete. */

@@ -16,6 +16,8 @@ export interface Expected {
   readonly portal: Portal;
   /** The gate's refusal: the database got a text that fails, and its error is replaced by this. */
   readonly refusal?: ServerError;
+  /** Of the gateway itself: the client sees nothing of its answer. */
+  readonly isOwn?: boolean;
 }
 
 interface Running extends Expected {
@@ -104,6 +106,7 @@ export class Answers implements AnswerVisitor {
   }
 
   readonly decide = (type: string, bodyBytes: number): Decision => {
+    if (this.current?.isOwn === true && type !== "S") return type === "Z" ? "hold" : "drop";
     if (type === "D") return this.#decideRow(bodyBytes + 5);
     if (type === "Z" || type === "E") return "hold";
     if (type === "A") return "drop";
@@ -163,7 +166,7 @@ export class Answers implements AnswerVisitor {
     return errorResponse({ severity: "ERROR", code: "54000", message, hint });
   }
 
-  #ready(body: Buffer): undefined {
+  #ready(body: Buffer): Buffer | undefined {
     const current = this.#expected[0];
     if (current === undefined || LAST_ANSWERS[current.kind] !== "Z") {
       throw new ProtocolFault("The database became ready while a message was to be answered.");
@@ -173,7 +176,7 @@ export class Answers implements AnswerVisitor {
     this.#isDropping = false;
     if (current.kind === "query") this.#log(current);
     this.#next();
-    return undefined;
+    return current.isOwn === true ? Buffer.alloc(0) : undefined;
   }
 
   /** After an error. Returns what to write instead of it; undefined to pass it. */

@@ -23,6 +23,8 @@ export interface RequestsOptions {
 
 /** What a client may send: Query, Parse, Bind, Describe, Execute, Close, Flush, Sync, Terminate. */
 export const REQUEST_TYPES = "QPBDECHSX";
+/** After these the session has no lock any more, and so no place on the database server. */
+const LOSES_LOCKS = /\b(discard all|pg_advisory_unlock_all)\b/i;
 /** Cannot be parsed, so the database fails as for a statement of the client: in its order, and with its transaction. */
 const REFUSED_TEXT = "The gateway refused a statement";
 const NOT_UTF8: PortRefusal = {
@@ -46,6 +48,7 @@ export class Requests {
   readonly #names = new KeptNames();
   /** True after a message whose effects last until Sync. */
   isBeforeSync = false;
+  #losesPlace = false;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
@@ -68,6 +71,16 @@ export class Requests {
   #sync(body: Buffer): void {
     this.isBeforeSync = false;
     this.#send("S", body, { kind: "sync", text: "" });
+    this.#keepPlace();
+  }
+
+  /** Takes the place again that the client gives up before. It does not see the answer. */
+  #keepPlace(): void {
+    const { takePlace } = this.#options.engine;
+    if (!this.#losesPlace || takePlace === null) return;
+    this.#losesPlace = false;
+    this.#expect({ kind: "query", text: "", isOwn: true });
+    this.#options.send(query(takePlace));
   }
 
   async #query(body: Buffer): Promise<void> {
@@ -79,7 +92,9 @@ export class Requests {
     if (this.#options.answers.isSkipping) return;
     this.isBeforeSync = false;
     if (refusal === undefined) {
+      this.#losesPlace ||= LOSES_LOCKS.test(text);
       this.#send("Q", body, { kind: "query", text });
+      this.#keepPlace();
     } else {
       this.#expect({ kind: "query", text, refusal });
       this.#options.send(query(REFUSED_TEXT));
@@ -113,6 +128,7 @@ export class Requests {
       this.#send(type, body, { kind: "bind", text: this.#names.textOf(statement) });
     } else if (type === "E") {
       const portal = this.#names.portal(fields.text());
+      this.#losesPlace ||= LOSES_LOCKS.test(portal.text);
       this.#send(type, body, { kind: "execute", text: portal.text, portal });
     } else {
       const [kind, name] = [fields.byte(), fields.text()];

@@ -132,7 +132,7 @@ function checkNode(
   switch (type) {
     case "FuncCall":
       checkFunction(node, catalog);
-      checkSettingCall(node, policy);
+      checkArguments(node, policy);
       return;
     case "A_Expr": {
       const words = readName(node["name"]);
@@ -193,10 +193,15 @@ function impliedOperators(type: string, node: TreeNode): readonly string[] {
   return [];
 }
 
+function checkArguments(node: TreeNode, policy: PostgresPolicy): void {
+  const name = readName(node["funcname"]).at(-1) ?? "";
+  const args = (node["args"] ?? []) as readonly TreeNode[];
+  policy.checkCall?.(name, args);
+  if (name === "current_setting") checkSettingCall(args, policy);
+}
+
 /** A setting may hold a secret, so the one that is read must stand in the statement. */
-function checkSettingCall(node: TreeNode, policy: PostgresPolicy): void {
-  if (readName(node["funcname"]).at(-1) !== "current_setting") return;
-  const [first] = (node["args"] ?? []) as TreeNode[];
+function checkSettingCall([first]: readonly TreeNode[], policy: PostgresPolicy): void {
   const named = first?.["NamedArgExpr"] as TreeNode | undefined;
   const constant = ((named?.["arg"] as TreeNode | undefined) ?? first)?.["A_Const"] as
     | { sval?: { sval?: string } }

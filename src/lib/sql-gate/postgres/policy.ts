@@ -1,4 +1,5 @@
 import type { Refusal, StatementKind } from "../verdict.ts";
+import type { TreeNode } from "./parse-postgres.ts";
 
 /** A table, view or other relation as a statement names it. */
 export interface RelationName {
@@ -19,4 +20,6 @@ export interface PostgresPolicy {
   readonly refuseColumn: (name: string) => Refusal | undefined;
   /** Why a setting may not be shown; undefined where it may. Its name is in lower case. */
   readonly refuseSetting: (name: string) => Refusal | undefined;
+  /** Checks a call by its arguments, where its function may be called. Throws `Refused`. */
+  readonly checkCall?: (name: string, args: readonly TreeNode[]) => void;
 }

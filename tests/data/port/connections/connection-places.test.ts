@@ -45,3 +45,17 @@ test("places of principals are counted once, however often they are given back",
   expect(() => places.refuseWhenFull()).toThrow();
   expect(reported).toEqual([1, 2, 1, 2]);
 });
+
+test("no more keys are checked at once than connections may be open", () => {
+  const { places } = createPlaces(2);
+  const [first, second] = [places.check(), places.check()];
+  expect(() => places.check()).toThrow("logging in");
+  first();
+  first();
+  places.check();
+  expect(() => places.check()).toThrow("logging in");
+  second();
+  places.take(principal("bik_one"));
+  places.take(principal("bik_two"));
+  expect(() => places.check()).toThrow("of this port");
+});

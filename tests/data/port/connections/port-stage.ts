@@ -84,6 +84,7 @@ const fakeEngine = (opened: OpenSession[], sessions: Set<EngineSession>): Engine
     const session: EngineSession = {
       parameters: new Map([["server_version", "15.0"]]),
       catalog: undefined as never,
+      takePlace: null,
       send: (messages) => {
         if (!messages.toString("latin1").includes("wait")) receiver.bytes(ANSWER);
         return true;

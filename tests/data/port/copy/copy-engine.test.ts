@@ -167,10 +167,44 @@ describe("a session on the embedded copy", () => {
     const client = await open();
     expect(await client.rows("set client_encoding = 'latin1'")).toBe("0A000");
     expect(await client.rows("set client_encoding = 'UTF8'")).toEqual([]);
-    expect(await client.rows("begin; declare c cursor with hold for select 1")).toBe("0A000");
-    expect(await client.rows("select 1")).toBe("25P02");
-    await client.rows("rollback");
     await expect(open(ann, { client_encoding: "LATIN1" })).rejects.toMatchObject({ code: "0A000" });
+  });
+
+  test("keeps the turn while a cursor is open that outlives its transaction", async () => {
+    const [client, other] = [await open(), await open(bob)];
+    const five = "select n from generate_series(1, 5) as n";
+    expect(
+      await client.rows(`begin; declare held cursor with hold for ${five}; fetch 2 in held`),
+    ).toEqual([["1"], ["2"]]);
+    await client.rows("commit");
+    const order: string[] = [];
+    const asked = other.rows("select 1").then(() => order.push("other"));
+    expect(await client.rows("fetch 2 in held")).toEqual([["3"], ["4"]]);
+    order.push("fetched");
+    await client.rows("close held");
+    await asked;
+    expect(order).toEqual(["fetched", "other"]);
+    expect(await client.rows("fetch held")).toBe("34000");
+  });
+
+  test("stays its role, whatever it resets, and remembers what a function has set", async () => {
+    const [client, other] = [await open(), await open(bob)];
+    for (const reset of [
+      "set session authorization default",
+      "begin; set session authorization default; rollback",
+      "reset session authorization; select pg_advisory_unlock_all(); unlisten *; reset all",
+      "discard all",
+    ]) {
+      expect(typesOf(await client.query(reset))).not.toContain("E");
+      expect(await client.rows("select count(*) from secrets")).toBe("42501");
+      expect(await client.rows("select current_user::text")).toEqual([["reader_bik_ann"]]);
+    }
+    const steps = [parse("", "reset session authorization"), bind("", "", []), execute("", 0)];
+    const next = [parse("", "select count(*) from secrets"), bind("", "", []), execute("", 0)];
+    expect(rowsOf(await client.ask(Buffer.concat([...steps, ...next, sync()])))).toBe("42501");
+    await client.rows("select set_config('bytea_output', 'escape', false)");
+    await other.rows("select 1");
+    expect(await client.rows("show bytea_output")).toEqual([["escape"]]);
   });
 
   test("gives the turns in rotation, whoever asks more", async () => {

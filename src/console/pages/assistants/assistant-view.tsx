@@ -1,0 +1,148 @@
+import { ArrowLeft } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
+import {
+  type Assistant,
+  assistantName,
+  useAssistant,
+  useDeleteAssistant,
+} from "../../api/queries/assistants.ts";
+import { useSession } from "../../api/queries/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { CallButton } from "../../ui/call-dialog.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { ErrorCard } from "../../ui/error-card.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { showToast } from "../../ui/toast.tsx";
+import { useMedia } from "../../ui/use-media.ts";
+import { useUrlState } from "../../ui/use-url-state.ts";
+import { AssistantForm } from "./assistant-form.tsx";
+import { AssistantUse } from "./assistant-use.tsx";
+
+// What shows answers is large, and the list does not need it.
+const TrialChat = lazy(async () => ({ default: (await import("./trial-chat.tsx")).TrialChat }));
+
+/** Below it form and trial do not fit beside each other. */
+const NARROW = "(max-width: 1199.98px)";
+const DEFAULTS = { tab: "settings" };
+
+interface AssistantViewProps {
+  readonly id: string;
+  readonly onClose: () => void;
+}
+
+/** One assistant: its form, a trial beside it, and how programs call it. */
+export function AssistantView({ id, onClose }: AssistantViewProps) {
+  const { data: assistant, error, refetch } = useAssistant(id);
+  return (
+    <>
+      <div className="flex items-start gap-2">
+        <IconButton icon={ArrowLeft} label="Back to all assistants" onClick={onClose} />
+        <div className="min-w-0 flex-1">
+          <PageHeader
+            title={assistant === undefined ? "Assistant" : assistantName(assistant)}
+            aside={assistant?.ext.slug}
+          >
+            {assistant !== undefined && <DeleteButton assistant={assistant} onDeleted={onClose} />}
+            <CallButton call={{ method: "GET", path: `/v1/assistants/${id}`, credential: "key" }} />
+          </PageHeader>
+        </div>
+      </div>
+      {error !== null && (
+        <ErrorCard
+          what="The assistant could not be loaded"
+          error={error}
+          onRetry={() => void refetch()}
+        />
+      )}
+      {assistant === undefined && error === null && (
+        <Skeleton shape="lines" label="The assistant is loading" />
+      )}
+      {assistant !== undefined && <Parts assistant={assistant} />}
+    </>
+  );
+}
+
+function Parts({ assistant }: { readonly assistant: Assistant }) {
+  const isNarrow = useMedia(NARROW);
+  const [{ tab }, change] = useUrlState(DEFAULTS);
+  const [isUnsaved, setUnsaved] = useState(false);
+  const readOnly = useReadOnlyReason(assistant);
+  const form = (
+    <div className="grid max-w-3xl gap-8">
+      {readOnly !== undefined && <p>{readOnly}</p>}
+      <AssistantForm assistant={assistant} readOnly={readOnly} onUnsaved={setUnsaved} />
+    </div>
+  );
+  const trial = (
+    <Suspense fallback={<Skeleton shape="block" label="The trial is loading" />}>
+      <TrialChat id={assistant.id} name={assistantName(assistant)} isUnsaved={isUnsaved} />
+    </Suspense>
+  );
+  const use = <AssistantUse assistant={assistant} />;
+  const views = [
+    { id: "settings", label: "Settings", content: form, isKept: true },
+    ...(isNarrow ? [{ id: "trial", label: "Trial", content: trial, isKept: true }] : []),
+    { id: "use", label: "Use", content: use },
+  ];
+  const tabs = (
+    <Tabs
+      label="Views of the assistant"
+      value={views.some(({ id }) => id === tab) ? tab : "settings"}
+      onChange={(next) => change({ tab: next })}
+      tabs={views}
+    />
+  );
+  if (isNarrow) return tabs;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_minmax(24rem,30rem)] items-start gap-6">
+      {tabs}
+      <div className="sticky top-6">{trial}</div>
+    </div>
+  );
+}
+
+function useReadOnlyReason({ ext }: Assistant): string | undefined {
+  const session = useSession().data;
+  if (session?.role === "admin" || session?.id === ext.owner_id) return undefined;
+  return "Only the owner of the assistant and administrators change it.";
+}
+
+interface DeleteButtonProps {
+  readonly assistant: Assistant;
+  readonly onDeleted: () => void;
+}
+
+function DeleteButton({ assistant, onDeleted }: DeleteButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const remove = useDeleteAssistant(assistant.id);
+  const name = assistantName(assistant);
+  return (
+    <>
+      <Button
+        look="danger"
+        disabledReason={useReadOnlyReason(assistant)}
+        onClick={() => setAsking(true)}
+      >
+        Delete assistant
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Delete assistant ${name}?`}
+        action="Delete assistant"
+        typeName={name}
+        onConfirm={async () => {
+          await remove.mutateAsync();
+          onDeleted();
+          showToast(`Assistant ${name} is deleted`);
+        }}
+      >
+        Calls by its name go to the default model from then on, and keys that are bound to it get
+        404. Its stores and their files stay.
+      </ConfirmDialog>
+    </>
+  );
+}

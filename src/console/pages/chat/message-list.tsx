@@ -1,0 +1,70 @@
+import { useMemo } from "react";
+import type { Model } from "../../api/queries/models.ts";
+import { branchOf } from "../../chat/chat-document.ts";
+import { sentPart } from "../../chat/chat-request.ts";
+import { Message, type MessageActions } from "../../parts/message.tsx";
+import type { ChatUse } from "./use-chat.ts";
+
+interface MessageListProps {
+  readonly use: ChatUse;
+  readonly models: readonly Model[] | undefined;
+  /** The question whose editor is open. */
+  readonly editing: string | null;
+  readonly onEditing: (id: string | null) => void;
+}
+
+/** The branch in view, with a line where what a turn sends begins. */
+export function MessageList({ use, models, editing, onEditing }: MessageListProps) {
+  const { chat, document, answering, save } = use;
+  const branch = branchOf(document);
+  const firstSent = sentPart(branch)[0]?.id;
+  const blockedReason = blockOf(document.model, answering);
+  const actions = useMemo(
+    (): MessageActions => ({
+      onShow(id) {
+        chat.show(id);
+        save(chat.state().document);
+      },
+      onRetry: (id) => void chat.retry(id),
+      onEdit({ id, parts }, text) {
+        const others = parts.filter(({ type }) => type !== "text");
+        void chat.edit(id, [...others, { type: "text", text }]);
+      },
+      onEditing,
+    }),
+    [chat, save, onEditing],
+  );
+  return (
+    <div className="mx-auto max-w-3xl divide-y divide-line">
+      {branch.length === 0 && (
+        <p className="py-12 text-center text-muted">
+          {document.model === "" ? "No model answers here yet." : "Ask something."}
+        </p>
+      )}
+      {branch.map((message, index) => (
+        <div key={message.id}>
+          {index > 0 && message.id === firstSent && (
+            <p className="pt-3 text-center text-sm text-muted">Older messages are no longer sent</p>
+          )}
+          <Message
+            message={message}
+            name={nameOf(message.model ?? document.model, models)}
+            isAnswering={message.id === answering}
+            blockedReason={blockedReason}
+            isEditing={message.id === editing}
+            {...actions}
+          />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function blockOf(model: string, answering: string | null): string | undefined {
+  if (answering !== null) return "An answer is being written";
+  return model === "" ? "Choose a model first" : undefined;
+}
+
+function nameOf(id: string, models: readonly Model[] = []): string {
+  return models.find((model) => model.id === id)?.name ?? id;
+}

@@ -1,0 +1,142 @@
+import { RotateCcw } from "lucide-react";
+import { useMemo, useState } from "react";
+import {
+  type Chunking,
+  type StoreFile,
+  toFileState,
+  useReadAgain,
+  useStoreFiles,
+} from "../../api/queries/store-files.ts";
+import { isMoving, type VectorStore } from "../../api/queries/vector-stores.ts";
+import { ListView } from "../../parts/list-view.tsx";
+import { Bytes } from "../../ui/count.tsx";
+import { DropZone } from "../../ui/drop-zone.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { FilterBar } from "../../ui/filter-bar.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
+import { Select } from "../../ui/select.tsx";
+import type { Column } from "../../ui/table-column.ts";
+import { useUrlState } from "../../ui/use-url-state.ts";
+import { FilePanel } from "./file-panel.tsx";
+import { FolderJob } from "./folder-job.tsx";
+import { Splitting } from "./splitting.tsx";
+import { chunksText, FileState, useReadOnlyReason } from "./states.tsx";
+import { uploadsInto } from "./store-uploads.ts";
+import { Uploads } from "./uploads.tsx";
+
+const DEFAULTS = { state: "", file: "" };
+const STATES = [
+  { value: "", label: "Any state" },
+  { value: "in_progress", label: "Being read" },
+  { value: "completed", label: "Ready" },
+  { value: "failed", label: "Failed" },
+  { value: "cancelled", label: "Cancelled" },
+];
+
+/** The files of a store, and the ways by which they come into it. */
+export function FilesTab({ store }: { readonly store: VectorStore }) {
+  const [{ state, file: openId }, change] = useUrlState(DEFAULTS);
+  const isReadOnly = useReadOnlyReason(store) !== undefined;
+  const list = useStoreFiles({
+    storeId: store.id,
+    state: toFileState(state),
+    isMoving: isMoving(store),
+  });
+  const names = useMemo(() => new Set(list.rows.map(({ ext }) => ext.filename)), [list.rows]);
+  const open = list.rows.find(({ id }) => id === openId);
+  return (
+    <div className="grid gap-4">
+      {!isReadOnly && <Adding store={store} names={names} />}
+      <FilterBar active={state === "" ? 0 : 1} onClear={() => change({ state: "" })}>
+        <Select
+          label="State"
+          value={state}
+          onChange={(next) => change({ state: next })}
+          choices={STATES}
+        />
+      </FilterBar>
+      <div className="flex min-w-0 items-start gap-4">
+        <ListView
+          label="Files"
+          list={list}
+          columns={open === undefined ? COLUMNS : COLUMNS.filter(({ id }) => id !== "size")}
+          rowId={({ id }) => id}
+          openId={open?.id}
+          onOpen={(id) => change({ file: id })}
+          actions={(file) => <ReadAgain store={store} file={file} />}
+          empty={
+            <EmptyState title={state === "" ? "No files yet" : "No file is in this state"}>
+              {state === ""
+                ? "Texts, PDF, Office and OpenDocument files, HTML, CSV, JSON and XML can be read."
+                : "Others may be: clear the filter to see them."}
+            </EmptyState>
+          }
+        />
+        {open !== undefined && (
+          <FilePanel store={store} file={open} onClose={() => change({ file: "" })} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface ReadAgainProps {
+  readonly store: VectorStore;
+  readonly file: StoreFile;
+}
+
+function ReadAgain({ store, file }: ReadAgainProps) {
+  const readAgain = useReadAgain(store.id);
+  const reason = useReadOnlyReason(store);
+  if (file.status !== "failed" && file.status !== "cancelled") return null;
+  return (
+    <IconButton
+      icon={RotateCcw}
+      label={`Read ${file.ext.filename} again`}
+      isBusy={readAgain.isPending}
+      disabledReason={reason}
+      onClick={() => readAgain.mutate(file)}
+    />
+  );
+}
+
+interface AddingProps {
+  readonly store: VectorStore;
+  readonly names: ReadonlySet<string>;
+}
+
+function Adding({ store, names }: AddingProps) {
+  const [chunking, setChunking] = useState<Chunking>();
+  const isExpired = store.status === "expired";
+  if (isExpired) {
+    return <p>The store has expired: it takes no files. Set another expiry in its settings.</p>;
+  }
+  return (
+    <>
+      <DropZone
+        what="files"
+        isMultiple
+        isLow
+        onFiles={(files) => uploadsInto(store.id).add(files, chunking)}
+      />
+      <div className="flex flex-wrap items-center gap-2">
+        <Splitting chunking={chunking} onChange={setChunking} />
+        <FolderJob storeId={store.id} />
+      </div>
+      <Uploads storeId={store.id} names={names} />
+    </>
+  );
+}
+
+const COLUMNS: ReadonlyArray<Column<StoreFile>> = [
+  { id: "name", head: "Name", cell: ({ ext }) => ext.filename },
+  {
+    id: "size",
+    head: "Size",
+    cell: ({ ext }) => <Bytes value={ext.bytes} />,
+    isNumber: true,
+    width: "7rem",
+  },
+  { id: "chunks", head: "Chunks", cell: chunksText, isNumber: true, width: "8rem" },
+  { id: "state", head: "State", cell: (file) => <FileState file={file} /> },
+];

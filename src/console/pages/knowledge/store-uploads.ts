@@ -1,0 +1,22 @@
+import { addStoreFile } from "../../api/queries/store-files.ts";
+import { uploadFile } from "../../api/upload-file.ts";
+import { UploadQueue } from "./upload-queue.ts";
+
+const queues = new Map<string, UploadQueue>();
+
+/** Returns the uploads into a store. They go on while other pages of the console are shown. */
+export function uploadsInto(storeId: string): UploadQueue {
+  const known = queues.get(storeId);
+  if (known !== undefined) return known;
+  const queue = new UploadQueue(async ({ file, chunking }, { onAdding, ...sending }) => {
+    const uploaded = await uploadFile(file, sending);
+    onAdding();
+    await addStoreFile(storeId, uploaded.id, chunking);
+  });
+  queues.set(storeId, queue);
+  window.addEventListener("beforeunload", (event) => {
+    // The browser asks before a tab is closed that still sends files.
+    if (queue.isBusy()) event.preventDefault();
+  });
+  return queue;
+}

@@ -1,0 +1,136 @@
+import { ArrowLeft } from "lucide-react";
+import { useState } from "react";
+import {
+  useDeleteVectorStore,
+  useVectorStore,
+  type VectorStore,
+} from "../../api/queries/vector-stores.ts";
+import { formatBytes, formatCount, formatExact } from "../../lib/count.ts";
+import { Button } from "../../ui/button.tsx";
+import { CallButton } from "../../ui/call-dialog.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { ErrorCard } from "../../ui/error-card.tsx";
+import { IconButton } from "../../ui/icon-button.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { showToast } from "../../ui/toast.tsx";
+import { useUrlState } from "../../ui/use-url-state.ts";
+import { FilesTab } from "./files-tab.tsx";
+import { ReindexState } from "./reindex.tsx";
+import { SearchTab } from "./search-tab.tsx";
+import { SettingsTab } from "./settings-tab.tsx";
+import { StoreState, storeName, useReadOnlyReason } from "./states.tsx";
+
+const DEFAULTS = { tab: "files" };
+
+interface StoreViewProps {
+  readonly id: string;
+  readonly onClose: () => void;
+}
+
+/** One store: its files, a search in it, its settings. */
+export function StoreView({ id, onClose }: StoreViewProps) {
+  const { data: store, error, refetch } = useVectorStore(id);
+  const [{ tab }, change] = useUrlState(DEFAULTS);
+  const back = <IconButton icon={ArrowLeft} label="Back to all stores" onClick={onClose} />;
+  return (
+    <>
+      <div className="flex items-start gap-2">
+        {back}
+        <div className="min-w-0 flex-1">
+          <PageHeader
+            title={store === undefined ? "Vector store" : storeName(store)}
+            aside={store && <Figures store={store} />}
+          >
+            {store !== undefined && <DeleteButton store={store} onDeleted={onClose} />}
+            <CallButton
+              call={{ method: "GET", path: `/v1/vector_stores/${id}`, credential: "key" }}
+            />
+          </PageHeader>
+        </div>
+      </div>
+      {error !== null && (
+        <ErrorCard
+          what="The store could not be loaded"
+          error={error}
+          onRetry={() => void refetch()}
+        />
+      )}
+      {store === undefined && error === null && (
+        <Skeleton shape="rows" label="The store is loading" />
+      )}
+      {store !== undefined && (
+        <>
+          <ReindexState store={store} />
+          <Tabs
+            label="Views of the store"
+            value={tab}
+            onChange={(next) => change({ tab: next })}
+            tabs={[
+              { id: "files", label: "Files", content: <FilesTab store={store} /> },
+              { id: "search", label: "Search test", content: <SearchTab store={store} /> },
+              {
+                id: "settings",
+                label: "Settings",
+                content: <SettingsTab store={store} />,
+                isKept: true,
+              },
+            ]}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function Figures({ store }: { readonly store: VectorStore }) {
+  const { file_counts: counts, usage_bytes: bytes, ext } = store;
+  return (
+    <span className="flex flex-wrap items-center gap-x-3">
+      <StoreState store={store} />
+      <span>
+        {formatExact(counts.total)} {counts.total === 1 ? "file" : "files"} ·{" "}
+        {formatCount(ext.chunks)} {ext.chunks === 1 ? "chunk" : "chunks"} · {formatBytes(bytes)} ·{" "}
+        {ext.embedding_model}
+      </span>
+    </span>
+  );
+}
+
+interface DeleteButtonProps {
+  readonly store: VectorStore;
+  readonly onDeleted: () => void;
+}
+
+function DeleteButton({ store, onDeleted }: DeleteButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const remove = useDeleteVectorStore(store.id);
+  const name = storeName(store);
+  return (
+    <>
+      <Button
+        look="danger"
+        disabledReason={useReadOnlyReason(store)}
+        onClick={() => setAsking(true)}
+      >
+        Delete store
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Delete store ${name}?`}
+        action="Delete store"
+        typeName={name}
+        onConfirm={async () => {
+          await remove.mutateAsync();
+          onDeleted();
+          showToast(`Store ${name} is deleted`);
+        }}
+      >
+        Its {formatExact(store.ext.chunks)} chunks are lost, and assistants answer without them. The
+        uploaded files themselves stay.
+      </ConfirmDialog>
+    </>
+  );
+}
