@@ -34,7 +34,8 @@ const SETTLE_MS = 60_000;
 /** Calls that answer who is here: a page without them is the page of somebody else. */
 const OF_SESSION = /\/api\/auth\//;
 /** The browser tells of every refused call in its own words. */
-const REFUSED_CALL = /^Failed to load resource: the server responded with a status of (401|404|503)/;
+const REFUSED_CALL =
+  /^Failed to load resource: the server responded with a status of (401|404|503)/;
 
 /** Opens a tab of its own context: its cookies, storage and cache are nobody else's. */
 export async function openConsolePage(
@@ -105,11 +106,7 @@ interface PageWatch {
   readonly quiet: (check: () => Promise<unknown>) => Promise<void>;
 }
 
-async function watchPage(
-  page: Page,
-  url: string,
-  isRefused: IsRefused,
-): Promise<PageWatch> {
+async function watchPage(page: Page, url: string, isRefused: IsRefused): Promise<PageWatch> {
   const problems: string[] = [];
   const underWay = new Set<Request>();
   let waiting: (() => void)[] = [];

@@ -58,25 +58,25 @@ export function ShownRun({ run, asOf, isStale }: ShownRunProps) {
           {isPending ? (
             <Skeleton shape="block" label="The definition is loading" />
           ) : (
-          <Tabs
-            label="Views of the run"
-            value={view}
-            onChange={(next) => change({ view: next })}
-            tabs={[
-              ...(steps === undefined
-                ? []
-                : [
-                    {
-                      id: "graph",
-                      label: "Graph",
-                      content: (
-                        <RunGraph {...shared} steps={steps} triggers={version?.triggers ?? []} />
-                      ),
-                    },
-                  ]),
-              { id: "list", label: "List", content: <RunSteps {...shared} /> },
-            ]}
-          />
+            <Tabs
+              label="Views of the run"
+              value={view}
+              onChange={(next) => change({ view: next })}
+              tabs={[
+                ...(steps === undefined
+                  ? []
+                  : [
+                      {
+                        id: "graph",
+                        label: "Graph",
+                        content: (
+                          <RunGraph {...shared} steps={steps} triggers={version?.triggers ?? []} />
+                        ),
+                      },
+                    ]),
+                { id: "list", label: "List", content: <RunSteps {...shared} /> },
+              ]}
+            />
           )}
         </div>
         {state.step !== "" && (
