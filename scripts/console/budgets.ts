@@ -36,6 +36,7 @@ const ANY_PAGE = /\/pages\/([^/]+)\//;
 /** What is loaded when it is first met; the rest of what is loaded later counts as a page. */
 const LATER = [
   { name: "editors", holds: /\/@codemirror\//, maxBytes: 130 * KB },
+  { name: "graph", holds: /\/@xyflow\//, maxBytes: 95 * KB },
   { name: "formulas", holds: /\/node_modules\/katex\//, maxBytes: 83 * KB },
   { name: "colours of code", holds: /\/(lowlight|highlight\.js)\//, maxBytes: 45 * KB },
 ];

@@ -20,6 +20,7 @@ import {
   Table2,
   UserRound,
   Users,
+  Workflow,
   Wrench,
 } from "lucide-react";
 import type { FunctionComponent } from "react";
@@ -139,6 +140,32 @@ export const pages: readonly PageDefinition[] = [
     icon: Database,
     opensRows: true,
     load: () => import("./pages/connections/page.tsx"),
+  },
+  {
+    path: "workflows",
+    title: "Workflows",
+    level: "user",
+    group: "Build",
+    icon: Workflow,
+    shortcut: "w",
+    opensRows: true,
+    load: () => import("./pages/workflows/page.tsx"),
+  },
+  {
+    path: "workflows/$id/runs",
+    title: "Runs",
+    level: "user",
+    group: null,
+    icon: Workflow,
+    load: () => import("./pages/workflow-runs/page.tsx"),
+  },
+  {
+    path: "runs/$runId",
+    title: "Run",
+    level: "user",
+    group: null,
+    icon: Workflow,
+    load: () => import("./pages/runs/page.tsx"),
   },
   {
     path: "datasets",

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { RUN_STATUSES } from "../workflows/runs/run.ts";
 import { storableText, time } from "./fields.ts";
 import { chatError } from "./openapi/documentation.ts";
 
@@ -103,6 +104,13 @@ export const schedules = z
   )
   .openapi({ description: "The next five times of each schedule." });
 
+const lastRun = z.object({
+  run_id: z.string(),
+  status: z.enum(RUN_STATUSES),
+  queued_at: time,
+  ended_at: time.nullable(),
+});
+
 export const workflow = z
   .object({
     id: z.string(),
@@ -114,7 +122,11 @@ export const workflow = z
     webhook: webhook.nullable(),
     schedules,
     queued: z.int().openapi({ description: "Runs that wait beside the running one." }),
-    consecutive_failures: z.int(),
+    max_queued: z.int().openapi({ description: "How many may wait: `PIPELINE_MAX_QUEUED_RUNS`." }),
+    last_run: lastRun.nullable().openapi({ description: "The run that was accepted last." }),
+    consecutive_failures: z.int().openapi({
+      description: "Failed runs since the last completed one.",
+    }),
     discarded: anyObject.openapi({
       description: "Triggers that started nothing, by reason.",
       example: { queue_full: 2 },
@@ -141,6 +153,8 @@ export const workflow = z
       webhook: { auth: "secret", path: "/api/pipeline/webhook/wf_3v9QmTq2LxZ8cR5nYb7KdW" },
       schedules: [{ trigger: 1, next: ["2026-11-30T06:00:00.000Z"] }],
       queued: 0,
+      max_queued: 50,
+      last_run: null,
       consecutive_failures: 0,
       discarded: {},
       discarded_at: null,

@@ -60,6 +60,7 @@ describe.skipIf(!hasChromium)("every page of the console", () => {
       width,
       theme,
       isFailing: state === "failing",
+      isMissing: state === "empty" && definition.path.includes("$"),
     });
     try {
       await shown.open(pathOf(definition, samples));

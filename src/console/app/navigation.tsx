@@ -107,6 +107,12 @@ function useBadges(): ReadonlyMap<string, PageBadge> {
     const text = String(dead);
     badges.set("events", { tone: "bad", text, meaning: `${text} dead events` });
   }
+  const failing = data.failing_workflows;
+  if (failing > 0) {
+    const text = String(failing);
+    const meaning = `${text} workflows whose last run failed`;
+    badges.set("workflows", { tone: "bad", text, meaning });
+  }
   const waiting = data.administration?.tools_waiting ?? 0;
   if (waiting > 0) {
     const text = String(waiting);

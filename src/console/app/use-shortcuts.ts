@@ -29,7 +29,7 @@ export function useShortcuts(open: (over: "palette" | "keys") => void): void {
     const listen = (event: KeyboardEvent) => {
       const name = nameOfKey(event);
       if (name === undefined || event.defaultPrevented) return;
-      const bindings = readKeyBindings().filter(({ keys }) => isMeant(keys, event.target));
+      const bindings = readKeyBindings().filter(({ keys }) => isMeant(keys, targetOf(event)));
       const keys = read(
         name,
         bindings.map((binding) => binding.keys),
@@ -43,6 +43,11 @@ export function useShortcuts(open: (over: "palette" | "keys") => void): void {
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);
   }, []);
+}
+
+/** An editor in a shadow root shows its host as the target; what has the focus is within. */
+function targetOf(event: KeyboardEvent): EventTarget | null {
+  return event.composedPath()[0] ?? event.target;
 }
 
 /** Whether a key means its shortcut there: not while somebody types, and under a dialog nothing but ⌘K does. */

@@ -35,6 +35,8 @@ export function useNow(): number {
 }
 
 function subscribe(listener: () => void): () => void {
+  // Nobody kept the time while nothing showed one.
+  if (listeners.size === 0) now = Date.now();
   listeners.add(listener);
   timer ??= setInterval(() => {
     now = Date.now();

@@ -55,7 +55,12 @@ const BODY = {
 } as const;
 
 const { triggers: _triggers, steps: _steps, ...summaryFields } = workflow.shape;
-const summary = z.object(summaryFields).openapi("WorkflowSummary");
+const summary = z
+  .object({
+    ...summaryFields,
+    trigger_kinds: z.array(z.string()).openapi({ example: ["webhook", "schedule"] }),
+  })
+  .openapi("WorkflowSummary");
 const workflowList = countedList(summary).openapi("WorkflowList");
 const workflowQuery = page(
   {

@@ -4,6 +4,7 @@ import type { Deps } from "../../deps.ts";
 import { within } from "../../lib/within.ts";
 import { outboxFigures } from "../../queue/figures.ts";
 import { countWaitingTools } from "../../tools/servers/tool-servers.ts";
+import { countFailingWorkflows } from "../../workflows/records/workflows.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { count } from "../fields.ts";
 import { licenseState } from "../license-state.ts";
@@ -47,6 +48,9 @@ const status = z
       models: count.openapi({ description: "The chat models that it lists." }),
     }),
     license: licenseState,
+    failing_workflows: count.openapi({
+      description: "Workflows that the caller sees whose last run failed.",
+    }),
     administration: administration
       .nullable()
       .openapi({ description: "For administrators; null for others." }),
@@ -61,6 +65,7 @@ const status = z
       unavailable: [],
       engine: { backend: "vllm", reachable: true, simulated: false, models: 2 },
       license: { valid: true, in_grace: false, expires_at: null, days_left: null, warning: null },
+      failing_workflows: 0,
       administration: { hints: {}, dead_events: 0, tools_waiting: 0, database: "postgres" },
     },
   });
@@ -102,6 +107,7 @@ export function statusRoutes(deps: Deps): Router {
       unavailable,
       engine: { backend: settings.LLM_BACKEND, ...engine },
       license: license.state(),
+      failing_workflows: await countFailingWorkflows(deps.workflows, caller),
       administration: isAdministrator
         ? {
             hints: report["hints"] ?? {},

@@ -1,13 +1,19 @@
-import { eq, inArray } from "drizzle-orm";
+import { desc, eq, inArray, sql } from "drizzle-orm";
 import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
-import { workflowQueues, workflowSchedules, workflows } from "../../db/tables/workflows.ts";
+import {
+  workflowQueues,
+  workflowRuns,
+  workflowSchedules,
+  workflows,
+} from "../../db/tables/workflows.ts";
 import { mayChange, mayUse } from "../../knowledge/rights.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Trigger } from "../definition/definition.ts";
 import { parseTriggers } from "../definition/parse-triggers.ts";
 import { triggerKey } from "../definition/trigger-key.ts";
+import type { RunStatus } from "../runs/run.ts";
 import type { WorkflowRecords } from "./workflow-records.ts";
 
 /** A workflow as the database has it. */
@@ -25,11 +31,24 @@ export interface Workflow
     readonly trigger: number;
     readonly next: readonly Date[];
   }[];
+  /** The kinds of its triggers, in their order. */
+  readonly triggerKinds: readonly string[];
   readonly queued: number;
+  /** How many runs may wait. */
+  readonly maxQueued: number;
+  readonly lastRun: LastRun | null;
   readonly consecutiveFailures: number;
   /** Discarded triggers by reason. */
   readonly discarded: Readonly<Record<string, number>>;
   readonly discardedAt: Date | null;
+}
+
+/** The run of a workflow that was accepted last. */
+export interface LastRun {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly queuedAt: Date;
+  readonly endedAt: Date | null;
 }
 
 export const WEBHOOK_PATH = "/api/pipeline/webhook";
@@ -45,7 +64,7 @@ export function partsOf(definition: JsonObject): {
 
 /** Adds to rows of workflows what their queues and schedules show. */
 export async function withQueues(
-  { schedules, clock }: Pick<WorkflowRecords, "schedules" | "clock">,
+  { schedules, clock, settings }: Pick<WorkflowRecords, "schedules" | "clock" | "settings">,
   db: Db,
   rows: readonly WorkflowRow[],
 ): Promise<readonly Workflow[]> {
@@ -59,6 +78,7 @@ export async function withQueues(
     .select()
     .from(workflowSchedules)
     .where(inArray(workflowSchedules.workflowId, ids));
+  const lastRuns = await readLastRuns(db, ids);
   const queueOf = new Map(queues.map((queue) => [queue.workflowId, queue]));
   const savedAt = new Map(
     saved.map((one) => [`${one.workflowId} ${one.triggerKey}`, one.savedAt.getTime()]),
@@ -76,6 +96,8 @@ export async function withQueues(
         .triggers.filter(({ trigger }) => trigger.kind === "schedule")
         .map(({ at, trigger }) => ({ trigger: at, next: next(trigger) })),
       queued: queue?.queued ?? 0,
+      maxQueued: settings.PIPELINE_MAX_QUEUED_RUNS,
+      lastRun: lastRuns.get(row.id) ?? null,
       consecutiveFailures: queue?.consecutiveFailures ?? 0,
       discarded: queue?.discarded ?? {},
       discardedAt: queue?.discardedAt ?? null,
@@ -83,19 +105,45 @@ export async function withQueues(
   });
 }
 
+/** Finds the newest run of each workflow by its index. */
+async function readLastRuns(
+  db: Db,
+  workflowIds: readonly string[],
+): Promise<ReadonlyMap<string, LastRun>> {
+  const { id, day, workflowId, status, queuedAt, endedAt } = workflowRuns;
+  const newest = db
+    .select({ workflowId, runId: id, status, queuedAt, endedAt })
+    .from(workflowRuns)
+    .where(eq(workflowId, workflows.id))
+    .orderBy(desc(day), desc(queuedAt), desc(id))
+    .limit(1)
+    .as("newest");
+  const found = await db
+    .select({
+      workflowId: newest.workflowId,
+      runId: newest.runId,
+      status: newest.status,
+      queuedAt: newest.queuedAt,
+      endedAt: newest.endedAt,
+    })
+    .from(workflows)
+    .innerJoinLateral(newest, sql`true`)
+    .where(inArray(workflows.id, [...workflowIds]));
+  return new Map(found.map((run) => [run.workflowId, run]));
+}
+
 function toWorkflow(
   { definition, webhookSecret, webhookUrlHash, ...row }: WorkflowRow,
-  figures: Pick<
-    Workflow,
-    "schedules" | "queued" | "consecutiveFailures" | "discarded" | "discardedAt"
-  >,
+  figures: Omit<Workflow, keyof WorkflowRow | "triggers" | "steps" | "triggerKinds" | "webhook">,
 ): Workflow {
   const bySecret = { auth: "secret", path: `${WEBHOOK_PATH}/${row.id}` } as const;
   // The address is the credential: it was shown once.
   const byUrl = webhookUrlHash === null ? null : ({ auth: "url", path: null } as const);
+  const parts = partsOf(definition);
   return {
     ...row,
-    ...partsOf(definition),
+    ...parts,
+    triggerKinds: parts.triggers.map(({ kind }) => String(kind)),
     webhook: webhookSecret === null ? byUrl : bySecret,
     ...figures,
   };

@@ -1,9 +1,9 @@
-import { and, asc, count, desc, eq, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, type SQL, sql } from "drizzle-orm";
 import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
 import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
-import { workflows, workflowVersions } from "../../db/tables/workflows.ts";
+import { workflowQueues, workflows, workflowVersions } from "../../db/tables/workflows.ts";
 import { visibleTo } from "../../knowledge/rights.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseTriggers } from "../definition/parse-triggers.ts";
@@ -51,6 +51,22 @@ export function listWorkflows(
     const [counted] = await db.select({ total: count() }).from(workflows).where(filter);
     return { data: await withQueues(records, db, rows), total: counted?.total ?? 0 };
   });
+}
+
+/** Counts the workflows that the caller may see whose last completed or failed run failed. */
+export async function countFailingWorkflows(
+  { database }: Pick<WorkflowRecords, "database">,
+  caller: AnyCaller,
+): Promise<number> {
+  const isFailing = gt(workflowQueues.consecutiveFailures, 0);
+  const [counted] = await database.ask((db) =>
+    db
+      .select({ total: count() })
+      .from(workflowQueues)
+      .innerJoin(workflows, eq(workflows.id, workflowQueues.workflowId))
+      .where(and(isFailing, visibleTo(workflows, caller))),
+  );
+  return counted?.total ?? 0;
 }
 
 /** Rejects with `not_found`. */

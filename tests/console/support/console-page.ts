@@ -10,6 +10,8 @@ export interface Look {
   readonly theme?: "light" | "dark";
   /** Answers every call with 503, except those about the session itself. */
   readonly isFailing?: boolean;
+  /** What the address names is not there: calls for it are answered 404. */
+  readonly isMissing?: boolean;
 }
 
 export interface ConsolePage {
@@ -32,12 +34,13 @@ const SETTLE_MS = 60_000;
 /** Calls that answer who is here: a page without them is the page of somebody else. */
 const OF_SESSION = /\/api\/auth\//;
 /** The browser tells of every refused call in its own words. */
-const REFUSED_CALL = /^Failed to load resource: the server responded with a status of (401|503)/;
+const REFUSED_CALL =
+  /^Failed to load resource: the server responded with a status of (401|404|503)/;
 
 /** Opens a tab of its own context: its cookies, storage and cache are nobody else's. */
 export async function openConsolePage(
   stage: Pick<ConsoleStage, "url" | "signIn">,
-  { role, width = 1_440, theme = "light", isFailing = false }: Look = {},
+  { role, width = 1_440, theme = "light", isFailing = false, isMissing = false }: Look = {},
 ): Promise<ConsolePage> {
   const browser = await sharedBrowser();
   const context = await browser.newContext({
@@ -51,8 +54,10 @@ export async function openConsolePage(
   if (role !== undefined) await stage.signIn(context, role);
   const page = await context.newPage();
   page.setDefaultTimeout(SETTLE_MS);
-  const isRefused = (call: string) =>
-    isFailing ? !OF_SESSION.test(call) : role === undefined && OF_SESSION.test(call);
+  const isRefused = (call: string, status: string) => {
+    if (status === "404") return isMissing && !OF_SESSION.test(call);
+    return isFailing ? !OF_SESSION.test(call) : role === undefined && OF_SESSION.test(call);
+  };
   const watch = await watchPage(page, stage.url, isRefused);
   if (isFailing) await failCalls(page, stage.url);
   const settled = async () => {
@@ -101,11 +106,7 @@ interface PageWatch {
   readonly quiet: (check: () => Promise<unknown>) => Promise<void>;
 }
 
-async function watchPage(
-  page: Page,
-  url: string,
-  isRefused: (call: string) => boolean,
-): Promise<PageWatch> {
+async function watchPage(page: Page, url: string, isRefused: IsRefused): Promise<PageWatch> {
   const problems: string[] = [];
   const underWay = new Set<Request>();
   let waiting: (() => void)[] = [];
@@ -160,6 +161,9 @@ async function watchPage(
   };
 }
 
-function isExpected(message: ConsoleMessage, isRefused: (call: string) => boolean): boolean {
-  return REFUSED_CALL.test(message.text()) && isRefused(message.location().url);
+type IsRefused = (call: string, status: string) => boolean;
+
+function isExpected(message: ConsoleMessage, isRefused: IsRefused): boolean {
+  const status = REFUSED_CALL.exec(message.text())?.[1];
+  return status !== undefined && isRefused(message.location().url, status);
 }

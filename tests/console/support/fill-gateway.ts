@@ -6,6 +6,7 @@ import { fillKnowledge } from "./fill-knowledge.ts";
 import { fillObserve } from "./fill-observe.ts";
 import { fillReports } from "./fill-reports.ts";
 import { fillTools } from "./fill-tools.ts";
+import { fillWorkflows } from "./fill-workflows.ts";
 
 const KEYS = 12;
 
@@ -52,5 +53,6 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     ...(await fillChat(create)),
     users: data[0].id,
     ...(await fillTools(stage)),
+    ...(await fillWorkflows(stage)),
   };
 }

@@ -49,6 +49,7 @@ describe("GET /api/status", () => {
       failed: [],
       engine: { backend: "vllm", reachable: true, simulated: true },
       license: { valid: true },
+      failing_workflows: 0,
       administration: {
         hints: {},
         dead_events: 0,

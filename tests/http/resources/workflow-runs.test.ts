@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { workflowRuns, workflowSteps } from "../../../src/db/tables/workflows.ts";
+import { workflowQueues, workflowRuns, workflowSteps } from "../../../src/db/tables/workflows.ts";
 import { packRows } from "../../../src/workflows/rows/pack-rows.ts";
 import type { Row, RowChunk } from "../../../src/workflows/rows/row.ts";
 import { insertChunks } from "../../../src/workflows/rows/row-store.ts";
@@ -334,5 +334,37 @@ describe("The rows of a step", () => {
       404,
       expect.stringMatching(/kept/),
     ]);
+  });
+});
+
+describe("A workflow whose last run failed", () => {
+  it("shows that run, and counts in the status of those who see it", async () => {
+    const id = await createWorkflow(owner);
+    const path = `${PIPELINE}/workflows/${id}`;
+    expect((await owner.call({ path })).body.last_run).toBeNull();
+    await storeRun(NOON - DAY_MS, { workflowId: id });
+    const endedAt = new Date(NOON + 1_000);
+    const runId = await storeRun(NOON, { workflowId: id, status: "failed", endedAt });
+    const shown = {
+      ...{ run_id: runId, status: "failed" },
+      ...{ queued_at: new Date(NOON).toISOString(), ended_at: endedAt.toISOString() },
+    };
+    expect((await owner.call({ path })).body.last_run).toEqual(shown);
+    const { body } = await owner.call({ path: `${PIPELINE}/workflows` });
+    expect(body.data.find((one: { id: string }) => one.id === id).last_run).toEqual(shown);
+
+    const failing = async (person: WorkflowPerson) =>
+      (await person.call({ path: "/api/status", token: person.session })).body.failing_workflows;
+    const before = await Promise.all([owner, other, admin].map(failing));
+    const failures = { consecutiveFailures: 2 };
+    await stage.records.database.ask((db) =>
+      db
+        .insert(workflowQueues)
+        .values({ workflowId: id, ...failures })
+        .onConflictDoUpdate({ target: workflowQueues.workflowId, set: failures }),
+    );
+    const [mine = 0, theirs = 0, all = 0] = before;
+    const after = await Promise.all([owner, other, admin].map(failing));
+    expect(after).toEqual([mine + 1, theirs, all + 1]);
   });
 });

@@ -44,14 +44,15 @@ describe("/api/pipeline/workflows", () => {
       ...{ object: "workflow", name: "orders", description: null, enabled: true },
       ...{ visibility: "private", key_id: null, timeout_seconds: 3_600, keep_rows: "all" },
       ...{ owner_id: owner.id, triggers: [], steps: STEPS, version: 1, webhook: null },
-      ...{ schedules: [], queued: 0, consecutive_failures: 0, discarded: {}, discarded_at: null },
+      ...{ schedules: [], queued: 0, max_queued: 50, last_run: null },
+      ...{ consecutive_failures: 0, discarded: {}, discarded_at: null },
       created_at: expect.stringMatching(/Z$/),
       updated_at: body.created_at,
     });
     expect((await read(owner, body.id)).body).toEqual(body);
     const { body: list } = await owner.call({ path: `${WORKFLOWS}?search=ORD&enabled=true` });
     const { triggers: _triggers, steps: _steps, ...summary } = body;
-    expect(list).toMatchObject({ object: "list", total: 1, data: [summary] });
+    expect(list).toMatchObject({ object: "list", total: 1, data: [{ ...summary, trigger_kinds: [] }] });
     expect(list.data[0]).not.toHaveProperty("steps");
     const none = await owner.call({ path: `${WORKFLOWS}?enabled=false` });
     expect(none.body).toMatchObject({ total: 0 });

@@ -1,0 +1,47 @@
+import { describeTrigger } from "../../lib/trigger-words.ts";
+import { type FlowStep, outputsOf } from "../../lib/workflow-graph.ts";
+import { connectSteps, disconnectSteps, placeOfStep } from "../../lib/workflow-text.ts";
+import type { FlowNote } from "../../parts/flow-graph.tsx";
+import { LazyGraph } from "../../parts/lazy-graph.tsx";
+import { panelOfStep } from "./panel.ts";
+import type { Draft } from "./use-draft.ts";
+import type { ViewProps } from "./workflow-editor.tsx";
+
+/** The steps as a picture: arrows are drawn from box to box, and deleted when they are chosen. */
+export function GraphView({ draft, kinds, readOnlyReason, panel, onOpen }: ViewProps) {
+  const { steps, triggers } = draft.document;
+  const mayChange = readOnlyReason === undefined && draft.fault === undefined;
+  const namedOutputs = (step: FlowStep) =>
+    outputsOf(step, steps, kinds?.data.find(({ kind }) => kind === step.kind)?.outputs ?? []);
+  return (
+    <LazyGraph
+      label="Graph of the steps"
+      steps={steps}
+      triggers={triggers.map((trigger) => describeTrigger(trigger))}
+      outputsOf={namedOutputs}
+      noteOf={(step) => noteOf(draft, step)}
+      selected={panel?.kind === "step" ? panel.at : undefined}
+      onSelect={(at) => onOpen(panelOfStep(draft.document, at))}
+      onTrigger={(at) => onOpen(`$trigger${at}`)}
+      onConnect={
+        mayChange ? (source, at) => draft.edit((text) => connectSteps(text, source, at)) : undefined
+      }
+      onDisconnect={
+        mayChange
+          ? (source, at) => draft.edit((text) => disconnectSteps(text, source, at))
+          : undefined
+      }
+    />
+  );
+}
+
+/** How many faults a step has. */
+export function faultsOfStep({ faults, document }: Draft, at: number) {
+  return faults.filter(({ step }) => step !== null && placeOfStep(document.steps, step) === at);
+}
+
+function noteOf(draft: Draft, { at }: FlowStep): FlowNote | undefined {
+  const { length } = faultsOfStep(draft, at);
+  if (length === 0) return undefined;
+  return { tone: "bad", text: length === 1 ? "1 fault" : `${length} faults`, isBad: true };
+}

@@ -1,0 +1,61 @@
+import { Handle, type NodeProps, Position } from "@xyflow/react";
+import { Zap } from "lucide-react";
+import { classes } from "../ui/classes.ts";
+import { StatusDot } from "../ui/status-dot.tsx";
+import type { FlowNote } from "./flow-graph.tsx";
+
+/** The boxes of a graph of steps. */
+
+export interface StepNodeData {
+  readonly id: string;
+  readonly kind: string;
+  readonly note: FlowNote | undefined;
+  readonly outputs: readonly string[];
+  readonly isConnectable: boolean;
+}
+
+export function StepNode({ data, selected }: NodeProps) {
+  const { id, kind, note, outputs, isConnectable } = data as unknown as StepNodeData;
+  return (
+    <div
+      className={classes(
+        "grid h-full w-full content-center rounded-lg border bg-surface px-3 py-1.5 text-start",
+        selected && "border-accent ring-2 ring-accent",
+        !selected && (note?.isBad ? "border-bad" : "border-edge"),
+      )}
+    >
+      <Handle type="target" position={Position.Left} isConnectable={isConnectable} />
+      <span className="truncate font-medium">{id || "(no id)"}</span>
+      <span className="truncate text-sm text-muted">{kind || "(no kind)"}</span>
+      {note !== undefined && (
+        <span className="truncate text-sm">
+          <StatusDot tone={note.tone}>
+            {note.text}
+            {note.detail !== undefined && ` · ${note.detail}`}
+          </StatusDot>
+        </span>
+      )}
+      {outputs.map((output, index) => (
+        <Handle
+          key={output}
+          id={output}
+          type="source"
+          title={output}
+          position={Position.Right}
+          isConnectable={isConnectable}
+          style={{ top: `${((index + 1) * 100) / (outputs.length + 1)}%` }}
+        />
+      ))}
+    </div>
+  );
+}
+
+export function TriggerNode({ data }: NodeProps) {
+  return (
+    <div className="flex h-full w-full items-center gap-2 rounded-lg border border-dashed border-edge bg-surface px-3 text-start">
+      <Zap size={16} className="shrink-0 text-muted" aria-hidden />
+      <span className="line-clamp-2 min-w-0 break-words">{String(data["text"])}</span>
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </div>
+  );
+}

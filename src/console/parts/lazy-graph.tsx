@@ -1,0 +1,14 @@
+import { lazy, Suspense } from "react";
+import { Skeleton } from "../ui/skeleton.tsx";
+import type { FlowGraphProps } from "./flow-graph.tsx";
+
+/** Drawing is large, and small screens show the list. */
+const FlowGraph = lazy(async () => ({ default: (await import("./flow-graph.tsx")).FlowGraph }));
+
+export function LazyGraph(props: FlowGraphProps) {
+  return (
+    <Suspense fallback={<Skeleton shape="block" label={`${props.label} is loading`} />}>
+      <FlowGraph {...props} />
+    </Suspense>
+  );
+}
