@@ -11,17 +11,8 @@ import {
 } from "@xyflow/react";
 import { useMemo } from "react";
 import { type FlowSource, type FlowStep, MAIN } from "../lib/workflow-graph.ts";
-import type { Tone } from "../ui/badge.tsx";
 import { type FlowPlaces, NODE, placeSteps, stepsOfTriggers } from "./flow-layout.ts";
-import { StepNode, type StepNodeData, TriggerNode } from "./flow-nodes.tsx";
-
-/** What a step's box says beside its name. */
-export interface FlowNote {
-  readonly tone: Tone;
-  readonly text: string;
-  readonly detail?: string | undefined;
-  readonly isBad?: boolean;
-}
+import { type FlowNote, StepNode, type StepNodeData, TriggerNode } from "./flow-nodes.tsx";
 
 export interface FlowGraphProps {
   readonly label: string;

@@ -1,10 +1,18 @@
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { Zap } from "lucide-react";
+import type { Tone } from "../ui/badge.tsx";
 import { classes } from "../ui/classes.ts";
 import { StatusDot } from "../ui/status-dot.tsx";
-import type { FlowNote } from "./flow-graph.tsx";
 
 /** The boxes of a graph of steps. */
+
+/** What a step's box says beside its name. */
+export interface FlowNote {
+  readonly tone: Tone;
+  readonly text: string;
+  readonly detail?: string | undefined;
+  readonly isBad?: boolean;
+}
 
 export interface StepNodeData {
   readonly id: string;

@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     const page = await open("usage?range=7", DESK);
     const chart = page.getByRole("slider");
     await chart.waitFor();
-    await tabTo(page, "Tokens by model and day (UTC): values");
+    await tabTo(page, "slider", "Tokens by model and day (UTC): values");
     expect(await chart.getAttribute("aria-valuetext")).toMatch(/sim-chat [1-9]/);
     await page.keyboard.press("ArrowLeft");
     expect(await chart.getAttribute("aria-valuetext")).toMatch(/sim-chat 0$/);
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     await page.getByRole("button", { name: "Send dead events again" }).waitFor();
     await pressControl(page, "Send dead events again");
     await page.getByRole("button", { name: "Send events" }).waitFor();
-    await tabTo(page, "Send events");
+    await tabTo(page, "button", "Send events");
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press("Enter");
     await page.getByText(/events? (is|are) sent again$/).waitFor();

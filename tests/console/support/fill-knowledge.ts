@@ -45,7 +45,7 @@ export async function fillKnowledge({ url, sessions }: ConsoleStage) {
 }
 
 /** Uploads a text as a file. Returns its id. */
-export async function uploadText(
+async function uploadText(
   url: string,
   token: string,
   { name, content }: { readonly name: string; readonly content: string },

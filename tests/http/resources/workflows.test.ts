@@ -52,7 +52,11 @@ describe("/api/pipeline/workflows", () => {
     expect((await read(owner, body.id)).body).toEqual(body);
     const { body: list } = await owner.call({ path: `${WORKFLOWS}?search=ORD&enabled=true` });
     const { triggers: _triggers, steps: _steps, ...summary } = body;
-    expect(list).toMatchObject({ object: "list", total: 1, data: [{ ...summary, trigger_kinds: [] }] });
+    expect(list).toMatchObject({
+      object: "list",
+      total: 1,
+      data: [{ ...summary, trigger_kinds: [] }],
+    });
     expect(list.data[0]).not.toHaveProperty("steps");
     const none = await owner.call({ path: `${WORKFLOWS}?enabled=false` });
     expect(none.body).toMatchObject({ total: 0 });

@@ -3,7 +3,6 @@ import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 
-export type DataTable = components["schemas"]["DataTables"]["data"][number];
 export type DataRows = components["schemas"]["DataRows"];
 
 /** The tables that the session may read: those built in, and datasets. */

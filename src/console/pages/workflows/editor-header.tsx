@@ -7,9 +7,9 @@ import { LinkButton } from "../../ui/link-button.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { StatusDot } from "../../ui/status-dot.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
+import type { WorkflowEditorProps } from "./editor-props.ts";
 import { SavedActions } from "./saved-actions.tsx";
 import type { Save } from "./use-save.ts";
-import type { WorkflowEditorProps } from "./workflow-editor.tsx";
 
 interface EditorHeaderProps extends WorkflowEditorProps {
   readonly name: string;

@@ -4,9 +4,9 @@ import { lineOf } from "../../lib/json-text.ts";
 import { placeOfFault, type WorkflowFault } from "../../lib/workflow-text.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
+import type { SavedWorkflow } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
 import type { Save } from "./use-save.ts";
-import type { SavedWorkflow } from "./workflow-editor.tsx";
 
 interface FaultListProps {
   readonly draft: Draft;

@@ -1,11 +1,11 @@
 import { describeTrigger } from "../../lib/trigger-words.ts";
 import { type FlowStep, outputsOf } from "../../lib/workflow-graph.ts";
 import { connectSteps, disconnectSteps, placeOfStep } from "../../lib/workflow-text.ts";
-import type { FlowNote } from "../../parts/flow-graph.tsx";
+import type { FlowNote } from "../../parts/flow-nodes.tsx";
 import { LazyGraph } from "../../parts/lazy-graph.tsx";
+import type { ViewProps } from "./editor-props.ts";
 import { panelOfStep } from "./panel.ts";
 import type { Draft } from "./use-draft.ts";
-import type { ViewProps } from "./workflow-editor.tsx";
 
 /** The steps as a picture: arrows are drawn from box to box, and deleted when they are chosen. */
 export function GraphView({ draft, kinds, readOnlyReason, panel, onOpen }: ViewProps) {

@@ -9,7 +9,7 @@ import { FormErrors } from "../../ui/form-errors.ts";
 import { NumberField } from "../../ui/number-field.tsx";
 import { SelectField } from "../../ui/select.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
-import type { SavedWorkflow, ViewProps } from "./workflow-editor.tsx";
+import type { SavedWorkflow, ViewProps } from "./editor-props.ts";
 
 interface HeadPanelProps extends ViewProps {
   readonly saved: SavedWorkflow | undefined;

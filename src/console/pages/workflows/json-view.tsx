@@ -2,8 +2,8 @@ import { useMemo } from "react";
 import { placeOfFault } from "../../lib/workflow-text.ts";
 import { CodeEditor } from "../../parts/code-editor.tsx";
 import type { CodeMark } from "../../parts/code-mirror.tsx";
+import type { ViewProps } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
-import type { ViewProps } from "./workflow-editor.tsx";
 
 interface JsonViewProps extends ViewProps {
   readonly place: { readonly offset: number } | undefined;

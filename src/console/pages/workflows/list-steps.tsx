@@ -7,9 +7,9 @@ import { Menu } from "../../ui/menu.tsx";
 import { StatusDot } from "../../ui/status-dot.tsx";
 import { Table } from "../../ui/table.tsx";
 import type { Column } from "../../ui/table-column.ts";
+import type { ViewProps } from "./editor-props.ts";
 import { faultsOfStep } from "./graph-view.tsx";
 import { panelOfStep } from "./panel.ts";
-import type { ViewProps } from "./workflow-editor.tsx";
 
 /** The steps as a list: everything that the graph does, by keyboard. */
 export function ListSteps({ draft, kinds, readOnlyReason, panel, onOpen, onAdd }: ViewProps) {

@@ -16,9 +16,9 @@ import { IconButton } from "../../ui/icon-button.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { saveFile } from "../../ui/save-file.ts";
 import { showToast } from "../../ui/toast.tsx";
+import type { SavedWorkflow, WorkflowEditorProps } from "./editor-props.ts";
 import { RunDialog } from "./run-dialog.tsx";
 import type { Save } from "./use-save.ts";
-import type { SavedWorkflow, WorkflowEditorProps } from "./workflow-editor.tsx";
 
 interface SavedActionsProps extends WorkflowEditorProps {
   readonly saved: SavedWorkflow;

@@ -5,7 +5,7 @@ import { Button } from "../../ui/button.tsx";
 import { Checkbox } from "../../ui/checkbox.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { FormErrors } from "../../ui/form-errors.ts";
-import type { ViewProps } from "./workflow-editor.tsx";
+import type { ViewProps } from "./editor-props.ts";
 
 interface StepNamesProps extends ViewProps {
   readonly step: FlowStep;

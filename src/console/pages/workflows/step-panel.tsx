@@ -8,11 +8,11 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
+import type { SavedWorkflow, ViewProps } from "./editor-props.ts";
 import { faultsOfStep } from "./graph-view.tsx";
 import { panelOfStep } from "./panel.ts";
 import { StepNames } from "./step-names.tsx";
 import { StepTest } from "./step-test.tsx";
-import type { SavedWorkflow, ViewProps } from "./workflow-editor.tsx";
 
 interface StepPanelProps extends ViewProps {
   readonly at: number;

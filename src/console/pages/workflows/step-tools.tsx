@@ -3,7 +3,7 @@ import { addTrigger } from "../../lib/workflow-text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
-import type { ViewProps } from "./workflow-editor.tsx";
+import type { ViewProps } from "./editor-props.ts";
 
 /** What a new trigger of a kind begins with. */
 const FIRST: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -4,7 +4,7 @@ import { setTrigger } from "../../lib/workflow-text.ts";
 import { SchemaForm } from "../../parts/schema-form.tsx";
 import { Button } from "../../ui/button.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
-import type { ViewProps } from "./workflow-editor.tsx";
+import type { ViewProps } from "./editor-props.ts";
 
 interface TriggerPanelProps extends ViewProps {
   readonly at: number;

@@ -11,16 +11,8 @@ import { sameJson } from "../../lib/json-edit.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { changeOf } from "../../lib/workflow-text.ts";
 import { showToast } from "../../ui/toast.tsx";
+import type { Saving } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
-import type { SavedWorkflow } from "./workflow-editor.tsx";
-
-export interface Saving {
-  readonly draft: Draft;
-  readonly saved: SavedWorkflow | undefined;
-  /** Of a workflow that is not saved yet. */
-  readonly create?: (body: NewWorkflow) => Promise<Workflow>;
-  readonly onSaved: (workflow: Workflow) => void;
-}
 
 export interface Save {
   readonly isSaving: boolean;

@@ -18,8 +18,8 @@ import { EmptyState } from "../../ui/empty-state.tsx";
 import type { Column } from "../../ui/table-column.ts";
 import { Time } from "../../ui/time.tsx";
 import { showToast } from "../../ui/toast.tsx";
+import type { SavedWorkflow } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
-import type { SavedWorkflow } from "./workflow-editor.tsx";
 
 interface VersionsViewProps {
   readonly draft: Draft;

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { type StepKinds, useStepKinds, type Workflow } from "../../api/queries/workflows.ts";
+import { useStepKinds } from "../../api/queries/workflows.ts";
 import { placeOfFault } from "../../lib/workflow-text.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
@@ -7,51 +7,20 @@ import { SMALL, useMedia } from "../../ui/use-media.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
 import { AddStepDialog } from "./add-step-dialog.tsx";
 import { EditorHeader } from "./editor-header.tsx";
+import type { SavedWorkflow, ViewProps, WorkflowEditorProps } from "./editor-props.ts";
 import { FaultList } from "./fault-list.tsx";
 import { GraphView } from "./graph-view.tsx";
 import { HeadPanel } from "./head-panel.tsx";
 import { JsonView } from "./json-view.tsx";
 import { ListSteps } from "./list-steps.tsx";
-import { type Panel, readPanel } from "./panel.ts";
+import { readPanel } from "./panel.ts";
 import { SavedFacts } from "./saved-facts.tsx";
 import { StepPanel } from "./step-panel.tsx";
 import { StepTools } from "./step-tools.tsx";
 import { TriggerPanel } from "./trigger-panel.tsx";
 import { TriggersView } from "./triggers-view.tsx";
-import type { Draft } from "./use-draft.ts";
-import { type Saving, useSave } from "./use-save.ts";
+import { useSave } from "./use-save.ts";
 import { VersionsView } from "./versions-view.tsx";
-import type { IssuedWebhook } from "./webhook-dialog.tsx";
-
-export interface SavedWorkflow {
-  readonly workflow: Workflow;
-  /** That the draft was made from. */
-  readonly version: number;
-  /** Somebody changed it meanwhile. */
-  readonly isOutdated: boolean;
-}
-
-export interface WorkflowEditorProps extends Pick<Saving, "create" | "onSaved"> {
-  readonly draft: Draft;
-  /** Undefined for a workflow that is not saved yet. */
-  readonly saved: SavedWorkflow | undefined;
-  readonly readOnlyReason: string | undefined;
-  readonly onIssued: (issued: IssuedWebhook) => void;
-  readonly onGone: () => void;
-}
-
-/** What every view of a draft and every panel gets. */
-export interface ViewProps {
-  readonly draft: Draft;
-  /** Undefined while they are loading. */
-  readonly kinds: StepKinds | undefined;
-  readonly readOnlyReason: string | undefined;
-  readonly panel: Panel;
-  /** Opens a panel by its name; the empty name closes it. */
-  readonly onOpen: (name: string) => void;
-  /** Asks for a step behind the one at this place. */
-  readonly onAdd: (after: number) => void;
-}
 
 const DEFAULTS = { view: "", step: "" };
 const VIEWS = ["graph", "list", "json", "triggers", "versions"];
