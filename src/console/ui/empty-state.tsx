@@ -13,7 +13,7 @@ export function EmptyState({ title, children, action }: EmptyStateProps) {
   return (
     <div className="grid justify-items-center gap-2 rounded-lg border border-dashed border-line px-4 py-12 text-center">
       <h2 className="text-lg">{title}</h2>
-      <div className="max-w-prose text-muted">{children}</div>
+      <div className="max-w-prose min-w-0 text-muted wrap-anywhere">{children}</div>
       {action !== undefined && (
         <div className="flex flex-wrap items-center justify-center gap-4 pt-2">{action}</div>
       )}

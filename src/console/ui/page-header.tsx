@@ -12,7 +12,7 @@ interface PageHeaderProps {
 export function PageHeader({ title, aside, children }: PageHeaderProps) {
   return (
     <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
-      <h1 data-page-title tabIndex={-1} className="text-xl outline-none">
+      <h1 data-page-title tabIndex={-1} className="min-w-0 text-xl wrap-anywhere outline-none">
         {title}
       </h1>
       {aside !== undefined && <div className="text-muted">{aside}</div>}

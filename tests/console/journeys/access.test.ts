@@ -142,6 +142,15 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         const { stdout } = await run("/bin/sh", ["-c", asked]);
         expect(stdout.split("\n")).toEqual(expect.arrayContaining(["ada", "admin"]));
 
+        // Statements are logged a moment after they were answered.
+        await vi.waitFor(
+          async () => {
+            const path = "/api/admin/bi/statements";
+            const token = stage.sessions.administrator;
+            expect((await callHttp(stage.url, { path, token })).text).toMatch(/from "?users/i);
+          },
+          { timeout: LIMIT_MS, interval: 100 },
+        );
         await open("bi-keys?view=statements");
         await page.getByRole("button", { name: /from "?users/i }).waitFor();
       });

@@ -99,7 +99,12 @@ describe.skipIf(!hasChromium)("tools, connections and datasets", () => {
     server.offer({ ...FIND_TICKET, description: changed });
     await withPage({ width: 375 }, async (shown, page) => {
       await shown.open(`tool-servers/${id}`);
+      // A tool waits already: what is reviewed has to be what the check brings.
+      const renewed = page.waitForResponse(
+        (answer) => answer.request().method() === "GET" && answer.url().endsWith(id),
+      );
       await page.getByRole("button", { name: "Check now" }).tap();
+      await renewed;
       await page.getByText("1 tool waits for approval.").waitFor();
       await page.getByRole("button", { name: "Review tools" }).tap();
       await page.locator("ins", { hasText: "sends them away" }).waitFor();
