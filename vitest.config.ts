@@ -63,6 +63,9 @@ const PURE = [
   "tools/servers/clean/*",
 ].map((path) => `tests/${path}.test.ts`);
 
+/** What a browser shows. It does not depend on the server's runtime: one of them runs it in CI. */
+const CONSOLE = "tests/console/**/*.test.ts";
+
 const onBun = process.versions["bun"] !== undefined;
 // biome-ignore lint/style/noProcessEnv: the processes of the tests inherit it, and Bun reads it when they start
 if (onBun) Object.assign(process.env, SHORT_LIVED);
@@ -94,7 +97,16 @@ export default defineConfig({
           name: "system",
           isolate: false,
           include: ["tests/**/*.test.ts"],
-          exclude: PURE,
+          exclude: [...PURE, CONSOLE],
+          globalSetup: "./tests/support/servers/shared-postgres.ts",
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "console",
+          isolate: false,
+          include: [CONSOLE],
           globalSetup: "./tests/support/servers/shared-postgres.ts",
         },
       },

@@ -78,7 +78,7 @@ export async function openConsolePage(
 
 /** Runs in the page. */
 function isStill(): boolean {
-  return document.querySelector('[aria-busy="true"]') === null;
+  return document.querySelector('[aria-busy="true"], .skeleton') === null;
 }
 
 async function failCalls(page: Page, url: string): Promise<void> {
