@@ -102,6 +102,7 @@ describe("a tool server", () => {
     expect(await gateway.run("mcp_tickets_read", '{"id": 7}')).toEqual({ text: '{"id":7}' });
     expect(await gateway.run("mcp_tickets_read", '{"id": "7"}')).toEqual({
       text: "Tool 'mcp_tickets_read': argument 'id' must be integer, got string.",
+      argument: "id",
       isError: true,
     });
     const calls = server.heard().filter(({ method }) => method === "tools/call");
