@@ -52,6 +52,8 @@ export async function openConsoleStage(
     EGRESS_ALLOW: "127.0.0.1",
     // Every test signs in from this machine.
     TRUST_PROXY: "1",
+    // On a busy machine a call may wait for the database.
+    DB_POOL_WAIT_MS: "30000",
     ...environment,
   });
   const { url } = gateway;

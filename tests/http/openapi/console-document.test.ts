@@ -103,7 +103,7 @@ describe("GET /api/openapi.json", () => {
         continue;
       }
       const isForPeople =
-        /^\/api\/(auth|chats|service-tokens|v1|status|models|documents|tools|admin\/(engines|settings))|\/(identities|approve|tools\/\{tool\})$/.test(
+        /^\/api\/(auth|chats|service-tokens|v1|status|models|documents|tools|admin\/(engines|settings|file-connections))|\/(identities|approve|tools\/\{tool\})$/.test(
           path,
         );
       const takesKeys = /^\/api\/(pipeline|datasets)(\/|$)/.test(path);
