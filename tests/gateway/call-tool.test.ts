@@ -74,6 +74,7 @@ describe("A call of a tool by /mcp", () => {
     const { result } = await call(typed, { of: 7 });
     expect(await result).toEqual({
       text: "Tool 'typed': argument 'of' must be string, got integer.",
+      argument: "of",
       isError: true,
     });
     expect([runs, (await stage.row())?.["outcome"]]).toEqual([0, "error"]);
