@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -64,7 +65,8 @@ describe("5 the PostgreSQL port, by clients that know nothing of the gateway", (
     return new pg.Client({ host, port: Number(port), user: "any", password, ssl });
   };
   const start = async (command: string, args: readonly string[]) => {
-    const env = { PATH: "/usr/bin:/bin", ...place };
+    // Without a home `isql` crashes, and its driver takes the encoding of the locale.
+    const env = { PATH: "/usr/bin:/bin", HOME: tmpdir(), LC_ALL: "C.UTF-8", ...place };
     const { stdout } = await run(command, args, { env, timeout: LIMIT_MS });
     return stdout;
   };
