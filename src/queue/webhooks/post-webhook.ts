@@ -76,14 +76,15 @@ function composeRequest({ url, secret, clock }: Webhook, event: Pick<Job, "id" |
   return { url: target.href, headers, body };
 }
 
-function judge({ status, header }: WebhookResponse, now: number): JobOutcome {
+function judge(response: WebhookResponse, now: number): JobOutcome {
+  const { status } = response;
   if (status >= 200 && status < 300) return { kind: "done" };
   if (status === 410) return { kind: "refused", error: "answered 410: it wants no more" };
   const isRedirect = status >= 300 && status < 400;
   return {
     kind: "failed",
     error: `answered ${status}${isRedirect ? ": redirects are not followed" : ""}`,
-    retryAfterSeconds: parseRetryAfter(header("retry-after"), now),
+    retryAfterSeconds: parseRetryAfter(response.header("retry-after"), now),
   };
 }
 
