@@ -1,11 +1,11 @@
 import { useDataTables } from "../../api/queries/data-tables.ts";
+import { CredentialBounds } from "../../parts/credential-bounds.tsx";
 import { CheckboxGroup } from "../../ui/checkbox-group.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
-import { TextAreaField, TextField } from "../../ui/field.tsx";
+import { TextField } from "../../ui/field.tsx";
 import { NumberField } from "../../ui/number-field.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Switch } from "../../ui/switch.tsx";
-import { TimeField } from "../../ui/time-field.tsx";
 import type { BiKeyDraft } from "./key-draft.ts";
 
 interface BiKeyFieldsProps {
@@ -33,22 +33,7 @@ export function BiKeyFields({ draft, onChange }: BiKeyFieldsProps) {
       />
       {!draft.isAll && <Tables draft={draft} onChange={onChange} />}
       <Limits draft={draft} onChange={onChange} />
-      <TimeField
-        name="expires_at"
-        label="Expires"
-        hint="Empty is never."
-        value={draft.expiresAt}
-        onChange={(expiresAt) => set({ expiresAt })}
-      />
-      <TextAreaField
-        name="ip_allow"
-        label="Addresses that may use it"
-        hint="IP addresses and CIDR ranges, one a line. Empty allows any."
-        rows={2}
-        isCode
-        value={draft.addresses}
-        onChange={(addresses) => set({ addresses })}
-      />
+      <CredentialBounds bounds={draft} onChange={set} />
     </>
   );
 }

@@ -1,8 +1,8 @@
+import { CredentialBounds } from "../../parts/credential-bounds.tsx";
 import { Checkbox } from "../../ui/checkbox.tsx";
-import { TextAreaField, TextField } from "../../ui/field.tsx";
+import { TextField } from "../../ui/field.tsx";
 import { NumberField } from "../../ui/number-field.tsx";
 import { SelectField } from "../../ui/select.tsx";
-import { TimeField } from "../../ui/time-field.tsx";
 import type { KeyDraft } from "./key-draft.ts";
 
 interface KeyFieldsProps {
@@ -24,22 +24,7 @@ export function KeyFields({ draft, onChange }: KeyFieldsProps) {
         onChange={(name) => set({ name })}
       />
       <Limits draft={draft} onChange={onChange} />
-      <TimeField
-        name="expires_at"
-        label="Expires"
-        hint="Empty is never."
-        value={draft.expiresAt}
-        onChange={(expiresAt) => set({ expiresAt })}
-      />
-      <TextAreaField
-        name="ip_allow"
-        label="Addresses that may use it"
-        hint="IP addresses and CIDR ranges, one a line. Empty allows any."
-        rows={2}
-        isCode
-        value={draft.addresses}
-        onChange={(addresses) => set({ addresses })}
-      />
+      <CredentialBounds bounds={draft} onChange={set} />
       <SelectField
         name="max_level"
         label="What tools may do"

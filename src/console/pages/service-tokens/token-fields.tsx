@@ -1,6 +1,6 @@
+import { CredentialBounds } from "../../parts/credential-bounds.tsx";
 import { CheckboxGroup } from "../../ui/checkbox-group.tsx";
-import { TextAreaField, TextField } from "../../ui/field.tsx";
-import { TimeField } from "../../ui/time-field.tsx";
+import { TextField } from "../../ui/field.tsx";
 import { SCOPES, type TokenDraft } from "./token-draft.ts";
 
 interface TokenFieldsProps {
@@ -32,22 +32,7 @@ export function TokenFields({ draft, onChange }: TokenFieldsProps) {
         value={draft.scopes}
         onChange={(scopes) => set({ scopes })}
       />
-      <TimeField
-        name="expires_at"
-        label="Expires"
-        hint="Empty is never."
-        value={draft.expiresAt}
-        onChange={(expiresAt) => set({ expiresAt })}
-      />
-      <TextAreaField
-        name="ip_allow"
-        label="Addresses that may use it"
-        hint="IP addresses and CIDR ranges, one a line. Empty allows any."
-        rows={2}
-        isCode
-        value={draft.addresses}
-        onChange={(addresses) => set({ addresses })}
-      />
+      <CredentialBounds bounds={draft} onChange={set} />
     </>
   );
 }
