@@ -3,23 +3,29 @@ import { ApiError, toApiError } from "./errors.ts";
 interface FileToSend {
   /** With its query. */
   readonly path: string;
-  /** The media type that says how the file is read. */
-  readonly type: string;
-  readonly file: Blob;
+  /** The media type that says how the file is read; a form brings its own. */
+  readonly type?: string;
+  readonly body: Blob | FormData;
   /** Called with the bytes that were sent so far. */
   readonly onProgress: (sent: number) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a file as the body of a POST, by XMLHttpRequest: `fetch` cannot tell how far it is. Resolves with the answer.
+ * Sends a file in the body of a POST, by XMLHttpRequest: `fetch` cannot tell how far it is. Resolves with the answer.
  * Rejects with {@link ApiError}, or with the signal's reason.
  */
-export function sendFile({ path, type, file, onProgress, signal }: FileToSend): Promise<unknown> {
+export function sendFile({
+  path,
+  type,
+  body: sent,
+  onProgress,
+  signal,
+}: FileToSend): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", path);
-    request.setRequestHeader("Content-Type", type);
+    if (type !== undefined) request.setRequestHeader("Content-Type", type);
     request.upload.addEventListener("progress", ({ loaded }) => onProgress(loaded));
     request.addEventListener("load", () => {
       const body = parse(request.responseText);
@@ -30,7 +36,7 @@ export function sendFile({ path, type, file, onProgress, signal }: FileToSend): 
     request.addEventListener("abort", () => reject(signal.reason));
     signal.addEventListener("abort", () => request.abort(), { once: true });
     if (signal.aborted) reject(signal.reason);
-    else request.send(file);
+    else request.send(sent);
   });
 }
 
@@ -53,7 +59,7 @@ function responseOf(request: XMLHttpRequest): Response {
 
 function interrupted(): ApiError {
   const text =
-    "The upload was interrupted: the connection ended, or the file has changed meanwhile.";
+    "The upload was interrupted: the connection ended, or the file changed or is a folder.";
   return new ApiError(text, {
     ...{ status: 0, code: "network", param: null, requestId: null, retryAfterSeconds: null },
   });

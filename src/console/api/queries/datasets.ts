@@ -103,8 +103,8 @@ export interface ImportToSend {
 export function useImportRows() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ into, ...sent }: ImportToSend) =>
-      sendFile({ ...sent, path: importPath(into) }) as Promise<DatasetImport>,
+    mutationFn: ({ into, file, ...sent }: ImportToSend) =>
+      sendFile({ ...sent, body: file, path: importPath(into) }) as Promise<DatasetImport>,
     onSuccess: () => client.invalidateQueries({ queryKey: KEY }),
   });
 }
