@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
-import { type ListState, slowedDown, useList } from "./use-list.ts";
+import { type ListState, slowedDown, useList, wholeList } from "./use-list.ts";
 
 export type MeteredRequest = components["schemas"]["MeteredRequest"];
 type RequestPage = components["schemas"]["MeteredRequestList"];
@@ -37,7 +37,7 @@ export function useLatestRequests(
   filters: RequestFilters,
   isWanted: boolean,
 ): ListState<MeteredRequest> {
-  const { data, error, isPending, refetch, dataUpdatedAt } = useQuery({
+  const query = useQuery({
     enabled: isWanted,
     queryKey: [...KEY, "latest", filters],
     queryFn: ({ signal }) => loadRequests({ ...filters, limit: PAGE }, signal),
@@ -45,16 +45,8 @@ export function useLatestRequests(
     refetchInterval: ({ state }) => slowedDown(LIVE_MS, state),
     retry: false,
   });
-  return {
-    rows: data?.data ?? [],
-    total: undefined,
-    hasMore: false,
-    more: () => undefined,
-    isLoading: isPending,
-    error,
-    retry: () => void refetch(),
-    asOf: dataUpdatedAt,
-  };
+  // How many there are in all is not asked for.
+  return { ...wholeList(query, query.data?.data), total: undefined };
 }
 
 export function useRequest(id: string) {

@@ -82,6 +82,24 @@ export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
   };
 }
 
+interface WholeAnswer {
+  readonly error: Error | null;
+  readonly isPending: boolean;
+  readonly refetch: () => unknown;
+  readonly dataUpdatedAt: number;
+}
+
+/** A list that one answer brings whole, as a table takes it; without rows while there is no answer. */
+export function wholeList<Row>(
+  { error, isPending, refetch, dataUpdatedAt }: WholeAnswer,
+  rows: readonly Row[] | undefined,
+): ListState<Row> {
+  return {
+    ...{ rows: rows ?? [], total: rows?.length, error, isLoading: isPending, asOf: dataUpdatedAt },
+    ...{ hasMore: false, more: () => undefined, retry: () => void refetch() },
+  };
+}
+
 /** The place after a page of a list with OpenAI's parameters: the id of its last row. */
 export function nextCursor(page: Page<{ readonly id: string }>): string | undefined {
   return page.has_more === true ? page.data.at(-1)?.id : undefined;

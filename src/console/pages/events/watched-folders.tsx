@@ -1,4 +1,5 @@
 import { useWatchedFolders, type WatchedFolder } from "../../api/queries/events.ts";
+import { wholeList } from "../../api/queries/use-list.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import type { Tone } from "../../ui/badge.tsx";
 import { Count } from "../../ui/count.tsx";
@@ -9,20 +10,11 @@ import { Time } from "../../ui/time.tsx";
 
 /** The folders whose files become events, as this replica sees them. */
 export function WatchedFolders() {
-  const { data, error, isPending, refetch, dataUpdatedAt } = useWatchedFolders();
+  const folders = useWatchedFolders();
   return (
     <ListView
       label="Watched folders"
-      list={{
-        rows: data?.data ?? [],
-        total: data?.data.length,
-        hasMore: false,
-        more: () => undefined,
-        isLoading: isPending,
-        error,
-        retry: () => void refetch(),
-        asOf: dataUpdatedAt,
-      }}
+      list={wholeList(folders, folders.data?.data)}
       columns={COLUMNS}
       rowId={({ folder }) => folder}
       empty={

@@ -5,7 +5,7 @@ import {
   useModels,
 } from "../../api/queries/models.ts";
 import { useSession } from "../../api/queries/session.ts";
-import type { ListState } from "../../api/queries/use-list.ts";
+import { wholeList } from "../../api/queries/use-list.ts";
 import { matchScore } from "../../lib/match.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
@@ -105,20 +105,17 @@ function useModelRows() {
   const figures = useModelFigures();
   const byModel = new Map(figures.data?.data.map((one) => [one.model, one]));
   const models = [...(chat.data ?? []), ...(embedding.data ?? [])];
-  const list: ListState<ModelRow> = {
-    rows: models.map((model) => ({ model, figures: byModel.get(model.id) })),
-    total: models.length,
-    hasMore: false,
-    more: () => undefined,
-    isLoading: chat.isPending || embedding.isPending,
+  const both = {
     error: chat.error ?? embedding.error,
-    retry: () => {
+    isPending: chat.isPending || embedding.isPending,
+    refetch: () => {
       void chat.refetch();
       void embedding.refetch();
     },
-    searchedFrom: undefined,
-    asOf: chat.dataUpdatedAt,
+    dataUpdatedAt: chat.dataUpdatedAt,
   };
+  const rows = models.map((model): ModelRow => ({ model, figures: byModel.get(model.id) }));
+  const list = wholeList(both, rows);
   return {
     list,
     figuresError: figures.error,

@@ -1,6 +1,7 @@
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type ListedToolServer, useToolServers } from "../../api/queries/tool-servers.ts";
+import { wholeList } from "../../api/queries/use-list.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { Badge } from "../../ui/badge.tsx";
@@ -25,7 +26,8 @@ export function Page() {
   const [{ search }, change] = useUrlState(DEFAULTS);
   const { openId, open, close } = useOpenRow("tool-servers");
   const [isAdding, setAdding] = useState(false);
-  const { data, error, isPending, refetch, dataUpdatedAt } = useToolServers(search);
+  const servers = useToolServers(search);
+  const { data } = servers;
   useKeys([{ keys: "n", label: "New tool server", run: () => setAdding(true) }]);
   const add = (
     <Button look="primary" onClick={() => setAdding(true)}>
@@ -33,11 +35,7 @@ export function Page() {
       Add tool server
     </Button>
   );
-  const list = {
-    ...{ rows: data?.data ?? [], total: data?.total, error, isLoading: isPending },
-    ...{ asOf: dataUpdatedAt, hasMore: false, more: () => undefined },
-    retry: () => void refetch(),
-  };
+  const list = { ...wholeList(servers, data?.data), total: data?.total };
   return (
     <>
       <PageHeader title="Tool servers" aside={data?.total}>

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { type ListedTool, useTools } from "../../api/queries/tools.ts";
+import { wholeList } from "../../api/queries/use-list.ts";
 import { matchScore } from "../../lib/match.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { LEVELS, ToolLevelBadge } from "../../parts/tool-level.tsx";
@@ -23,14 +24,12 @@ const NONE: readonly ListedTool[] = [];
 export function Page() {
   const [state, change] = useUrlState(DEFAULTS);
   const { openId, open, close } = useOpenRow("tools");
-  const { data, error, isPending, refetch, dataUpdatedAt } = useTools();
+  const answer = useTools();
+  const { data, error, isPending, refetch } = answer;
   const tools = data?.data ?? NONE;
   const rows = useMemo(() => tools.filter((tool) => fits(tool, state)), [tools, state]);
   const active = Object.values(state).filter((value) => value !== "").length;
-  const list = {
-    ...{ rows, error, total: rows.length, isLoading: isPending, asOf: dataUpdatedAt },
-    ...{ hasMore: false, more: () => undefined, retry: () => void refetch() },
-  };
+  const list = wholeList(answer, rows);
   return (
     <>
       <PageHeader title="Tools" aside={data && tools.length}>
