@@ -20,7 +20,12 @@ const principal = {
   maxConnections: 10,
   expiresAt: null,
 };
-const engine = openPostgresEngine({ now: Date.now, mostSessions: 100, failed: console.error });
+const engine = openPostgresEngine({
+  now: Date.now,
+  mostSessions: 100,
+  mostRunning: null,
+  failed: console.error,
+});
 const clock = {
   now: Date.now,
   after: (milliseconds: number, run: () => void) => {
@@ -39,6 +44,7 @@ async function openDirect(): Promise<number> {
         if (chunk.at(-6) === 90 && chunk.at(-2) === 5) resolve();
         return true;
       },
+      began: () => undefined,
       ended: () => resolve(),
     };
     void engine
@@ -61,6 +67,7 @@ async function openRelay(): Promise<number> {
     let receiver: SessionReceiver | undefined;
     const relayed: SessionReceiver = {
       bytes: (chunk) => receiver?.bytes(chunk) ?? true,
+      began: () => receiver?.began(),
       ended: (code, message) => receiver?.ended(code, message),
     };
     void engine

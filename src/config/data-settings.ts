@@ -27,6 +27,12 @@ export const dataSettings = {
     .describe(
       "Connections of PostgreSQL clients, and never more than half of what the database server allows.",
     ),
+  BIKEY_PG_MAX_RUNNING: positive
+    .max(10_000)
+    .optional()
+    .describe(
+      "Statements of BI keys that PostgreSQL works on at once, of one key at most half of them; others wait for their turn. Unset: half of this machine's cores and at least 2, or any number with BIKEY_DATABASE_URL.",
+    ),
   BIKEY_DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()

@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import type { KnownBiKeys } from "../access/bi-keys/known/known-bi-keys.ts";
 import type { Secret } from "../access/secret.ts";
@@ -219,7 +220,8 @@ async function configure(
   // The operator's connections and the gateway's own need the other half.
   const limits = await roles.serverLimits();
   const mostSessions = limits && Math.floor(limits.maxConnections / 2);
-  if (!settings.BIKEY_PG_PROXY_ENABLED) return { socketPath, copy, mostSessions, port: null };
+  const common = { socketPath, copy, mostSessions, mostRunning: mostRunning(settings) };
+  if (!settings.BIKEY_PG_PROXY_ENABLED) return { ...common, port: null };
   const port: PortConfig = {
     host: settings.HOST,
     port: settings.BIKEY_PG_PROXY_PORT,
@@ -229,5 +231,12 @@ async function configure(
     selfSignedFolder: folder,
     maxConnections: Math.min(settings.BIKEY_PG_MAX_CONNECTIONS, mostSessions ?? Infinity),
   };
-  return { socketPath, copy, mostSessions, port };
+  return { ...common, port };
+}
+
+/** A database server often stands on the same machine, where each statement takes a core from whoever chats. */
+function mostRunning({ BIKEY_PG_MAX_RUNNING, BIKEY_DATABASE_URL }: Base["settings"]) {
+  if (BIKEY_PG_MAX_RUNNING !== undefined) return BIKEY_PG_MAX_RUNNING;
+  if (BIKEY_DATABASE_URL !== undefined) return null;
+  return Math.max(2, Math.floor(availableParallelism() / 2));
 }

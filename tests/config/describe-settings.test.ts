@@ -15,6 +15,7 @@ const HARMLESS = [
   "BIKEY_TLS_CERT_FILE",
   "BIKEY_TLS_KEY_FILE",
   "BIKEY_PG_MAX_CONNECTIONS",
+  "BIKEY_PG_MAX_RUNNING",
 ];
 
 describe("the description of the settings", () => {

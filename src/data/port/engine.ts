@@ -26,6 +26,8 @@ export interface SessionReceiver {
    * false the session pauses, until `resume`.
    */
   readonly bytes: (bytes: Buffer) => boolean;
+  /** What was sent had to wait for its turn, and is being worked on now. */
+  readonly began: () => void;
   /** The session is over without `close`. `code` is the SQLSTATE to tell the client, such as 57P01. */
   readonly ended: (code: string, message: string) => void;
 }
@@ -39,6 +41,10 @@ export interface EngineSession {
   /** Sends whole frontend messages that have passed the gate. False: wait for `drained` before more. */
   readonly send: (messages: Buffer) => boolean;
   readonly drained: () => Promise<void>;
+  /** Whether what was sent waits for its turn: `began` tells when it comes. */
+  readonly isWaiting: boolean;
+  /** Nothing that was sent is still to be answered, so others may have their turn. */
+  readonly rest: () => void;
   /**
    * A statement that takes the session's place again, after the client has given up all locks of its session. Null where
    * places are no locks.

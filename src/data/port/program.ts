@@ -33,6 +33,7 @@ async function serve(config: ProcessConfig, control: StdioControl): Promise<void
     openPostgresEngine({
       now: Date.now,
       mostSessions: config.mostSessions ?? 0,
+      mostRunning: config.mostRunning,
       failed: (thrown) =>
         control.log("warn", "a BI key's login at the database failed", causeFields(thrown)),
     });

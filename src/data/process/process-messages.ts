@@ -11,6 +11,8 @@ export interface ProcessConfig {
   readonly socketPath: string;
   /** Connections that readers may have on the PostgreSQL server, over all replicas; null on the embedded copy. */
   readonly mostSessions: number | null;
+  /** Statements that the PostgreSQL server works on at once; null for any number, and on the embedded copy. */
+  readonly mostRunning: number | null;
   /** The folder and archive of the embedded copy; null where the store is a PostgreSQL server. */
   readonly copy: CopyConfig | null;
 }

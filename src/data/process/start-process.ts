@@ -1,3 +1,4 @@
+import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { LineReader } from "../../lib/line-reader.ts";
 import { spawnProgram } from "../../lib/worker/spawn-program.ts";
@@ -8,6 +9,8 @@ const PROGRAM = fileURLToPath(new URL("../port/program.ts", import.meta.url));
 const HEAP_BYTES = 512 * 1024 * 1024;
 /** A statement's text is cut far below this. */
 const LINE_MAX_BYTES = 1024 * 1024;
+/** A third of the processor time that the server gets where both want all of it. */
+const LOWER_PRIORITY = 5;
 const STOP_MS = 2_000;
 const START_TIMEOUT_MS = 20_000;
 
@@ -52,6 +55,7 @@ export function startProcess(
         receive(message);
         if (message.type !== "open") continue;
         clearTimeout(timer);
+        yieldToCalls(child.pid);
         isOpen();
       }
     } catch {
@@ -73,6 +77,15 @@ export function startProcess(
     },
     kill: () => void child.kill("SIGKILL"),
   };
+}
+
+/** Once it has started, it takes what processor time the calls leave. */
+function yieldToCalls(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, LOWER_PRIORITY);
+  } catch {
+    // It has ended, or the system does not let it.
+  }
 }
 
 function withResolvers() {

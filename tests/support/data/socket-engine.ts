@@ -54,6 +54,8 @@ export function createSocketEngine(url: string): SocketEngine {
         takePlace: null,
         send: (messages) => stream.write(messages),
         drained: async () => undefined,
+        isWaiting: false,
+        rest: () => undefined,
         resume: () => stream.resume(),
         cancel: () => void cancel(url, pid).catch(() => undefined),
         close() {

@@ -13,6 +13,8 @@ export class HeldReceiver implements SessionReceiver {
     return false;
   };
 
+  readonly began = (): void => this.#receiver?.began();
+
   readonly ended = (code: string, message: string): void => {
     if (this.#receiver !== undefined) this.#receiver.ended(code, message);
     else this.#end = [code, message];

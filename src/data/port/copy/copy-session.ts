@@ -6,6 +6,7 @@ import { errorResponse, readyForQuery, type ServerError } from "../protocol/back
 import { FieldReader } from "../protocol/fields.ts";
 import { query, sync } from "../protocol/frontend-messages.ts";
 import type { Message } from "../protocol/message-reader.ts";
+import { type Turn, TurnRefusal } from "../turn-queue.ts";
 import { hasError, readStatus } from "./answers.ts";
 import { passMessage } from "./pass-message.ts";
 import type { SessionHost } from "./session-host.ts";
@@ -13,7 +14,6 @@ import { SessionInput } from "./session-input.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import { cancelled, StatementLimit } from "./statement-limit.ts";
 import { type Runner, runPortal, runText } from "./statement-run.ts";
-import { type Turn, TurnRefusal } from "./turn-queue.ts";
 
 /** A client that holds the turn and neither sends nor takes anything for so long loses its session. */
 const IDLE_MS = 10_000;
@@ -42,6 +42,8 @@ export class CopySession implements EngineSession, Runner {
   readonly memory: SessionMemory;
   readonly principal: Principal;
   readonly takePlace = null;
+  /** A limit of its own ends the wait. */
+  readonly isWaiting = false;
   readonly #receiver: SessionReceiver;
   readonly #host: SessionHost;
   readonly #input = new SessionInput();
@@ -84,6 +86,9 @@ export class CopySession implements EngineSession, Runner {
   resume(): void {
     this.#resumed?.();
   }
+
+  /** Its turn ends with its transaction. */
+  rest(): void {}
 
   cancel(): void {
     this.#cancelWith(byUser);

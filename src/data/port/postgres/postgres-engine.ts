@@ -1,4 +1,5 @@
 import { type Engine, EngineRefusal, type EngineSession } from "../engine.ts";
+import { TurnQueue } from "../turn-queue.ts";
 import { requestCancel } from "./cancel-request.ts";
 import { logIn, type RunStatement } from "./log-in.ts";
 import { toEngineRefusal } from "./login-refusal.ts";
@@ -12,12 +13,20 @@ export interface PostgresEngineOptions {
   readonly now: () => number;
   /** Sessions at once on a database, of this process and all others that are given the same number. */
   readonly mostSessions: number;
+  /** Statements that the server works on at once for all sessions; null for any number. */
+  readonly mostRunning: number | null;
   /** For the operator: why a login failed, which the client is not told. */
   readonly failed: (thrown: unknown) => void;
 }
 
 /** Opens sessions on a PostgreSQL server, each by a login of its principal's role. */
-export function openPostgresEngine({ now, mostSessions, failed }: PostgresEngineOptions): Engine {
+export function openPostgresEngine(options: PostgresEngineOptions): Engine {
+  const { now, mostSessions, mostRunning, failed } = options;
+  const turns =
+    mostRunning === null
+      ? null
+      : // Half of them are left to the other keys.
+        new TurnQueue({ turns: mostRunning, ofOneKey: Math.ceil(mostRunning / 2) });
   const sessions = new Set<EngineSession>();
   const catalogs = new Map<string, SharedCatalog>();
   let isClosed = false;
@@ -47,6 +56,7 @@ export function openPostgresEngine({ now, mostSessions, failed }: PostgresEngine
             takePlace: placeStatement(mostSessions),
             requestCancel: () => requestCancel(address, session.key),
             closed: () => sessions.delete(upstream),
+            ...{ turns, turnKey: request.principal.id },
           });
           sessions.add(upstream);
           if (isClosed) upstream.close();

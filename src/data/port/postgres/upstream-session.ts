@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import type { FunctionCatalog } from "../../../lib/sql-gate/postgres/function-catalog.ts";
 import type { EngineSession, SessionReceiver } from "../engine.ts";
 import { terminate } from "../protocol/frontend-messages.ts";
+import type { Turn, TurnQueue } from "../turn-queue.ts";
 import type { LoggedIn } from "./log-in.ts";
 
 export interface UpstreamSessionOptions {
@@ -12,9 +13,15 @@ export interface UpstreamSessionOptions {
   /** Asks the server to cancel; resolves when it has been told. */
   readonly requestCancel: () => Promise<void>;
   readonly closed: () => void;
+  /** In which the server works for one session after another; null where nobody has to wait. */
+  readonly turns: TurnQueue | null;
+  /** The key that its turns are counted for. */
+  readonly turnKey: string;
 }
 
 const CLOSE_MS = 1000;
+/** Of a session that goes on without one. */
+const NO_TURN: Turn = { end: () => undefined };
 
 /** Relays the bytes of a session that has logged in to a server. */
 export class UpstreamSession implements EngineSession {
@@ -24,8 +31,11 @@ export class UpstreamSession implements EngineSession {
   readonly #stream: Duplex;
   /** While the server is told to cancel. */
   #cancelling: Promise<void> | undefined;
-  /** What was sent meanwhile: a cancel that comes late would hit it. */
+  /** What was sent meanwhile, for a cancel that comes late would hit it, or before its turn. */
   #held: Buffer[] = [];
+  #turn: Turn | undefined;
+  #waiting: AbortController | undefined;
+  #waited: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(options: UpstreamSessionOptions) {
@@ -36,7 +46,10 @@ export class UpstreamSession implements EngineSession {
     this.#stream.on("error", () => undefined);
     this.#stream.on("data", (bytes: Buffer) => {
       if (this.#isClosed) return;
-      if (!options.receiver.bytes(bytes)) this.#stream.pause();
+      if (options.receiver.bytes(bytes)) return;
+      this.#stream.pause();
+      // The server stops at a full socket: what a client reads slowly takes little of its time.
+      this.rest();
     });
     this.#stream.once("close", () => this.#lost());
     this.#stream.once("end", () => this.#lost());
@@ -46,9 +59,13 @@ export class UpstreamSession implements EngineSession {
     return this.#options.catalog();
   }
 
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined;
+  }
+
   send(messages: Buffer): boolean {
     if (this.#isClosed) return true;
-    if (this.#cancelling !== undefined) {
+    if (this.#cancelling !== undefined || !this.#hasTurn()) {
       this.#held.push(messages);
       return false;
     }
@@ -56,6 +73,7 @@ export class UpstreamSession implements EngineSession {
   }
 
   async drained(): Promise<void> {
+    await this.#waited;
     await this.#cancelling;
     if (this.#isClosed || !this.#stream.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
@@ -73,28 +91,72 @@ export class UpstreamSession implements EngineSession {
     if (!this.#isClosed) this.#stream.resume();
   }
 
+  rest(): void {
+    this.#turn?.end();
+    this.#turn = undefined;
+  }
+
   cancel(): void {
     if (this.#cancelling !== undefined || this.#isClosed) return;
+    // The server has to answer what it is to cancel.
+    if (this.#waiting !== undefined) this.#begin(NO_TURN);
     this.#cancelling = this.#options.requestCancel().finally(() => {
       this.#cancelling = undefined;
-      for (const messages of this.#held.splice(0)) this.send(messages);
+      this.#sendHeld();
     });
   }
 
   close(): void {
     if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#options.closed();
+    this.#over();
     const timer = setTimeout(() => this.#stream.destroy(), CLOSE_MS);
     this.#stream.once("close", () => clearTimeout(timer));
     // A backend that is idle leaves by this message; one that writes fails at the closed socket.
     this.#stream.end(terminate(), () => this.#stream.destroy());
   }
 
+  /** Whether the server may work for this session now. If not, what is held is sent when it may. */
+  #hasTurn(): boolean {
+    const { turns, turnKey } = this.#options;
+    if (turns === null || this.#turn !== undefined) return true;
+    if (this.#waiting !== undefined) return false;
+    this.#turn = turns.takeFree(turnKey);
+    if (this.#turn !== undefined) return true;
+    this.#waiting = new AbortController();
+    this.#waited = this.#wait(turns.take(turnKey, this.#waiting.signal), this.#waiting);
+    return false;
+  }
+
+  async #wait(coming: Promise<Turn>, waiting: AbortController): Promise<void> {
+    // Where too many wait, nothing is gained by one more.
+    const turn = await coming.catch(() => NO_TURN);
+    if (this.#waiting === waiting) this.#begin(turn);
+    else turn.end();
+  }
+
+  #begin(turn: Turn): void {
+    this.#waiting?.abort();
+    this.#waiting = undefined;
+    this.#turn = turn;
+    this.#options.receiver.began();
+    this.#sendHeld();
+  }
+
+  #sendHeld(): void {
+    for (const messages of this.#held.splice(0)) this.send(messages);
+  }
+
+  #over(): void {
+    this.#isClosed = true;
+    this.#waiting?.abort();
+    this.#waiting = undefined;
+    this.rest();
+    this.#options.closed();
+  }
+
   #lost(): void {
     if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#options.closed();
+    this.#over();
     this.#stream.destroy();
     this.#options.receiver.ended("57P01", "The database closed the connection. Connect again.");
   }

@@ -29,7 +29,11 @@ export interface ReadSessions {
   readonly close: () => void;
 }
 
-const NOBODY: SessionReceiver = { bytes: () => true, ended: () => undefined };
+const NOBODY: SessionReceiver = {
+  bytes: () => true,
+  began: () => undefined,
+  ended: () => undefined,
+};
 
 /** Keeps a few sessions open for the next read of their principal, because a login takes longer than a short read. */
 export function createReadSessions(
@@ -53,7 +57,7 @@ export function createReadSessions(
   const keep = (held: Held, id: string) => {
     const [oldest] = idle.keys();
     if (idle.size >= MAX_IDLE && oldest !== undefined) drop(oldest);
-    held.receiver = { bytes: () => true, ended: () => drop(held) };
+    held.receiver = { ...NOBODY, ended: () => drop(held) };
     idle.set(held, { id, timer: setTimeout(() => drop(held), IDLE_MS).unref() });
   };
   const count = (id: string, change: 1 | -1) => {
@@ -135,6 +139,7 @@ async function openHeld(
   const forward: { held?: Held; isOver: boolean } = { isOver: false };
   const receiver: SessionReceiver = {
     bytes: (bytes) => (forward.held?.receiver ?? NOBODY).bytes(bytes),
+    began: () => forward.held?.receiver.began(),
     ended(code, message) {
       forward.isOver = true;
       if (forward.held === undefined) return;

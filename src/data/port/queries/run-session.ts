@@ -27,13 +27,23 @@ export class RunSession {
   }
 
   send(messages: Buffer): void {
-    this.#clock.start();
     this.#held.session.send(messages);
+    this.#clock.start();
+  }
+
+  get isWaiting(): boolean {
+    return this.#held.session.isWaiting;
+  }
+
+  /** The time that the database may work has not run while others had their turn. */
+  began(): void {
+    this.#clock.restart();
   }
 
   /** The database has done what it was sent. */
   rest(): void {
     this.#clock.stop();
+    this.#held.session.rest();
   }
 
   /** The database waits for the client in the middle of its work. */

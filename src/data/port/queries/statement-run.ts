@@ -114,6 +114,10 @@ export class StatementRun implements SessionReceiver {
     return !isFull;
   }
 
+  began(): void {
+    this.#session.began();
+  }
+
   ended(code: string, message: string): void {
     this.#ending.byError({ code, message });
     this.#over(false);
@@ -225,7 +229,9 @@ export class StatementRun implements SessionReceiver {
 
   #tookTooLong(): void {
     const seconds = this.#request.principal.timeoutSeconds;
-    const message = `The statement took longer than ${seconds} seconds, the most for this key.`;
+    const message = this.#session.isWaiting
+      ? `The statement waited ${seconds} seconds for its turn, the most for this key.`
+      : `The statement took longer than ${seconds} seconds, the most for this key.`;
     this.#ending.byLimit({ code: CANCELLED, message });
     this.#stop();
     this.#cancel();

@@ -13,6 +13,17 @@ export class WorkClock {
 
   start(): void {
     this.stop();
+    this.#begin();
+  }
+
+  /** Goes on as if it had been started only now. */
+  restart(): void {
+    if (this.#running === undefined) return;
+    clearTimeout(this.#running.timer);
+    this.#begin();
+  }
+
+  #begin(): void {
     const timer = setTimeout(this.#onOver, this.#leftMs + this.#graceMs);
     this.#running = { timer, startedAt: Date.now() };
   }

@@ -20,12 +20,15 @@ export interface Expected {
   readonly isOwn?: boolean;
 }
 
+/** The client asked for it, or the statement took too long, or it waited too long for its turn. */
+export type CancelReason = "client" | "timeout" | "wait";
+
 interface Running extends Expected {
   startedAt: number;
   rows: number;
   bytes: number;
   /** Why it was cancelled. */
-  cancelled?: "client" | "timeout";
+  cancelled?: CancelReason;
   outcome: Statement["outcome"];
   code: string | null;
 }
@@ -91,7 +94,7 @@ export class Answers implements AnswerVisitor {
   }
 
   /** Notes why the statement in progress is cancelled; false when there is none. */
-  cancelling(reason: "client" | "timeout"): boolean {
+  cancelling(reason: CancelReason): boolean {
     const current = this.#expected[0];
     if (current === undefined) return false;
     current.cancelled ??= reason;
@@ -207,7 +210,13 @@ export class Answers implements AnswerVisitor {
 
   #ownError(code: string, current: Running): ServerError | undefined {
     if (current.refusal !== undefined) return current.refusal;
-    if (code !== "57014" || current.cancelled !== "timeout") return undefined;
+    if (code !== "57014") return undefined;
+    if (current.cancelled === "wait") {
+      const message = `The statement waited ${this.#options.timeoutSeconds} seconds for its turn.`;
+      const hint = "Other statements run now. An administrator can raise BIKEY_PG_MAX_RUNNING.";
+      return { severity: "ERROR", code, message, hint };
+    }
+    if (current.cancelled !== "timeout") return undefined;
     const message = `The statement took longer than ${this.#options.timeoutSeconds} seconds.`;
     const hint = "Narrow it with WHERE, or read a view that is already summed up.";
     return { severity: "ERROR", code, message, hint };

@@ -121,7 +121,7 @@ export class Requests {
     this.isBeforeSync = true;
     const fields = new FieldReader(body);
     if (type === "H") {
-      this.#options.send(message(type, body));
+      if (this.#options.answers.count > 0) this.#options.send(message(type, body));
     } else if (type === "B") {
       const [portal, statement] = [fields.text(), fields.text()];
       this.#names.bound(portal, statement);

@@ -90,6 +90,7 @@ class Session {
     });
     receive({
       bytes: (bytes) => this.#take(bytes),
+      began: () => this.#moved(),
       ended: (code, text) => this.#ended(code, text),
     });
     void this.#readClient();
@@ -164,6 +165,7 @@ class Session {
 
   #moved(): void {
     this.#joined.answered();
+    if (this.#answers.count === 0) this.#session.engine.rest();
     if (!this.#isEnding && !this.#isClosed) this.#watch();
   }
 
@@ -185,7 +187,7 @@ class Session {
 
   #overtime(): void {
     const { engine } = this.#session;
-    this.#answers.cancelling("timeout");
+    this.#answers.cancelling(engine.isWaiting ? "wait" : "timeout");
     if (this.#isStalled) {
       // Rows wait for the client in front of any error.
       this.#answers.abandon("cut", "57014");

@@ -90,6 +90,8 @@ const fakeEngine = (opened: OpenSession[], sessions: Set<EngineSession>): Engine
         return true;
       },
       drained: async () => undefined,
+      isWaiting: false,
+      rest: () => undefined,
       resume: () => undefined,
       cancel: () => receiver.bytes(CANCELLED),
       close: () => sessions.delete(session),
@@ -104,7 +106,11 @@ const fakeEngine = (opened: OpenSession[], sessions: Set<EngineSession>): Engine
 const fakeServe: ServeSession = ({ client, engine, receive, leftover }: SessionToServe) => {
   const reader = new MessageReader(1_048_576);
   const done = new Promise<void>((resolve) => client.once("close", resolve));
-  receive({ bytes: (bytes) => client.write(bytes), ended: () => client.destroy() });
+  receive({
+    bytes: (bytes) => client.write(bytes),
+    began: () => undefined,
+    ended: () => client.destroy(),
+  });
   const take = (bytes: Buffer): void => {
     for (const { type, body } of reader.read(bytes)) {
       if (type === "Q") engine.send(message("Q", body));

@@ -78,6 +78,7 @@ export class CopyClient {
           client.#notify();
           return !(client.isPaused && client.messages.some(({ type }) => type === "D"));
         },
+        began: () => undefined,
         ended(code) {
           client.over = code;
           client.#notify();

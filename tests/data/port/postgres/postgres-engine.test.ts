@@ -29,6 +29,7 @@ describe.skipIf(databaseServerUrl === undefined || !canMakeCertificates)(
     const failures: unknown[] = [];
     const engine = openPostgresEngine({
       mostSessions: 50,
+      mostRunning: null,
       now: () => Date.now(),
       failed: (thrown) => failures.push(thrown),
     });

@@ -19,7 +19,12 @@ import { openTrustListener, type TrustListener } from "./trust-listener.ts";
 const run = (sql: string) => [parse("", sql), bind("", "", []), describePortal(""), execute("", 0)];
 
 describe.skipIf(databaseServerUrl === undefined)("a session on PostgreSQL", () => {
-  const engine = openPostgresEngine({ now: Date.now, mostSessions: 50, failed: () => undefined });
+  const engine = openPostgresEngine({
+    now: Date.now,
+    mostSessions: 50,
+    mostRunning: null,
+    failed: () => undefined,
+  });
   let database: DataDatabase;
   let listener: TrustListener;
 

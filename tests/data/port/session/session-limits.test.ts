@@ -1,44 +1,22 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openPostgresEngine } from "../../../../src/data/port/postgres/postgres-engine.ts";
 import { parse, query } from "../../../../src/data/port/protocol/frontend-messages.ts";
-import type { SessionClock } from "../../../../src/data/port/session/session-limits.ts";
 import { databaseServerUrl } from "../../../support/servers/database-server.ts";
 import { createDataDatabase, type DataDatabase, untilActive } from "./data-database.ts";
 import { passAll } from "./fake-gates.ts";
+import { HandClock } from "./hand-clock.ts";
 import { flush, openRawClient, type RawClient } from "./raw-client.ts";
 import { openTrustListener, type TrustListener } from "./trust-listener.ts";
 
 const MB = 1_048_576;
 
-/** A clock that stands until it is moved. */
-class HandClock implements SessionClock {
-  #now = 0;
-  readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>();
-
-  readonly now = () => this.#now;
-
-  readonly after = (milliseconds: number, run: () => void) => {
-    const timer = { at: this.#now + milliseconds, run };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
-  };
-
-  move(milliseconds: number): void {
-    this.#now += milliseconds;
-    for (const timer of [...this.#timers]) {
-      if (timer.at > this.#now || !this.#timers.delete(timer)) continue;
-      timer.run();
-    }
-  }
-
-  /** Whether a timer runs out after exactly so long. */
-  waits(milliseconds: number): boolean {
-    return [...this.#timers].some(({ at }) => at - this.#now === milliseconds);
-  }
-}
-
 describe.skipIf(databaseServerUrl === undefined)("limits of a session", () => {
-  const engine = openPostgresEngine({ now: Date.now, mostSessions: 50, failed: () => undefined });
+  const engine = openPostgresEngine({
+    now: Date.now,
+    mostSessions: 50,
+    mostRunning: null,
+    failed: () => undefined,
+  });
   const clock = new HandClock();
   let database: DataDatabase;
   let listener: TrustListener;

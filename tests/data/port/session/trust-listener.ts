@@ -74,6 +74,7 @@ export async function openTrustListener(options: TrustOptions): Promise<TrustLis
     let receiver: SessionReceiver | undefined;
     const relayed: SessionReceiver = {
       bytes: (bytes) => receiver?.bytes(bytes) ?? true,
+      began: () => receiver?.began(),
       ended: (code, message) => receiver?.ended(code, message),
     };
     const request = { principal, login: { url: options.url }, parameters };
