@@ -4,6 +4,12 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { callHttp } from "../../support/clients/http-session.ts";
+import {
+  CLIENT_ID,
+  CLIENT_SECRET,
+  type SignInProvider,
+  startSignInProvider,
+} from "../../support/servers/sign-in-provider.ts";
 import { licenseText, vendor } from "../../support/stages/test-license.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
@@ -16,14 +22,23 @@ const LIMIT_MS = 300_000;
 describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser", () => {
   let stage: ConsoleStage;
 
+  let provider: SignInProvider;
+
   beforeAll(async () => {
+    provider = await startSignInProvider();
     stage = await openConsoleStage({
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: CLIENT_ID,
+      OIDC_CLIENT_SECRET: CLIENT_SECRET,
       BIKEY_PG_PROXY_ENABLED: "1",
       BIKEY_PG_PROXY_PORT: "0",
       LICENSE_PUBLIC_KEY: vendor.publicKey,
     });
   });
-  afterAll(() => stage?.close());
+  afterAll(async () => {
+    await stage?.close();
+    await provider?.stop();
+  });
 
   /** Walks through pages; none of them may have said that anything is wrong, but for what is expected. */
   const walk = async (
@@ -85,6 +100,27 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         await page.keyboard.press("Enter");
         await page.getByText("Key nightly is deleted").waitFor();
         expect(await ask(second)).toBe(401);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "a user sees the accounts of the provider that they sign in with",
+    async () => {
+      const me = await callHttp(stage.url, { path: "/api/auth/me", token: stage.sessions.user });
+      await walk({ role: "user" }, async ({ page, open }) => {
+        await open("account");
+        await page.getByText("None: you sign in with a password.").waitFor();
+        const linked = await callHttp(stage.url, {
+          method: "POST",
+          path: `/api/admin/users/${me.body.id}/identities`,
+          token: stage.sessions.administrator,
+          body: { subject: "ada-at-the-provider" },
+        });
+        expect(linked.status).toBe(201);
+        await open("account");
+        await page.getByText("ada-at-the-provider").waitFor();
       });
     },
     LIMIT_MS,
