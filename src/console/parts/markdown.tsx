@@ -2,7 +2,6 @@ import { memo, useMemo, useRef, useState } from "react";
 import { type Block, Blocks } from "../chat/blocks.ts";
 import { lex } from "../chat/lex.ts";
 import { type AnswerParts, renderTokens } from "../chat/render-tokens.tsx";
-import { formatExact } from "../lib/count.ts";
 import { Button } from "../ui/button.tsx";
 import { LongText } from "../ui/long-text.tsx";
 import { useGrowing } from "../ui/use-growing.ts";
@@ -18,9 +17,10 @@ const PARTS: AnswerParts = {
   Table: AnswerTable,
   PictureCard,
 };
-/** Blocks that are shown before somebody asks for more: a page of 100,000 paragraphs would not answer. */
+/** What is shown of an answer before somebody asks for more: a page of 100,000 paragraphs or items would not answer. */
 const SHOWN_BLOCKS = 300;
-/** Characters of Markdown that are read and drawn at once; a longer answer grows from turn to turn. */
+const SHOWN_WEIGHT = 256 * 1024;
+/** What is read and drawn at once; a longer answer grows from turn to turn. */
 const DRAWN_AT_ONCE = 16 * 1024;
 /** What a block and a line cost besides their characters: a frame with a button, an item of a list, the cells of a row. */
 const BLOCK = 400;
@@ -31,27 +31,42 @@ const GROWING = { weightOf, most: DRAWN_AT_ONCE };
 export function Markdown({ text }: { readonly text: string }) {
   const reader = useRef<Blocks>(undefined);
   reader.current ??= new Blocks();
-  const blocks = reader.current.read(text);
-  const [most, setMost] = useState(SHOWN_BLOCKS);
-  const shown = blocks.length > most ? blocks.slice(0, most) : blocks;
+  const [steps, setSteps] = useState(1);
+  const { blocks, end } = reader.current.read(text, steps * SHOWN_BLOCKS);
+  const shown = firstOf(blocks, steps * SHOWN_WEIGHT);
   const drawn = useGrowing(shown, GROWING);
   return (
     <div className="answer" aria-busy={drawn < shown.length || undefined}>
       {(drawn < shown.length ? shown.slice(0, drawn) : shown).map((block) => (
         <BlockView key={block.start} block={block} />
       ))}
-      {blocks.length > most && (
-        <Button onClick={() => setMost(most + SHOWN_BLOCKS)}>
-          Show more of {formatExact(blocks.length - most)} paragraphs
-        </Button>
+      {(shown.length < blocks.length || end < text.length) && (
+        <Button onClick={() => setSteps(steps + 1)}>Show more of this answer</Button>
       )}
     </div>
   );
 }
 
-function weightOf({ text, kind }: Block): number {
-  const lines = kind === "markdown" ? text.split("\n").length : 0;
-  return BLOCK + LINE * lines + text.length;
+/** Returns the first blocks that together weigh no more than that, or the first one. */
+function firstOf(blocks: readonly Block[], most: number): readonly Block[] {
+  let weight = 0;
+  const end = blocks.findIndex((block, index) => {
+    weight += weightOf(block);
+    return index > 0 && weight > most;
+  });
+  return end < 0 ? blocks : blocks.slice(0, end);
+}
+
+/** Settled blocks are weighed once: an answer that grows is drawn with each token. */
+const weights = new WeakMap<Block, number>();
+
+function weightOf(block: Block): number {
+  const known = weights.get(block);
+  if (known !== undefined) return known;
+  const lines = block.kind === "markdown" ? block.text.split("\n").length : 0;
+  const weight = BLOCK + LINE * lines + Math.min(block.text.length, DRAWN_AT_ONCE);
+  weights.set(block, weight);
+  return weight;
 }
 
 const BlockView = memo(function BlockView({ block }: { readonly block: Block }) {

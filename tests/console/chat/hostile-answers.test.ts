@@ -104,6 +104,16 @@ describe.skipIf(!hasChromium)("hostile answers in a chat", () => {
     },
   );
 
+  it("shows more of a table when somebody asks", async () => {
+    await page.keyboard.press("Control+Shift+O");
+    await page.locator(`a[href="/console/${kept.get("a table of 4,000 rows")}"]`).click();
+    const rows = page.locator(".answer-table tbody tr");
+    await rows.first().waitFor();
+    const before = await rows.count();
+    await page.getByRole("button", { name: "Show more of 3,500 rows" }).click();
+    expect(await rows.count()).toBe(2 * before);
+  });
+
   it("has asked nobody for anything", () => {
     expect(requested.filter((address) => address.includes("hostile"))).toEqual([]);
     // A chat of more than 4 MiB is not kept, which the browser tells in its own words.

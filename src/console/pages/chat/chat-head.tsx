@@ -57,10 +57,10 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
       {children}
       <span className="ml-auto flex">
         <CallButton
-          call={{
+          call={() => ({
             ...{ method: "POST", path: "/v1/chat/completions", credential: "key" },
             body: toRequest(document),
-          }}
+          })}
         />
         <Menu
           trigger={<IconButton icon={Download} label="Export the chat" />}
