@@ -235,7 +235,7 @@ async function expectRequest(page: Page, id: string): Promise<void> {
 }
 
 /** Runs in the page. */
-function setVisibility(state: "hidden" | "visible"): void {
+function setVisibility(state: string): void {
   Object.defineProperty(document, "visibilityState", { configurable: true, value: state });
   Object.defineProperty(document, "hidden", { configurable: true, value: state === "hidden" });
   document.dispatchEvent(new Event("visibilitychange"));

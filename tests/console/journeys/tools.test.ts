@@ -195,6 +195,29 @@ describe.skipIf(!hasChromium)("tools, connections and datasets", () => {
     });
   });
 
+  it("measures rows anew where a window that was small has grown", async () => {
+    const rows = Array.from({ length: 300 }, (_, index) => ({
+      number: index,
+      text: `row ${index}`,
+    }));
+    const imported = await callHttp(stage.url, {
+      ...{ method: "POST", path: "/api/datasets/import?name=long", body: rows },
+      token: stage.sessions.administrator,
+    });
+    expect(imported.status).toBe(201);
+    await withPage({}, async (shown, page) => {
+      await shown.open(`datasets/${imported.body.dataset.id}`);
+      const table = page.getByRole("table", { name: "Rows" });
+      const height = async () => (await table.boundingBox())?.height;
+      const before = await height();
+      await page.setViewportSize({ width: 375, height: 812 });
+      await page.getByRole("list", { name: "Rows" }).waitFor();
+      await page.setViewportSize({ width: 1_440, height: 900 });
+      await table.waitFor();
+      expect(await height()).toBe(before);
+    });
+  });
+
   it("replaces rows only when the name is typed, and downloads them, by touch at 375 px", async () => {
     const { id } = await api("/api/datasets/orders");
     await withPage({ width: 375 }, async (shown, page) => {
