@@ -1,10 +1,8 @@
 import type { ClientCodec } from "../codecs/codec.ts";
-import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { ContextOverflow } from "../core/context-overflow.ts";
-import { ServiceError } from "../core/service-error.ts";
-import { nextOf, type ReceivingSource, type Taker } from "../lib/receive.ts";
 import type { Backend, CallContext, CallOptions, Model } from "./backend.ts";
+import { readChatAnswer } from "./read-chat-answer.ts";
 import type { ReplayMemory } from "./replay/replay-memory.ts";
 import { routeKey } from "./replicas/route-key.ts";
 import type { Concession } from "./rules/concessions.ts";
@@ -20,7 +18,6 @@ import { callUpstream } from "./upstream/call-upstream.ts";
 import { concealError } from "./upstream/conceal.ts";
 import { isWholeAnswer, type RefusalReader, readRefusal } from "./upstream/read-refusal.ts";
 import type { Upstream } from "./upstream/upstream.ts";
-import { UpstreamEvents } from "./upstream/upstream-events.ts";
 import { refusalError, type UpstreamRefusal } from "./upstream/upstream-refusal.ts";
 import type { UpstreamResponse } from "./upstream/upstream-response.ts";
 
@@ -55,13 +52,7 @@ export interface Chat {
   readonly noteModels: (models: readonly Model[]) => void;
 }
 
-type Batch = readonly ChatEvent[];
-type Step = IteratorResult<Batch, undefined>;
-
 const NO_CONCESSIONS: ReadonlySet<Concession> = new Set();
-
-const DONE: Step = { done: true, value: undefined };
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Creates the chat call that all engines share. */
 export function createChat(engine: ChatEngine): Chat {
@@ -93,7 +84,7 @@ export function createChat(engine: ChatEngine): Chat {
       const response = await send(engine, prepared.request, { model, signal, trace, codec });
       if (isWholeAnswer(response)) {
         remember(model, found);
-        const events = await readAnswer(engine, response, request.stream);
+        const events = await readChatAnswer(engine, response, request.stream);
         return engine.memory?.remember(events, engine.sealsTexts && request) ?? events;
       }
       const { readErrorMessage } = engine.codec;
@@ -223,60 +214,4 @@ function send(
 interface SendOptions extends CallContext {
   readonly model: Model;
   readonly codec: ClientCodec;
-}
-
-async function readAnswer(
-  { codec, upstream }: ChatEngine,
-  response: UpstreamResponse,
-  stream: boolean,
-): Promise<ChatEvents> {
-  if (!stream) {
-    const batch = readWhole(codec, await response.text(MAX_ANSWER_BYTES), upstream);
-    throwIfFailed(batch, upstream);
-    return onlyBatch(batch);
-  }
-  const events = new UpstreamEvents(response, {
-    reader: codec.streamReader(upstream.limits.maxEventBytes),
-    upstream,
-  });
-  throwIfFailed(await events.peek(), upstream);
-  return events;
-}
-
-/** An error inside a complete answer is in the engine's own words too, so they are redacted. */
-function readWhole(codec: ClientCodec, text: string, upstream: Upstream): Batch {
-  try {
-    return codec.readAnswer(text);
-  } catch (thrown) {
-    throw thrown instanceof ServiceError ? concealError(thrown, upstream) : thrown;
-  }
-}
-
-/** Throws the error of an answer that fails before any content, because the HTTP status can still report it. */
-function throwIfFailed(batch: Batch, upstream: Upstream): void {
-  const first = batch.find((event) => event.type !== "start");
-  if (first?.type === "error") throw concealError(first.error, upstream);
-}
-
-/** Not a generator, which would cost every short answer several objects and event loop turns. */
-function onlyBatch(batch: Batch): ChatEvents {
-  return { [Symbol.asyncIterator]: () => new OnlyBatch(batch) };
-}
-
-class OnlyBatch implements AsyncIterator<Batch, undefined>, ReceivingSource<Step> {
-  #batch: Batch | undefined;
-
-  constructor(batch: Batch) {
-    this.#batch = batch;
-  }
-
-  next(): Promise<Step> {
-    return nextOf(this);
-  }
-
-  receive(taker: Taker<Step>): void {
-    const value = this.#batch;
-    this.#batch = undefined;
-    taker.take(value === undefined ? DONE : { done: false, value });
-  }
 }

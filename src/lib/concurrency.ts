@@ -64,3 +64,26 @@ export function shareRuns(work: () => Promise<void>): () => Promise<void> {
   };
   return run;
 }
+
+/**
+ * Shares a question among all who ask it: while it is being answered, and for some time afterwards, they get the same
+ * answer. A failure is not kept.
+ *
+ * @param freshMs how old an answer may be.
+ */
+export function shareRecent<Value>(
+  ask: () => Promise<Value>,
+  freshMs: number,
+  now: () => number = () => performance.now(),
+): () => Promise<Value> {
+  let recent: { readonly answer: Promise<Value>; readonly askedAt: number } | undefined;
+  return () => {
+    if (recent !== undefined && now() - recent.askedAt < freshMs) return recent.answer;
+    const asked = { answer: ask(), askedAt: now() };
+    recent = asked;
+    asked.answer.catch(() => {
+      if (recent === asked) recent = undefined;
+    });
+    return asked.answer;
+  };
+}

@@ -98,18 +98,18 @@ type Words = Readonly<Record<LicenseStanding["phase"] | "header", (days: Days) =
 const LICENSE_WORDS: Words = {
   valid: ({ expiry, left }) =>
     `The license expires on ${expiry}: ${left === 1 ? "1 day is" : `${left} days are`} left.`,
-  grace: (days) => `${LICENSE_WORDS.header(days)} Please upload a new license.`,
+  grace: (days) => `${LICENSE_WORDS.header(days)} Upload a new license.`,
   invalid: ({ expiry, graceEnd }) =>
-    `License expired on ${expiry} and the grace ended on ${graceEnd}; please upload a new license.`,
+    `License expired on ${expiry} and the grace ended on ${graceEnd}. Upload a new license.`,
   header: ({ expiry, graceEnd }) =>
     `License expired on ${expiry}; everything works until ${graceEnd}.`,
 };
 const EVALUATION_WORDS: Words = {
   valid: ({ expiry }) =>
-    `No license is set. The evaluation runs until ${expiry}; please upload a license.`,
-  grace: (days) => `No license is set. ${EVALUATION_WORDS.header(days)} Please upload a license.`,
+    `No license is set. The evaluation runs until ${expiry}. Upload a license to go on after it.`,
+  grace: (days) => `No license is set. ${EVALUATION_WORDS.header(days)} Upload a license.`,
   invalid: ({ expiry, graceEnd }) =>
-    `No license is set. Evaluation expired on ${expiry} and the grace ended on ${graceEnd}; please upload a license.`,
+    `No license is set. Evaluation expired on ${expiry} and the grace ended on ${graceEnd}. Upload a license.`,
   header: ({ expiry, graceEnd }) =>
     `Evaluation expired on ${expiry}; everything works until ${graceEnd}.`,
 };

@@ -28,7 +28,18 @@ const order = [
 ];
 
 // The same inside the console, which has nothing to do with the rest.
-const consoleOrder = ["lib", "api", "ui", "chat", "parts", "pages", "pages.ts", "app", "main.tsx"];
+const consoleOrder = [
+  "lib",
+  "api",
+  "ui",
+  "chat",
+  "parts",
+  "pages",
+  "page-definition.ts",
+  "pages.ts",
+  "app",
+  "main.tsx",
+];
 
 const place = (names) => `^src/(${names})(/|\\.ts$)`;
 const npm = (names) => `(^|node_modules/)(${names})(/|$)`;

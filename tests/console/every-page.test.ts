@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type PageDefinition, pages } from "../../src/console/pages.ts";
+import type { PageDefinition } from "../../src/console/page-definition.ts";
+import { pages } from "../../src/console/pages.ts";
 import { doubleText, findBarriers, focusPlace, sidewaysScroll } from "./support/audit-page.ts";
 import { hasChromium } from "./support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "./support/console-page.ts";

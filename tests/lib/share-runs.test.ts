@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shareRuns } from "../../src/lib/concurrency.ts";
+import { shareRecent, shareRuns } from "../../src/lib/concurrency.ts";
 
 /** A work whose runs end when the test says so. */
 function works() {
@@ -43,5 +43,27 @@ describe("shared runs", () => {
     const third = run();
     ends[2]?.resolve();
     await third;
+  });
+});
+
+describe("a question that is shared", () => {
+  it("is asked once for all who want an answer of its age, and again after it or a failure", async () => {
+    let now = 0;
+    let asked = 0;
+    const ask = shareRecent(
+      async () => {
+        asked += 1;
+        if (asked === 2) throw new Error("failed");
+        return asked;
+      },
+      1_000,
+      () => now,
+    );
+    expect(await Promise.all([ask(), ask()])).toEqual([1, 1]);
+    now = 999;
+    expect(await ask()).toBe(1);
+    now = 1_000;
+    await expect(ask()).rejects.toThrow("failed");
+    expect([await ask(), await ask()]).toEqual([3, 3]);
   });
 });

@@ -31,12 +31,24 @@ interface Called<Data> {
 }
 
 const SIGNED_OUT: ReadonlySet<string> = new Set(["session_required", "session_expired"]);
-const listeners = new Set<() => void>();
+const signedOut = new Set<() => void>();
+const signedIn = new Set<() => void>();
 
 /** Calls the listener whenever an answer says that there is no session; returns the function that ends it. */
 export function onSignedOut(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  signedOut.add(listener);
+  return () => signedOut.delete(listener);
+}
+
+/** Calls the listener when the same person has logged in again over the page; returns the function that ends it. */
+export function onSignedIn(listener: () => void): () => void {
+  signedIn.add(listener);
+  return () => signedIn.delete(listener);
+}
+
+/** Tells that somebody has logged in again over the page. */
+export function tellSignedIn(): void {
+  for (const listener of signedIn) listener();
 }
 
 /** Returns the data of a call. Rejects with {@link ApiError}. */
@@ -71,6 +83,6 @@ export function toApiError(response: Response, body: unknown): ApiError {
     retryAfterSeconds: Number.isFinite(retry) ? retry : null,
     ext,
   });
-  if (status === 401 && SIGNED_OUT.has(made.code)) for (const listener of listeners) listener();
+  if (status === 401 && SIGNED_OUT.has(made.code)) for (const listener of signedOut) listener();
   return made;
 }

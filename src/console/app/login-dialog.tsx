@@ -18,7 +18,7 @@ export function LoginDialog({ isOpen, username, onClose, onDone }: LoginDialogPr
       description="Log in again to go on. What you typed is still here."
       isFirm
     >
-      <LoginForm username={username} next={here()} onDone={onDone} />
+      <LoginForm username={username} next={here()} isOverPage onDone={onDone} />
     </Dialog>
   );
 }

@@ -1,29 +1,52 @@
-import { lazy, useEffect, useState } from "react";
-import { onSignedOut } from "../api/errors.ts";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { onSignedOut, tellSignedIn } from "../api/errors.ts";
 import { useSession } from "../api/queries/session.ts";
+import { lazyPart } from "../ui/lazy-part.tsx";
 import { OnceOpen } from "../ui/once-open.tsx";
 
-const loadDialog = async () => ({ default: (await import("./login-dialog.tsx")).LoginDialog });
-const LoginDialog = lazy(loadDialog);
+const loadDialog = async () => (await import("./login-dialog.tsx")).LoginDialog;
+const LoginDialog = lazyPart(loadDialog);
 
 /** The login over the page when the session has ended: the page and what was typed there stay. */
 export function LoginOverPage() {
-  const session = useSession();
-  const [isOut, setOut] = useState(false);
-  useEffect(() => onSignedOut(() => setOut(true)), []);
+  const { data, refetch } = useSession();
+  // Whose session has ended.
+  const [whose, setWhose] = useState<string>();
+  const isOut = whose !== undefined;
+  const username = useRef("");
+  username.current = data?.username ?? "";
+  useEffect(() => onSignedOut(() => setWhose((before) => before ?? username.current)), []);
   useEffect(() => {
     // Fetched soon: a server that was upgraded meanwhile may no longer have it when the session ends.
     loadDialog().catch(() => undefined);
   }, []);
-  const username = session.data?.username ?? "";
-  const goOn = (user: { readonly username: string }) => {
-    // Another person starts afresh.
-    if (user.username !== username) window.location.assign("/console/");
-    setOut(false);
-  };
+  const goOn = useCallback(
+    (user: { readonly username: string }) => {
+      // Another person starts afresh.
+      if (user.username !== whose) return window.location.assign("/console/");
+      setWhose(undefined);
+      tellSignedIn();
+    },
+    [whose],
+  );
+  useEffect(() => {
+    if (!isOut) return;
+    // The provider's page is another tab, from which one comes back with a session.
+    const look = () =>
+      void refetch().then((session) => {
+        if (session.isSuccess) goOn(session.data);
+      });
+    window.addEventListener("focus", look);
+    return () => window.removeEventListener("focus", look);
+  }, [isOut, refetch, goOn]);
   return (
     <OnceOpen isOpen={isOut}>
-      <LoginDialog isOpen={isOut} username={username} onClose={() => setOut(false)} onDone={goOn} />
+      <LoginDialog
+        isOpen={isOut}
+        username={whose ?? ""}
+        onClose={() => setWhose(undefined)}
+        onDone={goOn}
+      />
     </OnceOpen>
   );
 }

@@ -1,4 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { clockAhead, onClock } from "../lib/clock.ts";
+import { formatDuration } from "../lib/count.ts";
 import { Button } from "../ui/button.tsx";
 
 const BUILD_POLL_MS = 60_000;
@@ -7,12 +9,19 @@ const WATCHED_POLL_MS = 1_000;
 /** What concerns the whole console: no network, or a new version. */
 export function Notices() {
   const isOnline = useSyncExternalStore(subscribeOnline, () => navigator.onLine);
+  const ahead = useSyncExternalStore(onClock, clockAhead);
   const isOutdated = useNewBuild();
   return (
     <div role="status">
       {!isOnline && (
         <p className="border-b border-line bg-warn-soft px-4 py-2 text-warn">
           Offline. What is shown may be old; it goes on by itself when the network is back.
+        </p>
+      )}
+      {ahead !== 0 && (
+        <p className="border-b border-line bg-warn-soft px-4 py-2 text-warn">
+          This device's clock is {formatDuration(Math.abs(ahead))}{" "}
+          {ahead > 0 ? "ahead of" : "behind"} the gateway's, which counts here.
         </p>
       )}
       {isOutdated && (

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { useSession } from "../api/queries/session.ts";
-import type { PageDefinition } from "../pages.ts";
+import type { PageDefinition } from "../page-definition.ts";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { Link } from "../ui/link.tsx";
 import { PageHeader } from "../ui/page-header.tsx";

@@ -1,6 +1,7 @@
 import type { LucideIcon } from "lucide-react";
 import { matchScore } from "../lib/match.ts";
-import { type PageDefinition, pages } from "../pages.ts";
+import type { PageDefinition } from "../page-definition.ts";
+import { pages } from "../pages.ts";
 import type { KeyBinding } from "../ui/use-keys.ts";
 
 /** Something that the palette leads to or does. */

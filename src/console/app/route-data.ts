@@ -1,5 +1,5 @@
 import { useMatches } from "@tanstack/react-router";
-import type { PageDefinition } from "../pages.ts";
+import type { PageDefinition } from "../page-definition.ts";
 
 declare module "@tanstack/react-router" {
   interface StaticDataRouteOption {

@@ -7,7 +7,8 @@ import {
 } from "@tanstack/react-router";
 import type { FunctionComponent } from "react";
 import { parseSearch, stringifySearch, type UrlState } from "../lib/url-state.ts";
-import { type PageDefinition, pages } from "../pages.ts";
+import type { PageDefinition } from "../page-definition.ts";
+import { pages } from "../pages.ts";
 import { PageError } from "./page-error.tsx";
 import { Home, NotFound } from "./places.tsx";
 import { Root } from "./root.tsx";
@@ -64,6 +65,8 @@ export const router = createRouter({
   parseSearch,
   stringifySearch,
   defaultPreload: "intent",
+  // What breaks around the pages is told of as well, in place of a blank screen.
+  defaultErrorComponent: PageError,
   scrollRestoration: true,
 });
 

@@ -1,10 +1,11 @@
 import { Navigate, Outlet } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { lazy, memo, useState } from "react";
+import { memo, useState } from "react";
 import { ApiError } from "../api/errors.ts";
 import { useSession } from "../api/queries/session.ts";
 import { ErrorCard } from "../ui/error-card.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
+import { lazyPart } from "../ui/lazy-part.tsx";
 import { OnceOpen } from "../ui/once-open.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
 import { useMedia } from "../ui/use-media.ts";
@@ -18,7 +19,7 @@ import { useCurrentPage } from "./route-data.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
 
 // Its search is large, and the first page does not need it.
-const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
+const Palette = lazyPart(async () => (await import("./palette.tsx")).Palette);
 
 const DRAWER = "(width < 56.25rem)";
 

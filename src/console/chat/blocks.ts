@@ -24,23 +24,39 @@ const FENCE = /^ {0,3}(`{3,}(?!.*`)|~{3,})[ \t]*(.*)$/;
 const CONTINUES = /^(?:[ \t]|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|>)/;
 const MARKERS = /^(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
 
+/** The first blocks of an answer. */
+export interface ReadBlocks {
+  readonly blocks: readonly Block[];
+  /** Where what was not divided begins; the text's length where all was. */
+  readonly end: number;
+}
+
 /**
  * Divides an answer that grows into blocks. Only the last one is read again when text is added, so that a token costs its
  * own block and not the whole answer.
  */
 export class Blocks {
   #text = "";
-  #blocks: readonly Block[] = [];
+  #most = 0;
+  #read: ReadBlocks = { blocks: [], end: 0 };
 
-  /** Returns the blocks of a text. Those that stay as they are stay the same objects. */
-  read(text: string): readonly Block[] {
-    if (text === this.#text) return this.#blocks;
+  /**
+   * Returns the first blocks of a text: so many, and the one that it ends with where that is the next. Those that stay as
+   * they are stay the same objects.
+   */
+  read(text: string, most = Number.POSITIVE_INFINITY): ReadBlocks {
+    if (text === this.#text && most === this.#most) return this.#read;
+    const { blocks, end } = this.#read;
     const isLonger = this.#text !== "" && text.startsWith(this.#text);
-    const settled = isLonger ? this.#blocks.slice(0, -1) : [];
-    const from = isLonger ? (this.#blocks.at(-1)?.start ?? 0) : 0;
-    this.#text = text;
-    this.#blocks = [...settled, ...divide(text, from)];
-    return this.#blocks;
+    const isFull = isLonger && most === this.#most && end < this.#text.length;
+    [this.#text, this.#most] = [text, most];
+    // What was added belongs to what is not divided.
+    if (isFull) return this.#read;
+    const settled = isLonger ? blocks.slice(0, -1) : [];
+    const from = isLonger ? (blocks.at(-1)?.start ?? 0) : 0;
+    const added = divide(text, from, most - settled.length);
+    this.#read = { blocks: [...settled, ...added.blocks], end: added.end };
+    return this.#read;
   }
 }
 
@@ -51,7 +67,7 @@ interface OpenFence {
   readonly inside: number;
 }
 
-function divide(text: string, from: number): Block[] {
+function divide(text: string, from: number, most: number): ReadBlocks {
   const blocks: Block[] = [];
   let start = from;
   let fence: OpenFence | undefined;
@@ -62,6 +78,7 @@ function divide(text: string, from: number): Block[] {
     start = at;
   };
   for (const { line, at, next } of linesOf(text, from)) {
+    if (blocks.length >= most) return { blocks, end: start };
     if (fence !== undefined) {
       if (!closes(line, fence.mark)) continue;
       blocks.push(codeBlock(start, text.slice(fence.inside, at), fence.language));
@@ -75,7 +92,7 @@ function divide(text: string, from: number): Block[] {
   }
   if (fence === undefined) end(text.length);
   else blocks.push(codeBlock(start, text.slice(fence.inside), fence.language));
-  return blocks;
+  return { blocks, end: text.length };
 }
 
 /** What decides about a line stands at its beginning; a line of megabytes is not copied to see it. */

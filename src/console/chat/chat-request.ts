@@ -31,15 +31,25 @@ export interface ChatRequest {
 }
 
 /**
- * Returns the messages of the branch that a turn sends: the newest ones, from a question on, so that no answer stands
- * without what it answers. What lies before is still shown, below a line.
+ * Returns the messages of the branch that a turn sends: the newest ones. What lies before is still shown, above a line.
+ * Tool runs are parts of the answer they belong to, so call and result are never divided.
  */
 export function sentPart(branch: readonly BranchMessage[]): readonly BranchMessage[] {
   // An answer that failed before it said anything is no message.
   const told = branch.filter(({ role, parts }) => role === "user" || hasContent(parts));
-  const newest = told.slice(-MAX_SENT);
-  const first = newest.findIndex(({ role }) => role === "user");
-  return first <= 0 ? newest : newest.slice(first);
+  return told.slice(-MAX_SENT);
+}
+
+/**
+ * Returns a request without the answers that stand before its first question, for models that refuse these; undefined
+ * where there are none.
+ */
+export function fromQuestion(request: ChatRequest): ChatRequest | undefined {
+  const first = request.messages.findIndex(({ role }) => role === "user");
+  const messages = request.messages.filter(
+    ({ role }, index) => role === "system" || index >= first,
+  );
+  return messages.length === request.messages.length ? undefined : { ...request, messages };
 }
 
 /** Returns what a turn sends to answer the branch up to its leaf, a question. */

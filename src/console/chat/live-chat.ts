@@ -9,12 +9,12 @@ import {
   showBranchThrough,
   update,
 } from "./chat-document.ts";
-import { type ChatRequest, toRequest } from "./chat-request.ts";
+import { type ChatRequest, fromQuestion, toRequest } from "./chat-request.ts";
 import { readAnswer } from "./read-stream.ts";
 
 /** What a chat needs of the world; the page brings it. */
 export interface ChatWorld {
-  /** Asks a model. Rejects with what the page can show: an error with a message and a code. */
+  /** Asks a model. Rejects with what the page can show: an error with a message, a code and the status of the answer. */
   readonly ask: (request: ChatRequest, signal: AbortSignal) => Promise<AskedAnswer>;
   /** Called when a question stands and when its answer has ended, which is when a chat is worth keeping. */
   readonly settled: (document: ChatDocument) => void;
@@ -102,7 +102,11 @@ export class LiveChat {
     this.#publish({ document: begun.document, answering: begun.id });
     settled(asked);
     try {
-      const { body, requestId } = await ask(request, stop.signal);
+      const { body, requestId } = await ask(request, stop.signal).catch((thrown: unknown) => {
+        const shorter = isRefusal(thrown) ? fromQuestion(request) : undefined;
+        if (shorter === undefined) throw thrown;
+        return ask(shorter, stop.signal);
+      });
       if (requestId !== null) this.#update({ request_id: requestId });
       await this.#read(body, { signal: stop.signal, startedAt });
     } catch (thrown) {
@@ -166,6 +170,11 @@ export class LiveChat {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** The request itself was refused: another one may be taken. */
+function isRefusal(thrown: unknown): boolean {
+  return (thrown as { readonly status?: unknown }).status === 400;
 }
 
 function cutBy(reason: string): { readonly error?: MessageError } {

@@ -13,6 +13,11 @@ export interface AnswerParts {
     readonly asks: boolean;
     readonly children: ReactNode;
   }>;
+  /** `inside` draws what stands in a cell. */
+  readonly Table: ComponentType<{
+    readonly table: Tokens.Table;
+    readonly inside: (cell: Tokens.TableCell) => ReactNode;
+  }>;
   /** A picture that is never loaded. */
   readonly PictureCard: ComponentType<{ readonly host: string; readonly text: string }>;
 }
@@ -58,7 +63,12 @@ function renderToken(token: AnswerToken, parts: AnswerParts, depth: number): Rea
     case "hr":
       return <hr />;
     case "table":
-      return table(known, parts, depth + 1);
+      return (
+        <parts.Table
+          table={known}
+          inside={({ tokens: inner }) => renderTokens(inner, parts, depth + 2)}
+        />
+      );
     case "strong":
       return <strong>{inside(known.tokens)}</strong>;
     case "em":
@@ -102,40 +112,6 @@ function list(
   ));
   if (!ordered) return <ul>{children}</ul>;
   return <ol start={typeof start === "number" ? start : 1}>{children}</ol>;
-}
-
-function table(
-  { header, rows, align }: Tokens.Table,
-  parts: AnswerParts,
-  depth: number,
-): ReactNode {
-  const cells = (row: readonly Tokens.TableCell[], Cell: "th" | "td") =>
-    row.map((cell, index) => (
-      <Cell
-        // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
-        key={index}
-        data-align={align[index] ?? "start"}
-        {...(Cell === "th" && { scope: "col" })}
-      >
-        {renderTokens(cell.tokens, parts, depth)}
-      </Cell>
-    ));
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-    <section className="answer-table" tabIndex={0} aria-label="Table">
-      <table>
-        <thead>
-          <tr>{cells(header, "th")}</tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no names, and only the last one changes
-            <tr key={index}>{cells(row, "td")}</tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
 }
 
 function link({ href, raw }: Tokens.Link, parts: AnswerParts, children: ReactNode): ReactNode {

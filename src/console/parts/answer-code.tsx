@@ -1,7 +1,12 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { Button } from "../ui/button.tsx";
 import { CodeBlock } from "../ui/code-block.tsx";
 
 type Highlight = typeof import("../chat/highlight.ts").highlight;
+
+/** What is shown of code before somebody asks for more: browsers take seconds for a line of megabytes. */
+const SHOWN_CHARACTERS = 64 * 1024;
+const SHOWN_LINES = 2_000;
 
 let loaded: Highlight | undefined;
 
@@ -28,10 +33,31 @@ export function AnswerCode({
       isGone = true;
     };
   }, [highlight, language]);
-  const coloured: ReactNode = highlight?.(text, language);
-  return (
-    <CodeBlock text={text} label={language === "" ? "Code" : `Code, ${language.slice(0, 32)}`}>
-      {coloured ?? text}
-    </CodeBlock>
+  const [steps, setSteps] = useState(1);
+  const shown = beginOf(text, steps);
+  const coloured = useMemo(
+    (): ReactNode => highlight?.(shown, language),
+    [highlight, shown, language],
   );
+  return (
+    <>
+      <CodeBlock text={text} label={language === "" ? "Code" : `Code, ${language.slice(0, 32)}`}>
+        {coloured ?? shown}
+      </CodeBlock>
+      {shown.length < text.length && (
+        <Button onClick={() => setSteps(steps + 1)}>Show more of this code</Button>
+      )}
+    </>
+  );
+}
+
+/** Returns the first lines of code, as many as are laid out at once. It is copied whole. */
+function beginOf(text: string, steps: number): string {
+  const most = text.slice(0, steps * SHOWN_CHARACTERS);
+  let end = -1;
+  for (let line = 0; line < steps * SHOWN_LINES; line += 1) {
+    end = most.indexOf("\n", end + 1);
+    if (end < 0) return most;
+  }
+  return most.slice(0, end);
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { takeTurn } from "../ui/turns.ts";
 
 /** Commands that a formula may expand to; a few lines of macros can ask for millions. */
 const MAX_EXPANSIONS = 500;
@@ -16,19 +17,28 @@ export function AnswerFormula({
   useEffect(() => {
     let isGone = false;
     if (text.length > MAX_CHARACTERS) return;
-    void import("katex")
-      .then(({ default: katex }) => {
-        if (isGone || place.current === null) return;
+    let takeBack: (() => void) | undefined;
+    const render = (katex: typeof import("katex").default) => {
+      if (place.current === null) return;
+      try {
         katex.render(text, place.current, {
           ...{ displayMode: display, output: "mathml", throwOnError: true, strict: "ignore" },
           // No addresses, no pictures, no classes of the page.
           ...{ trust: false, maxExpand: MAX_EXPANSIONS, maxSize: 20 },
         });
+      } catch {
+        // What is no formula stays as it was written.
+      }
+    };
+    void import("katex")
+      .then(({ default: katex }) => {
+        // An answer can have hundreds, which together would hold the page.
+        if (!isGone) takeBack = takeTurn(() => render(katex));
       })
-      // What is no formula stays as it was written.
       .catch(() => undefined);
     return () => {
       isGone = true;
+      takeBack?.();
     };
   }, [text, display]);
   return (

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
+import { OnceOpen } from "../ui/once-open.tsx";
 
 interface AnswerLinkProps {
   readonly href: string;
@@ -36,29 +37,31 @@ export function AnswerLink({ href, host, asks, children }: AnswerLinkProps) {
         {children}
       </button>
       {where}
-      <Dialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title="Open this address?"
-        description="A model wrote it. A long address can carry words of this chat to whoever runs it."
-      >
-        <p className="max-h-[15rem] overflow-y-auto rounded-md bg-sunken p-3 font-mono text-sm break-all">
-          {href}
-        </p>
-        <div className="flex flex-wrap justify-end gap-2">
-          <CopyButton text={href} label="Copy the address" isWide />
-          <Button
-            look="primary"
-            onClick={() => {
-              setAsking(false);
-              window.open(href, "_blank", "noopener,noreferrer");
-            }}
-          >
-            <ExternalLink size={16} aria-hidden />
-            Open {host}
-          </Button>
-        </div>
-      </Dialog>
+      <OnceOpen isOpen={isAsking}>
+        <Dialog
+          isOpen={isAsking}
+          onClose={() => setAsking(false)}
+          title="Open this address?"
+          description="A model wrote it. A long address can carry words of this chat to whoever runs it."
+        >
+          <p className="max-h-[15rem] overflow-y-auto rounded-md bg-sunken p-3 font-mono text-sm break-all">
+            {href}
+          </p>
+          <div className="flex flex-wrap justify-end gap-2">
+            <CopyButton text={href} label="Copy the address" isWide />
+            <Button
+              look="primary"
+              onClick={() => {
+                setAsking(false);
+                window.open(href, "_blank", "noopener,noreferrer");
+              }}
+            >
+              <ExternalLink size={16} aria-hidden />
+              Open {host}
+            </Button>
+          </div>
+        </Dialog>
+      </OnceOpen>
     </>
   );
 }

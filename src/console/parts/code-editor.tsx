@@ -1,9 +1,10 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "../ui/lazy-part.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
 import type { CodeMirrorProps } from "./code-mirror.tsx";
 
 /** The editor is large, and most pages are seen without one. */
-const CodeMirror = lazy(async () => ({ default: (await import("./code-mirror.tsx")).CodeMirror }));
+const CodeMirror = lazyPart(async () => (await import("./code-mirror.tsx")).CodeMirror);
 
 /** An editor for JSON or SQL, with the marks of faults at their lines. Tab leaves it. */
 export function CodeEditor(props: CodeMirrorProps) {

@@ -1,9 +1,10 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazyPart } from "../ui/lazy-part.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
 import type { FlowGraphProps } from "./flow-graph.tsx";
 
 /** Drawing is large, and small screens show the list. */
-const FlowGraph = lazy(async () => ({ default: (await import("./flow-graph.tsx")).FlowGraph }));
+const FlowGraph = lazyPart(async () => (await import("./flow-graph.tsx")).FlowGraph);
 
 export function LazyGraph(props: FlowGraphProps) {
   return (

@@ -8,11 +8,13 @@ interface LoginFormProps {
   readonly username?: string;
   /** The path to come back to from the sign-in provider. */
   readonly next: string;
+  /** The provider's page opens in a tab of its own: what is typed in this one stays. */
+  readonly isOverPage?: boolean;
   readonly onDone: (user: { readonly username: string; readonly mustChange: boolean }) => void;
 }
 
 /** Name and password, or the provider's page, as this gateway allows. */
-export function LoginForm({ username = "", next, onDone }: LoginFormProps) {
+export function LoginForm({ username = "", next, isOverPage, onDone }: LoginFormProps) {
   const methods = useLoginMethods();
   const login = useLogin();
   const [name, setName] = useState(username);
@@ -27,6 +29,7 @@ export function LoginForm({ username = "", next, onDone }: LoginFormProps) {
       {methods.data?.oidc && (
         <a
           href={`/api/auth/oidc/login?return_to=${encodeURIComponent(next)}`}
+          {...(isOverPage && { target: "_blank", rel: "noreferrer" })}
           className="control grid place-items-center font-medium hover:bg-sunken"
         >
           Sign in with {methods.data.oidc_name ?? "your organisation"}

@@ -3,58 +3,76 @@ import { type Block, Blocks } from "../chat/blocks.ts";
 import { lex } from "../chat/lex.ts";
 import { type AnswerParts, renderTokens } from "../chat/render-tokens.tsx";
 import { Button } from "../ui/button.tsx";
+import { LongText } from "../ui/long-text.tsx";
+import { useGrowing } from "../ui/use-growing.ts";
 import { AnswerCode } from "./answer-code.tsx";
 import { AnswerFormula } from "./answer-formula.tsx";
 import { AnswerLink, PictureCard } from "./answer-link.tsx";
+import { AnswerTable } from "./answer-table.tsx";
 
 const PARTS: AnswerParts = {
   Code: AnswerCode,
   Formula: AnswerFormula,
   Link: AnswerLink,
+  Table: AnswerTable,
   PictureCard,
 };
-/** Blocks that are shown before somebody asks for more: a page of 100,000 paragraphs would not answer. */
+/** What is shown of an answer before somebody asks for more: a page of 100,000 paragraphs or items would not answer. */
 const SHOWN_BLOCKS = 300;
-/** Characters of a block without Markdown that are shown before somebody asks for more. */
-const SHOWN_PLAIN = 64 * 1024;
+const SHOWN_WEIGHT = 256 * 1024;
+/** What is read and drawn at once; a longer answer grows from turn to turn. */
+const DRAWN_AT_ONCE = 16 * 1024;
+/** What a block and a line cost besides their characters: a frame with a button, an item of a list, the cells of a row. */
+const BLOCK = 400;
+const LINE = 32;
+const GROWING = { weightOf, most: DRAWN_AT_ONCE };
 
 /** What a model wrote, as Markdown. Only the block that grows is read and drawn again. */
 export function Markdown({ text }: { readonly text: string }) {
   const reader = useRef<Blocks>(undefined);
   reader.current ??= new Blocks();
-  const blocks = reader.current.read(text);
-  const [shown, setShown] = useState(SHOWN_BLOCKS);
-  const isLong = blocks.length > shown;
+  const [steps, setSteps] = useState(1);
+  const { blocks, end } = reader.current.read(text, steps * SHOWN_BLOCKS);
+  const shown = firstOf(blocks, steps * SHOWN_WEIGHT);
+  const drawn = useGrowing(shown, GROWING);
   return (
-    <div className="answer">
-      {(isLong ? blocks.slice(0, shown) : blocks).map((block) => (
+    <div className="answer" aria-busy={drawn < shown.length || undefined}>
+      {(drawn < shown.length ? shown.slice(0, drawn) : shown).map((block) => (
         <BlockView key={block.start} block={block} />
       ))}
-      {isLong && (
-        <Button onClick={() => setShown(shown + SHOWN_BLOCKS)}>
-          Show more of {blocks.length - shown} paragraphs
-        </Button>
+      {(shown.length < blocks.length || end < text.length) && (
+        <Button onClick={() => setSteps(steps + 1)}>Show more of this answer</Button>
       )}
     </div>
   );
+}
+
+/** Returns the first blocks that together weigh no more than that, or the first one. */
+function firstOf(blocks: readonly Block[], most: number): readonly Block[] {
+  let weight = 0;
+  const end = blocks.findIndex((block, index) => {
+    weight += weightOf(block);
+    return index > 0 && weight > most;
+  });
+  return end < 0 ? blocks : blocks.slice(0, end);
+}
+
+/** Settled blocks are weighed once: an answer that grows is drawn with each token. */
+const weights = new WeakMap<Block, number>();
+
+function weightOf(block: Block): number {
+  const known = weights.get(block);
+  if (known !== undefined) return known;
+  const lines = block.kind === "markdown" ? block.text.split("\n").length : 0;
+  const weight = BLOCK + LINE * lines + Math.min(block.text.length, DRAWN_AT_ONCE);
+  weights.set(block, weight);
+  return weight;
 }
 
 const BlockView = memo(function BlockView({ block }: { readonly block: Block }) {
   const tokens = useMemo(() => lex(block), [block]);
   if (block.kind === "code")
     return <AnswerCode text={block.text} language={block.language ?? ""} />;
-  if (tokens === undefined) return <Plain text={block.text} />;
+  if (tokens === undefined) return <LongText text={block.text} what="paragraph" />;
   return renderTokens(tokens, PARTS);
 });
-
-function Plain({ text }: { readonly text: string }) {
-  const [shown, setShown] = useState(SHOWN_PLAIN);
-  return (
-    <>
-      <p className="break-words whitespace-pre-wrap">{text.slice(0, shown)}</p>
-      {text.length > shown && (
-        <Button onClick={() => setShown(shown * 2)}>Show more of this paragraph</Button>
-      )}
-    </>
-  );
-}

@@ -1,23 +1,12 @@
 import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
-import { lazy, memo, Suspense, useState } from "react";
-import {
-  type BranchMessage,
-  isSameMessage,
-  type MessagePart,
-  textOf,
-} from "../chat/chat-document.ts";
-import { safePicture } from "../chat/safe-link.ts";
+import { memo, useState } from "react";
+import { type BranchMessage, isSameMessage, textOf } from "../chat/chat-document.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Count, Duration } from "../ui/count.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
 import { Time } from "../ui/time.tsx";
-import { Sources } from "./sources.tsx";
-import { ToolRun } from "./tool-run.tsx";
-
-// Asked for at once, but shown without it until it is there: the page itself is small.
-const loading = import("./markdown.tsx");
-const Markdown = lazy(async () => ({ default: (await loading).Markdown }));
+import { MessagePartView } from "./message-part.tsx";
 
 /** What happens to a message. The functions stay the same ones: a message is drawn again only when it changes. */
 export interface MessageActions {
@@ -80,7 +69,7 @@ export const Message = memo(function Message(props: MessageProps) {
       ) : (
         message.parts.map((part, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a part is its place
-          <Part key={index} part={part} isQuestion={isQuestion} />
+          <MessagePartView key={index} part={part} isQuestion={isQuestion} />
         ))
       )}
       {isAnswering && message.parts.length === 0 && (
@@ -96,66 +85,6 @@ export const Message = memo(function Message(props: MessageProps) {
 function isSame({ message, ...before }: MessageProps, { message: next, ...now }: MessageProps) {
   const names = Object.keys(now) as (keyof typeof now)[];
   return isSameMessage(message, next) && names.every((name) => before[name] === now[name]);
-}
-
-function Part({ part, isQuestion }: { readonly part: MessagePart; readonly isQuestion: boolean }) {
-  switch (part.type) {
-    case "text":
-      return isQuestion ? <Plain text={part.text} /> : <Answer text={part.text} />;
-    case "image": {
-      const source = safePicture(part.data);
-      if (source === undefined) return <p className="text-muted">A picture that cannot be shown</p>;
-      return (
-        <img
-          src={source}
-          alt={part.name ?? "Attached picture"}
-          className="max-h-[20rem] max-w-full rounded-md"
-        />
-      );
-    }
-    case "file":
-      return (
-        <details className="rounded-md border border-line px-3 py-2">
-          <summary>File {part.name}</summary>
-          <pre className="mt-2 max-h-[20rem] overflow-auto font-mono text-sm whitespace-pre-wrap">
-            {part.text.slice(0, 20_000)}
-          </pre>
-        </details>
-      );
-    case "thinking":
-      return (
-        <details className="rounded-md border border-line px-3 py-2 text-muted">
-          <summary>
-            Thought
-            {part.ms !== undefined && (
-              <>
-                {" "}
-                for <Duration value={part.ms} />
-              </>
-            )}
-          </summary>
-          <p className="mt-2 break-words whitespace-pre-wrap">{part.text}</p>
-        </details>
-      );
-    case "tool_run":
-      return <ToolRun run={part} />;
-    case "sources":
-      return <Sources sources={part.sources} />;
-    default:
-      return <p className="text-muted">A part of a later release, kept but not shown</p>;
-  }
-}
-
-function Answer({ text }: { readonly text: string }) {
-  return (
-    <Suspense fallback={<Plain text={text} />}>
-      <Markdown text={text} />
-    </Suspense>
-  );
-}
-
-function Plain({ text }: { readonly text: string }) {
-  return <p className="break-words whitespace-pre-wrap">{text}</p>;
 }
 
 function AnswerEnd(props: Pick<MessageProps, "message" | "blockedReason" | "onRetry">) {

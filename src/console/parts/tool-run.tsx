@@ -1,5 +1,6 @@
 import type { ToolRunPart } from "../chat/chat-document.ts";
 import { Duration } from "../ui/count.tsx";
+import { LongText } from "../ui/long-text.tsx";
 import { StatusDot } from "../ui/status-dot.tsx";
 
 const WORDS = { running: "running", ok: "ok", error: "failed" } as const;
@@ -31,9 +32,9 @@ function Text({ label, text }: { readonly label: string; readonly text: string |
   return (
     <>
       <p className="mt-2 text-sm text-muted">{label}</p>
-      <pre className="max-h-[15rem] overflow-auto font-mono text-sm break-words whitespace-pre-wrap">
-        {text}
-      </pre>
+      <div className="max-h-[15rem] overflow-auto">
+        <LongText text={text} what="text" isCode />
+      </div>
     </>
   );
 }

@@ -1,10 +1,11 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { formatCount } from "../lib/count.ts";
 import type { Series } from "../ui/chart-drawing.ts";
+import { lazyPart } from "../ui/lazy-part.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
 
 /** Drawing is a third of what a page may load, and the rest of the page does not wait for it. */
-const Chart = lazy(async () => ({ default: (await import("../ui/chart.tsx")).Chart }));
+const Chart = lazyPart(async () => (await import("../ui/chart.tsx")).Chart);
 
 interface UsageChartProps {
   /** What it shows, with its unit: "Tokens by day (UTC)". */

@@ -13,8 +13,10 @@ const CREDENTIALS = {
 } as const;
 
 /** "Show the call": what this view asks the gateway, to be typed in a terminal. */
-export function CallButton({ call }: { readonly call: ShownCall }) {
+export function CallButton({ call }: { readonly call: ShownCall | (() => ShownCall) }) {
   const [isOpen, setOpen] = useState(false);
+  // A chat draws itself with each token, and its call holds all of its words: it is made when it is seen.
+  const shown = isOpen && typeof call === "function" ? call() : call;
   return (
     <>
       <IconButton icon={Braces} label="Show the call" look="plain" onClick={() => setOpen(true)} />
@@ -22,11 +24,12 @@ export function CallButton({ call }: { readonly call: ShownCall }) {
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         title="The call of this view"
-        description={CREDENTIALS[call.credential]}
+        description={typeof shown === "function" ? undefined : CREDENTIALS[shown.credential]}
         isWide
       >
-        {/* A chat draws itself with each token, and its call holds all of its words. */}
-        {isOpen && <CodeBlock label="The command" text={curlOf(call, window.location.origin)} />}
+        {isOpen && typeof shown !== "function" && (
+          <CodeBlock label="The command" text={curlOf(shown, window.location.origin)} />
+        )}
       </Dialog>
     </>
   );

@@ -4,6 +4,7 @@ import { Button } from "./button.tsx";
 import { copyText } from "./copy-text.ts";
 import { Dialog } from "./dialog.tsx";
 import { IconButton } from "./icon-button.tsx";
+import { OnceOpen } from "./once-open.tsx";
 
 interface CopyButtonProps {
   readonly text: string;
@@ -45,21 +46,24 @@ export function CopyButton({ text, label, isWide = false, onCopied }: CopyButton
       <span aria-live="polite" className="sr-only">
         {state === "copied" && "Copied"}
       </span>
-      <Dialog
-        isOpen={state === "shown"}
-        onClose={() => setState("idle")}
-        title="Copy by hand"
-        description="The browser gives no clipboard to pages without TLS. The text is selected: press Ctrl C or ⌘ C."
-      >
-        <textarea
-          readOnly
-          rows={4}
-          aria-label="The text to copy"
-          value={text}
-          ref={(element) => element?.select()}
-          className="control w-full break-all py-2 font-mono text-sm"
-        />
-      </Dialog>
+      {/* A list can have hundreds of these buttons. */}
+      <OnceOpen isOpen={state === "shown"}>
+        <Dialog
+          isOpen={state === "shown"}
+          onClose={() => setState("idle")}
+          title="Copy by hand"
+          description="The browser gives no clipboard to pages without TLS. The text is selected: press Ctrl C or ⌘ C."
+        >
+          <textarea
+            readOnly
+            rows={4}
+            aria-label="The text to copy"
+            value={text}
+            ref={(element) => element?.select()}
+            className="control w-full break-all py-2 font-mono text-sm"
+          />
+        </Dialog>
+      </OnceOpen>
     </>
   );
 }

@@ -6,8 +6,8 @@ interface OnceOpenProps {
 }
 
 /**
- * Renders a dialog from the first time it opens, so that its code, given by `lazy`, is fetched then. It stays
- * afterwards, so that it can close gently.
+ * Renders a dialog from the first time it opens, so that what never opens costs nothing, and its code, given by
+ * `lazyPart`, is fetched then. It stays afterwards, so that it can close gently.
  */
 export function OnceOpen({ isOpen, children }: OnceOpenProps) {
   const [wasOpened, setOpened] = useState(isOpen);

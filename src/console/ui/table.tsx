@@ -29,7 +29,8 @@ export function Table<Row>(props: RowsProps<Row>) {
     getScrollElement: () => scroller.current,
     estimateSize: () => (isSmall ? CARD_REM * em : rowHeight),
     overscan: OVERSCAN,
-    getItemKey: (index) => rowId(rows[index] as Row),
+    // What was measured of a card is no row's height.
+    getItemKey: (index) => `${isSmall ? "card" : "row"} ${rowId(rows[index] as Row)}`,
   });
   const focusRow = (index: number) => {
     virtual.scrollToIndex(index);
@@ -52,7 +53,7 @@ export function Table<Row>(props: RowsProps<Row>) {
       aria-label={props.label}
       tabIndex={onOpen === undefined ? 0 : undefined}
       className={classes(
-        "max-h-[calc(100dvh-12rem)] min-w-0 overflow-auto overscroll-contain",
+        "max-h-[max(20rem,calc(100dvh-12rem))] min-w-0 overflow-auto overscroll-contain",
         !isSmall && "rounded-lg border border-line bg-surface",
       )}
     >

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { now, onClock } from "../lib/clock.ts";
 import { formatRelative, formatTime, formatUtc } from "../lib/time.ts";
 import { usePreferences } from "./preferences.ts";
 
@@ -16,32 +17,36 @@ interface TimeProps {
 /** A time, in the zone that the person chose, with the UTC time in its title. */
 export function Time({ value, isRelative, hasSeconds = false, instead = "never" }: TimeProps) {
   const { zone } = usePreferences();
-  const now = useNow();
+  const at = useNow();
   if (value === null || value === undefined) return <span className="text-muted">{instead}</span>;
   return (
     <time dateTime={new Date(value).toISOString()} title={formatUtc(value)}>
-      {isRelative ? formatRelative(value, now, zone) : formatTime(value, zone, hasSeconds)}
+      {isRelative ? formatRelative(value, at, zone) : formatTime(value, zone, hasSeconds)}
     </time>
   );
 }
 
-let now = Date.now();
+let shown = now();
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /** Returns the time in Unix milliseconds, every ten seconds anew. One timer serves the page. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  return useSyncExternalStore(subscribe, () => shown);
+}
+
+onClock(tick);
+
+function tick(): void {
+  shown = now();
+  for (const each of listeners) each();
 }
 
 function subscribe(listener: () => void): () => void {
   // Nobody kept the time while nothing showed one.
-  if (listeners.size === 0) now = Date.now();
+  if (listeners.size === 0) shown = now();
   listeners.add(listener);
-  timer ??= setInterval(() => {
-    now = Date.now();
-    for (const each of listeners) each();
-  }, TICK_MS);
+  timer ??= setInterval(tick, TICK_MS);
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;

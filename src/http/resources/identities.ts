@@ -67,12 +67,27 @@ const UNLINK = resourceRoute({
   errors: unknown,
 });
 
-/** `/api/admin/users/{id}/identities`: the accounts of providers that users sign in with. */
+const LIST_OWN = resourceRoute({
+  path: "/api/auth/identities",
+  access: "session",
+  tokens: "closed",
+  tag: "Sessions",
+  method: "get",
+  operationId: "listOwnIdentities",
+  summary: "List the accounts that one signs in with",
+  description: "Administrators unlink them.",
+  answer: { description: "The accounts of providers.", schema: identityList },
+});
+
+/** The accounts of providers that users sign in with: `/api/admin/users/{id}/identities`, and one's own. */
 export function identitiesRoutes(deps: Deps): Router {
   const { access, signIn } = deps;
   const router = createRouter(deps);
   router.add(LIST, async (context) =>
     jsonResponse(toJson(identityList, { data: await listIdentities(access, idOf(context)) })),
+  );
+  router.add(LIST_OWN, async (_, { ownerId }) =>
+    jsonResponse(toJson(identityList, { data: await listIdentities(access, ownerId) })),
   );
   router.add(LINK, async (context, caller) => {
     const given = await readCheckedBody(context, newIdentity);

@@ -4,7 +4,7 @@ import { change } from "../../access/change.ts";
 import type { AnyCaller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import { workflowQueues, workflows, workflowVersions } from "../../db/tables/workflows.ts";
-import { visibleTo } from "../../knowledge/rights.ts";
+import { type Owned, visibleTo } from "../../knowledge/rights.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseTriggers } from "../definition/parse-triggers.ts";
 import { type IssuedWebhook, issueWebhook } from "./webhook-credential.ts";
@@ -53,20 +53,24 @@ export function listWorkflows(
   });
 }
 
-/** Counts the workflows that the caller may see whose last completed or failed run failed. */
-export async function countFailingWorkflows(
-  { database }: Pick<WorkflowRecords, "database">,
-  caller: AnyCaller,
-): Promise<number> {
-  const isFailing = gt(workflowQueues.consecutiveFailures, 0);
-  const [counted] = await database.ask((db) =>
+/** Workflows that the same people may see, and how many of them there are. */
+export interface WorkflowCount extends Owned {
+  readonly total: number;
+}
+
+/** Counts the workflows whose last completed or failed run failed, by who may see them. */
+export function countFailingWorkflows({
+  database,
+}: Pick<WorkflowRecords, "database">): Promise<readonly WorkflowCount[]> {
+  const { ownerId, visibility } = workflows;
+  return database.ask((db) =>
     db
-      .select({ total: count() })
+      .select({ ownerId, visibility, total: count() })
       .from(workflowQueues)
       .innerJoin(workflows, eq(workflows.id, workflowQueues.workflowId))
-      .where(and(isFailing, visibleTo(workflows, caller))),
+      .where(gt(workflowQueues.consecutiveFailures, 0))
+      .groupBy(ownerId, visibility),
   );
-  return counted?.total ?? 0;
 }
 
 /** Rejects with `not_found`. */

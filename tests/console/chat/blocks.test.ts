@@ -14,13 +14,13 @@ const TEXT = [
 ].join("\n\n");
 
 const shapes = (text: string) =>
-  new Blocks().read(text).map(({ kind, text: own }) => [kind, own.trim()]);
+  new Blocks().read(text).blocks.map(({ kind, text: own }) => [kind, own.trim()]);
 
 it("divides an answer at blank lines, not within code, lists and quotes", () => {
   const kinds = shapes(TEXT).map(([kind]) => kind);
   // A list may go on behind a blank line, so it stays with what stands above it.
   expect(kinds.join(" ")).toBe("markdown markdown code markdown markdown markdown markdown");
-  const [code] = new Blocks().read(TEXT).filter(({ kind }) => kind === "code");
+  const [code] = new Blocks().read(TEXT).blocks.filter(({ kind }) => kind === "code");
   expect(code).toMatchObject({ language: "ts", text: "const a = 1;\n\n# no heading" });
 });
 
@@ -34,12 +34,26 @@ it("gives the same blocks for an answer that grows as for the whole", () => {
 
 it("keeps settled blocks as they are while text is added, and begins anew for another text", () => {
   const blocks = new Blocks();
-  const before = blocks.read("One.\n\nTwo.\n\nThr");
-  const after = blocks.read("One.\n\nTwo.\n\nThree.\n\nFour.");
+  const before = blocks.read("One.\n\nTwo.\n\nThr").blocks;
+  const after = blocks.read("One.\n\nTwo.\n\nThree.\n\nFour.").blocks;
   expect(after[0]).toBe(before[0]);
   expect(after[1]).toBe(before[1]);
   expect(after.map(({ text }) => text.trim())).toEqual(["One.", "Two.", "Three.", "Four."]);
-  expect(blocks.read("Other").map(({ text }) => text)).toEqual(["Other"]);
+  expect(blocks.read("Other").blocks.map(({ text }) => text)).toEqual(["Other"]);
+});
+
+it("divides no more of an answer than is shown, and goes on from there", () => {
+  const text = Array.from({ length: 50 }, (_, index) => `Paragraph ${index}.\n\n`).join("");
+  const growing = new Blocks();
+  for (let length = 0; length <= text.length; length += 7) growing.read(text.slice(0, length), 20);
+  const first = growing.read(text, 20);
+  expect(first).toEqual(new Blocks().read(text, 20));
+  expect(first.blocks).toHaveLength(20);
+  expect(text.slice(first.end)).toMatch(/^Paragraph 20\./);
+  const all = growing.read(text, 100);
+  expect(all).toEqual(new Blocks().read(text));
+  expect(all.blocks[10]).toBe(first.blocks[10]);
+  expect(all.end).toBe(text.length);
 });
 
 it("shows code whose fence is still open as code", () => {
@@ -57,12 +71,12 @@ it.each([
   ["deep quotes", `${"> ".repeat(5_000)}a`],
   ["stars", "**a*".repeat(9_000)],
 ])("does not lex %s", (_name, text) => {
-  for (const block of new Blocks().read(text)) expect(lex(block)).toBeUndefined();
+  for (const block of new Blocks().read(text).blocks) expect(lex(block)).toBeUndefined();
 });
 
 it("divides long lists and paragraphs, and loses nothing of them", () => {
   for (const text of ["1. item\n".repeat(20_000), "word word\n".repeat(20_000)]) {
-    const blocks = new Blocks().read(text);
+    const { blocks } = new Blocks().read(text);
     expect(blocks.map((block) => block.text).join("")).toBe(text);
     for (const block of blocks) expect(block).toMatchObject({ kind: "markdown" });
   }
@@ -71,16 +85,15 @@ it("divides long lists and paragraphs, and loses nothing of them", () => {
 it("finds formulas, and no money", () => {
   const types = new Blocks()
     .read("It is $x^2$ or \\(y\\), and costs $5 to $6.\n\n$$\nz\n$$")
-    .flatMap((block) => lex(block) ?? []);
+    .blocks.flatMap((block) => lex(block) ?? []);
   const found = JSON.stringify(types).match(/"type":"formula","raw":"(?:\\.|[^"\\])*"/g) ?? [];
   expect(found).toHaveLength(3);
 });
 
 it("finds addresses without the sentence around them, and none in words", () => {
   const tokens = lex(
-    new Blocks().read(
-      "See (https://a.example/b?c=d). Mail a@b.example or www.c.example.",
-    )[0] as never,
+    new Blocks().read("See (https://a.example/b?c=d). Mail a@b.example or www.c.example.")
+      .blocks[0] as never,
   );
   expect(JSON.stringify(tokens)).toContain('"href":"https://a.example/b?c=d"');
   expect(JSON.stringify(tokens).match(/"type":"link"/g)).toHaveLength(1);

@@ -9,7 +9,7 @@ import {
   showBranchThrough,
   update,
 } from "../../../src/console/chat/chat-document.ts";
-import { MAX_SENT, toRequest } from "../../../src/console/chat/chat-request.ts";
+import { fromQuestion, MAX_SENT, toRequest } from "../../../src/console/chat/chat-request.ts";
 import { mergeDocuments } from "../../../src/console/chat/merge-documents.ts";
 
 const said = (role: "user" | "assistant", text: string): Omit<ChatMessage, "parent"> => ({
@@ -70,14 +70,20 @@ it("ends on a document that goes in circles", () => {
   expect(branchOf(document).length).toBeLessThan(5);
 });
 
-it("sends the newest messages, from a question on, and the system prompt besides", () => {
+it("sends the newest 50 messages, and the system prompt besides", () => {
   const sent = toRequest({ ...chatOf(61), system: "Be brief." });
   expect(sent.messages[0]).toEqual({ role: "system", content: "Be brief." });
   const rest = sent.messages.slice(1);
-  expect(rest.length).toBeLessThanOrEqual(MAX_SENT);
-  expect(rest.length).toBeGreaterThanOrEqual(MAX_SENT - 1);
-  expect(rest[0]?.role).toBe("user");
+  expect(rest).toHaveLength(MAX_SENT);
   expect(rest.at(-1)).toEqual({ role: "user", content: "user 60" });
+});
+
+it("can leave out answers that stand before the first question", () => {
+  const request = toRequest({ ...chatOf(61), system: "Be brief." });
+  const shorter = fromQuestion(request);
+  expect(shorter?.messages.map(({ role }) => role).slice(0, 2)).toEqual(["system", "user"]);
+  expect(shorter?.messages).toHaveLength(MAX_SENT);
+  expect(shorter && fromQuestion(shorter)).toBeUndefined();
 });
 
 it("sends parameters, files and pictures, and neither thinking nor an empty answer", () => {

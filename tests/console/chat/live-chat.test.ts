@@ -5,7 +5,7 @@ import {
   emptyDocument,
   textOf,
 } from "../../../src/console/chat/chat-document.ts";
-import type { ChatRequest } from "../../../src/console/chat/chat-request.ts";
+import { type ChatRequest, MAX_SENT } from "../../../src/console/chat/chat-request.ts";
 import { toMarkdown } from "../../../src/console/chat/export-chat.ts";
 import { type ChatWorld, LiveChat } from "../../../src/console/chat/live-chat.ts";
 
@@ -186,4 +186,19 @@ it("says that an answer was cut at its limit", async () => {
     state: "done",
     error: { code: "length" },
   });
+});
+
+it("asks again from a question on where a model refuses to begin with an answer", async () => {
+  const given = stage();
+  for (let turn = 0; turn < MAX_SENT / 2; turn += 1) {
+    await answer(given, () => given.chat.send(question("Go on")), "Well");
+  }
+  given.refuse(Object.assign(new Error("roles must alternate"), { status: 400 }));
+  await given.chat.send(question("And now?"));
+  const roles = given.asked.slice(-2).map(({ messages }) => messages.map(({ role }) => role));
+  expect(roles.map((sent) => [sent.length, sent[0]])).toEqual([
+    [MAX_SENT, "assistant"],
+    [MAX_SENT - 1, "user"],
+  ]);
+  expect(given.asked).toHaveLength(MAX_SENT / 2 + 2);
 });

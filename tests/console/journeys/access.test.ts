@@ -12,12 +12,17 @@ import { pressControl, tabTo, typeInto } from "../support/tab-to.ts";
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
+const ISSUER = "http://127.0.0.1:9";
 
 describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser", () => {
   let stage: ConsoleStage;
 
   beforeAll(async () => {
     stage = await openConsoleStage({
+      // Nobody signs in there; accounts can be linked all the same.
+      OIDC_ISSUER: ISSUER,
+      OIDC_CLIENT_ID: "gateway",
+      OIDC_CLIENT_SECRET: "the secret of the gateway at its provider",
       BIKEY_PG_PROXY_ENABLED: "1",
       BIKEY_PG_PROXY_PORT: "0",
       LICENSE_PUBLIC_KEY: vendor.publicKey,
@@ -85,6 +90,46 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         await page.keyboard.press("Enter");
         await page.getByText("Key nightly is deleted").waitFor();
         expect(await ask(second)).toBe(401);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "a user sees the accounts of the provider that they sign in with",
+    async () => {
+      const me = await callHttp(stage.url, { path: "/api/auth/me", token: stage.sessions.user });
+      await walk({ role: "user" }, async ({ page, open }) => {
+        await open("account");
+        await page.getByText("None: you sign in with a password.").waitFor();
+        const linked = await callHttp(stage.url, {
+          method: "POST",
+          path: `/api/admin/users/${me.body.id}/identities`,
+          token: stage.sessions.administrator,
+          body: { subject: "ada-at-the-provider", issuer: ISSUER },
+        });
+        expect(linked.status).toBe(201);
+        await open("account");
+        await page.getByText("ada-at-the-provider").waitFor();
+      });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "a browser that denies storage and clipboard shows a key all the same, and a wrong clock is told",
+    async () => {
+      await walk({ role: "administrator" }, async ({ page, open }) => {
+        await page.addInitScript(denyMuch);
+        await open("keys");
+        await page.getByText("This device's clock is 5 h ahead of the gateway's").waitFor();
+        await page.getByRole("button", { name: "New key" }).click();
+        await page.getByLabel("Name", { exact: true }).fill("denied");
+        await page.getByRole("button", { name: "Issue key" }).click();
+        const secret = await textOf(page, "The key");
+        await page.getByRole("button", { name: "Copy: The key" }).click();
+        const byHand = page.getByRole("dialog", { name: "Copy by hand" });
+        expect(await byHand.getByLabel("The text to copy").inputValue()).toBe(secret);
       });
     },
     LIMIT_MS,
@@ -197,4 +242,19 @@ async function chooseLicense(page: Page, text: string): Promise<void> {
     mimeType: "application/octet-stream",
     buffer: Buffer.from(text),
   });
+}
+
+/** Runs in the page: what a browser has of a strict policy or without TLS, on a device whose clock is five hours ahead. */
+function denyMuch(): void {
+  const get = () => {
+    throw new DOMException("denied", "SecurityError");
+  };
+  for (const name of ["localStorage", "sessionStorage"])
+    Object.defineProperty(window, name, { get });
+  Object.defineProperty(navigator, "clipboard", { value: undefined });
+  Object.defineProperty(crypto, "subtle", { value: undefined });
+  Object.defineProperty(crypto, "randomUUID", { value: undefined });
+  document.execCommand = () => false;
+  const { now } = Date;
+  Date.now = () => now() + 5 * 3_600_000;
 }

@@ -203,6 +203,22 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
     await end();
   });
 
+  it("asks nothing while its tab is hidden, and goes on when it is seen", async () => {
+    shown = await openConsolePage(stage, { role: "administrator", ...DESK });
+    const { page } = shown;
+    await page.clock.install();
+    await shown.open("overview");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.evaluate(setVisibility, "hidden");
+    await page.clock.runFor(150_000);
+    expect(asked).toEqual([]);
+    await page.evaluate(setVisibility, "visible");
+    await page.clock.runFor(10_000);
+    await expect.poll(() => asked.length).toBeGreaterThan(0);
+    await shown.close();
+  });
+
   /** Ends a journey where it came to, with its panel or dialog open. */
   async function end(expected = /^$/): Promise<void> {
     expect(await findBarriers(shown.page)).toEqual([]);
@@ -216,4 +232,11 @@ async function expectRequest(page: Page, id: string): Promise<void> {
   await panel.getByText(id).waitFor();
   await panel.getByText("Answered, status 200").waitFor();
   await panel.getByText("Answer ended").waitFor();
+}
+
+/** Runs in the page. */
+function setVisibility(state: string): void {
+  Object.defineProperty(document, "visibilityState", { configurable: true, value: state });
+  Object.defineProperty(document, "hidden", { configurable: true, value: state === "hidden" });
+  document.dispatchEvent(new Event("visibilitychange"));
 }

@@ -9,6 +9,7 @@ import {
   type ChangingToolServer,
   startChangingToolServer,
 } from "../../support/servers/changing-tool-server.ts";
+import { findBarriers } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
@@ -159,6 +160,64 @@ describe.skipIf(!hasChromium)("tools, connections and datasets", () => {
     expect(rows).toBe(4);
   });
 
+  it("filters and sorts rows, keeps both in the address, and shows its call", async () => {
+    const { id } = await api("/api/datasets/orders");
+    await withPage({}, async (shown, page) => {
+      await shown.open(`datasets/${id}`);
+      await page.getByRole("button", { name: "Add filter" }).click();
+      const dialog = page.getByRole("dialog", { name: "Add filter" });
+      await dialog.getByRole("combobox", { name: "Condition" }).click();
+      await page.getByRole("option", { name: "is at least" }).click();
+      await dialog.getByLabel("Value").fill("x");
+      await dialog.getByRole("button", { name: "Add filter" }).click();
+      // The server says what is wrong with it, and what was typed stays.
+      await dialog.locator("[data-invalid]").first().waitFor();
+      await dialog.getByLabel("Value").fill("3");
+      await dialog.getByRole("button", { name: "Add filter" }).click();
+      const numbers = async () => {
+        const rows = await page.locator("tr[data-index]").allInnerTexts();
+        return rows.map((text) => text.split(/\s+/).at(-1));
+      };
+      await expect.poll(numbers).toEqual(["3", "4"]);
+      await page.getByRole("button", { name: "order_no", exact: true }).click();
+      await expect.poll(numbers).toEqual(["4", "3"]);
+      await page.reload();
+      await shown.settled();
+      expect(await numbers()).toEqual(["4", "3"]);
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole("button", { name: "Show the call" }).click();
+      expect(await page.getByRole("dialog").textContent()).toContain(
+        "/v1/data/orders?filter.order_no=gte.3&order=-order_no",
+      );
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Take away: order_no is at least 3" }).click();
+      await expect.poll(numbers).toEqual(["4", "3", "2", "1"]);
+    });
+  });
+
+  it("measures rows anew where a window that was small has grown", async () => {
+    const rows = Array.from({ length: 300 }, (_, index) => ({
+      number: index,
+      text: `row ${index}`,
+    }));
+    const imported = await callHttp(stage.url, {
+      ...{ method: "POST", path: "/api/datasets/import?name=long", body: rows },
+      token: stage.sessions.administrator,
+    });
+    expect(imported.status).toBe(201);
+    await withPage({}, async (shown, page) => {
+      await shown.open(`datasets/${imported.body.dataset.id}`);
+      const table = page.getByRole("table", { name: "Rows" });
+      const height = async () => (await table.boundingBox())?.height;
+      const before = await height();
+      await page.setViewportSize({ width: 375, height: 812 });
+      await page.getByRole("list", { name: "Rows" }).waitFor();
+      await page.setViewportSize({ width: 1_440, height: 900 });
+      await table.waitFor();
+      expect(await height()).toBe(before);
+    });
+  });
+
   it("replaces rows only when the name is typed, and downloads them, by touch at 375 px", async () => {
     const { id } = await api("/api/datasets/orders");
     await withPage({ width: 375 }, async (shown, page) => {
@@ -180,6 +239,17 @@ describe.skipIf(!hasChromium)("tools, connections and datasets", () => {
       const download = page.waitForEvent("download");
       await page.getByRole("menuitem", { name: "CSV for an import" }).tap();
       expect((await download).suggestedFilename()).toBe("orders.csv");
+    });
+  });
+
+  it("shows the folders that tools may read, and where they are set", async () => {
+    await withPage({ width: 375 }, async (shown, page) => {
+      await shown.open("connections");
+      await page.getByRole("tab", { name: "Folders" }).tap();
+      const folders = page.getByRole("list", { name: "Folders" });
+      expect(await folders.textContent()).toMatch(/workspace.*WORKSPACE_DIR/);
+      expect(new URL(page.url()).search).toBe("?tab=folders");
+      expect(await findBarriers(page)).toEqual([]);
     });
   });
 

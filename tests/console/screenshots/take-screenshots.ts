@@ -2,7 +2,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type PageDefinition, pages } from "../../../src/console/pages.ts";
+import type { PageDefinition } from "../../../src/console/page-definition.ts";
+import { pages } from "../../../src/console/pages.ts";
 import { startPostgresCluster } from "../../support/servers/postgres-cluster.ts";
 import { hasChromium, sharedBrowser } from "../support/chromium.ts";
 import { openConsolePage } from "../support/console-page.ts";

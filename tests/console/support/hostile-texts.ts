@@ -115,6 +115,10 @@ export const HOSTILE_SHAPES: Readonly<Record<string, string>> = {
   "empty lines": "\n".repeat(500_000),
   "a line of 5 MB": "word ".repeat(1_048_576),
   "a word of 1 MB": "w".repeat(1_048_576),
-  "code of 1 MB on a line": `\`\`\`js\n${"{[(".repeat(350_000)}`,
+  "code of 5 MB on a line": `\`\`\`js\n${"{[(".repeat(1_750_000)}`,
+  "code of 100,000 lines": `\`\`\`js\n${"x = 1;\n".repeat(100_000)}`,
+  "a list of 20,000 items": "- x\n".repeat(20_000),
+  "500 tables": "| a | b |\n|---|---|\n| one | two |\n\n".repeat(500),
+  "2,000 formulas": "$\\frac{x^2}{y}$ and ".repeat(2_000),
   fences: "```\n".repeat(4_000),
 };

@@ -1,4 +1,4 @@
-import type { PageDefinition } from "../../../src/console/pages.ts";
+import type { PageDefinition } from "../../../src/console/page-definition.ts";
 import type { Samples } from "./fill-gateway.ts";
 
 /** Returns a page's path with the id of something that is there; in an empty gateway it names nothing. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { chatBody } from "../../support/clients/call-gateway.ts";
 import { callHttp, logIn } from "../../support/clients/http-session.ts";
 import { databaseServerUrl } from "../../support/servers/database-server.ts";
@@ -58,6 +58,20 @@ describe("GET /api/status", () => {
       },
     });
     expect((await get("/api/status", user)).body).toMatchObject({ administration: null });
+  });
+
+  it("asks the database once for all consoles that poll at the same time", async () => {
+    const { database } = served.deps.workflows;
+    const asked = vi.spyOn(database, "ask");
+    try {
+      const polls = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? admin : user));
+      const shown = await Promise.all(polls.map((token) => get("/api/status", token)));
+      expect(new Set(shown.map(({ status }) => status))).toEqual(new Set([200]));
+      // For each session, and for the two figures of all; twice where the answers before have grown old.
+      expect(asked.mock.calls.length).toBeLessThanOrEqual(polls.length + 4);
+    } finally {
+      asked.mockRestore();
+    }
   });
 });
 

@@ -272,6 +272,9 @@ describe("a person who signs in at the provider", () => {
     expect(await me()).toMatchObject({ id: made.id });
     const identities = await call("GET", `/api/admin/users/${made.id}/identities`);
     expect(identities.body.data).toHaveLength(1);
+    const own = await call("GET", "/api/auth/identities", undefined, token);
+    expect([own.status, own.body]).toEqual([200, identities.body]);
+    expect((await call("GET", "/api/auth/identities")).body.data).toEqual([]);
     browser = new Browser(newAddress());
     await signIn();
     expect(await me()).toMatchObject({ id: made.id, username: name });

@@ -1,9 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { dataParameters, type RowCondition, type RowFilter } from "../../lib/row-filter.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 import { sendFile } from "../send-file.ts";
+import type { DataRows } from "./data-tables.ts";
 import { nextOffset, useList } from "./use-list.ts";
 
 export type Dataset = components["schemas"]["Dataset"];
@@ -40,8 +42,12 @@ export function useDataset(id: string) {
 }
 
 /** The rows of one version of a dataset, in their order. */
-export function useDatasetRows({ id, version }: Pick<Dataset, "id" | "version">) {
+export function useDatasetRows(
+  { id, version }: Pick<Dataset, "id" | "version">,
+  isWanted: boolean,
+) {
   return useList<DatasetRow, string | undefined>({
+    isWanted,
     key: [...KEY, id, "rows", version],
     first: undefined,
     next: (page) => (page as RowsPage).next ?? undefined,
@@ -52,6 +58,63 @@ export function useDatasetRows({ id, version }: Pick<Dataset, "id" | "version">)
       return (await unwrap(api.GET("/api/datasets/{id}/rows", { params, signal }))) as RowsPage;
     },
   });
+}
+
+/** Where a list would go on whose next row has no place that fits an address. */
+const NO_PLACE = "no place";
+
+/** The rows of a dataset that meet conditions, in some order: those that BI keys read, which may be a minute old. */
+export function useFilteredRows(
+  { name, version }: Pick<Dataset, "name" | "version">,
+  filter: RowFilter,
+  isWanted: boolean,
+) {
+  return useList<DatasetRow, string | undefined>({
+    isWanted,
+    key: [...KEY, name, "filtered", version, ...dataParameters(filter).flat()],
+    first: undefined,
+    next: ({ has_more: hasMore, next }) => next ?? (hasMore === true ? NO_PLACE : undefined),
+    load: (after, signal) => {
+      if (after === NO_PLACE) {
+        throw new Error("More rows follow. Their values are too long to go on by; download them.");
+      }
+      const more = { limit: PAGE, ...(after !== undefined && { after }) };
+      return readData(name, filter, { more, signal });
+    },
+  });
+}
+
+/** Resolves when a condition can be asked; rejects with what is wrong with it. */
+export async function tryCondition(name: string, condition: RowCondition): Promise<void> {
+  await readData(name, { conditions: [condition], sort: "" }, { more: { limit: 1 } });
+}
+
+interface DataAsked {
+  readonly more: { readonly limit: number; readonly after?: string };
+  readonly signal?: AbortSignal;
+}
+
+function readData(name: string, filter: RowFilter, { more, signal }: DataAsked) {
+  const conditions: Record<string, string[]> = {};
+  for (const [parameter, value] of dataParameters(filter)) {
+    conditions[parameter] = [...(conditions[parameter] ?? []), value];
+  }
+  const params = { path: { name }, query: { ...more, ...conditions } };
+  // Without `format` the rows come as JSON.
+  return unwrap(
+    api.GET("/api/v1/data/{name}", { params, ...(signal && { signal }) }),
+  ) as Promise<DataRows>;
+}
+
+/** The path at which `/v1/data` has the same rows. */
+export function filteredRowsPath(name: string, filter: RowFilter): string {
+  const query = new URLSearchParams(dataParameters(filter).map(([key, value]) => [key, value]));
+  return `/v1/data/${encodeURIComponent(name)}?${query}`;
+}
+
+/** The address at which all rows that meet the conditions are downloaded, as CSV for spreadsheets. */
+export function filteredRowsAddress(name: string, filter: RowFilter): string {
+  return `/api${filteredRowsPath(name, filter)}&format=csv&spreadsheet=1`;
 }
 
 export function useCreateDataset() {

@@ -44,6 +44,14 @@ export function useChangePassword() {
   });
 }
 
+/** The accounts of the sign-in provider that one is linked to. */
+export function useOwnIdentities() {
+  return useQuery({
+    queryKey: [...SESSION_KEY, "identities"],
+    queryFn: ({ signal }) => unwrap(api.GET("/api/auth/identities", { signal })),
+  });
+}
+
 /** Asks for the provider's page where one's user is linked to an account there. */
 export function useLinkOwnAccount() {
   return useMutation({

@@ -13,7 +13,7 @@ export interface ListState<Row> {
   readonly retry: () => void;
   /** How far back a search of the server has come, while it has found less than a page; RFC 3339. */
   readonly searchedFrom?: string | undefined;
-  /** When the rows were fetched, in Unix milliseconds; older rows stay while a refresh fails. */
+  /** The time of the rows in Unix milliseconds: when they were fetched, unless the server says what time they show. */
   readonly asOf: number;
 }
 
@@ -24,6 +24,8 @@ interface Page<Row> {
   /** Where a list without numbers goes on. */
   readonly next?: string | null;
   readonly searched_from?: string;
+  /** The time that the page shows, where it is older than the answer. */
+  readonly as_of?: string;
 }
 
 interface Asked<Row, Place> {
@@ -78,8 +80,12 @@ export function useList<Row, Place>(asked: Asked<Row, Place>): ListState<Row> {
     error: query.error,
     retry,
     searchedFrom: query.hasNextPage ? pages.at(-1)?.searched_from : undefined,
-    asOf: query.dataUpdatedAt,
+    asOf: timeOf(pages[0]) ?? query.dataUpdatedAt,
   };
+}
+
+function timeOf(page: Pick<Page<unknown>, "as_of"> | undefined): number | undefined {
+  return page?.as_of === undefined ? undefined : Date.parse(page.as_of);
 }
 
 interface WholeAnswer {

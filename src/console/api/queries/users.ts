@@ -84,9 +84,8 @@ export function useDeleteUser(id: string) {
 }
 
 /** The accounts of the sign-in provider that a user is linked to. */
-export function useIdentities(id: string, isWanted = true) {
+export function useIdentities(id: string) {
   return useQuery({
-    enabled: isWanted,
     queryKey: [...KEY, id, "identities"],
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/admin/users/{id}/identities", { params: { path: { id } }, signal })),

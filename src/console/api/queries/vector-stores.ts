@@ -112,6 +112,8 @@ export function useStoreSearch(id: string, { text, limit }: StoreSearch) {
   });
 }
 
+export type FileConnection = components["schemas"]["FileConnection"];
+
 /** The folders of the server, for administrators. */
 export function useFileConnections(isWanted: boolean) {
   return useQuery({

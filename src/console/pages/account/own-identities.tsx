@@ -1,7 +1,8 @@
-import { useLinkOwnAccount, useLoginMethods, useSession } from "../../api/queries/session.ts";
-import { useIdentities } from "../../api/queries/users.ts";
+import { useLinkOwnAccount, useLoginMethods, useOwnIdentities } from "../../api/queries/session.ts";
+import { LinkedAccounts } from "../../parts/linked-accounts.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
 import { useUrlState } from "../../ui/use-url-state.ts";
 
 /** Where the provider sends the browser back to. */
@@ -41,19 +42,17 @@ export function OwnIdentities() {
   );
 }
 
-/** The linked accounts, which administrators may list. */
 function Accounts() {
-  const session = useSession().data;
-  const isAdmin = session?.role === "admin";
-  const { data } = useIdentities(session?.id ?? "", isAdmin);
-  return (
-    <ul className="grid gap-1">
-      {data?.data.map(({ issuer, subject }) => (
-        <li key={issuer} className="break-all">
-          <code className="font-mono text-sm">{subject}</code>
-          <span className="block text-sm text-muted">{issuer}</span>
-        </li>
-      ))}
-    </ul>
-  );
+  const { data, error, refetch } = useOwnIdentities();
+  if (error !== null && data === undefined) {
+    return (
+      <ErrorCard
+        what="The accounts could not be loaded"
+        error={error}
+        onRetry={() => void refetch()}
+      />
+    );
+  }
+  if (data === undefined) return <Skeleton shape="rows" label="The accounts are loading" />;
+  return <LinkedAccounts identities={data.data} none="None: you sign in with a password." />;
 }

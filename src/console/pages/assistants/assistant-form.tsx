@@ -1,8 +1,9 @@
-import { lazy, Suspense, useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { type Assistant, useChangeAssistant } from "../../api/queries/assistants.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { TextAreaField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
+import { lazyPart } from "../../ui/lazy-part.tsx";
 import { SelectField } from "../../ui/select.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { showToast } from "../../ui/toast.tsx";
@@ -11,7 +12,7 @@ import { changesOf, draftFault, isSame, toDraft } from "./assistant-draft.ts";
 import { ModelField } from "./model-field.tsx";
 
 // The page would be too large with them.
-const MoreFields = lazy(async () => ({ default: (await import("./more-fields.tsx")).MoreFields }));
+const MoreFields = lazyPart(async () => (await import("./more-fields.tsx")).MoreFields);
 
 interface AssistantFormProps {
   readonly assistant: Assistant;

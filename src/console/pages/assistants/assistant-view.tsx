@@ -1,5 +1,5 @@
 import { ArrowLeft } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import {
   type Assistant,
   assistantName,
@@ -12,6 +12,7 @@ import { CallButton } from "../../ui/call-dialog.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
+import { lazyPart } from "../../ui/lazy-part.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
@@ -22,7 +23,7 @@ import { AssistantForm } from "./assistant-form.tsx";
 import { AssistantUse } from "./assistant-use.tsx";
 
 // What shows answers is large, and the list does not need it.
-const TrialChat = lazy(async () => ({ default: (await import("./trial-chat.tsx")).TrialChat }));
+const TrialChat = lazyPart(async () => (await import("./trial-chat.tsx")).TrialChat);
 
 /** Below it form and trial do not fit beside each other. */
 const NARROW = "(max-width: 1199.98px)";

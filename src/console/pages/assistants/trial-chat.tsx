@@ -2,6 +2,7 @@ import { RotateCcw } from "lucide-react";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { branchOf, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
+import { now } from "../../lib/clock.ts";
 import { askModel } from "../../parts/ask-model.ts";
 import { Composer } from "../../parts/composer.tsx";
 import { Message, type MessageActions } from "../../parts/message.tsx";
@@ -53,7 +54,7 @@ function Trial({ id, name }: TrialProps) {
         ask: askModel,
         settled: () => undefined,
         nextFrame: (callback) => void requestAnimationFrame(callback),
-        now: Date.now,
+        now,
       }),
     [id],
   );
@@ -61,7 +62,7 @@ function Trial({ id, name }: TrialProps) {
   useEffect(() => () => chat.stop(), [chat]);
   const { document, answering } = useSyncExternalStore(chat.subscribe, chat.state);
   const branch = branchOf(document);
-  const { place, goToEnd } = useFollowEnd(document);
+  const { place, goToEnd } = useFollowEnd();
   const status = useSpokenStatus(answering !== null);
   const isAnswering = answering !== null;
   const last = branch.filter(({ role }) => role === "user").at(-1);
@@ -82,21 +83,23 @@ function Trial({ id, name }: TrialProps) {
   );
   return (
     <>
-      <div ref={place} className="min-h-0 flex-1 divide-y divide-line overflow-y-auto px-4">
-        {branch.length === 0 && (
-          <p className="py-12 text-center text-muted">Ask it something that it has to know.</p>
-        )}
-        {branch.map((message) => (
-          <Message
-            key={message.id}
-            message={message}
-            name={name}
-            isAnswering={message.id === answering}
-            blockedReason={isAnswering ? "An answer is being written" : undefined}
-            isEditing={message.id === editing}
-            {...actions}
-          />
-        ))}
+      <div ref={place} className="min-h-0 flex-1 overflow-y-auto px-4">
+        <div className="divide-y divide-line">
+          {branch.length === 0 && (
+            <p className="py-12 text-center text-muted">Ask it something that it has to know.</p>
+          )}
+          {branch.map((message) => (
+            <Message
+              key={message.id}
+              message={message}
+              name={name}
+              isAnswering={message.id === answering}
+              blockedReason={isAnswering ? "An answer is being written" : undefined}
+              isEditing={message.id === editing}
+              {...actions}
+            />
+          ))}
+        </div>
       </div>
       <p role="status" className="sr-only">
         {status}

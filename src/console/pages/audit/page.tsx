@@ -6,6 +6,7 @@ import {
   loadAllAudit,
   useAudit,
 } from "../../api/queries/audit.ts";
+import { now } from "../../lib/clock.ts";
 import { formatExact } from "../../lib/count.ts";
 import { toCsv } from "../../lib/csv.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
@@ -33,7 +34,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export function Page() {
   const [state, change] = useUrlState(DEFAULTS);
   // The day is cut off so that the filter, and with it the query, stays the same while the page is open.
-  const [today] = useState(() => Math.floor(Date.now() / DAY_MS) * DAY_MS);
+  const [today] = useState(() => Math.floor(now() / DAY_MS) * DAY_MS);
   const filters = toFilters(state, today);
   const list = useAudit(filters);
   const active = Object.values(state).filter((value) => value !== "").length;

@@ -1,9 +1,10 @@
 import { Plus } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { IssuedBiKey } from "../../api/queries/bi-keys.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
+import { lazyPart } from "../../ui/lazy-part.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
@@ -13,9 +14,9 @@ import { IssuedDialog } from "./issued-dialog.tsx";
 import { toStatementFilters } from "./statement-outcome.tsx";
 
 // Each is large, and a page shows one of them.
-const Keys = lazy(async () => ({ default: (await import("./keys.tsx")).Keys }));
-const Statements = lazy(async () => ({ default: (await import("./statements.tsx")).Statements }));
-const DataTest = lazy(async () => ({ default: (await import("./data-test.tsx")).DataTest }));
+const Keys = lazyPart(async () => (await import("./keys.tsx")).Keys);
+const Statements = lazyPart(async () => (await import("./statements.tsx")).Statements);
+const DataTest = lazyPart(async () => (await import("./data-test.tsx")).DataTest);
 
 const DEFAULTS = { view: "keys", search: "", key: "", outcome: "" };
 type State = typeof DEFAULTS;

@@ -1,11 +1,10 @@
 import { Download, SlidersHorizontal } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { useModels } from "../../api/queries/models.ts";
 import type { ChatDocument, ChatParameters } from "../../chat/chat-document.ts";
 import { toRequest } from "../../chat/chat-request.ts";
 import { toMarkdown } from "../../chat/export-chat.ts";
+import { ModelPicker } from "../../parts/model-picker.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
-import { Combobox } from "../../ui/combobox.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextAreaField, TextField } from "../../ui/field.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
@@ -28,13 +27,7 @@ const EFFORTS = ["", "none", "minimal", "low", "medium", "high"].map((value) => 
 
 /** Which model answers, and how; the chat as code and as a file. */
 export function ChatHead({ document, title, onChange, before, children }: ChatHeadProps) {
-  const models = useModels();
   const [isOpen, setOpen] = useState(false);
-  const choices = (models.data ?? []).map(({ id, name, hint }) => ({
-    value: id,
-    label: name,
-    hint,
-  }));
   const { effort = "" } = document.parameters;
   const name = (title || "Chat").replaceAll(/[^\p{L}\p{N} _-]/gu, "").slice(0, 60) || "Chat";
   return (
@@ -43,11 +36,8 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
       <h1 data-page-title tabIndex={-1} className="sr-only">
         {title === "" ? "Chat" : title}
       </h1>
-      <Combobox
-        label="Model"
-        placeholder="Choose a model"
+      <ModelPicker
         value={document.model}
-        choices={choices}
         onChange={(model) => onChange({ ...document, model })}
         className="max-w-3xs"
       />
@@ -67,10 +57,10 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
       {children}
       <span className="ml-auto flex">
         <CallButton
-          call={{
+          call={() => ({
             ...{ method: "POST", path: "/v1/chat/completions", credential: "key" },
             body: toRequest(document),
-          }}
+          })}
         />
         <Menu
           trigger={<IconButton icon={Download} label="Export the chat" />}

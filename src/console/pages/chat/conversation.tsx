@@ -49,7 +49,7 @@ export function Conversation({
   const model = models.data?.find(({ id }) => id === document.model);
   const title = list?.data.find(({ id }) => id === keptId)?.title ?? opened?.title;
   const isNew = opened === undefined && branch.length === 0 && list?.limit !== 0;
-  const { place, isAtEnd, goToEnd } = useFollowEnd(document);
+  const { place, isAtEnd, goToEnd } = useFollowEnd();
   const status = useSpokenStatus(answering !== null);
   const last = branch.filter(({ role }) => role === "user").at(-1);
   const composer = useRef<HTMLDivElement>(null);

@@ -7,6 +7,7 @@ import {
   useChats,
   useDeleteChat,
 } from "../../api/queries/chats.ts";
+import { now } from "../../lib/clock.ts";
 import { classes } from "../../ui/classes.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
@@ -130,7 +131,7 @@ function Entry({ chat, isOpen, onGone }: EntryProps) {
 }
 
 function groupsOf(chats: readonly KeptChat[]) {
-  const today = new Date().setHours(0, 0, 0, 0);
+  const today = new Date(now()).setHours(0, 0, 0, 0);
   const nameOf = ({ pinned, updated_at: at }: KeptChat) => {
     if (pinned) return "Pinned";
     const time = Date.parse(at);

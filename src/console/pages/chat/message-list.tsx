@@ -1,8 +1,9 @@
 import { useMemo } from "react";
 import type { Model } from "../../api/queries/models.ts";
-import { branchOf } from "../../chat/chat-document.ts";
+import { type BranchMessage, branchOf } from "../../chat/chat-document.ts";
 import { sentPart } from "../../chat/chat-request.ts";
 import { Message, type MessageActions } from "../../parts/message.tsx";
+import { useGrowing } from "../../ui/use-growing.ts";
 import type { ChatUse } from "./use-chat.ts";
 
 interface MessageListProps {
@@ -13,10 +14,18 @@ interface MessageListProps {
   readonly onEditing: (id: string | null) => void;
 }
 
+/** Characters of messages that are drawn at once. A long chat grows from its end, where it is read first. */
+const DRAWN_AT_ONCE = 32 * 1024;
+/** A message itself begins with less than this. */
+const MOST_OF_ONE = 16 * 1024;
+const GROWING = { weightOf: weightOfMessage, most: DRAWN_AT_ONCE };
+
 /** The branch in view, with a line where what a turn sends begins. */
 export function MessageList({ use, models, editing, onEditing }: MessageListProps) {
   const { chat, document, answering, save } = use;
   const branch = branchOf(document);
+  const drawn = useGrowing([...branch].reverse(), GROWING);
+  const shown = branch.slice(branch.length - drawn);
   const firstSent = sentPart(branch)[0]?.id;
   const blockedReason = blockOf(document.model, answering);
   const actions = useMemo(
@@ -35,15 +44,18 @@ export function MessageList({ use, models, editing, onEditing }: MessageListProp
     [chat, save, onEditing],
   );
   return (
-    <div className="mx-auto max-w-3xl divide-y divide-line">
+    <div
+      aria-busy={shown.length < branch.length || undefined}
+      className="mx-auto max-w-3xl divide-y divide-line"
+    >
       {branch.length === 0 && (
         <p className="py-12 text-center text-muted">
           {document.model === "" ? "No model answers here yet." : "Ask something."}
         </p>
       )}
-      {branch.map((message, index) => (
+      {shown.map((message) => (
         <div key={message.id}>
-          {index > 0 && message.id === firstSent && (
+          {message.id === firstSent && message.parent !== null && (
             <p className="pt-3 text-center text-sm text-muted">Older messages are no longer sent</p>
           )}
           <Message
@@ -67,4 +79,12 @@ function blockOf(model: string, answering: string | null): string | undefined {
 
 function nameOf(id: string, models: readonly Model[] = []): string {
   return models.find((model) => model.id === id)?.name ?? id;
+}
+
+function weightOfMessage({ parts }: BranchMessage): number {
+  const lengths = parts.map((part) => ("text" in part ? part.text.length : 0));
+  return Math.min(
+    MOST_OF_ONE,
+    lengths.reduce((sum, length) => sum + length, 0),
+  );
 }

@@ -43,7 +43,7 @@ export function Page() {
     />
   );
   return (
-    <div className="-m-4 flex h-[calc(100dvh-3rem)] min-h-0 md:-m-6 md:h-dvh">
+    <div className="-m-4 flex h-[calc(100dvh-3rem)] min-h-[26rem] md:-m-6 md:h-dvh">
       {!isNarrow && <div className="w-3xs shrink-0 border-e border-line bg-surface">{history}</div>}
       {isNarrow && (
         <Dialog isOpen={isHistoryOpen} onClose={() => setHistoryOpen(false)} title="Earlier chats">

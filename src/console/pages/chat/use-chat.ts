@@ -1,8 +1,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { ApiError } from "../../api/errors.ts";
+import { ApiError, onSignedIn } from "../../api/errors.ts";
 import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
 import { type ChatDocument, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
+import { now } from "../../lib/clock.ts";
 import { askModel } from "../../parts/ask-model.ts";
 
 /** Where a chat stands with the server. */
@@ -76,13 +77,19 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
         ask: askModel,
         settled: save,
         nextFrame: (callback) => void requestAnimationFrame(callback),
-        now: Date.now,
+        now,
       }),
     [],
   );
   // Leaving the chat frees the engine; what there is of the answer is saved as stopped.
   useEffect(() => () => chat.stop(), [chat]);
   const state = useSyncExternalStore(chat.subscribe, chat.state);
+  // A session that ended within an answer kept it from being saved.
+  const hasFailed = keeping.state === "failed";
+  useEffect(
+    () => (hasFailed ? onSignedIn(() => save(chat.state().document)) : undefined),
+    [hasFailed, save, chat],
+  );
 
   /** Saves over what another tab has saved, by the revision it has now. */
   const keepThis = (revision: number) => {

@@ -8,47 +8,71 @@ import { EmptyState } from "../../ui/empty-state.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { StatusDot } from "../../ui/status-dot.tsx";
 import type { Column } from "../../ui/table-column.ts";
+import { Tabs } from "../../ui/tabs.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { useOpenRow } from "../../ui/use-open-row.ts";
+import { useUrlState } from "../../ui/use-url-state.ts";
 import { AddDialog } from "./connection-actions.tsx";
 import { ConnectionPanel } from "./connection-panel.tsx";
 import { KINDS, placeOf } from "./connection-words.ts";
+import { FileConnections } from "./file-connections.tsx";
 
-/** The databases that tools may read. */
+const DEFAULTS = { tab: "databases" };
+
+/** What tools may read: databases, and folders of the server. */
 export function Page() {
+  const [{ tab }, change] = useUrlState(DEFAULTS);
   const { openId, open, close } = useOpenRow("connections");
   const [isAdding, setAdding] = useState(false);
   const list = useConnections();
-  useKeys([{ keys: "n", label: "New connection", run: () => setAdding(true) }]);
+  const isFolders = tab === "folders";
+  useKeys(isFolders ? [] : [{ keys: "n", label: "New connection", run: () => setAdding(true) }]);
   const add = (
     <Button look="primary" onClick={() => setAdding(true)}>
       <Plus size={16} aria-hidden />
       Add connection
     </Button>
   );
+  const databases = (
+    <div className="flex min-w-0 flex-1 items-start gap-4">
+      <ListView
+        label="Connections"
+        list={list}
+        columns={columns(openId !== undefined)}
+        rowId={({ id }) => id}
+        openId={openId}
+        onOpen={open}
+        empty={
+          <EmptyState title="No connections yet" action={add}>
+            A connection is a database that models may read, through assistants that name it.
+          </EmptyState>
+        }
+      />
+      {openId !== undefined && <ConnectionPanel key={openId} id={openId} onClose={close} />}
+    </div>
+  );
   return (
     <>
       <PageHeader title="Connections" aside={list.total}>
-        {add}
-        <CallButton call={{ method: "GET", path: "/api/connections", credential: "token" }} />
+        {!isFolders && add}
+        {isFolders ? (
+          <CallButton
+            call={{ method: "GET", path: "/api/admin/file-connections", credential: "session" }}
+          />
+        ) : (
+          <CallButton call={{ method: "GET", path: "/api/connections", credential: "token" }} />
+        )}
       </PageHeader>
-      <div className="flex min-w-0 flex-1 items-start gap-4">
-        <ListView
-          label="Connections"
-          list={list}
-          columns={columns(openId !== undefined)}
-          rowId={({ id }) => id}
-          openId={openId}
-          onOpen={open}
-          empty={
-            <EmptyState title="No connections yet" action={add}>
-              A connection is a database that models may read, through assistants that name it.
-            </EmptyState>
-          }
-        />
-        {openId !== undefined && <ConnectionPanel key={openId} id={openId} onClose={close} />}
-      </div>
+      <Tabs
+        label="Databases and folders"
+        value={isFolders ? "folders" : DEFAULTS.tab}
+        onChange={(next) => change({ tab: next })}
+        tabs={[
+          { id: "databases", label: "Databases", content: databases },
+          { id: "folders", label: "Folders", content: <FileConnections /> },
+        ]}
+      />
       <AddDialog
         isOpen={isAdding}
         onClose={() => setAdding(false)}

@@ -1,5 +1,11 @@
 import { useMemo } from "react";
-import { type Dataset, type DatasetRow, useDatasetRows } from "../../api/queries/datasets.ts";
+import {
+  type Dataset,
+  type DatasetRow,
+  useDatasetRows,
+  useFilteredRows,
+} from "../../api/queries/datasets.ts";
+import { isFiltered, type RowFilter, readConditions } from "../../lib/row-filter.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -7,6 +13,7 @@ import { PropertyList } from "../../ui/property-list.tsx";
 import type { Column } from "../../ui/table-column.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
 import { Value } from "../../ui/value-table.tsx";
+import { RowFilters } from "./row-filters.tsx";
 
 interface NumberedRow {
   readonly number: number;
@@ -15,14 +22,19 @@ interface NumberedRow {
 
 const NUMBERS: ReadonlySet<string> = new Set(["integer", "decimal", "number"]);
 
-const DEFAULTS = { row: "" };
+export const ROW_DEFAULTS = { row: "", where: "", sort: "" };
 /** Columns of a card; the open row shows all. */
 const CARD_COLUMNS = 6;
 
 /** The rows in their order, fetched as they come into sight. One is opened to see the whole of its values. */
 export function DatasetRows({ dataset }: { readonly dataset: Dataset }) {
-  const list = useDatasetRows(dataset);
-  const [state, change] = useUrlState(DEFAULTS);
+  const [state, change] = useUrlState(ROW_DEFAULTS);
+  const { where, sort } = state;
+  const filter = useMemo(() => toRowFilter({ where, sort }), [where, sort]);
+  const isNarrowed = isFiltered(filter);
+  const all = useDatasetRows(dataset, !isNarrowed);
+  const some = useFilteredRows(dataset, filter, isNarrowed);
+  const list = isNarrowed ? some : { ...all, total: dataset.rows };
   const { rows } = list;
   const numbered = useMemo(
     () => rows.map((values, index): NumberedRow => ({ number: index + 1, values })),
@@ -32,18 +44,24 @@ export function DatasetRows({ dataset }: { readonly dataset: Dataset }) {
   const open = numbered[Number(state.row) - 1];
   const close = () => change({ row: "" });
   return (
-    <>
+    <div className="grid gap-3">
+      {dataset.rows > 0 && (
+        <RowFilters
+          dataset={dataset}
+          filter={filter}
+          asOf={isNarrowed && rows.length > 0 ? list.asOf : undefined}
+          onChange={(next) => change({ ...next, row: "" })}
+        />
+      )}
       <ListView
         label="Rows"
-        list={{ ...list, rows: numbered, total: dataset.rows }}
+        list={{ ...list, rows: numbered }}
+        sort={sort}
+        onSort={(next) => change({ sort: next, row: "" })}
         columns={columns}
         rowId={({ number }) => String(number)}
         onOpen={(row) => change({ row })}
-        empty={
-          <EmptyState title="No rows yet">
-            Import a file, or let a workflow write into it with the step dataset_write.
-          </EmptyState>
-        }
+        empty={isNarrowed ? <NoMatch /> : <NoRows />}
       />
       <Dialog
         isOpen={open !== undefined}
@@ -53,7 +71,28 @@ export function DatasetRows({ dataset }: { readonly dataset: Dataset }) {
       >
         {open !== undefined && <WholeRow dataset={dataset} row={open} />}
       </Dialog>
-    </>
+    </div>
+  );
+}
+
+/** What the address asks of the rows. */
+export function toRowFilter({ where, sort }: Omit<typeof ROW_DEFAULTS, "row">): RowFilter {
+  return { conditions: readConditions(where), sort };
+}
+
+function NoMatch() {
+  return (
+    <EmptyState title="No row meets the conditions">
+      Others may be there: clear the filters to see them.
+    </EmptyState>
+  );
+}
+
+function NoRows() {
+  return (
+    <EmptyState title="No rows yet">
+      Import a file, or let a workflow write into it with the step dataset_write.
+    </EmptyState>
   );
 }
 
@@ -85,6 +124,7 @@ function columnsOf(dataset: Dataset): ReadonlyArray<Column<NumberedRow>> {
         cell: ({ values }) => <Value value={values[name]} />,
         width: "12rem",
         isNumber: NUMBERS.has(type),
+        ...(type !== "json" && { sort: name }),
         isWideOnly: place >= CARD_COLUMNS,
       }),
     ),

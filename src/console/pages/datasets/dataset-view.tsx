@@ -1,7 +1,13 @@
 import { ArrowLeft, Download, Upload } from "lucide-react";
 import { useState } from "react";
-import { type Dataset, rowsAddress, useDataset } from "../../api/queries/datasets.ts";
+import {
+  type Dataset,
+  filteredRowsPath,
+  rowsAddress,
+  useDataset,
+} from "../../api/queries/datasets.ts";
 import { useSession } from "../../api/queries/session.ts";
+import { isFiltered } from "../../lib/row-filter.ts";
 import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
@@ -21,7 +27,7 @@ import { useKeys } from "../../ui/use-keys.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
 import { COLUMN_TYPES } from "./column-fields.tsx";
 import { ChangeDialog, DeleteDialog } from "./dataset-actions.tsx";
-import { DatasetRows } from "./dataset-rows.tsx";
+import { DatasetRows, ROW_DEFAULTS, toRowFilter } from "./dataset-rows.tsx";
 import { ImportDialog } from "./import-dialog.tsx";
 
 const DEFAULTS = { tab: "rows" };
@@ -104,6 +110,7 @@ function Loaded({ dataset, onClose }: LoadedProps) {
 function Actions({ dataset, onClose }: LoadedProps) {
   const [open, setOpen] = useState<"import" | "change" | "delete">();
   const reason = useReadOnlyReason(dataset);
+  const filter = toRowFilter(useUrlState(ROW_DEFAULTS)[0]);
   const dialog = { dataset, onClose: () => setOpen(undefined) };
   useKeys(
     reason === undefined
@@ -142,7 +149,11 @@ function Actions({ dataset, onClose }: LoadedProps) {
         Delete dataset
       </Button>
       <CallButton
-        call={{ method: "GET", path: `/api/datasets/${dataset.id}/rows`, credential: "key" }}
+        call={
+          isFiltered(filter)
+            ? { method: "GET", path: filteredRowsPath(dataset.name, filter), credential: "bi" }
+            : { method: "GET", path: `/api/datasets/${dataset.id}/rows`, credential: "key" }
+        }
       />
       <ImportDialog {...dialog} isOpen={open === "import"} />
       <ChangeDialog {...dialog} isOpen={open === "change"} />

@@ -1,17 +1,13 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { lazyPart } from "../../ui/lazy-part.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 
 /** Not needed for the list of keys. Where it is gone from the server, the secret stays on the screen. */
-const KeyInUse = lazy(() =>
-  import("./key-in-use.tsx").then(
-    ({ KeyInUse }) => ({ default: KeyInUse }),
-    () => ({ default: NotLoaded }),
-  ),
-);
+const KeyInUse = lazyPart(async () => (await import("./key-in-use.tsx")).KeyInUse, NotLoaded);
 
 interface IssuedDialogProps {
   readonly issued: IssuedApiKey | undefined;

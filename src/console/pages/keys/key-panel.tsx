@@ -1,10 +1,11 @@
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api-keys.ts";
 import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
+import { lazyPart } from "../../ui/lazy-part.tsx";
 import { OnceOpen } from "../../ui/once-open.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
@@ -14,10 +15,8 @@ import { useKeys } from "../../ui/use-keys.ts";
 import { DeleteDialog, RotateDialog, StateButton } from "./key-actions.tsx";
 
 /** Not needed for the list, and fetches what it shows anyway. */
-const KeyUsage = lazy(async () => ({ default: (await import("./key-usage.tsx")).KeyUsage }));
-const ChangeDialog = lazy(async () => ({
-  default: (await import("./change-dialog.tsx")).ChangeDialog,
-}));
+const KeyUsage = lazyPart(async () => (await import("./key-usage.tsx")).KeyUsage);
+const ChangeDialog = lazyPart(async () => (await import("./change-dialog.tsx")).ChangeDialog);
 
 interface KeyPanelProps {
   readonly id: string;

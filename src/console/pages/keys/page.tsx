@@ -1,5 +1,5 @@
 import { Plus } from "lucide-react";
-import { lazy, useState } from "react";
+import { useState } from "react";
 import { type ApiKeyFilters, type IssuedApiKey, useApiKeys } from "../../api/queries/api-keys.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
@@ -9,6 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
+import { lazyPart } from "../../ui/lazy-part.tsx";
 import { OnceOpen } from "../../ui/once-open.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Select } from "../../ui/select.tsx";
@@ -19,9 +20,7 @@ import { IssuedDialog } from "./issued-dialog.tsx";
 import { keyColumns } from "./key-columns.tsx";
 import { KeyPanel } from "./key-panel.tsx";
 
-const IssueDialog = lazy(async () => ({
-  default: (await import("./issue-dialog.tsx")).IssueDialog,
-}));
+const IssueDialog = lazyPart(async () => (await import("./issue-dialog.tsx")).IssueDialog);
 
 const DEFAULTS = { search: "", state: "", owner: "" };
 

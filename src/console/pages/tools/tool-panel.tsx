@@ -1,10 +1,11 @@
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { ListedTool } from "../../api/queries/tools.ts";
 import { initialValue } from "../../lib/schema-value.ts";
 import { SchemaView } from "../../parts/schema-view.tsx";
 import { ToolLevelBadge } from "../../parts/tool-level.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
+import { lazyPart } from "../../ui/lazy-part.tsx";
 import { Link } from "../../ui/link.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
@@ -13,7 +14,7 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { useUrlState } from "../../ui/use-url-state.ts";
 
 // Forms from schemas bring every kind of field.
-const ToolTrial = lazy(async () => ({ default: (await import("./tool-trial.tsx")).ToolTrial }));
+const ToolTrial = lazyPart(async () => (await import("./tool-trial.tsx")).ToolTrial);
 
 const DEFAULTS = { view: "arguments" };
 

@@ -6,6 +6,7 @@ import {
   useLinkIdentity,
   useUnlinkIdentities,
 } from "../../api/queries/users.ts";
+import { LinkedAccounts } from "../../parts/linked-accounts.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -32,17 +33,9 @@ export function Identities({ user }: { readonly user: User }) {
           onRetry={() => void refetch()}
         />
       )}
-      {data !== undefined && identities.length === 0 && (
-        <p className="text-muted">None: the user logs in with a password.</p>
+      {data !== undefined && (
+        <LinkedAccounts identities={identities} none="None: the user logs in with a password." />
       )}
-      <ul className="grid gap-1">
-        {identities.map(({ issuer, subject }) => (
-          <li key={issuer} className="break-all">
-            <code className="font-mono text-sm">{subject}</code>
-            <span className="block text-sm text-muted">{issuer}</span>
-          </li>
-        ))}
-      </ul>
       <div className="flex flex-wrap gap-2">
         <Button
           disabledReason={hasProvider ? undefined : "No provider is set in OIDC_ISSUER."}

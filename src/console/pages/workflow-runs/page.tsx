@@ -3,6 +3,7 @@ import { useState } from "react";
 import { ApiError } from "../../api/errors.ts";
 import { type RunFilters, useRuns } from "../../api/queries/workflow-runs.ts";
 import { useWorkflow } from "../../api/queries/workflows.ts";
+import { now } from "../../lib/clock.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
@@ -35,7 +36,7 @@ export function Page() {
   const { id = "" } = useParams({ strict: false }) as { readonly id?: string };
   const [state, change] = useUrlState(DEFAULTS);
   // The day is cut off so that the filter stays the same while the page is open.
-  const [today] = useState(() => Math.floor(Date.now() / DAY_MS) * DAY_MS);
+  const [today] = useState(() => Math.floor(now() / DAY_MS) * DAY_MS);
   const navigate = useNavigate();
   const workflow = useWorkflow(id);
   const filters = toFilters(id, state, today);
