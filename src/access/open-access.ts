@@ -1,6 +1,6 @@
 import { count } from "drizzle-orm";
 import { isOpenToEverybody } from "../config/sign-in-settings.ts";
-import type { Caller } from "../core/caller.ts";
+import type { CurrentCaller } from "../core/caller.ts";
 import { byLabel } from "../core/metric.ts";
 import type { Part } from "../core/part.ts";
 import type { Base } from "../db/base.ts";
@@ -35,7 +35,7 @@ export interface OpenAccess extends Part<Db> {
    * Returns a caller with the rights that its key has now, for calls that last; undefined once the key is no longer
    * valid. Sessions are not held in memory, so theirs stay as they were. Does not wait.
    */
-  readonly currentCaller: (caller: Caller) => Caller | undefined;
+  readonly currentCaller: CurrentCaller;
   readonly findKeyCaller: FindKeyCaller;
   /** The BI keys in memory, for the admission of those who read data. */
   readonly biKeys: KnownBiKeys;
@@ -76,7 +76,9 @@ export async function openAccess(
     signIn: openSignIn(base, secret),
     authenticate: createAuthenticate({ keys, sessions, tokens, biKeys }),
     currentCaller: (caller) =>
-      caller.kind === "key" ? keys.current(caller.keyId, clock.now()) : caller,
+      caller.kind === "key"
+        ? keys.current(caller.keyId, clock.now())
+        : sessions.current(caller.sessionId),
     biKeys,
     findKeyCaller: createFindKeyCaller({ keys, ask: database.askOwn, clock }),
     access: {

@@ -92,5 +92,11 @@ export type DataCaller = SessionCaller | BiKeyCaller;
 /** An authenticated caller of `/v1` and its models. Created once by authentication, immutable, safe to share between requests. */
 export type Caller = KeyCaller | SessionCaller;
 
+/**
+ * Returns a caller with the rights of this moment; undefined once its key or session is no longer valid. For a key it
+ * does not wait. Rejects with `storage_unavailable`.
+ */
+export type CurrentCaller = (caller: Caller) => Caller | undefined | Promise<Caller | undefined>;
+
 /** Any authenticated caller, aside from those who only read data. */
 export type AnyCaller = Caller | ServiceTokenCaller;

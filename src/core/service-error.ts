@@ -30,6 +30,7 @@ const ERROR_TABLE = {
   request_timeout: [408, "invalid_request_error", "timeout_error"],
   run_active: [409, "conflict_error", "invalid_request_error"],
   idempotency_mismatch: [409, "conflict_error", "invalid_request_error"],
+  workflow_loop: [409, "conflict_error", "invalid_request_error"],
   version_conflict: [409, "conflict_error", "invalid_request_error"],
   changed_meanwhile: [409, "conflict_error", "invalid_request_error"],
   chat_not_kept: [409, "conflict_error", "invalid_request_error"],

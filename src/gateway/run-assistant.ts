@@ -1,6 +1,7 @@
 import type { Caller } from "../core/caller.ts";
 import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatMessage, ToolChoice } from "../core/chat-request.ts";
+import { ServiceError } from "../core/service-error.ts";
 import { SEARCH_KNOWLEDGE } from "../tools/builtin/search-knowledge.ts";
 import { visibleTools } from "../tools/visible-tools.ts";
 import { askModel } from "./ask-model.ts";
@@ -178,13 +179,19 @@ function createRunner(
 }
 
 /** Rights hold for the next call of a tool, not only for the next answer. */
-function findNow(
+async function findNow(
   { known, tools: registry, currentCaller }: AssistantServices,
   { assistant: asked }: AssistedRun,
   client: Caller,
   name: string,
-): FoundTool {
-  const caller = currentCaller(client);
+): Promise<FoundTool> {
+  let caller: Caller | undefined;
+  try {
+    caller = await currentCaller(client);
+  } catch (thrown) {
+    if (thrown instanceof ServiceError) return "unchecked";
+    throw thrown;
+  }
   if (asked === undefined || caller === undefined) return "withdrawn";
   const assistant = known.find(asked.id, caller);
   if (assistant === undefined) return "withdrawn";

@@ -12,12 +12,19 @@ const INTEGER = /^-?\d+$/;
  */
 export function keepLargeNumbers(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
-  return text.replace(STRING_OR_NUMBER, (token) => {
+  return text.replace(STRING_OR_NUMBER, (token, offset: number) => {
     if (token.startsWith('"')) return token;
     const value = Number(token);
     const isKept = INTEGER.test(token) ? Number.isSafeInteger(value) : Number.isFinite(value);
-    return isKept ? token : `"${token}"`;
+    return isKept || isName(text, offset + token.length) ? token : `"${token}"`;
   });
+}
+
+/** Whether a colon follows. A name without quotation marks is no JSON, and must not become some. */
+function isName(text: string, end: number): boolean {
+  let at = end;
+  while (/[ \t\r\n]/.test(text[at] ?? "")) at += 1;
+  return text[at] === ":";
 }
 
 /** Parses JSON as `JSON.parse` does, after `keepLargeNumbers`. Throws a `SyntaxError`. */

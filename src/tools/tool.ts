@@ -2,7 +2,7 @@ import type { Origin } from "../access/actor.ts";
 import type { Caller } from "../core/caller.ts";
 import type { Assistant, ToolLevel } from "../knowledge/assistants/assistant.ts";
 import type { Passage } from "../knowledge/retrieve/passage.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject, JsonValue } from "../lib/json.ts";
 
 /** Something that a model can do, defined once for chats, `/v1/tools` and `/mcp`. */
 export interface Tool {
@@ -15,6 +15,8 @@ export interface Tool {
   readonly source?: "builtin" | "mcp";
   /** The JSON Schema of its arguments, an object. */
   readonly parameters: JsonObject;
+  /** The JSON Schema of `content.structured`, an object; only of tools of tool servers. */
+  readonly outputSchema?: JsonObject | undefined;
   /** Whether it can be offered here at all; a tool without it always can. */
   readonly isAvailable?: (assistant: Assistant) => boolean;
   /**
@@ -32,11 +34,21 @@ export interface ToolContext {
   readonly origin?: Origin | undefined;
 }
 
+/** What is cleaned and bounded of a tool server's result. */
+export interface ToolContent {
+  /** Texts, images, audio, links and resources, as the Model Context Protocol has them. */
+  readonly parts: readonly JsonObject[];
+  /** By the tool's `outputSchema`, if it has one. */
+  readonly structured?: JsonValue | undefined;
+}
+
 export interface ToolResult {
   readonly text: string;
   readonly isError?: boolean;
   /** The argument that is wrong, such as `by[0].field`, where one is. */
   readonly argument?: string | undefined;
+  /** For clients of `/mcp`, where a tool server has sent more than a text; models are given `text`. */
+  readonly content?: ToolContent | undefined;
   /** What a search found, for the sources of the answer; `text` has them too. */
   readonly passages?: readonly Passage[];
 }

@@ -14,6 +14,7 @@ import { createSecretBox } from "../lib/secret-box.ts";
 import type { DeliveryFigures } from "../queue/figures.ts";
 import type { InternalEvents } from "../queue/internal-events.ts";
 import type { Connections } from "../tools/connections/open-connections.ts";
+import { createChainHeaders } from "./calls-out/call-chain.ts";
 import { createExecution } from "./execute/execute-run.ts";
 import { openRowUpkeep } from "./execute/row-upkeep.ts";
 import { createStepModels } from "./models/create-step-models.ts";
@@ -71,6 +72,7 @@ export async function openWorkflows(base: Base, parts: WorkflowParts): Promise<W
     connections: parts.connections,
     ...knowledge,
     ...{ egress, secrets },
+    chainHeaders: createChainHeaders(secretBox),
     childRuns: createChildRuns(() => store, runs.waits),
   });
   const store: WorkflowStore = { ...known, kinds, wakeRuns: runs.wake };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ChatEvent } from "../../src/core/chat-event.ts";
+import { ServiceError } from "../../src/core/service-error.ts";
 import { checkEventOrder } from "../support/check-event-order.ts";
 import { AssistantStage, passage, testTool } from "../support/stages/assistant-stage.ts";
 
@@ -305,6 +306,48 @@ describe("An assistant", () => {
       expect([what, ran]).toEqual([what, isKept ? ["first", "second", "second"] : ["first"]]);
       expect([what, results.slice(1)]).toEqual([what, isKept ? ["", ""] : [gone, gone]]);
       expect(textOf(events)).toBe("Done.");
+    }
+  });
+
+  it("asks for the rights of a session before each call, and runs nothing while they cannot be read", async () => {
+    const session = { kind: "session", sessionId: "sid_1", username: "ada" } as const;
+    const became = (role: "admin" | "user") => async () =>
+      ({
+        ...session,
+        ownerId: "usr_1",
+        role,
+        mustChangePassword: false,
+        passthrough: false,
+      }) as const;
+    const away = () => Promise.reject(new ServiceError("storage_unavailable", "It is away."));
+    const ended = async () => undefined;
+    const cases = [
+      [became("admin"), ["second"], ""],
+      [became("user"), [], "Tool 'second' is no longer allowed."],
+      [ended, [], "Tool 'second' is no longer allowed."],
+      [away, [], "Tool 'second' was not run: the rights of the user cannot be checked now."],
+    ] as const;
+    for (const [now, expected, result] of cases) {
+      stage.reset();
+      stage.assistant({ maxLevel: "full_auto" });
+      const ran: string[] = [];
+      const first = async () => {
+        stage.currentCaller = now;
+        return { text: "" };
+      };
+      const second = async () => {
+        ran.push("second");
+        return { text: "" };
+      };
+      stage.tools = [testTool("first", first), testTool("second", second, { level: "full_auto" })];
+      stage.simulator.script(
+        { toolCalls: [call("first")] },
+        { toolCalls: [call("second")] },
+        { text: "Done." },
+      );
+      await stage.answer({}, { maxLevel: "full_auto" });
+      const { content } = stage.bodies().at(-1).messages.at(-1);
+      expect([ran, content]).toEqual([expected, result]);
     }
   });
 

@@ -1,6 +1,7 @@
-import { and, eq, gt, sql } from "drizzle-orm";
+import { and, eq, gt, type SQL, sql } from "drizzle-orm";
 import type { SessionCaller } from "../../core/caller.ts";
 import type { Base } from "../../db/base.ts";
+import type { Db } from "../../db/context.ts";
 import { sessions, users } from "../../db/tables/users.ts";
 import { causeOf } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
@@ -17,6 +18,8 @@ export interface Sessions {
    * `storage_unavailable`.
    */
   readonly find: (token: string) => Promise<SessionCaller | undefined>;
+  /** `find` by the session's id, for a call that is still in progress. */
+  readonly current: (sessionId: string) => Promise<SessionCaller | undefined>;
   readonly close: () => void;
 }
 
@@ -35,35 +38,31 @@ export function openSessions(
         );
       }),
   );
+  const read = (meant: SQL) => database.ask((db) => readSession(db, meant, clock.now()));
   return {
     close: () => pruning.stop(),
-    async find(token) {
-      const [row] = await database.ask((db) =>
-        db
-          .select({
-            sessionId: sessions.id,
-            ownerId: users.id,
-            username: users.username,
-            role: users.role,
-            monthlyTokenLimit: users.monthlyTokenLimit,
-            rpmLimit: users.rpmLimit,
-            // A pending change restricts only sessions that a password opened.
-            mustChangePassword: sql<boolean>`${users.mustChangePassword} and ${sessions.openedBy} = 'password'`,
-          })
-          .from(sessions)
-          .innerJoin(users, eq(users.id, sessions.userId))
-          .where(
-            and(
-              eq(sessions.tokenHash, hashSession(token)),
-              gt(sessions.expiresAt, new Date(clock.now())),
-              eq(users.state, "active"),
-            ),
-          ),
-      );
-      if (row === undefined) return undefined;
-      const { monthlyTokenLimit, rpmLimit, ...user } = row;
-      const personLimits = personLimitsOf({ monthlyTokenLimit, rpmLimit });
-      return { kind: "session", ...user, passthrough: false, personLimits };
-    },
+    find: (token) => read(eq(sessions.tokenHash, hashSession(token))),
+    current: (sessionId) => read(eq(sessions.id, sessionId)),
   };
+}
+
+async function readSession(db: Db, meant: SQL, now: number): Promise<SessionCaller | undefined> {
+  const [row] = await db
+    .select({
+      sessionId: sessions.id,
+      ownerId: users.id,
+      username: users.username,
+      role: users.role,
+      monthlyTokenLimit: users.monthlyTokenLimit,
+      rpmLimit: users.rpmLimit,
+      // A pending change restricts only sessions that a password opened.
+      mustChangePassword: sql<boolean>`${users.mustChangePassword} and ${sessions.openedBy} = 'password'`,
+    })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(and(meant, gt(sessions.expiresAt, new Date(now)), eq(users.state, "active")));
+  if (row === undefined) return undefined;
+  const { monthlyTokenLimit, rpmLimit, ...user } = row;
+  const personLimits = personLimitsOf({ monthlyTokenLimit, rpmLimit });
+  return { kind: "session", ...user, passthrough: false, personLimits };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import type { ProtocolError } from "./protocol-error.ts";
 import type { RequestId } from "./read-message.ts";
 import { type Era, VERSIONS } from "./versions.ts";
@@ -15,6 +15,7 @@ export interface ListedTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonObject;
+  readonly outputSchema?: JsonObject | undefined;
   readonly level: "read_only" | "write" | "full_auto";
   /** True when it reaches beyond this service and its data. */
   readonly isOpenWorld: boolean;
@@ -23,6 +24,14 @@ export interface ListedTool {
 export interface McpToolResult {
   readonly text: string;
   readonly isError?: boolean;
+  /** Stands for `text` where it is given. */
+  readonly content?: McpContent | undefined;
+}
+
+export interface McpContent {
+  /** In the form of the protocol. */
+  readonly parts: readonly JsonObject[];
+  readonly structured?: JsonValue | undefined;
 }
 
 /** Clients may keep the facts about a server for a while. The list depends on a key, whose rights change at any time. */
@@ -57,9 +66,15 @@ export function listResult(
   };
 }
 
-/** Encodes the answer to `tools/call`. */
-export function callResult({ text, isError = false }: McpToolResult): JsonObject {
-  return { content: [{ type: "text", text }], isError };
+/** Encodes the answer to `tools/call`. Before 2026-07-28 structured content is an object. */
+export function callResult(
+  { text, isError = false, content }: McpToolResult,
+  era: Era,
+): JsonObject {
+  if (content === undefined) return { content: [{ type: "text", text }], isError };
+  const { parts, structured } = content;
+  const isKnown = era === "modern" ? structured !== undefined : isJsonObject(structured);
+  return { content: parts, ...(isKnown && { structuredContent: structured }), isError };
 }
 
 /** Encodes a whole answer. */
@@ -86,12 +101,20 @@ function serverInfoOf(version: string): JsonObject {
   return { name: "inference-gateway", title: "Inference Gateway", version };
 }
 
-function encodeTool({ name, description, parameters, level, isOpenWorld }: ListedTool): JsonObject {
+function encodeTool({
+  name,
+  description,
+  parameters,
+  outputSchema,
+  level,
+  isOpenWorld,
+}: ListedTool): JsonObject {
   const isReading = level === "read_only";
   return {
     name,
     description,
     inputSchema: { ...parameters, type: "object" },
+    ...(outputSchema !== undefined && { outputSchema }),
     annotations: {
       readOnlyHint: isReading,
       destructiveHint: level === "full_auto",

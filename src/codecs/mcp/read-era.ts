@@ -67,8 +67,8 @@ function checkHeader(header: string, value: string | null | undefined, expected:
   throw new ProtocolError("headerMismatch", `Headers and body disagree: ${fault}.`);
 }
 
-/** Decodes a value that a header cannot hold as it is. */
-function decoded(value: string): string | undefined {
+/** Decodes a value that a header cannot hold as it is; undefined where it cannot be decoded. */
+export function decoded(value: string): string | undefined {
   const [, base64] = BASE64.exec(value) ?? [];
   if (base64 === undefined) return value.startsWith("=?base64?") ? undefined : value;
   return decodeBase64Text(base64);

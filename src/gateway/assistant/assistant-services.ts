@@ -1,5 +1,5 @@
 import type { Settings } from "../../config/settings.ts";
-import type { Caller } from "../../core/caller.ts";
+import type { Caller, CurrentCaller } from "../../core/caller.ts";
 import type { KnownAssistants } from "../../knowledge/assistants/assistant.ts";
 import type { Search } from "../../knowledge/retrieve/passage.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,8 +11,7 @@ import type { ToolFigures } from "../../tools/tool-figures.ts";
 /** The parts of other areas that answering as an assistant needs. */
 export interface AssistantServices {
   readonly known: KnownAssistants;
-  /** The caller with the rights of its key now; undefined once the key is no longer valid. Does not wait. */
-  readonly currentCaller: (caller: Caller) => Caller | undefined;
+  readonly currentCaller: CurrentCaller;
   readonly search: Search;
   /** Rejects with `not_found` for the first vector store that does not exist for the caller. */
   readonly checkStores: (caller: Caller, vectorStoreIds: readonly string[]) => Promise<void>;

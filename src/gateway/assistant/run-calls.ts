@@ -8,16 +8,18 @@ import { type GivenPassages, renderPassages } from "./given-passages.ts";
 
 /**
  * Whether a tool may be called: `unknown` was never offered, `withdrawn` was, but the key, the assistant or the tool has
- * been changed since. Otherwise it comes with the caller and the assistant of this moment.
+ * been changed since. `unchecked`: the rights of this moment cannot be read. Otherwise it comes with the caller and the
+ * assistant of this moment.
  */
 export type FoundTool =
   | "unknown"
   | "withdrawn"
+  | "unchecked"
   | (Pick<ToolContext, "caller" | "assistant"> & { readonly tool: Tool });
 
 export interface CallRunner {
   /** Returns a tool that the model was offered as it may be used now. */
-  readonly find: (name: string) => FoundTool;
+  readonly find: (name: string) => FoundTool | Promise<FoundTool>;
   readonly context: Pick<ToolContext, "signal" | "origin">;
   readonly limits: ToolLimits;
   readonly clock: Clock;
@@ -93,7 +95,7 @@ async function runAll(
   });
   const results: Promise<ToolResult>[] = [];
   for (const [index, call] of calls.entries()) {
-    const found = runner.find(call.name);
+    const found = await runner.find(call.name);
     const isReading = typeof found === "object" && found.tool.level === "read_only";
     if (!isReading) await Promise.all(results);
     const result = gate(() => runOne(runner, call, index < left ? report : undefined));
@@ -117,9 +119,12 @@ async function runOne(
     return failed("This answer has used up its tool calls. Answer with what is known so far.");
   }
   // Only now: the calls before it may have taken long.
-  const found = find(name);
+  const found = await find(name);
   if (found === "unknown") return failed(`Tool '${name.slice(0, 64)}' does not exist.`);
   if (found === "withdrawn") return failed(`Tool '${name}' is no longer allowed.`);
+  if (found === "unchecked") {
+    return failed(`Tool '${name}' was not run: the rights of the user cannot be checked now.`);
+  }
   const { tool, ...rights } = found;
   const id = nextId();
   const startedAt = clock.now();

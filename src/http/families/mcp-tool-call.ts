@@ -1,4 +1,5 @@
 import { callResult, encodeProtocolError, encodeResult } from "../../codecs/mcp/encode-answer.ts";
+import { checkParameterHeaders } from "../../codecs/mcp/parameter-headers.ts";
 import { ProtocolError } from "../../codecs/mcp/protocol-error.ts";
 import type { McpRequest } from "../../codecs/mcp/read-message.ts";
 import { readCallParams } from "../../codecs/mcp/read-params.ts";
@@ -45,6 +46,7 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
   const tool = bound.tools.find((one) => one.name === name);
   if (bound.assistant === undefined) throw unboundCaller(name);
   if (tool === undefined) throw unknownTool(name);
+  if (era === "modern") checkParameterHeaders(tool.parameters, args, context.req.raw.headers);
   const { assistant } = bound;
   let isAnswered = false;
   const client = { requestId, caller, channel, address, startedAt, signal: open.signal };
@@ -57,7 +59,7 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
   const said = reply.limits && errorForm.sayLimits(reply.limits, deps.clock.now());
   return answerLate({
     text: reply.result.then((result) =>
-      encodeResult(request.id, callResult(result), { era, version: deps.version }),
+      encodeResult(request.id, callResult(result, era), { era, version: deps.version }),
     ),
     maySwitch: readsEventStreams(context.req.raw.headers.get("accept")),
     keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,

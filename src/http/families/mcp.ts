@@ -111,8 +111,8 @@ function factsOf({ version }: Deps, { assistant, tools }: BoundTools): ServerFac
   return { version, instructions };
 }
 
-function listed({ name, description, parameters, level, source }: Tool) {
-  return { name, description, parameters, level, isOpenWorld: source === "mcp" };
+function listed({ name, description, parameters, outputSchema, level, source }: Tool) {
+  return { name, description, parameters, outputSchema, level, isOpenWorld: source === "mcp" };
 }
 
 function json(body: string, status = 200): Response {

@@ -4,6 +4,7 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
 import { keepLargeNumbers } from "../../lib/exact-json.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { readCallChain } from "../../workflows/calls-out/call-chain.ts";
 import { retryRun, startRun, stopRun, stopRuns } from "../../workflows/records/control-runs.ts";
 import { findRun } from "../../workflows/records/find-run.ts";
 import { listRuns } from "../../workflows/records/list-runs.ts";
@@ -204,7 +205,8 @@ export function workflowRunsRoutes(deps: Deps): Router {
   router.add(START, async (context, caller) => {
     const id = idOf(context);
     const rows = hasBody(context) ? await readRows(context) : [{}];
-    const run = await startRun(records, actorOf(context, caller), { id, rows });
+    const chain = readCallChain(records.secretBox, context.req.raw.headers, id);
+    const run = await startRun(records, actorOf(context, caller), { id, rows, chain });
     return accepted({ ...run, pipelineId: id });
   });
   router.add(STOP_ALL, async (context, caller) => {

@@ -38,7 +38,7 @@ export function createQuerySql({ saved, settings, clock }: QuerySqlParts): Tool 
       const chosen = choose(usableConnections(saved, assistant, caller), name);
       if (typeof chosen === "string") return { text: chosen, isError: true };
       const statement = String(sql);
-      const { refusal } = await checkStatement(statement, chosen, catalogs, signal);
+      const { refusal } = await checkStatement({ sql: statement }, chosen, catalogs, signal);
       if (refusal !== undefined) {
         const text = `The statement was refused and did not run. ${refusal.message} ${refusal.hint}`;
         return { text, isError: true };

@@ -23,19 +23,28 @@ export const TOOL_POLICY: PostgresPolicy = {
   refuseSetting: refuseSecretSetting,
 };
 
-/** Decides whether a model's statement may run through a saved connection. Rejects as `FunctionCatalogs.read` does. */
+export interface CheckedStatement {
+  readonly sql: string;
+  /** The number of its parameters. */
+  readonly parameters?: number;
+}
+
+/** Decides whether a statement may run through a saved connection. Rejects as `FunctionCatalogs.read` does. */
 export async function checkStatement(
-  sql: string,
+  { sql, parameters = 0 }: CheckedStatement,
   connection: SavedConnection,
   catalogs: FunctionCatalogs,
   signal: AbortSignal,
 ): Promise<Verdict> {
   switch (connection.kind) {
     case "postgres":
-      return checkPostgres(sql, await catalogs.read(connection, signal), TOOL_POLICY);
+      return checkPostgres(sql, await catalogs.read(connection, signal), {
+        ...TOOL_POLICY,
+        takesParameters: parameters > 0,
+      });
     case "mysql":
-      return checkMysql(sql, { maxBytes: MAX_BYTES }, connection.database ?? undefined);
+      return checkMysql(sql, { maxBytes: MAX_BYTES, parameters }, connection.database ?? undefined);
     case "sqlite":
-      return checkSqlite(sql, { maxBytes: MAX_BYTES });
+      return checkSqlite(sql, { maxBytes: MAX_BYTES, parameters });
   }
 }

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../../lib/json.ts";
+import type { SqlParameter } from "../../lib/sql-gate/tokens/fill-placeholders.ts";
 
 /** The kinds of databases that can be saved. This is the one list of them. */
 export const CONNECTION_KINDS = ["postgres", "mysql", "sqlite"] as const;
@@ -27,6 +28,8 @@ export interface SavedConnection {
 /** A statement that reads. It has passed the SQL gate of its connection's kind. */
 export interface ReadQuery {
   readonly sql: string;
+  /** What its placeholders stand for, in their order: `$1` of PostgreSQL, `?` of the others. */
+  readonly parameters?: readonly SqlParameter[] | undefined;
   /** Rows beyond it are not read. */
   readonly maxRows: number;
   /** For the whole query, with the connecting. */

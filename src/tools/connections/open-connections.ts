@@ -113,7 +113,7 @@ export async function openConnections(
     return bounded(query, hidden, (signal, leftMs) => {
       targetOf(secretBox, row);
       return poolOf(connection).use(signal, (session) =>
-        session.read(sessionQuery(query.sql, query.maxRows, leftMs())),
+        session.read(sessionQuery(query, query.maxRows, leftMs())),
       );
     });
   };
@@ -183,8 +183,12 @@ function targetOf(secretBox: SecretBox, row: ConnectionRow | undefined): Target 
   );
 }
 
-function sessionQuery(sql: string, maxRows: number, timeoutMs: number): SessionQuery {
-  return { sql, maxRows, timeoutMs, maxBytes: RESULT_MAX_BYTES };
+function sessionQuery(
+  { sql, parameters }: Pick<ReadQuery, "sql" | "parameters">,
+  maxRows: number,
+  timeoutMs: number,
+): SessionQuery {
+  return { sql, parameters, maxRows, timeoutMs, maxBytes: RESULT_MAX_BYTES };
 }
 
 /** Runs work within a time, and explains its failure. */
@@ -227,7 +231,7 @@ async function tryConnection(
       within.addEventListener("abort", end, { once: true });
       try {
         const ask = async (current: Session, sql: string) => {
-          const { rows } = await current.read(sessionQuery(sql, 1, leftMs()));
+          const { rows } = await current.read(sessionQuery({ sql }, 1, leftMs()));
           return rows[0]?.[0] ?? null;
         };
         const serverVersion = String(await ask(session, version)).slice(0, 200);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { and, eq } from "drizzle-orm";
 import type { AnyActor } from "../../access/actor.ts";
 import { change } from "../../access/change.ts";
@@ -89,8 +90,8 @@ function chosenTools(
 }
 
 function isWaiting(tool: ToolRow): boolean {
-  const state = stateOf(tool);
-  return state === "waiting" || state === "changed";
+  // Approved again, a tool is offered with the schema of its results, too.
+  return stateOf(tool) !== "gone" && !isDeepStrictEqual(tool.approved, tool.listed);
 }
 
 function isTool(serverId: string, name: string) {

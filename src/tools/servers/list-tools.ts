@@ -117,12 +117,13 @@ async function cleanTools(
   signal: AbortSignal,
 ): Promise<ListedTools> {
   const budget = createCleanBudget(SCHEMAS);
+  const outputBudget = createCleanBudget(SCHEMAS);
   const tools: ListedTool[] = [];
   const replaced: string[] = [];
   for (const item of items) {
     await nextTurn();
     signal.throwIfAborted();
-    const tool = cleanTool(item, budget);
+    const tool = cleanTool(item, budget, outputBudget);
     if (tool === undefined) {
       leaveOut(leftOut, item, NO_TOOL);
       continue;

@@ -19,6 +19,8 @@ export interface ListedTool {
   readonly description: string;
   /** An object schema of at most 64 KiB, which can be compiled and checked without risk. */
   readonly inputSchema: JsonObject;
+  /** That of the structured content of its results, as `inputSchema`; undefined without one. */
+  readonly outputSchema?: JsonObject | undefined;
   /** What the server says of the tool. It may be wrong. */
   readonly annotations: {
     readonly readOnlyHint?: boolean;

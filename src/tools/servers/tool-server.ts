@@ -71,20 +71,22 @@ export function addressOf({ id, url, sealedHeaders }: ServerRow): string {
 
 /** Returns what is stored and approved of a listed tool, as the database will return it. */
 export function definitionOf(tool: ListedTool): ToolDefinition {
-  const { name, description, inputSchema, annotations } = tool;
+  const { name, description, inputSchema, outputSchema, annotations } = tool;
   const { readOnlyHint, destructiveHint } = annotations;
   const hints = { readOnlyHint, destructiveHint };
-  return JSON.parse(JSON.stringify({ name, description, inputSchema, annotations: hints }));
+  const definition = { name, description, inputSchema, outputSchema, annotations: hints };
+  return JSON.parse(JSON.stringify(definition));
 }
 
 /** Reads a stored definition. */
 export function readDefinition(stored: JsonObject): ListedTool {
-  const { name, description, inputSchema, annotations } = stored;
+  const { name, description, inputSchema, outputSchema, annotations } = stored;
   const { readOnlyHint, destructiveHint } = isJsonObject(annotations) ? annotations : {};
   return {
     name: String(name),
     description: String(description),
     inputSchema: isJsonObject(inputSchema) ? inputSchema : { type: "object" },
+    ...(isJsonObject(outputSchema) && { outputSchema }),
     annotations: {
       ...(typeof readOnlyHint === "boolean" && { readOnlyHint }),
       ...(typeof destructiveHint === "boolean" && { destructiveHint }),
@@ -95,7 +97,10 @@ export function readDefinition(stored: JsonObject): ListedTool {
 export function stateOf({ approved, listed }: Pick<ToolRow, "approved" | "listed">): ToolState {
   if (approved === null) return "waiting";
   if (listed === null) return "gone";
-  return isDeepStrictEqual(approved, listed) ? "approved" : "changed";
+  // A form of results that was approved without its schema is the same tool.
+  const { outputSchema: _outputSchema, ...rest } = listed;
+  const compared = approved["outputSchema"] === undefined ? rest : listed;
+  return isDeepStrictEqual(approved, compared) ? "approved" : "changed";
 }
 
 /** Returns how many tools are in each state. */

@@ -65,7 +65,7 @@ interface Offered {
 }
 
 function toTool(server: ToolServer, { name, row, approved }: Offered, parts: SourceParts): Tool {
-  const { description, inputSchema, annotations } = readDefinition(approved);
+  const { description, inputSchema, outputSchema, annotations } = readDefinition(approved);
   const { id, name: serverName } = server.row;
   const level = levelOf(row, annotations);
   return {
@@ -74,6 +74,7 @@ function toTool(server: ToolServer, { name, row, approved }: Offered, parts: Sou
     level,
     source: "mcp",
     parameters: inputSchema,
+    outputSchema,
     async run(args, context) {
       const now = parts.known.find(id);
       // It may have been withdrawn since the model was told of it.

@@ -20,6 +20,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const MOST_REDIRECTS = 3;
 /** A longer `Retry-After` counts as this. */
 const MAX_RETRY_AFTER_SECONDS = 600;
+const LOOP_STATUS = 409;
+const LOOP_CODE = '"code":"workflow_loop"';
+const MAX_REFUSAL_BYTES = 4_096;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const RETRYABLE: ReadonlySet<number> = new Set([408, 425, 429]);
 const RETRYABLE_REASONS: ReadonlySet<EgressReason> = new Set(["timeout", "failed"]);
@@ -64,6 +67,7 @@ async function follow(
       maxBytes: MAX_BODY_BYTES,
     });
     if (response.status >= 200 && response.status <= 299) return response;
+    if (await isLoop(response)) throw loopFailure();
     response.cancel();
     if (!REDIRECTS.has(response.status)) throw statusFailure(response);
     const next = redirectsLeft > 0 && method === "GET" ? redirectOf(response, url) : undefined;
@@ -78,6 +82,17 @@ function redirectOf(response: EgressResponse, from: string): string | undefined 
   if (location === undefined || !URL.canParse(location, from)) return undefined;
   const next = new URL(location, from);
   return next.origin === new URL(from).origin ? next.href : undefined;
+}
+
+/** Whether the gateway itself answered that the call would be a loop: the step then fails as one that starts runs. */
+async function isLoop({ status, body }: EgressResponse): Promise<boolean> {
+  if (status !== LOOP_STATUS) return false;
+  let text = "";
+  for await (const piece of body) {
+    text += Buffer.from(piece).toString("latin1");
+    if (text.length > MAX_REFUSAL_BYTES) return false;
+  }
+  return text.includes(LOOP_CODE);
 }
 
 function redirected(): StepFailure {
@@ -103,6 +118,13 @@ function retryAfterOf(text: string | undefined): number | undefined {
     : Math.ceil((Date.parse(text) - Date.now()) / 1_000);
   if (Number.isNaN(seconds)) return undefined;
   return Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(0, seconds));
+}
+
+function loopFailure(): StepFailure {
+  return new StepFailure(
+    "loop",
+    "The address starts a workflow that is already in the chain of runs that led here; a workflow may not start itself.",
+  );
 }
 
 function timedOut(timeoutMs: number): StepFailure {

@@ -2,7 +2,12 @@ import type { JsonObject } from "../../lib/json.ts";
 
 /** What starts a workflow by itself. `key` is derived from the trigger, so that it stays the same while that does. */
 export type Trigger =
-  | { readonly kind: "webhook"; readonly auth: "secret" | "url" }
+  | {
+      readonly kind: "webhook";
+      readonly auth: "secret" | "url";
+      /** As of the triggers that start by themselves: a run of the workflow itself may call it. */
+      readonly allow_loop: boolean;
+    }
   | (Started & {
       readonly kind: "schedule";
       /** Five or six fields of cron, or `@hourly` and its kind; unset with `every`. */

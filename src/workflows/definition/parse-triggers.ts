@@ -27,6 +27,7 @@ export const TRIGGER_SCHEMAS = {
   webhook: z.strictObject({
     kind: z.literal("webhook"),
     auth: z.enum(["secret", "url"]).default("secret"),
+    allow_loop: started.allow_loop,
   }),
   schedule: z
     .strictObject({

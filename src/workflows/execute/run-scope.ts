@@ -1,10 +1,13 @@
 import type { ExpressionScope } from "../row-process/row-process.ts";
-import type { ClaimedRun } from "../runs/run.ts";
+import { type ClaimedRun, startOf } from "../runs/run.ts";
 
-/** What expressions see of a run: `trigger` is what started it, `run` says which one it is. */
+/**
+ * What expressions see of a run: `trigger` is what started it, or for a retry the run that it repeats; `run` says which
+ * one it is.
+ */
 export function scopeOf(run: ClaimedRun): ExpressionScope {
   return {
-    trigger: run.trigger,
+    trigger: startOf(run.trigger),
     run: {
       id: run.id,
       workflow_id: run.workflowId,

@@ -2,9 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Caller } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { readCallChain } from "../calls-out/call-chain.ts";
 import { type Acceptance, answerOf } from "../runs/acceptance.ts";
 import { mayStart } from "../runs/may-start.ts";
 import { readQueueWait } from "../runs/queue-wait.ts";
+import { loopError } from "../runs/start-run.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import type { Acceptances } from "./combine-acceptances.ts";
 import { readRows } from "./read-rows.ts";
@@ -15,7 +17,7 @@ import {
   readCredential,
   type WebhookCredential,
 } from "./webhook-credential.ts";
-import { findTarget, isUrlId, type WebhookTarget } from "./webhook-target.ts";
+import { allowsLoop, findTarget, isUrlId, type WebhookTarget } from "./webhook-target.ts";
 
 /** An idempotency key has up to this many printable characters. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -75,10 +77,13 @@ export async function receiveWebhook(
   const received = await readRows(body, store.settings.MAX_JSON_DEPTH);
   const bodyHash = createHash("sha256").update(body).digest("hex");
   const { workflowId } = target;
+  const chain = readCallChain(store.secretBox, call.headers, call.id);
   const acceptance = await accept(workflowId, {
     trigger: { kind: "webhook", auth: proof.kind === "caller" ? proof.caller.kind : proof.kind },
     triggerKey: "webhook",
     rows: received.chunks,
+    chain,
+    allowLoop: chain.includes(workflowId) && (await allowsLoop(store, workflowId)),
     fact: key === undefined ? undefined : { fact: key, bodyHash },
   });
   return answerTo(store, workflowId, { acceptance, bodyHash });
@@ -184,6 +189,7 @@ async function refusalOf(
   if (reason === "license") {
     return new ServiceError("license_expired", "No license is in force: nothing starts.");
   }
+  if (reason === "loop") return loopError();
   if (reason !== "queue_full") return unknownWorkflow();
   const waiting = store.settings.PIPELINE_MAX_QUEUED_RUNS;
   return new ServiceError(

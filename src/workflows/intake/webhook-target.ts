@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { workflows } from "../../db/tables/workflows.ts";
+import { parseTriggers } from "../definition/parse-triggers.ts";
 import { hashWebhookUrl } from "../records/webhook-credential.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 
@@ -47,4 +48,19 @@ export async function findTarget(
   const { sealed, ...target } = found;
   const secret = sealed === null ? undefined : secretBox.open(sealed, target.workflowId);
   return { ...target, secret };
+}
+
+/** Whether the webhook of a workflow takes calls that its own runs led to. */
+export async function allowsLoop(
+  { database }: Pick<WorkflowStore, "database">,
+  workflowId: string,
+): Promise<boolean> {
+  const [found] = await database.ask((db) =>
+    db
+      .select({ definition: workflows.definition })
+      .from(workflows)
+      .where(eq(workflows.id, workflowId)),
+  );
+  const { triggers } = parseTriggers(found?.definition["triggers"]);
+  return triggers.some(({ trigger }) => trigger.kind === "webhook" && trigger.allow_loop);
 }

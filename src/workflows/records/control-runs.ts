@@ -18,7 +18,11 @@ import type { WorkflowRecords } from "./workflow-records.ts";
 export async function startRun(
   records: WorkflowRecords,
   actor: AnyActor,
-  { id, rows }: { readonly id: string; readonly rows: readonly Row[] },
+  {
+    id,
+    rows,
+    chain,
+  }: { readonly id: string; readonly rows: readonly Row[]; readonly chain: readonly string[] },
 ): Promise<AcceptedRun> {
   const chunks: RowChunk[] = [];
   for await (const chunk of packRows(rows)) chunks.push(chunk);
@@ -27,7 +31,7 @@ export async function startRun(
   const run = await change(records, actor, frame, async (transaction) => {
     const row = await readWorkflow(transaction, id, actor.caller);
     refuseDisabled(row, actor.caller);
-    const start = { workflowId: id, rows: chunks, userId };
+    const start = { workflowId: id, rows: chunks, userId, chain };
     const result = await records.runs.startRun(transaction, start);
     return { result, details: { name: row.name, run_id: result.runId } };
   });

@@ -13,7 +13,7 @@ import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
 import { type AcceptStore, acceptRun } from "./accept-runs.ts";
 import type { AcceptedRun } from "./acceptance.ts";
 import { changedBefore, stepsBefore } from "./reusable-steps.ts";
-import type { ReadDefinition } from "./run.ts";
+import { type ReadDefinition, type RunTrigger, startOf } from "./run.ts";
 import { dayOfRun } from "./run-id.ts";
 import { acceptedOf } from "./start-run.ts";
 
@@ -53,7 +53,12 @@ export async function retryRun(
   }
   await refuseUnusable(transaction, record, { ...versions, first, readsTrigger });
   const acceptance = await acceptRun(transaction, store, record.workflowId, {
-    trigger: { kind: "retry", run_id: runId, user_id: userId, of: record.trigger },
+    trigger: {
+      kind: "retry",
+      run_id: runId,
+      user_id: userId,
+      of: startOf(record.trigger as RunTrigger),
+    },
     triggerKey: "retry",
     rows: [],
     chain: record.chain,

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import type { WorkContext } from "../../queue/topic.ts";
 import type { Definition } from "../definition/definition.ts";
 import type { RowError } from "../rows/row.ts";
@@ -22,6 +22,13 @@ export interface RunTrigger extends JsonObject {
     | "workflow"
     | "dataset"
     | "step";
+}
+
+/** Returns what started a run, or for a retry the run that it repeats, however often it was repeated. */
+export function startOf(trigger: RunTrigger): RunTrigger {
+  let start = trigger;
+  while (start.kind === "retry" && isJsonObject(start["of"])) start = start["of"] as RunTrigger;
+  return start;
 }
 
 /** A run that this replica has claimed. Its version of the definition is read with it. */

@@ -10,6 +10,8 @@ export interface ManualStart {
   readonly rows: readonly RowChunk[];
   /** The user who starts it; expressions see it as `trigger.user_id`. */
   readonly userId: string;
+  /** The workflows whose runs led to the call; empty where a person makes it. */
+  readonly chain?: readonly string[] | undefined;
 }
 
 /**
@@ -20,12 +22,13 @@ export interface ManualStart {
 export async function startRun(
   transaction: Db,
   store: AcceptStore,
-  { workflowId, rows, userId }: ManualStart,
+  { workflowId, rows, userId, chain }: ManualStart,
 ): Promise<AcceptedRun> {
   const acceptance = await acceptRun(transaction, store, workflowId, {
     trigger: { kind: "manual", user_id: userId },
     triggerKey: "manual",
     rows,
+    chain,
     onlyWhenFree: true,
     evenDisabled: true,
   });
@@ -39,6 +42,7 @@ export function acceptedOf(acceptance: Acceptance): AcceptedRun {
     case "joined":
       return acceptance;
     case "discarded":
+      if (acceptance.reason === "loop") throw loopError();
       throw acceptance.reason === "license"
         ? new ServiceError("license_expired", "No license is in force: nothing starts.")
         : new ServiceError(
@@ -52,4 +56,12 @@ export function acceptedOf(acceptance: Acceptance): AcceptedRun {
         "The workflow is disabled or deleted. Its owner or an administrator enables it.",
       );
   }
+}
+
+/** For a call that a run makes. */
+export function loopError(): ServiceError {
+  return new ServiceError(
+    "workflow_loop",
+    "The workflow is already in the chain of runs that led to this call; a workflow may not start itself. 'allow_loop' of its webhook permits it, ten deep.",
+  );
 }

@@ -51,7 +51,7 @@ const MAX_EMPTY_PAGES = 10;
 
 /** Makes rows of what an address answers. */
 export function fetchHttpStep(services: StepServices) {
-  const { egress, secrets, rowProcess } = services;
+  const { egress, secrets, rowProcess, chainHeaders } = services;
   return defineStepKind<FetchHttp>({
     kind: "fetch_http",
     group: "source",
@@ -74,7 +74,10 @@ export function fetchHttpStep(services: StepServices) {
       for (let page = 1; url !== undefined; page += 1) {
         if (page > max_pages) throw tooManyPages(max_pages);
         const called: string = url;
-        const call = { url: called, method, headers, body, timeoutMs, signal };
+        const call = {
+          ...{ url: called, method, body, timeoutMs, signal },
+          headers: { ...headers, ...chainHeaders(called, run) },
+        };
         const { rows, next } = await callAddress(egress, call, readPage);
         url = nextPage(next, called);
         emptyPages = rows === 0 ? emptyPages + 1 : 0;

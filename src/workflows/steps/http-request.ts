@@ -121,8 +121,12 @@ function requestOf(
 }
 
 function senderOf(
-  { egress, settings: limits }: Pick<StepServices, "egress" | "settings">,
-  { settings }: StepContext<HttpRequest>,
+  {
+    egress,
+    chainHeaders,
+    settings: limits,
+  }: Pick<StepServices, "egress" | "chainHeaders" | "settings">,
+  { settings, run }: StepContext<HttpRequest>,
   headers: Readonly<Record<string, string>>,
 ): Send {
   const { method, output } = settings;
@@ -135,6 +139,7 @@ function senderOf(
         "content-type": isJson ? "application/json" : "text/plain; charset=utf-8",
         ...headers,
         "idempotency-key": idempotencyKey,
+        ...chainHeaders(url, run),
       },
       ...(hasBody && { body }),
     };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
+import type { SqlParameter } from "../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { checkStatement } from "../../tools/connections/check-statement.ts";
 import type { QueryRows } from "../../tools/connections/connection.ts";
 import {
@@ -8,16 +9,25 @@ import {
 } from "../../tools/connections/function-catalogs.ts";
 import { StepFailure } from "../runs/run.ts";
 import { connectionFailure, connectionFaults, findConnection } from "./shared/saved-connection.ts";
+import { checkedTemplates, fillForRows } from "./shared/step-templates.ts";
 import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
 /** Beyond it a timer of the runtime fires at once. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1;
 const ROWS_MAX = 100_000;
+const PARAMETERS_MAX = 100;
 
 const settings = z.strictObject({
   connection: z.string().min(1).max(200).describe("The name of a saved connection."),
   sql: z.string().min(1).describe("One statement that reads, in the dialect of its database."),
+  parameters: z
+    .array(z.union([z.string().max(65_536), z.number(), z.boolean(), z.null()]))
+    .max(PARAMETERS_MAX)
+    .default([])
+    .describe(
+      "The values of its placeholders, in their order: $1, $2 … in PostgreSQL, ? in MySQL and SQLite. Texts may have {{ }} over `run` and `trigger`.",
+    ),
   max_rows: z
     .int()
     .min(1)
@@ -36,9 +46,14 @@ export function querySqlStep(services: StepServices): StepKind {
     group: "source",
     label: "Query a database",
     help: "Reads rows from a saved database connection with one SQL statement.",
-    example: { connection: "warehouse", sql: "SELECT id, total FROM orders WHERE total > 100" },
+    example: {
+      connection: "warehouse",
+      sql: "SELECT id, total FROM orders WHERE total > $1",
+      parameters: [100],
+    },
     schema: settings,
     administratorsOnly: true,
+    expressions: ({ parameters }) => checkedTemplates("parameters", parameters),
     check: (given) => check(services, catalogs, given),
     run: (context) => run(services, catalogs, context),
   });
@@ -47,13 +62,15 @@ export function querySqlStep(services: StepServices): StepKind {
 async function check(
   { connections }: StepServices,
   catalogs: FunctionCatalogs,
-  { connection: name, sql }: Settings,
+  { connection: name, sql, parameters }: Settings,
 ): Promise<readonly FieldFault[]> {
   const faults = connectionFaults(connections, name);
   const connection = connections.saved.find(name);
   if (connection === undefined) return faults;
   try {
-    const { refusal } = await checkStatement(sql, connection, catalogs, AbortSignal.timeout(5_000));
+    const statement = { sql, parameters: parameters.length };
+    const time = AbortSignal.timeout(5_000);
+    const { refusal } = await checkStatement(statement, connection, catalogs, time);
     return refusal === undefined
       ? []
       : [{ field: "sql", message: `${refusal.message} ${refusal.hint}` }];
@@ -64,7 +81,7 @@ async function check(
 }
 
 async function run(
-  { connections }: StepServices,
+  { connections, rowProcess }: StepServices,
   catalogs: FunctionCatalogs,
   context: StepContext<Settings>,
 ): Promise<undefined> {
@@ -72,12 +89,15 @@ async function run(
   const { connection: name, sql, max_rows: maxRows } = given;
   const connection = findConnection(connections, name);
   try {
-    const { refusal } = await checkStatement(sql, connection, catalogs, signal);
+    const parameters = await fillParameters(rowProcess, context);
+    const statement = { sql, parameters: parameters.length };
+    const { refusal } = await checkStatement(statement, connection, catalogs, signal);
     if (refusal !== undefined) {
       throw new StepFailure("sql_refused", `${refusal.message} ${refusal.hint}`);
     }
     const timeoutMs = Math.min(timeMs, TIMEOUT_MAX_MS);
-    const found = await connections.saved.read(connection, { sql, maxRows, timeoutMs, signal });
+    const query = { sql, parameters, maxRows, timeoutMs, signal };
+    const found = await connections.saved.read(connection, query);
     if (found.isCut) {
       throw new StepFailure(
         "too_many_rows",
@@ -90,6 +110,21 @@ async function run(
     throw connectionFailure(thrown);
   }
   return undefined;
+}
+
+async function fillParameters(
+  rowProcess: StepServices["rowProcess"],
+  context: StepContext<Settings>,
+): Promise<readonly SqlParameter[]> {
+  const { parameters } = context.settings;
+  if (!parameters.some((value) => typeof value === "string" && value.includes("{{"))) {
+    return parameters;
+  }
+  const [filled] = await fillForRows(rowProcess, parameters, [{}], context);
+  if (filled !== undefined && "value" in filled) return filled.value as readonly SqlParameter[];
+  const { code = "expression", message = "The parameters cannot be rendered." } =
+    filled?.error ?? {};
+  throw new StepFailure(code, message);
 }
 
 /** A second column of a name becomes `name_2`, so that none is lost. */

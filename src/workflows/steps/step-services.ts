@@ -9,6 +9,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Egress } from "../../lib/egress/egress.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Connections } from "../../tools/connections/open-connections.ts";
+import type { ChainHeaders } from "../calls-out/call-chain.ts";
 import type { StepModels } from "../models/step-models.ts";
 import type { RowProcess } from "../row-process/row-process.ts";
 import type { ChildRuns } from "../runs/child-runs.ts";
@@ -30,6 +31,8 @@ export interface StepServices {
   readonly search: Search;
   /** Calls out, guarded. */
   readonly egress: Egress;
+  /** What a call out carries that may start a run of this installation. */
+  readonly chainHeaders: ChainHeaders;
   readonly secrets: WorkflowSecrets;
   readonly childRuns: ChildRuns;
 }

@@ -88,6 +88,14 @@ describe("a login", () => {
     });
     expect(JSON.stringify(row)).not.toContain(first.token);
     expect(await here.sessions.find(first.token)).toMatchObject({ username: "ada" });
+    const current = () => here.sessions.current(row?.id ?? "");
+    expect(await current()).toEqual(await here.sessions.find(first.token));
+    const change = (role: "admin" | "user") =>
+      here.database.db.update(users).set({ role }).where(eq(users.id, first.user.id));
+    await change("admin");
+    expect(await current()).toMatchObject({ role: "admin" });
+    await change("user");
+    expect(await here.sessions.current("sid_of_nobody")).toBeUndefined();
   });
 
   it("takes the name in any case, notes when it was, and is audited without a secret", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { JsonValue } from "../../../src/lib/json.ts";
 import { callGateway } from "../../support/clients/call-gateway.ts";
 import { findMcpFault } from "../../support/mcp-schemas.ts";
 import { passage, testTool } from "../../support/stages/assistant-stage.ts";
@@ -163,6 +164,34 @@ describe("POST /mcp", () => {
     });
   });
 
+  it("passes on media and structured content of tool servers, in the form of each version", async () => {
+    const parts = [
+      { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" },
+      { type: "resource", resource: { uri: "u:a", text: "a" } },
+    ];
+    const outputSchema = { type: "object", properties: { n: { type: "integer" } } };
+    let structured: JsonValue = { n: 1 };
+    stage.tools.push(
+      testTool("show", async () => ({ text: "for models", content: { parts, structured } }), {
+        outputSchema,
+      }),
+    );
+    const listed = await stage.ask(bound.key, "tools/list");
+    expect(listed.body.result.tools[1]).toMatchObject({ name: "show", outputSchema });
+    const result = { content: parts, structuredContent: { n: 1 }, isError: false };
+    expect((await stage.call(bound.key, "show")).body.result).toEqual(result);
+    const { message, headers } = modern("tools/call", { name: "show" });
+    const callModern = async () =>
+      ((await (await stage.post(bound.key, message, { headers })).json()) as Json)["result"];
+    expect(await callModern()).toMatchObject(result);
+    expect(findMcpFault("CallToolResult", await callModern(), "2026-07-28")).toBe(undefined);
+    structured = [1];
+    expect(await callModern()).toMatchObject({ structuredContent: [1] });
+    const old = (await stage.call(bound.key, "show")).body.result;
+    expect(old).toEqual({ content: parts, isError: false });
+    expect(findMcpFault("CallToolResult", old, "2025-06-18")).toBe(undefined);
+  });
+
   describe("with 2026-07-28", () => {
     const ask = async (...given: Parameters<typeof modern>) => {
       const { message, headers } = modern(...given);
@@ -211,6 +240,49 @@ describe("POST /mcp", () => {
       for (const [type, { body }] of answers) {
         expect(findMcpFault(type, body["result"], "2026-07-28")).toBe(undefined);
       }
+    });
+
+    it("checks that marked arguments are repeated in headers", async () => {
+      const properties = {
+        region: { type: "string", "x-mcp-header": "Region" },
+        limit: { type: "integer", "x-mcp-header": "Limit" },
+        where: { type: "object", properties: { dry: { type: "boolean", "x-mcp-header": "Dry" } } },
+      };
+      stage.tools.push(
+        testTool("deploy", async () => ({ text: "done" }), {
+          parameters: { type: "object", properties },
+        }),
+      );
+      const args = { region: "Zürich", limit: 42, where: { dry: true } };
+      const call = async (marked: Record<string, string>, given: Json = args) => {
+        const { message, headers } = modern("tools/call", { name: "deploy", arguments: given });
+        const sent = { headers: { ...headers, ...marked } };
+        const response = await stage.post(bound.key, message, sent);
+        const body = (await response.json()) as Json;
+        return [response.status, (body["error"] as Json | undefined)?.["code"]];
+      };
+      const region = `=?base64?${Buffer.from("Zürich").toString("base64")}?=`;
+      const whole = {
+        "Mcp-Param-Region": region,
+        "Mcp-Param-Limit": "42.0",
+        "mcp-param-dry": "true",
+      };
+      expect(await call(whole)).toEqual([200, undefined]);
+      expect(await call({}, { where: {} })).toEqual([200, undefined]);
+      for (const wrong of [
+        { "Mcp-Param-Region": "Zurich" },
+        { "Mcp-Param-Region": "=?base64?%%?=" },
+        { "Mcp-Param-Limit": "43" },
+        { "Mcp-Param-Limit": "" },
+        { "mcp-param-dry": "True" },
+      ]) {
+        expect([wrong, await call({ ...whole, ...wrong })]).toEqual([wrong, [400, -32020]]);
+      }
+      expect(await call({ "Mcp-Param-Limit": "42" }, { limit: 42, region: "a" })).toEqual([
+        400, -32020,
+      ]);
+      // Older versions know no such headers.
+      expect((await stage.call(bound.key, "deploy", args)).body.result.isError).toBe(false);
     });
 
     it("answers a method that it does not serve with 404 and -32601", async () => {

@@ -24,8 +24,27 @@ const failing = async () => {
   throw new Error("the disk is full");
 };
 
+/** What is no text, with values by a schema. */
+const PICTURE = Buffer.alloc(100_000, 7).toString("base64");
+const SHOW = {
+  description: "Shows.",
+  outputSchema: { count: z.number(), names: z.array(z.string()) },
+};
+const shown = {
+  content: [
+    { type: "image" as const, mimeType: "image/png", data: PICTURE },
+    { type: "audio" as const, mimeType: "audio/wav", data: "UklGRg==" },
+    { type: "resource" as const, resource: { uri: "u:a", mimeType: "text/plain", text: "é" } },
+    { type: "resource" as const, resource: { uri: "u:b", blob: PICTURE } },
+    { type: "resource_link" as const, uri: "file:///r.pdf", name: "Report" },
+  ],
+  structuredContent: { count: 2, names: ["a", "b"] },
+};
+const showing = async () => shown;
+
 function newServer(): McpServer {
   const server = new McpServer({ name: "new", version: "1.0.0" });
+  server.registerTool("show", { ...SHOW, outputSchema: z.object(SHOW.outputSchema) }, showing);
   server.registerTool("add", { ...ADD, inputSchema: z.object(ADD.inputSchema) }, addition);
   server.registerTool("fail", { description: "Fails." }, failing);
   return server;
@@ -33,6 +52,7 @@ function newServer(): McpServer {
 
 function oldServer(): OldServer {
   const server = new OldServer({ name: "old", version: "1.0.0" });
+  server.registerTool("show", SHOW, showing);
   server.registerTool("add", ADD, addition);
   server.registerTool("fail", { description: "Fails." }, failing);
   return server;
@@ -127,8 +147,12 @@ function linkTo(name: string): ToolServerLink {
 describe.each(Object.keys(servers))("A tool server built with %s", (name) => {
   it("is listed", async () => {
     const { tools } = await client.list(linkTo(name), signal);
-    expect(tools.map((tool) => tool.name)).toEqual(["add", "fail"]);
-    expect(tools[0]).toMatchObject({
+    expect(tools.map((tool) => tool.name)).toEqual(["show", "add", "fail"]);
+    expect(tools[0]?.outputSchema).toMatchObject({
+      type: "object",
+      properties: { count: { type: "number" }, names: { type: "array" } },
+    });
+    expect(tools[1]).toMatchObject({
       description: "Adds two numbers.",
       annotations: { readOnlyHint: true },
       inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a", "b"] },
@@ -140,6 +164,12 @@ describe.each(Object.keys(servers))("A tool server built with %s", (name) => {
     const call = { name: "add", args: { a: 2, b: 3 } };
     expect(await client.call(linkTo(name), call, signal)).toEqual({ text: "5" });
     expect(requests - before).toBe(1);
+  });
+
+  it("passes on images, audio, resources, links and structured content as they are", async () => {
+    const { content, text } = await client.call(linkTo(name), { name: "show", args: {} }, signal);
+    expect(content).toEqual({ parts: shown.content, structured: shown.structuredContent });
+    expect(text).toContain("[image image/png, 100 kB: not shown]");
   });
 
   it("reports failures as results", async () => {

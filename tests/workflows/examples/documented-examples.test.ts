@@ -176,6 +176,62 @@ describe("the examples of the documentation", () => {
   });
 });
 
+describe("a workflow that calls an address which starts it again", () => {
+  /** Calls an address with each row. */
+  const calling = (path: string, more: JsonObject = {}): JsonObject => ({
+    name: `calls ${path}`.slice(0, 60),
+    triggers: [{ kind: "webhook", auth: "url", ...more }],
+    steps: [
+      { id: "input", kind: "input" },
+      { id: "call", kind: "http_request", url: `${served.url}${path}` },
+    ],
+  });
+  const create = (body: JsonObject) =>
+    api({ method: "POST", path: "/api/pipeline/workflows", body });
+  const urlOf = ({ webhook }: JsonObject) => String((webhook as JsonObject)["path"]);
+  const redirect = async ({ id }: JsonObject, path: string) => {
+    const { steps } = calling(path);
+    await api({ method: "PATCH", path: `/api/pipeline/workflows/${id}`, body: { steps } });
+  };
+  const runsOf = async ({ id }: JsonObject) =>
+    (await api({ path: `/api/pipeline/runs?workflow=${id}` }))["data"] as JsonObject[];
+  const discarded = async ({ id }: JsonObject) =>
+    (await api({ path: `/api/pipeline/workflows/${id}` }))["discarded"];
+
+  test("ends at once where it is its own webhook, and the discarded call is shown", async () => {
+    const own = await create(calling("/unknown"));
+    await redirect(own, urlOf(own));
+    await callHttp(served.url, { method: "POST", path: urlOf(own), body: [{ a: 1 }] });
+    const run = await ended(own["id"]);
+    expect(run).toMatchObject({ status: "failed", failed_step: "call", error: { code: "loop" } });
+    expect(await runsOf(own)).toHaveLength(1);
+    expect(await discarded(own)).toMatchObject({ loop: 1 });
+  });
+
+  test("ends at once where another workflow stands between", async () => {
+    const first = await create(calling("/unknown"));
+    const second = await create(calling(urlOf(first)));
+    await redirect(first, urlOf(second));
+    await callHttp(served.url, { method: "POST", path: urlOf(first), body: [{ a: 1 }] });
+    expect(await ended(first["id"])).toMatchObject({ status: "completed" });
+    expect(await ended(second["id"])).toMatchObject({ status: "failed", error: { code: "loop" } });
+    expect([await runsOf(first), await runsOf(second)].map((runs) => runs.length)).toEqual([1, 1]);
+    expect(await discarded(first)).toMatchObject({ loop: 1 });
+  });
+
+  test("ends ten deep where its webhook has `allow_loop`", async () => {
+    const own = await create(calling("/unknown", { allow_loop: true }));
+    await redirect(own, urlOf(own));
+    await callHttp(served.url, { method: "POST", path: urlOf(own), body: [{ a: 1 }] });
+    await vi.waitFor(async () => {
+      const runs = await runsOf(own);
+      expect(runs.map(({ status }) => status)).toContain("failed");
+      expect(runs).toHaveLength(10);
+    }, WAIT);
+    expect(await discarded(own)).toMatchObject({ loop: 1 });
+  });
+});
+
 function fillShop(path: string): void {
   const { Database } = createRequire(import.meta.url)("node-sqlite3-wasm") as {
     readonly Database: new (path: string) => { exec(sql: string): void; close(): void };

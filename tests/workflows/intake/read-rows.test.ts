@@ -68,6 +68,7 @@ describe("a body is refused", () => {
     ['{"a":1', "invalid_json"],
     ["{'a':1}", "invalid_json"],
     ["[01234567890123456789]", "invalid_json"],
+    ["{1234567890123456789 : 1}", "invalid_json"],
     ["\ufeff[]", "invalid_json"],
     ["[\u00a01]", "invalid_json"],
     ["nope", "invalid_json"],

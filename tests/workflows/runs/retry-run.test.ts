@@ -10,10 +10,12 @@ import {
   workflowVersions,
 } from "../../../src/db/tables/workflows.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { scopeOf } from "../../../src/workflows/execute/run-scope.ts";
 import { dropRunRows } from "../../../src/workflows/rows/drop-run-rows.ts";
 import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
 import { endRun } from "../../../src/workflows/runs/end-run.ts";
 import { retryRun } from "../../../src/workflows/runs/retry-run.ts";
+import type { ClaimedRun } from "../../../src/workflows/runs/run.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
 import { startRun } from "../../../src/workflows/runs/start-run.ts";
 import { stopWorkflow } from "../../../src/workflows/runs/stop-runs.ts";
@@ -78,14 +80,18 @@ async function failedRun(): Promise<string> {
     { ...step, stepId: "right", position: 3, status: "completed" },
     { ...step, stepId: "store", position: 4, status: "skipped" },
   ]);
+  await endFailed(runId);
+  return runId;
+}
+
+function endFailed(runId: string): Promise<unknown> {
   const error = { step: "left", code: "x", message: "x" };
-  await withTransaction(database.db, (transaction) =>
+  return withTransaction(database.db, (transaction) =>
     endRun(transaction, {
       ...{ runId, workflowId: workflow, end: { status: "failed", error }, now: Date.now() },
       confirm: async () => undefined,
     }),
   );
-  return runId;
 }
 
 async function change(steps: readonly JsonObject[]): Promise<void> {
@@ -117,6 +123,19 @@ describe("a retry", () => {
       .where(eq(workflowRows.runId, retried.runId));
     expect(rows).toEqual([{ rows: 2 }]);
     await expect(retry(runId)).rejects.toMatchObject({ code: "run_active", status: 409 });
+  });
+
+  test("of a retry sees what started the first run, as that one did", async () => {
+    const first = await failedRun();
+    const { runId } = await retry(first);
+    await endFailed(runId);
+    await retry(runId, "take");
+    const [, , again] = await runsOf(database, workflow);
+    expect(again?.trigger).toEqual({
+      ...{ kind: "retry", run_id: runId, user_id: owner, of: { kind: "webhook" } },
+    });
+    const { trigger } = scopeOf({ trigger: again?.trigger, startedAt: 0 } as ClaimedRun);
+    expect(trigger).toEqual({ kind: "webhook" });
   });
 
   test("runs the current version when the steps before are unchanged", async () => {

@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createEgress } from "../../../src/lib/egress/egress.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { createSecretBox } from "../../../src/lib/secret-box.ts";
+import { createChainHeaders } from "../../../src/workflows/calls-out/call-chain.ts";
 import { answerReader } from "../../../src/workflows/calls-out/read-answer.ts";
 import { fetchHttpStep as fetchHttp } from "../../../src/workflows/steps/fetch-http.ts";
 import { httpRequestStep as httpRequest } from "../../../src/workflows/steps/http-request.ts";
@@ -55,6 +57,7 @@ describe("steps that call addresses", () => {
   const services = {
     settings: { MAX_JSON_DEPTH: 128, WORKFLOW_MAX_BYTES: 20 * MIB },
     egress: createEgress({ allow: ["127.0.0.1"] }),
+    chainHeaders: createChainHeaders(createSecretBox(Buffer.alloc(32))),
     rowProcess: simpleTexts,
     secrets: {
       read: async (_owner: string, name: string) => (name === "crm" ? SECRET : undefined),
@@ -389,6 +392,23 @@ describe("steps that call addresses", () => {
       expect(received).toMatchObject([
         { url: "/@evil.example/", headers: { authorization: SECRET } },
       ]);
+    });
+
+    it("sends its chain to addresses that start runs alone, sealed", async () => {
+      const run = { ownerId: "usr_1", workflowId: "wf_own", chain: ["wf_before"] };
+      const paths = [
+        "/api/pipeline/webhook/wf_1",
+        `/below/api/pipeline/webhook/whu_${"1".repeat(43)}/`,
+        "/api/pipeline/workflows/wf_1/runs?a=1",
+        "/api/pipeline/workflows/wf_1",
+        "/elsewhere?/api/pipeline/webhook/wf_1",
+      ];
+      for (const path of paths) {
+        await runStep(sending, { settings: { url: `${url}${path}` }, rows: [{}], run });
+      }
+      const sent = received.map(({ headers }) => headers["x-workflow-chain"]);
+      expect(sent.map((header) => header !== undefined)).toEqual([true, true, true, false, false]);
+      expect(JSON.stringify(received)).not.toContain("wf_before");
     });
 
     it("sends each row with its own key, and passes it on with the answer", async () => {

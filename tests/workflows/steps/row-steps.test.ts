@@ -59,6 +59,11 @@ describe("expressions", () => {
     ["double('2.5') * 2", 5],
     ["9007199254740993", "9007199254740993"],
     ["date(timestamp('2026-11-23T23:30:00Z') + duration('1h'))", "2026-11-24"],
+    ["timestamp('2026-01-02')", "2026-01-02T00:00:00.000Z"],
+    ["timestamp('2026-01-02 03:04')", "2026-01-02T03:04:00.000Z"],
+    ["timestamp('2026-01-02T03:04:05.678+01:00')", "2026-01-02T02:04:05.678Z"],
+    ["timestamp(timestamp('2026-01-02')) < timestamp('2026-01-02T00:00:01Z')", true],
+    ["timestamp(5)", "1970-01-01T00:00:05.000Z"],
     ["timestamp(row.n)", "1970-01-01T00:00:05.000Z"],
     ["round(2.345, 2)", 2.35],
     ["row.list.map(item, item + '!')", ["a!", "b!"]],
@@ -81,6 +86,9 @@ describe("expressions", () => {
     "1 / 0",
     "row.n / 0.0",
     "int('x')",
+    "timestamp('2026-02-30')",
+    "timestamp('2026-01-02T25:00:00Z')",
+    "timestamp('11/23/2026')",
     "row.text.nope",
   ])("%s is the fault of a row, told with its number", async (expression) => {
     const step = runStep(mapStep(services), {

@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/lib/json.ts";
 import { querySqlStep } from "../../../src/workflows/steps/query-sql.ts";
 import type { CheckContext } from "../../../src/workflows/steps/step-kind.ts";
 import type { StepServices } from "../../../src/workflows/steps/step-services.ts";
@@ -13,6 +15,7 @@ import {
   type ConnectionsStage,
   openConnectionsStage,
 } from "../../support/stages/connections-stage.ts";
+import { simpleTexts } from "../../support/workflows/simple-texts.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 
 let stage: ConnectionsStage;
@@ -22,11 +25,20 @@ let maria: MariadbServer | undefined;
 
 const kinds = () => {
   const { connections, access } = stage;
-  const services = { connections, clock: access.access.clock } as unknown as StepServices;
+  const services = {
+    ...{ connections, clock: access.access.clock, rowProcess: simpleTexts },
+  } as unknown as StepServices;
   return { query: querySqlStep(services), write: writeSqlStep(services) };
 };
 const query = (settings: JsonObject, more: Partial<StepCase> = {}) =>
   runStep(kinds().query, { settings: { connection: "shop", ...settings }, ...more });
+const checkQuery = (settings: JsonObject) => {
+  const { check, schema } = kinds().query;
+  return check?.(
+    schema.parse({ connection: "shop", ...settings }) as JsonObject,
+    {} as CheckContext,
+  );
+};
 const write = (settings: JsonObject, more: Partial<StepCase> = {}) =>
   runStep(kinds().write, { settings: { connection: "shop", ...settings }, ...more });
 
@@ -77,14 +89,45 @@ describe.runIf(databaseServerUrl !== undefined)("steps on a saved PostgreSQL con
         name: "StepFailure",
         code: "sql_refused",
       });
-      const faults = await kinds().query.check?.({ connection: "shop", sql }, {} as CheckContext);
+      const faults = await checkQuery({ sql });
       expect(faults).toMatchObject([{ field: "sql" }]);
     }
     expect(await owner`select from orders`).toHaveLength(50);
-    const unknown = { connection: "nobody's", sql: "select 1" };
-    expect(await kinds().query.check?.(unknown, {} as CheckContext)).toMatchObject([
+    expect(await checkQuery({ connection: "nobody's", sql: "select 1" })).toMatchObject([
       { field: "connection" },
     ]);
+  });
+
+  test("query_sql binds its parameters, whose types the server infers", async () => {
+    const sql =
+      "select id, $2::text as said, $3::bool as yes, $4::jsonb ->> 'a' as a, $5::timestamptz::text as at, $6::text as none from orders where id = $1";
+    const said = "it's $1; drop table orders -- {{ row.none }}";
+    const parameters = [7, said, true, '{"a": "b"}', "2026-01-02 03:04+00", null];
+    const { outputs } = await query({ sql, parameters });
+    expect(outputs.main).toEqual([
+      {
+        ...{ id: 7, said: said.replace("{{ row.none }}", ""), yes: true, a: "b" },
+        ...{ at: expect.stringContaining("2026-01-02"), none: null },
+      },
+    ]);
+    const one = await query({ sql: "select id from orders where id = $1", parameters: ["7"] });
+    expect(one.outputs.main).toEqual([{ id: 7 }]);
+    expect(await checkQuery({ sql })).toMatchObject([{ field: "sql" }]);
+    expect(await checkQuery({ sql, parameters })).toEqual([]);
+  });
+
+  test("query_sql binds the parameters of a SQLite statement, as many as it has", async () => {
+    const { Database } = createRequire(import.meta.url)("node-sqlite3-wasm") as {
+      readonly Database: new (path: string) => { exec(sql: string): void; close(): void };
+    };
+    const file = new Database(join(stage.workspace, "a.db"));
+    file.exec("create table t (n integer, note text); insert into t values (1, 'a?'), (2, 'b')");
+    file.close();
+    const ask = (parameters: JsonValue[]) =>
+      query({ connection: "file", sql: "select n from t where n = ? or note = ?", parameters });
+    expect((await ask(["1", "b"])).outputs.main).toEqual([{ n: 1 }, { n: 2 }]);
+    expect((await ask([null, "a?"])).outputs.main).toEqual([{ n: 1 }]);
+    await expect(ask([1])).rejects.toMatchObject({ code: "sql_refused" });
   });
 
   test("query_sql is ended when the run stops", async () => {
@@ -208,6 +251,16 @@ describe.runIf(existsSync("/usr/sbin/mariadbd"))("write_sql on a saved MariaDB c
     expect(rows).toEqual([
       [1, "it's \\ 'x'", { a: [1] }, 1],
       [2, "again", null, 0],
+    ]);
+    const said = "it's \\' or 1 -- 🎉";
+    const asked = await here.read(
+      saved,
+      "select id, '?''' as mark, ? as said, ? as n -- ?\nfrom `odd ``table` where note = ? or ok = ? order by id",
+      { parameters: [said, -5, "again", true] },
+    );
+    expect(asked.rows).toEqual([
+      [1, "?'", said, -5],
+      [2, "?'", said, -5],
     ]);
     await expect(step([{ id: 3, note: "longer than ten" }])).rejects.toThrow(/too long/);
     expect((await here.read(saved, "select id from `odd ``table`")).rows).toHaveLength(2);

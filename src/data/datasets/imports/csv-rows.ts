@@ -1,11 +1,14 @@
 import { Readable } from "node:stream";
-import { parse } from "csv-parse";
+import { type CsvError, parse } from "csv-parse";
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
+import {
+  delimiterOf,
+  isCsvError,
+  withFirst,
+} from "../../../knowledge/readers/shared/csv-records.ts";
 import { readText } from "../../../knowledge/readers/shared/read-text.ts";
 import type { JsonValue } from "../../../lib/json.ts";
 import { type FileRow, faultAt, MAX_ROW_CHARACTERS, TableFault } from "./table-job.ts";
-
-const DELIMITERS = [",", ";", "\t", "|"] as const;
 
 interface Record {
   readonly record: readonly (string | null)[];
@@ -23,7 +26,7 @@ export async function* csvRows(file: SourceFile): AsyncGenerator<FileRow, void> 
   const first = await pieces.next();
   if (first.done === true) throw new TableFault("The file is empty; its first line has headings.");
   const parser = parse({
-    delimiter: delimiterOf(first.value),
+    delimiter: delimiterOf(first.value, 1),
     bom: true,
     info: true,
     relax_column_count: true,
@@ -46,20 +49,6 @@ export async function* csvRows(file: SourceFile): AsyncGenerator<FileRow, void> 
     source.destroy();
   }
   if (headings === undefined) throw new TableFault("The file has no line with headings.");
-}
-
-async function* withFirst(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
-  yield first;
-  yield* rest;
-}
-
-/** The delimiter that the line with the headings has most often, outside quotation marks. */
-function delimiterOf(text: string): string {
-  const bare = text.replaceAll(/"[^"]*"/g, "");
-  const [line = ""] = bare.replace(/^[\s\ufeff]+/, "").split(/[\r\n]/, 1);
-  const count = (delimiter: string) => line.split(delimiter).length;
-  const [best = ","] = [...DELIMITERS].sort((left, right) => count(right) - count(left));
-  return best;
 }
 
 export function headingsOf(cells: readonly JsonValue[], line: number): readonly string[] {
@@ -95,18 +84,9 @@ function linesWithin(record: readonly (string | null)[]): number {
   return lines;
 }
 
-interface CsvFailure {
-  readonly code: string;
-  readonly lines?: number;
-}
-
-function isCsvError(thrown: unknown): thrown is CsvFailure {
-  return thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith("CSV_");
-}
-
-function unreadable({ code, lines = 0 }: CsvFailure): TableFault {
+function unreadable({ code, lines }: CsvError): TableFault {
   return faultAt(
-    lines,
+    typeof lines === "number" ? lines : 0,
     code === "CSV_MAX_RECORD_SIZE"
       ? `the row has more than ${MAX_ROW_CHARACTERS} characters; a quotation mark may not be closed.`
       : "a quotation mark stands where none can, or is not closed.",

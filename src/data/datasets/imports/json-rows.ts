@@ -1,11 +1,9 @@
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
 import { readText } from "../../../knowledge/readers/shared/read-text.ts";
+import { parseExactJson } from "../../../lib/exact-json.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/json.ts";
 import { type FileRow, faultAt, MAX_ROW_CHARACTERS, TableFault } from "./table-job.ts";
 
-/** A string, or a whole number of many digits. */
-const STRING_OR_INTEGER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const MANY_DIGITS = /\d{16}/;
 const SPACE = /[\s\ufeff]/;
 
 /** Lines of JSON objects; empty lines are skipped. */
@@ -123,24 +121,17 @@ class ArrayScanner {
   }
 }
 
-/** Parses an object; whole numbers beyond 2^53 become texts, because a number would round them. */
+/** Parses an object; whole numbers beyond 2^53, and numbers too large to be one, become texts. */
 function parseRow(text: string, line: number): JsonObject {
   if (text.length > MAX_ROW_CHARACTERS) throw tooLong(line);
   let row: unknown;
   try {
-    row = JSON.parse(MANY_DIGITS.test(text) ? quoteLargeIntegers(text) : text);
+    row = parseExactJson(text);
   } catch (cause) {
     throw faultAt(line, "this is not valid JSON.", cause);
   }
   if (isJsonObject(row)) return row;
   throw faultAt(line, "a row has to be a JSON object.");
-}
-
-function quoteLargeIntegers(text: string): string {
-  return text.replaceAll(STRING_OR_INTEGER, (found) => {
-    const isWhole = !found.startsWith('"') && !/[.eE]/.test(found);
-    return isWhole && !Number.isSafeInteger(Number(found)) ? `"${found}"` : found;
-  });
 }
 
 function tooLong(line: number): TableFault {

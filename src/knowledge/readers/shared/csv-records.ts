@@ -23,7 +23,7 @@ export async function* readCsvRecords(
   const first = await pieces.next();
   if (first.done === true) return;
   const parser = parse({
-    delimiter: delimiter ?? delimiterOf(first.value),
+    delimiter: delimiter ?? delimiterOf(first.value, LOOK_LINES),
     bom: true,
     relax_column_count: true,
     relax_quotes: true,
@@ -44,14 +44,21 @@ export function isCsvError(thrown: unknown): thrown is CsvError {
   return thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith("CSV_");
 }
 
-async function* withFirst(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+/** The pieces of a text whose first one was looked at. */
+export async function* withFirst(
+  first: string,
+  rest: AsyncIterable<string>,
+): AsyncGenerator<string> {
   yield first;
   yield* rest;
 }
 
-/** The delimiter that the first lines have most often, outside quotation marks. */
-function delimiterOf(text: string): string {
-  const bare = text.replaceAll(/"[^"]*"/g, "").split(/\r\n?|\n/, LOOK_LINES);
+/** The delimiter that so many lines have most often, from the first with a text on, outside quotation marks. */
+export function delimiterOf(text: string, lines: number): string {
+  const bare = text
+    .replaceAll(/"[^"]*"/g, "")
+    .replace(/^\ufeff?(?:[^\S\r\n]*(?:\r\n?|\n))*/, "")
+    .split(/\r\n?|\n/, lines);
   const count = (delimiter: string) =>
     bare.reduce((sum, line) => sum + line.split(delimiter).length - 1, 0);
   const [best = ","] = [...DELIMITERS].sort((left, right) => count(right) - count(left));

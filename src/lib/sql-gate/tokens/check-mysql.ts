@@ -10,6 +10,7 @@ import {
   isMark,
   onlyStatement,
   refuseFunction,
+  refuseOtherCount,
   refuseSequence,
   refuseWords,
 } from "./token-rules.ts";
@@ -19,6 +20,8 @@ import { type Token, tokenize } from "./tokenize.ts";
 export interface TokenPolicy {
   /** Bytes of a text in UTF-8. */
   readonly maxBytes: number;
+  /** How many `?` must stand in it. */
+  readonly parameters?: number;
 }
 
 const STATEMENTS: ReadonlyMap<string, StatementKind> = new Map([
@@ -120,12 +123,14 @@ const SHOWN_VARIABLE =
  */
 export function checkMysql(
   sql: string,
-  { maxBytes }: TokenPolicy,
+  { maxBytes, parameters = 0 }: TokenPolicy,
   database: string | undefined,
 ): Verdict {
   return toVerdict(() => {
     refuseUnreadableText(sql, maxBytes);
-    const tokens = onlyStatement(tokenize(sql, "mysql"));
+    const takesParameters = parameters > 0;
+    const tokens = onlyStatement(tokenize(sql, "mysql", { takesParameters }));
+    refuseOtherCount(tokens, parameters);
     const [first = ""] = firstWords(tokens, 1);
     const kind = STATEMENTS.get(first);
     if (kind === undefined) {

@@ -1,6 +1,13 @@
 import { Refused, refuseUnreadableText, toVerdict, type Verdict } from "../verdict.ts";
 import type { TokenPolicy } from "./check-mysql.ts";
-import { firstWords, isMark, onlyStatement, refuseFunction, refuseWords } from "./token-rules.ts";
+import {
+  firstWords,
+  isMark,
+  onlyStatement,
+  refuseFunction,
+  refuseOtherCount,
+  refuseWords,
+} from "./token-rules.ts";
 import { type Token, tokenize } from "./tokenize.ts";
 
 const READING: ReadonlySet<string> = new Set(["select", "with", "values"]);
@@ -31,10 +38,12 @@ const REFUSED_TABLE = /^(pragma_\w+|sqlite_dbpage|fsdir|zipfile|bytecode|tables_
  * Decides whether a text may run on SQLite: one statement that reads, told by its tokens. The file must be opened
  * read-only as well.
  */
-export function checkSqlite(sql: string, { maxBytes }: TokenPolicy): Verdict {
+export function checkSqlite(sql: string, { maxBytes, parameters = 0 }: TokenPolicy): Verdict {
   return toVerdict(() => {
     refuseUnreadableText(sql, maxBytes);
-    const tokens = onlyStatement(tokenize(sql, "sqlite"));
+    const takesParameters = parameters > 0;
+    const tokens = onlyStatement(tokenize(sql, "sqlite", { takesParameters }));
+    refuseOtherCount(tokens, parameters);
     const words = firstWords(tokens, 4);
     const [first = ""] = words;
     const isPlan = first === "explain";

@@ -57,3 +57,13 @@ export function refuseFunction(name: string): never {
     "Use functions that compute a value from their arguments.",
   );
 }
+
+/** Refuses a statement whose placeholders are not as many as its parameters. */
+export function refuseOtherCount(tokens: readonly Token[], parameters: number): void {
+  const placeholders = tokens.filter((token) => isMark(token, "?")).length;
+  if (placeholders === parameters) return;
+  throw new Refused(
+    `The statement has ${placeholders} placeholders and ${parameters} parameters.`,
+    "Write one ? for each parameter, in their order.",
+  );
+}

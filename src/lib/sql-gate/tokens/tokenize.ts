@@ -12,6 +12,13 @@ export type Dialect = "mysql" | "sqlite";
 export interface Token {
   readonly kind: "word" | "name" | "double" | "string" | "number" | "mark";
   readonly text: string;
+  /** Where it begins in the statement. */
+  readonly at: number;
+}
+
+export interface TokenizeOptions {
+  /** Whether `?` may stand for a value. */
+  readonly takesParameters?: boolean;
 }
 
 const MAX_DEPTH = 200;
@@ -28,7 +35,11 @@ const MARKS: Readonly<Record<Dialect, string>> = {
  * Splits a statement into tokens, without comments. Throws `Refused` for whatever servers, their versions or their
  * settings (`NO_BACKSLASH_ESCAPES`, `ANSI_QUOTES`) could split in another way: strictness is what makes the result true.
  */
-export function tokenize(sql: string, dialect: Dialect): readonly Token[] {
+export function tokenize(
+  sql: string,
+  dialect: Dialect,
+  { takesParameters = false }: TokenizeOptions = {},
+): readonly Token[] {
   const tokens: Token[] = [];
   let depth = 0;
   let at = 0;
@@ -38,13 +49,16 @@ export function tokenize(sql: string, dialect: Dialect): readonly Token[] {
       at = end;
       continue;
     }
-    const { token, end: next } = readToken(sql, at, dialect);
+    const isPlaceholder = takesParameters && sql[at] === "?";
+    const { token, end: next } = isPlaceholder
+      ? { token: { kind: "mark", text: "?" } as const, end: at + 1 }
+      : readToken(sql, at, dialect);
     if (token.text === "(" && token.kind === "mark") depth += 1;
     if (token.text === ")" && token.kind === "mark") depth -= 1;
     if (depth > MAX_DEPTH) {
       throw new Refused("The statement is nested too deeply.", "Use fewer levels of parentheses.");
     }
-    tokens.push(token);
+    tokens.push({ ...token, at });
     at = next;
   }
   return tokens;
@@ -86,7 +100,7 @@ function commentEnd(sql: string, at: number): number {
 }
 
 interface Read {
-  readonly token: Token;
+  readonly token: Omit<Token, "at">;
   readonly end: number;
 }
 

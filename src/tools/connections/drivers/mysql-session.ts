@@ -2,6 +2,7 @@ import { checkServerIdentity, type TLSSocket } from "node:tls";
 import { type Connection, createConnection } from "mysql2";
 import { normalHost } from "../../../lib/egress/pinned-socket.ts";
 import type { JsonValue } from "../../../lib/json.ts";
+import { fillPlaceholders } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { untilAborted } from "../../../lib/until-aborted.ts";
 import type { QueryRows } from "../connection.ts";
 import { CountedStream, endOf } from "./counted-stream.ts";
@@ -135,10 +136,11 @@ function sessionOf(
 ): Session {
   const ask = (sql: string) => Promise.race([run(driver, sql), ended]);
   return {
-    async read({ sql, maxRows, maxBytes, timeoutMs }) {
+    async read({ sql: given, parameters = [], maxRows, maxBytes, timeoutMs }) {
       stream.allow(OWN_BYTES);
       for (const statement of beginning({ maxRows, timeoutMs, isMariadb })) await ask(statement);
       stream.allow(maxBytes);
+      const sql = parameters.length === 0 ? given : fillPlaceholders(given, parameters);
       return Promise.race([readRows(driver, stream, { sql, maxRows }), ended]);
     },
     async write(rows) {

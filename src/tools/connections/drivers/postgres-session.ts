@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import { type ConnectPinned, secureSocket } from "../../../lib/egress/pinned-socket.ts";
+import type { SqlParameter } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { untilAborted } from "../../../lib/until-aborted.ts";
 import type { QueryRows } from "../connection.ts";
 import { CountedStream, endOf } from "./counted-stream.ts";
@@ -27,6 +28,17 @@ const LOCK_TIMEOUT_MS = 5_000;
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const CANCEL_REQUEST = Buffer.from([0, 0, 0, 16, 4, 210, 22, 46]);
 const YES = "S".charCodeAt(0);
+
+/**
+ * Parameters are sent as the texts that they are. The driver would read a text for a truth value, a time or JSON as
+ * something of its own: the types of booleans, dates, times, JSON and bytes.
+ */
+const AS_THEY_ARE = {
+  to: 16,
+  from: [16, 17, 114, 1082, 1114, 1184, 3802],
+  serialize: String,
+  parse: (text: string) => text,
+};
 
 type Sql = ReturnType<typeof postgres>;
 
@@ -79,6 +91,7 @@ function openDriver({ connection, password }: Target, stream: CountedStream): Sq
     ssl: false,
     prepare: false,
     fetch_types: false,
+    types: { asTheyAre: AS_THEY_ARE },
     idle_timeout: 0,
     max_lifetime: null,
     connect_timeout: 0,
@@ -98,11 +111,11 @@ interface SessionParts {
 
 function sessionOf({ sql, stream, ended }: SessionParts, cancel: Session["cancel"]): Session {
   return {
-    async read({ sql: statement, maxRows, maxBytes, timeoutMs }) {
+    async read({ sql: statement, parameters = [], maxRows, maxBytes, timeoutMs }) {
       stream.allow(OWN_BYTES);
       await Promise.race([sql.unsafe(beginning(timeoutMs)), ended]);
       stream.allow(maxBytes);
-      return Promise.race([readRows(sql, statement, maxRows), ended]);
+      return Promise.race([readRows(sql, { statement, parameters, maxRows }), ended]);
     },
     async write(rows) {
       stream.allow(OWN_BYTES);
@@ -139,9 +152,20 @@ function beginning(timeoutMs: number): string {
   ].join("; ");
 }
 
+interface BoundStatement {
+  readonly statement: string;
+  readonly parameters: readonly SqlParameter[];
+  readonly maxRows: number;
+}
+
 /** The extended protocol takes one statement only, and its portal sends no more rows than are asked for. */
-async function readRows(sql: Sql, statement: string, maxRows: number): Promise<QueryRows> {
-  const query = sql.unsafe(statement, [], { prepare: false, simple: false } as object).raw();
+async function readRows(
+  sql: Sql,
+  { statement, parameters, maxRows }: BoundStatement,
+): Promise<QueryRows> {
+  // As texts, whose types the server infers.
+  const values = parameters.map((value) => (value === null ? null : String(value)));
+  const query = sql.unsafe(statement, values, { prepare: false, simple: false } as object).raw();
   const bounded = query as unknown as {
     cursor(rows: number, take: () => unknown): Promise<postgres.RowList<Buffer[][]>>;
   };

@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import type { JsonValue } from "../../../lib/json.ts";
+import type { SqlParameter } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { serveJobs } from "../../../lib/worker/serve-jobs.ts";
 import { DriverFault, tooLarge } from "./session.ts";
 import { bytes, float } from "./values.ts";
@@ -11,6 +12,7 @@ export interface SqliteJob {
   /** Absolute, without symbolic links. */
   readonly path: string;
   readonly sql: string;
+  readonly parameters: readonly SqlParameter[];
   readonly maxRows: number;
   readonly maxBytes: number;
 }
@@ -23,7 +25,7 @@ export type SqliteResult =
 /** The part of the library's statement that it does not declare, but that alone keeps columns of the same name apart. */
 interface Statement {
   _getColumnNames(): string[];
-  iterate(): Iterable<Record<string, unknown>>;
+  iterate(values: readonly SqlParameter[]): Iterable<Record<string, unknown>>;
   finalize(): void;
 }
 interface Database {
@@ -75,7 +77,13 @@ async function* readFile(job: SqliteJob): AsyncGenerator<SqliteResult, void> {
   }
 }
 
-function* readOnce({ path, sql, maxRows, maxBytes }: SqliteJob): Generator<SqliteResult, void> {
+function* readOnce({
+  path,
+  sql,
+  parameters,
+  maxRows,
+  maxBytes,
+}: SqliteJob): Generator<SqliteResult, void> {
   checkHeader(path);
   const database = new Database(path, { readOnly: true });
   try {
@@ -88,7 +96,7 @@ function* readOnce({ path, sql, maxRows, maxBytes }: SqliteJob): Generator<Sqlit
       yield { columns };
       let count = 0;
       let size = 0;
-      for (const record of statement.iterate()) {
+      for (const record of statement.iterate(parameters)) {
         count += 1;
         if (count > maxRows) break;
         const row = columns.map((_, index) => decode(record[`${index}`]));

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../lib/json.ts";
+import type { SqlParameter } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import type { QueryRows, SavedConnection } from "../connection.ts";
 
 /** A saved connection, or one that is tried before it is saved, with its password. */
@@ -11,6 +12,7 @@ export interface Target {
 /** A query for one session. */
 export interface SessionQuery {
   readonly sql: string;
+  readonly parameters?: readonly SqlParameter[] | undefined;
   readonly maxRows: number;
   /** Bytes that the database may send for it. */
   readonly maxBytes: number;

@@ -84,8 +84,8 @@ interface Reading {
 }
 
 async function readRows(workers: Workers, { path, query, signal }: Reading): Promise<QueryRows> {
-  const { sql, maxRows, maxBytes, timeoutMs } = query;
-  const job: SqliteJob = { path, sql, maxRows, maxBytes };
+  const { sql, parameters = [], maxRows, maxBytes, timeoutMs } = query;
+  const job: SqliteJob = { path, sql, parameters, maxRows, maxBytes };
   const limits = { signal, timeMs: timeoutMs, outputBytes: maxBytes * JSON_BYTES };
   let columns: readonly string[] = [];
   let isCut = false;

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
 import type { ListedTool } from "../tool-server-client.ts";
 import type { CleanBudget } from "./clean-budget.ts";
-import { cleanInputSchema, isInputSchema } from "./clean-schema.ts";
+import { cleanInputSchema, isInputSchema, isReplaced } from "./clean-schema.ts";
 import { cleanText, cutText } from "./clean-text.ts";
 
 const MAX_NAME_LENGTH = 128;
@@ -31,9 +31,13 @@ export function shownName(listed: JsonValue): string | null {
 
 /**
  * Returns a listed tool, cleaned and bounded; undefined for what cannot be offered. A schema that is too large for what
- * is left of `budget`, that of the whole list, accepts any object.
+ * is left of `budget`, that of the whole list, accepts any object. Schemas of results have a budget of their own.
  */
-export function cleanTool(listed: JsonObject, budget: CleanBudget): ListedTool | undefined {
+export function cleanTool(
+  listed: JsonObject,
+  budget: CleanBudget,
+  outputBudget = budget,
+): ListedTool | undefined {
   const { name, description } = listed;
   const inputSchema = cleanInputSchema(listed["inputSchema"], budget);
   if (typeof name !== "string" || inputSchema === undefined) return undefined;
@@ -44,8 +48,19 @@ export function cleanTool(listed: JsonObject, budget: CleanBudget): ListedTool |
     name,
     description: cutText(cleanText(start).trim(), MAX_DESCRIPTION_LENGTH),
     inputSchema,
+    outputSchema: cleanOutputSchema(listed["outputSchema"], outputBudget),
     annotations: readAnnotations(listed["annotations"]),
   };
+}
+
+/** A schema that is too large says nothing; none is better. */
+function cleanOutputSchema(
+  listed: JsonValue | undefined,
+  budget: CleanBudget,
+): JsonObject | undefined {
+  if (!isJsonObject(listed)) return undefined;
+  const cleaned = cleanInputSchema(listed, budget);
+  return cleaned === undefined || isReplaced(listed, cleaned) ? undefined : cleaned;
 }
 
 function isGoodName(name: string): boolean {

@@ -1,11 +1,9 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/json.ts";
+import { type MarkedArgument, markedArguments } from "../../../codecs/mcp/parameter-headers.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 
-const PREFIX = "mcp-param-";
-const NAME = /^[\w!#$%&'*+\-.^`|~]{1,64}$/;
 /** Headers of one call, and the characters of one value. */
 const MAX_HEADERS = 16;
 const MAX_VALUE_LENGTH = 1_024;
-const MAX_DEPTH = 8;
 
 /**
  * Returns the headers that repeat arguments where the schema of the tool marks them by `x-mcp-header`, so that proxies
@@ -13,7 +11,11 @@ const MAX_DEPTH = 8;
  */
 export function parameterHeaders(schema: JsonObject, args: JsonObject): Record<string, string> {
   const headers: Record<string, string> = {};
-  collect(schema, args, { headers, depth: 0 });
+  for (const { header, value } of markedArguments(schema, args)) {
+    const text = textOf(value);
+    const hasRoom = Object.keys(headers).length < MAX_HEADERS;
+    if (text !== undefined && hasRoom) headers[header] = encodeHeaderValue(text);
+  }
   return headers;
 }
 
@@ -24,27 +26,7 @@ export function encodeHeaderValue(text: string): string {
   return `=?base64?${Buffer.from(text).toString("base64")}?=`;
 }
 
-function collect(
-  schema: JsonObject,
-  args: JsonObject,
-  found: { readonly headers: Record<string, string>; readonly depth: number },
-): void {
-  const { properties } = schema;
-  if (!isJsonObject(properties) || found.depth >= MAX_DEPTH) return;
-  for (const [name, property] of Object.entries(properties)) {
-    const value = Object.hasOwn(args, name) ? args[name] : undefined;
-    if (!isJsonObject(property) || value === undefined) continue;
-    const header = property["x-mcp-header"];
-    const text = textOf(value);
-    const hasRoom = Object.keys(found.headers).length < MAX_HEADERS;
-    if (typeof header === "string" && NAME.test(header) && text !== undefined && hasRoom) {
-      found.headers[`${PREFIX}${header.toLowerCase()}`] = encodeHeaderValue(text);
-    }
-    if (isJsonObject(value)) collect(property, value, { ...found, depth: found.depth + 1 });
-  }
-}
-
-function textOf(value: JsonValue): string | undefined {
+function textOf(value: MarkedArgument["value"]): string | undefined {
   if (typeof value === "boolean" || Number.isSafeInteger(value)) return String(value);
   return typeof value === "string" && value.length <= MAX_VALUE_LENGTH ? value : undefined;
 }

@@ -6,10 +6,14 @@ import { type LinearPattern, linearPattern } from "./linear-pattern.ts";
 
 /** The library's own `matches` backtracks; calls of it are changed to this name. */
 export const MATCHES = "matchesInLinearTime";
+/** The library's own `timestamp` takes no date alone; calls of it are changed to this name. */
+export const TIME = "timestampOf";
 const PATTERNS_MAX = 100;
 /** Milliseconds of the years 1 to 9999. */
 const TIME_MIN = -62_135_596_800_000;
 const TIME_MAX = 253_402_300_799_999;
+const ISO_TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)([Zz]|[+-]\d{2}:\d{2})?)?$/;
 const TIMESTAMP = "google.protobuf.Timestamp";
 
 /**
@@ -17,7 +21,8 @@ const TIMESTAMP = "google.protobuf.Timestamp";
  * - `lower()`, `upper()`, `replace(old, new)` of texts, beside CEL's `trim()`, `split()`, `contains()`, `size()` …
  * - `string(x)` also of null (empty), times, lists and objects (their JSON)
  * - `json(text)` reads JSON, `toJson(x)` writes it
- * - `timestamp(x)` of an ISO text, of a date alone, or of seconds; `date(time)` is its `2026-11-23`
+ * - `timestamp(x)` of an ISO text, of a date alone, or of seconds; without a zone it is UTC. `date(time)` is its
+ *   `2026-11-23`
  * - `round(x, digits?)`, `floor(x)`, `ceil(x)`, `abs(x)`
  * Numbers of rows are doubles; whole and other numbers mix in every operator.
  */
@@ -99,12 +104,26 @@ function addTexts(environment: Environment): void {
 function addTimes(environment: Environment): void {
   const register = (signature: string, work: (...values: never[]) => unknown) =>
     environment.registerFunction(signature, work, { async: false });
-  register(`timestamp(double): ${TIMESTAMP}`, (value: number) => timeOf(value * 1_000));
+  register(`${TIME}(string): ${TIMESTAMP}`, readTime);
+  register(`${TIME}(${TIMESTAMP}): ${TIMESTAMP}`, (time: Date) => time);
+  for (const type of ["int", "double"])
+    register(`${TIME}(${type}): ${TIMESTAMP}`, (value: number | bigint) =>
+      timeOf(Number(value) * 1_000),
+    );
   register(`date(${TIMESTAMP}): string`, (time: Date) => time.toISOString().slice(0, 10));
   register("date(string): string", (text: string) =>
     timeOf(Date.parse(text)).toISOString().slice(0, 10),
   );
   register(`string(${TIMESTAMP}): string`, (time: Date) => time.toISOString());
+}
+
+function readTime(text: string): Date {
+  const [, day = "", time, zone = "Z"] = ISO_TIME.exec(text) ?? [];
+  const midnight = Date.parse(day);
+  // Some runtimes take the 31st of any month for a day of the next one.
+  const isDay = !Number.isNaN(midnight) && timeOf(midnight).toISOString().startsWith(day);
+  if (!isDay) return timeOf(Number.NaN);
+  return timeOf(time === undefined ? midnight : Date.parse(`${day}T${time}${zone.toUpperCase()}`));
 }
 
 function timeOf(ms: number): Date {

@@ -1,4 +1,4 @@
-import { MATCHES } from "./cel-environment.ts";
+import { MATCHES, TIME } from "./cel-environment.ts";
 
 /** A node of the library's tree, as far as it is changed. */
 interface TreeNode {
@@ -16,10 +16,15 @@ interface HasMacro {
   evaluate: (...all: unknown[]) => unknown;
 }
 
-/** Lets `text.matches(pattern)` call the function that does not backtrack. Before the tree is checked. */
-export function renameMatches(tree: unknown): void {
+/**
+ * Lets `text.matches(pattern)` call the function that does not backtrack, and `timestamp(x)` the one that also reads
+ * dates. Before the tree is checked.
+ */
+export function renameFunctions(tree: unknown): void {
   visit(tree, ({ op, args }) => {
-    if (op === "rcall" && Array.isArray(args) && args[0] === "matches") args[0] = MATCHES;
+    if (!Array.isArray(args)) return;
+    if (op === "rcall" && args[0] === "matches") args[0] = MATCHES;
+    if (op === "call" && args[0] === "timestamp") args[0] = TIME;
   });
 }
 

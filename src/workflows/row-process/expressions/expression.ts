@@ -3,9 +3,9 @@ import type { JsonValue } from "../../../lib/json.ts";
 import type { Row } from "../../rows/row.ts";
 import type { ExpressionScope } from "../row-process.ts";
 import { ProgramFailure, RowFault } from "../row-work.ts";
-import { createEnvironment, MATCHES } from "./cel-environment.ts";
+import { createEnvironment, MATCHES, TIME } from "./cel-environment.ts";
 import { CelObject, fromCel } from "./cel-values.ts";
-import { changeAccess, renameMatches } from "./change-tree.ts";
+import { changeAccess, renameFunctions } from "./change-tree.ts";
 
 const LENGTH_MAX = 20_000;
 
@@ -59,7 +59,7 @@ function parse(text: string): ParseResult {
   if (text.length > LENGTH_MAX) throw invalid(`It has more than ${LENGTH_MAX} characters.`, text);
   try {
     const parsed = environment.parse(text);
-    renameMatches(parsed.ast);
+    renameFunctions(parsed.ast);
     const checked = parsed.check();
     if (!checked.valid) throw checked.error;
     changeAccess(parsed.ast);
@@ -92,7 +92,10 @@ function summaryOf(thrown: unknown): string {
   const summary =
     "summary" in thrown && typeof thrown.summary === "string" ? thrown.summary : thrown.message;
   const [first = ""] = summary.split("\n");
-  return first.replaceAll(MATCHES, "matches").replaceAll(/dyn<(\w+)>/g, "$1");
+  return first
+    .replaceAll(MATCHES, "matches")
+    .replaceAll(TIME, "timestamp")
+    .replaceAll(/dyn<(\w+)>/g, "$1");
 }
 
 function hintFor(thrown: unknown): string {

@@ -1,13 +1,10 @@
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
 import { readText } from "../../../knowledge/readers/shared/read-text.ts";
+import { parseExactJson } from "../../../lib/exact-json.ts";
 import { isJsonObject, type JsonValue } from "../../../lib/json.ts";
 import { MAX_ROW_BYTES } from "../../rows/row.ts";
 import { ProgramFailure, RowFault } from "../row-work.ts";
 import type { FileRow } from "./file-rows.ts";
-
-/** A string, or a number with its sign and everything. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
-const LONG_NUMBER = /\d{16}/;
 
 /** Yields the objects of one document: the items of a list, or a single object. Lists are read as a stream. */
 export async function* readJsonRows(file: SourceFile): AsyncGenerator<FileRow, void> {
@@ -34,22 +31,12 @@ function rowOf(text: string, isStrict: boolean): FileRow {
   if (text.length > MAX_ROW_BYTES) throw tooLong();
   let value: JsonValue;
   try {
-    value = parseExactly(text);
+    value = parseExactJson(text);
   } catch (thrown) {
     if (isStrict) throw notJson(thrown);
     return { fault: new RowFault("invalid_json", "The line is no JSON.", { cause: thrown }) };
   }
   return { row: isJsonObject(value) ? value : { value } };
-}
-
-/** Integers beyond 2^53 become texts: a number would be another one. */
-function parseExactly(text: string): JsonValue {
-  if (!LONG_NUMBER.test(text)) return JSON.parse(text) as JsonValue;
-  JSON.parse(text);
-  const exact = text.replaceAll(TOKEN, (token) =>
-    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
-  );
-  return JSON.parse(exact) as JsonValue;
 }
 
 /** Cuts the text of a list into the texts of its items; of any other value it is the value itself. */

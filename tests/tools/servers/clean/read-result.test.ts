@@ -2,7 +2,12 @@ import { expect, it } from "vitest";
 import type { JsonObject } from "../../../../src/lib/json.ts";
 import { readResult as readAnyResult } from "../../../../src/tools/servers/clean/read-result.ts";
 
-const readResult = (result: JsonObject, maxBytes = 65_536) => readAnyResult(result, maxBytes);
+const contentOf = (result: JsonObject, maxBytes = 65_536) =>
+  readAnyResult(result, maxBytes).content;
+const readResult = (result: JsonObject, maxBytes = 65_536) => {
+  const { content: _content, ...read } = readAnyResult(result, maxBytes);
+  return read;
+};
 const data = Buffer.alloc(12_345).toString("base64");
 
 it.each<[what: string, result: JsonObject, text: string]>([
@@ -67,6 +72,55 @@ it("No more of a result is cleaned than can be of use, and its note names the si
   expect(unclean.text).toBe("\n[The result was cut: it has 4004 bytes.]");
   // Whoever runs the tool cuts what is a little longer, after it was cleaned.
   expect(readResult({ content: [text("a".repeat(4_000))] }, 1_000).text).toHaveLength(4_000);
+});
+
+it("A result keeps its parts for clients of the protocol: media as they are, texts cleaned", () => {
+  const media: JsonObject[] = [
+    { type: "image", mimeType: "image/png", data },
+    { type: "audio", mimeType: "audio/wav", data: "AAAA" },
+    { type: "resource_link", uri: "u:r", name: "Report", description: "All", size: 7 },
+    { type: "resource", resource: { uri: "u:a", mimeType: "a/b", blob: data } },
+    { type: "resource", resource: { uri: "u:b", text: "c" } },
+  ];
+  expect(contentOf({ content: media })).toEqual({ parts: media });
+  expect(contentOf({ content: [text("\u001b[2Ja"), { type: "hologram" }] })?.parts).toEqual([
+    text("a"),
+    text("[hologram: not shown]"),
+  ]);
+  const broken: JsonObject[] = [
+    { type: "image", mimeType: "image/png", data: "no base64!" },
+    { type: "audio", mimeType: "a\nb", data: "AAAA" },
+    { type: "resource_link", uri: 7, name: "Report" },
+    { type: "resource", resource: { uri: "u:a" } },
+  ];
+  const types = contentOf({ content: broken })?.parts.map((part) => part["type"]);
+  expect(types).toEqual(["text", "text", "text", "text"]);
+});
+
+it("The texts of a result's parts are cut at the bytes of a result in all", () => {
+  const parts = [
+    text("a".repeat(90)),
+    { type: "image", mimeType: "image/png", data },
+    text("b".repeat(90)),
+  ];
+  const [first, image, last] = contentOf({ content: parts }, 150)?.parts ?? [];
+  expect(first).toEqual(parts[0]);
+  expect(image).toEqual(parts[1]);
+  expect(last?.["text"]).toMatch(/^b+\n\[The result was cut: it has 90 bytes\.\]$/);
+});
+
+it("Structured content is kept, also as a text where there is none, unless it is too long", () => {
+  const structuredContent = { a: [1, { b: "\u001b" }] };
+  expect(contentOf({ content: [text("one")], structuredContent })).toEqual({
+    parts: [text("one")],
+    structured: structuredContent,
+  });
+  expect(contentOf({ structuredContent })?.parts).toEqual([
+    text(JSON.stringify(structuredContent)),
+  ]);
+  expect(contentOf({ content: [], structuredContent: "x".repeat(100) }, 50)).toEqual({
+    parts: [text("[structured content of 102 bytes: left out]")],
+  });
 });
 
 it("A tool that asks for further input has failed, with a text for the model", () => {
