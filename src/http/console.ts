@@ -5,7 +5,7 @@ import { CONSOLE_HEADERS } from "./console/console-headers.ts";
 import { watchBuild } from "./console/current-build.ts";
 import { fileAnswer } from "./console/file-answer.ts";
 import { waitingPage } from "./console/waiting-page.ts";
-import type { RouteDefinition } from "./request/route.ts";
+import type { RequestContext, RouteDefinition } from "./request/route.ts";
 import { createRouter, type Router } from "./request/router.ts";
 
 /** Where `scripts/task/build-console.mjs` puts what it builds. */
@@ -36,19 +36,24 @@ export function consoleRoutes(
   };
   router.add(get("/console"), ({ req }) => showPage(req.raw.headers));
   router.add(get("/console/"), ({ req }) => showPage(req.raw.headers));
-  router.add(POLLED, async () => {
+  const refuseFile = (context: RequestContext) => {
+    const answer = router.refuse(noSuchFile(), context);
+    for (const [name, value] of Object.entries(CONSOLE_HEADERS)) answer.headers.set(name, value);
+    return answer;
+  };
+  router.add(POLLED, async (context) => {
     const build = await currentBuild();
-    if (build === undefined) throw noSuchFile();
+    if (build === undefined) return refuseFile(context);
     return Response.json(
       { id: build.id, watched: build.watched },
       { headers: { ...CONSOLE_HEADERS, "cache-control": "no-store" } },
     );
   });
-  router.add(ASSET, async ({ req, env }) => {
+  router.add(ASSET, async (context) => {
     const build = await currentBuild();
-    const file = build?.files.get(env.path.slice("/console/".length));
-    if (file === undefined) throw noSuchFile();
-    return fileAnswer(file, req.raw.headers, true);
+    const file = build?.files.get(context.env.path.slice("/console/".length));
+    if (file === undefined) return refuseFile(context);
+    return fileAnswer(file, context.req.raw.headers, true);
   });
   router.add(get("/console/{rest}"), async ({ req, env }) => {
     const build = await currentBuild();

@@ -7,6 +7,8 @@ import { type ConsolePage, openConsolePage } from "./support/console-page.ts";
 import { type ConsoleStage, openConsoleStage, type Role } from "./support/console-stage.ts";
 import { fillGateway, type Samples } from "./support/fill-gateway.ts";
 import { pathOf } from "./support/page-path.ts";
+import { askForFiles } from "./support/served-files.ts";
+import { collectAnswers, makeCredentials, runShownCall } from "./support/shown-calls.ts";
 
 interface Case {
   readonly width: number;
@@ -20,6 +22,8 @@ const THEMES = ["light", "dark"] as const;
 const ROLES = ["administrator", "user"] as const;
 const STATES = ["filled", "empty", "failing"] as const;
 const NARROWEST = 320;
+/** They show forms, and nothing that a call brings. */
+const WITHOUT_CALL: ReadonlySet<string> = new Set(["login", "password", "account"]);
 
 const GRID: readonly Case[] = STATES.flatMap((state) =>
   ROLES.flatMap((role) =>
@@ -71,7 +75,47 @@ describe.skipIf(!hasChromium)("every page of the console", () => {
       await shown.close();
     }
   });
+
+  it("comes with the policy, word by word, as does every file of it and what is no file", async () => {
+    const files = await askForFiles(filled.url);
+    expect(files.filter(({ loose }) => Object.keys(loose).length > 0)).toEqual([]);
+    const kinds = files.map(({ path }) => /\.(\w+)$/.exec(path)?.[1] ?? "page");
+    expect(kinds).toEqual(
+      expect.arrayContaining(["html", "js", "css", "woff2", "svg", "json", "page"]),
+    );
+    const [gone, ...others] = files.filter(({ status }) => status !== 200);
+    expect([gone?.path, gone?.status, others]).toEqual([expect.stringContaining("gone"), 404, []]);
+  });
+
+  it("shows a call in each view that, run as shown, brings what the view shows", async () => {
+    const credentials = await makeCredentials(filled);
+    const shown = await openConsolePage(filled, { role: "administrator" });
+    const answers = collectAnswers(shown.page);
+    const unlike: unknown[] = [];
+    for (const path of viewsWithCalls(samples)) {
+      answers.clear();
+      await shown.open(path);
+      const call = await runShownCall(shown.page, answers, credentials);
+      if (call.status !== 200 || call.unlike.length > 0) unlike.push({ path, ...call });
+    }
+    await shown.close();
+    expect(unlike).toEqual([]);
+  });
 });
+
+/** The views that show a call: each page, and where its rows open, the page with one of them; or a third of these. */
+function viewsWithCalls(samples: Samples): readonly string[] {
+  const views = pages
+    .filter(({ path }) => !WITHOUT_CALL.has(path))
+    .flatMap((page) => {
+      const path = pathOf(page, samples);
+      const sample = samples[page.path];
+      if (!page.opensRows || sample === undefined) return [path];
+      // A chat has a call once there is a question in it.
+      return path === "chat" ? [`chat/${sample}`] : [path, `${path}/${sample}`];
+    });
+  return isWhole ? views : views.filter((_, index) => index % 3 === 0);
+}
 
 async function expectGoodPage(shown: ConsolePage, { title }: PageDefinition): Promise<void> {
   const { page } = shown;

@@ -162,7 +162,10 @@ describe("/console", () => {
     await writeFile(join(folder, id, "assets/secret.js"), "1");
     const ask = serveConsole();
     for (const path of ["/assets/gone-1.js", "/assets/secret.js", `${SCRIPT}.br`]) {
-      expect([path, (await ask(`/console${path}`)).status]).toEqual([path, 404]);
+      const answer = await ask(`/console${path}`);
+      expect([path, answer.status]).toEqual([path, 404]);
+      expect(answer.headers.get("content-security-policy")).toBe(POLICY);
+      expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
     }
   });
 

@@ -4,6 +4,12 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { callHttp } from "../../support/clients/http-session.ts";
+import {
+  CLIENT_ID,
+  CLIENT_SECRET,
+  type SignInProvider,
+  startSignInProvider,
+} from "../../support/servers/sign-in-provider.ts";
 import { licenseText, vendor } from "../../support/stages/test-license.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, type Look, openConsolePage } from "../support/console-page.ts";
@@ -12,23 +18,26 @@ import { pressControl, tabTo, typeInto } from "../support/tab-to.ts";
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
-const ISSUER = "http://127.0.0.1:9";
 
 describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser", () => {
   let stage: ConsoleStage;
+  let provider: SignInProvider;
 
   beforeAll(async () => {
+    provider = await startSignInProvider();
     stage = await openConsoleStage({
-      // Nobody signs in there; accounts can be linked all the same.
-      OIDC_ISSUER: ISSUER,
-      OIDC_CLIENT_ID: "gateway",
-      OIDC_CLIENT_SECRET: "the secret of the gateway at its provider",
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: CLIENT_ID,
+      OIDC_CLIENT_SECRET: CLIENT_SECRET,
       BIKEY_PG_PROXY_ENABLED: "1",
       BIKEY_PG_PROXY_PORT: "0",
       LICENSE_PUBLIC_KEY: vendor.publicKey,
     });
   });
-  afterAll(() => stage?.close());
+  afterAll(async () => {
+    await stage?.close();
+    await provider?.stop();
+  });
 
   /** Walks through pages; none of them may have said that anything is wrong, but for what is expected. */
   const walk = async (
@@ -106,7 +115,7 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
           method: "POST",
           path: `/api/admin/users/${me.body.id}/identities`,
           token: stage.sessions.administrator,
-          body: { subject: "ada-at-the-provider", issuer: ISSUER },
+          body: { subject: "ada-at-the-provider", issuer: provider.issuer },
         });
         expect(linked.status).toBe(201);
         await open("account");
@@ -159,6 +168,31 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         await page.getByRole("button", { name: "Open the navigation" }).tap();
         await page.getByRole("button", { name: "grace" }).waitFor();
       });
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "somebody signs in with the provider's button, and comes to the page that was asked for",
+    async () => {
+      // By this name the gateway is another site than its provider, as it is for everybody else.
+      const url = stage.url.replace("127.0.0.1", "localhost");
+      provider.allowRedirect(`${url}/api/auth/oidc/callback`);
+      provider.account = "account of hopper";
+      provider.accounts.set(provider.account, { preferred_username: "hopper" });
+      const { page, open, settled, problems, close } = await openConsolePage({
+        ...{ url, signIn: () => Promise.reject(new Error("nobody has a password here")) },
+      });
+      await open("keys?search=night");
+      const host = new URL(provider.issuer).host;
+      await page.getByRole("link", { name: `Sign in with ${host}` }).click();
+      await page.waitForURL(`${url}/console/keys?search=night`);
+      await settled();
+      await page.getByRole("heading", { name: "API keys" }).waitFor();
+      await page.getByRole("button", { name: "hopper" }).waitFor();
+      expect(provider.tokenRequests).toBe(1);
+      expect(problems().filter((text) => !text.includes(provider.issuer))).toEqual([]);
+      await close();
     },
     LIMIT_MS,
   );

@@ -1,5 +1,3 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callHttp } from "../../support/clients/http-session.ts";
@@ -7,6 +5,7 @@ import { findBarriers, sidewaysScroll } from "../support/audit-page.ts";
 import { hasChromium } from "../support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "../support/console-page.ts";
 import { type ConsoleStage, openConsoleStage } from "../support/console-stage.ts";
+import { holdAnswers } from "../support/hold-answers.ts";
 
 const MAX_TABS = 80;
 
@@ -236,23 +235,3 @@ describe.skipIf(!hasChromium)("A workflow in the console", () => {
     await slow.close();
   });
 });
-
-/** A server whose answers wait until they are released. */
-async function holdAnswers() {
-  const held: ServerResponse[] = [];
-  const server = createServer((_, response) => {
-    held.push(response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/rows`,
-    release() {
-      for (const response of held) {
-        response.setHeader("content-type", "application/json");
-        response.end('[{"id": 1}]');
-      }
-    },
-    close: () => new Promise((resolve) => server.close(resolve)),
-  };
-}

@@ -15,6 +15,25 @@ const PLAIN: ClientConnection = {
 /** Names of models are somebody else's: they may hold what ends a text in any of the formats. */
 const ODD: ClientConnection = { ...PLAIN, model: `it's "odd" $HOME \`x\` \\n #:{` };
 
+const CODEX = {
+  ...{ model: ODD.model, model_provider: "gateway", model_context_window: 32_768 },
+  model_providers: {
+    gateway: {
+      ...{ name: "Gateway", base_url: "http://gateway:8080/v1", env_key: "GATEWAY_API_KEY" },
+      wire_api: "responses",
+    },
+  },
+};
+const CONTINUE = {
+  ...{ name: "Gateway", version: "1.0.0", schema: "v1" },
+  models: [
+    {
+      ...{ name: "Gateway", provider: "openai", model: ODD.model },
+      ...{ apiBase: "http://gateway:8080/v1", apiKey: ODD.key, roles: ["chat", "edit", "apply"] },
+    },
+  ],
+};
+
 const snippetAt = (id: string, place: string, to = PLAIN): string => {
   const found = findGuide(id)
     .snippets(to)
@@ -39,6 +58,19 @@ async function wordsOf(script: string): Promise<readonly (readonly string[])[]> 
 function textsOf(file: string): Readonly<Record<string, unknown>> {
   const found = [...file.matchAll(/^[\s-]*(\w+)(?: =|:) (".*"|\d+)$/gm)];
   return Object.fromEntries(found.map(([, name, value]) => [name, JSON.parse(value ?? "")]));
+}
+
+/** Reads a file as TOML or YAML by Python's parsers of them; undefined where Python has none. */
+async function parse(format: "tomllib" | "yaml", file: string): Promise<unknown> {
+  const read = format === "yaml" ? "yaml.safe_load(text)" : "tomllib.loads(text)";
+  const program = `import json, sys, ${format}\ntext = sys.argv[1]\nprint(json.dumps(${read}))`;
+  return run("python3", ["-c", program, file]).then(
+    ({ stdout }) => JSON.parse(stdout),
+    (error: { readonly code?: unknown; readonly stderr?: string }) => {
+      const isLeftOut = error.code === "ENOENT" || /ModuleNotFoundError/.test(error.stderr ?? "");
+      if (!isLeftOut) throw error;
+    },
+  );
 }
 
 describe("The snippets of clients", () => {
@@ -101,6 +133,13 @@ describe("The snippets of clients", () => {
         },
       },
     });
+  });
+
+  it("are whole files to the parsers of their formats", async () => {
+    const codex = await parse("tomllib", snippetAt("codex", "~/.codex/config.toml", ODD));
+    expect(codex ?? CODEX).toEqual(CODEX);
+    const all = await parse("yaml", snippetAt("continue", "~/.continue/config.yaml", ODD));
+    expect(all ?? CONTINUE).toEqual(CONTINUE);
   });
 
   it("leave the context out where it is not known", () => {

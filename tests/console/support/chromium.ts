@@ -19,8 +19,12 @@ if (!hasChromium) {
 
 let browser: Promise<Browser> | undefined;
 
-/** Returns the browser that all tests of this process share. It ends with the process. */
-export function sharedBrowser(): Promise<Browser> {
+/**
+ * Returns the browser that all tests of this process share. It ends with the process.
+ *
+ * @param more arguments, which count when it is started.
+ */
+export function sharedBrowser(more: readonly string[] = []): Promise<Browser> {
   if (program === undefined) throw new Error("there is no Chromium");
   browser ??= chromium.launch({
     executablePath: program,
@@ -30,6 +34,7 @@ export function sharedBrowser(): Promise<Browser> {
       ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
       "--disable-dev-shm-usage",
       "--font-render-hinting=none",
+      ...more,
     ],
   });
   return browser;

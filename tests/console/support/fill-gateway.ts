@@ -52,6 +52,7 @@ export async function fillGateway(stage: ConsoleStage): Promise<Samples> {
     ...(await fillAccess(stage, create)),
     ...(await fillChat(create)),
     users: data[0].id,
+    models: "sim-chat",
     ...(await fillTools(stage)),
     ...(await fillWorkflows(stage)),
   };

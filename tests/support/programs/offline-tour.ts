@@ -2,9 +2,9 @@
 // what it answered, and what the kernel counted of packets for elsewhere, as one line of JSON. It is to be started in
 // a network namespace of its own whose loopback is up.
 import { lookup } from "node:dns/promises";
-import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { callGateway, chatBody } from "../clients/call-gateway.ts";
+import { packetsForElsewhere } from "../packets-for-elsewhere.ts";
 import { startGateway } from "../servers/start-gateway.ts";
 import { startSimulator } from "../servers/start-simulator.ts";
 
@@ -86,23 +86,6 @@ process.stdout.write(
   })}\n`,
 );
 process.exit(0);
-
-/** Packets that had no way out, and datagrams of any kind: what names are looked up with. */
-function packetsForElsewhere(): number {
-  return (
-    counterOf("/proc/net/snmp", "Ip", "OutNoRoutes") +
-    counterOf("/proc/net/snmp", "Udp", "OutDatagrams") +
-    Number(/^Ip6OutNoRoutes\s+(\d+)/m.exec(readFileSync("/proc/net/snmp6", "utf8"))?.[1]) +
-    Number(/^Udp6OutDatagrams\s+(\d+)/m.exec(readFileSync("/proc/net/snmp6", "utf8"))?.[1])
-  );
-}
-
-function counterOf(file: string, group: string, name: string): number {
-  const [names = "", values = ""] = readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line.startsWith(`${group}: `));
-  return Number(values.split(" ")[names.split(" ").indexOf(name)]);
-}
 
 function difference(later: number, earlier: number): number {
   return later - earlier;
