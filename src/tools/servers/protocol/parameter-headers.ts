@@ -1,4 +1,4 @@
-import { type MarkedArgument, markedArguments } from "../../../codecs/mcp/parameter-headers.ts";
+import { type MarkedArgument, markedArguments } from "../../../core/marked-arguments.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 
 /** Headers of one call, and the characters of one value. */
