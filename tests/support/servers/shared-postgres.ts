@@ -15,6 +15,8 @@ let template: OwnDatabase | undefined;
  * template for the databases of the files.
  */
 export async function setup(): Promise<void> {
+  // Another project of the run has done it, and clears up.
+  if (environment["TEST_DATABASE_TEMPLATE"] !== undefined) return;
   if (environment["TEST_DATABASE_URL"] === undefined) {
     cluster = await startPostgresCluster();
     if (cluster === undefined) return;
