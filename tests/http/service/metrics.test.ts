@@ -82,12 +82,16 @@ describe("GET /metrics, without METRICS_TOKEN", () => {
     // The figure that grows with each of them tells how often it was looked at.
     const probes = 'svc_http_requests_total{kind="probe",status_class="2xx"}';
     const before = (await scrapeMetrics(gateway())).get(probes) ?? 0;
-    const texts = await Promise.all(
-      Array.from({ length: 20 }, async () => (await get(gateway())).text()),
-    );
-    expect(new Set(texts).size).toBe(1);
+    let bursts = 0;
+    const answersOfBurst = async () => {
+      bursts += 1;
+      const scrapes = Array.from({ length: 20 }, async () => (await get(gateway())).text());
+      return new Set(await Promise.all(scrapes)).size;
+    };
+    // On a busy machine a burst may take more than that second.
+    await expect.poll(answersOfBurst).toBe(1);
     const after = await scrapeMetrics(gateway());
-    expect(after.get(probes)).toBe(before + 21);
+    expect(after.get(probes)).toBe(before + 1 + bursts * 20);
   });
 
   it("tells what runs here", async () => {
