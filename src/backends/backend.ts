@@ -1,6 +1,7 @@
 import type { ChatEvents } from "../core/chat-event.ts";
 import type { ChatRequest } from "../core/chat-request.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
+import type { CancelSignal } from "../lib/cancellation.ts";
 
 /** The vendors' names of reasoning efforts, weakest first. Each model takes its own subset. */
 export const VENDOR_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
@@ -47,7 +48,7 @@ export interface Model extends ModelTraits {
 /** The signal and the trace of the client call that an engine is called for. */
 export interface CallContext {
   /** Ends the upstream call immediately, whatever its state. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** The trace of the call, where requests are traced. */
   readonly trace?: CallTrace | undefined;
 }

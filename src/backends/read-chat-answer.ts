@@ -20,16 +20,27 @@ interface AnsweringEngine {
 }
 
 /** Reads what an engine answered: events as they come, or all of them as one batch. Throws what failed before any text. */
-export async function readChatAnswer(
-  { codec, upstream }: AnsweringEngine,
+export function readChatAnswer(
+  engine: AnsweringEngine,
   response: UpstreamResponse,
   stream: boolean,
 ): Promise<ChatEvents> {
-  if (!stream) {
-    const batch = readWhole(codec, await response.text(MAX_ANSWER_BYTES), upstream);
-    throwIfFailed(batch, upstream);
-    return onlyBatch(batch);
-  }
+  if (stream) return readStream(engine, response);
+  return response.text(MAX_ANSWER_BYTES).then((text) => toEvents(engine, text));
+}
+
+/** Reads a complete answer. Throws the error of an answer that failed. */
+function toEvents({ codec, upstream }: AnsweringEngine, text: string): ChatEvents {
+  const batch = readWhole(codec, text, upstream);
+  throwIfFailed(batch, upstream);
+  return new OnlyBatch(batch);
+}
+
+/** Rejects with the error of an answer that fails before any content. */
+async function readStream(
+  { codec, upstream }: AnsweringEngine,
+  response: UpstreamResponse,
+): Promise<ChatEvents> {
   const events = new UpstreamEvents(response, {
     reader: codec.streamReader(upstream.limits.maxEventBytes),
     upstream,
@@ -53,16 +64,16 @@ function throwIfFailed(batch: Batch, upstream: Upstream): void {
   if (first?.type === "error") throw concealError(first.error, upstream);
 }
 
-/** Not a generator, which would cost every short answer several objects and event loop turns. */
-function onlyBatch(batch: Batch): ChatEvents {
-  return { [Symbol.asyncIterator]: () => new OnlyBatch(batch) };
-}
-
-class OnlyBatch implements AsyncIterator<Batch, undefined>, ReceivingSource<Step> {
+/** Not a generator, which would cost every short answer several objects and event loop turns. It is read once. */
+class OnlyBatch implements AsyncIterableIterator<Batch, undefined>, ReceivingSource<Step> {
   #batch: Batch | undefined;
 
   constructor(batch: Batch) {
     this.#batch = batch;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   next(): Promise<Step> {

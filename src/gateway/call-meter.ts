@@ -1,5 +1,6 @@
 import type { ChatEvent, Usage } from "../core/chat-event.ts";
 import { type ErrorCode, ServiceError } from "../core/service-error.ts";
+import type { CancelSignal } from "../lib/cancellation.ts";
 import type { Outcome, UsageEntry, UsageRecord } from "../usage/usage-record.ts";
 import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
 import { RoundUsage, sumOf } from "./round-usage.ts";
@@ -61,7 +62,7 @@ export class CallMeter {
     this.#progressAt = call.startedAt;
   }
 
-  get signal(): AbortSignal {
+  get signal(): CancelSignal {
     return this.#call.signal;
   }
 

@@ -1,5 +1,6 @@
 import type { LimitStatus } from "../core/limit-status.ts";
 import type { Assistant } from "../knowledge/assistants/assistant.ts";
+import { toAbortSignal } from "../lib/cancellation.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { runTool } from "../tools/run-tool.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
@@ -52,7 +53,10 @@ export async function callTool(
   meter.setAssistant(assistant.id);
   meter.setTool(tool.name);
   await meter.begin({ model: "", inputTokens: 0 });
-  const context = { caller, assistant, signal, origin: originOf(client) };
+  const context = {
+    ...{ caller, assistant, origin: originOf(client) },
+    signal: toAbortSignal(signal),
+  };
   const running = runTool(tool, args, context, toolLimitsOf(gateway.assistants, requestId));
   const result = meterWhole(
     meter,

@@ -4,6 +4,8 @@ import type { ChatRequest } from "../core/chat-request.ts";
 import type { CallMeter } from "./call-meter.ts";
 import type { ClientCall, Gateway, Reservation, TokenBudget } from "./gateway.ts";
 
+const NONE: readonly string[] = [];
+
 /** An admitted chat call: one reservation, one usage row, one abort signal, and one or several rounds. */
 export interface ChatCall {
   readonly gateway: Gateway;
@@ -41,20 +43,20 @@ export function withBudget({ request, budget }: Round): ChatRequest {
 
 /** Builds the options for calling the target of a round. Forgets the parameters that an earlier target ignored. */
 export function callOptions(call: ChatCall, { answering }: Round): FitOptions {
-  answering.ignored = [];
+  answering.ignored = NONE;
   const onIgnored = (names: readonly string[]) => {
     answering.ignored = names;
   };
-  return { ...fitOptions(call), onIgnored };
+  return fitOptions(call, onIgnored);
 }
 
 /** Builds the options for fitting a request to a model and for counting its prompt. */
-export function fitOptions({
-  gateway,
-  client,
-  ownTools,
-}: Pick<ChatCall, "gateway" | "client" | "ownTools">): FitOptions {
+export function fitOptions(
+  { gateway, client, ownTools }: Pick<ChatCall, "gateway" | "client" | "ownTools">,
+  onIgnored?: FitOptions["onIgnored"],
+): FitOptions {
   const { signal, trace, caller } = client;
+  const { passthrough } = caller;
   const { defaultMaxOutputTokens } = gateway;
-  return { signal, trace, passthrough: caller.passthrough, ownTools, defaultMaxOutputTokens };
+  return { signal, trace, passthrough, ownTools, defaultMaxOutputTokens, onIgnored };
 }

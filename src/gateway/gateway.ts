@@ -3,6 +3,7 @@ import type { ModelCatalog } from "../backends/models/model-catalog.ts";
 import type { Caller } from "../core/caller.ts";
 import type { Channel } from "../core/channel.ts";
 import type { CallTrace } from "../lib/call-trace.ts";
+import type { CancelSignal } from "../lib/cancellation.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Admission, Limits } from "../limits/limits.ts";
 import type { LimitRefusals } from "../usage/sums/limit-refusals.ts";
@@ -48,7 +49,7 @@ export interface ClientCall {
   readonly channel: Channel;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** The trace for the call's requests to engines, if requests are traced. */
   readonly trace?: CallTrace | undefined;
   readonly observer?: CallObserver | undefined;

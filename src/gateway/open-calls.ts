@@ -1,6 +1,9 @@
 import { ServiceError } from "../core/service-error.ts";
-import { watchTime } from "../lib/watch-time.ts";
+import { Cancellation } from "../lib/cancellation.ts";
+import { type TimeWatcher, unwatchTime, watchTimeBy } from "../lib/watch-time.ts";
 import { BodiesInHand, type BodyKind } from "./overload/bodies-in-hand.ts";
+
+const ONCE = { once: true } as const;
 
 /** One running call. */
 export interface OpenCall {
@@ -8,27 +11,34 @@ export interface OpenCall {
    * Aborted when the client disconnects, the time is up or the server stops. A `ServiceError` as reason is meant for
    * the client.
    */
-  readonly signal: AbortSignal;
-  readonly abort: (reason?: ServiceError) => void;
+  readonly signal: Cancellation;
+  abort(reason?: ServiceError): void;
   /** Marks the answer as a stream. */
-  readonly beginStream: () => void;
+  beginStream(): void;
   /**
    * Counts the bytes that the call's body has or will have, until `releaseBody` or `close`. Throws `overloaded` when
    * the budget of all bodies has no room for them.
    *
    * @param kind must be the same in every call of one body; a text by default.
    */
-  readonly holdBody: (bytes: number, kind?: BodyKind) => void;
+  holdBody(bytes: number, kind?: BodyKind): void;
   /** Releases the bytes of a body that is no longer needed. */
-  readonly releaseBody: () => void;
+  releaseBody(): void;
   /** Ends the call: nothing more is read or written for it. */
-  readonly close: () => void;
+  close(): void;
 }
 
 /** The running calls, so that a stopping server can wait for them and end them. */
 export interface OpenCalls {
-  /** @param opener is `run` for calls that workflows make. */
-  readonly open: (clientSignal: AbortSignal, opener?: "client" | "run") => OpenCall;
+  /**
+   * @param opener is `run` for calls that workflows make.
+   * @param onClose is called once, when the call ends.
+   */
+  readonly open: (
+    clientSignal: AbortSignal,
+    opener?: "client" | "run",
+    onClose?: () => void,
+  ) => OpenCall;
   /** The number of running calls, whoever makes them. */
   readonly count: () => number;
   /** The number of running calls that clients wait for. */
@@ -36,6 +46,15 @@ export interface OpenCalls {
   /** The number of running calls whose answer is a stream. */
   readonly streams: () => number;
   readonly abortAll: (reason: ServiceError) => void;
+}
+
+/** The calls of a process, by what is counted of them. */
+interface Running {
+  readonly all: Set<OpenCall>;
+  readonly streams: Set<OpenCall>;
+  readonly ofRuns: Set<OpenCall>;
+  readonly bodies: BodiesInHand;
+  readonly timeoutMs: number;
 }
 
 /**
@@ -46,59 +65,90 @@ export function createOpenCalls(
   timeoutMs: number,
   bodies = new BodiesInHand(Number.POSITIVE_INFINITY),
 ): OpenCalls {
-  const running = new Set<AbortController>();
-  const streams = new Set<AbortController>();
-  const ofRuns = new Set<AbortController>();
+  const all = new Set<OpenCall>();
+  const streams = new Set<OpenCall>();
+  const ofRuns = new Set<OpenCall>();
+  const running: Running = { all, streams, ofRuns, bodies, timeoutMs };
   return {
-    open(clientSignal, opener = "client") {
-      const controller = new AbortController();
-      running.add(controller);
-      if (opener === "run") ofRuns.add(controller);
-      const leave = () => controller.abort();
-      // Without the listener, an abort would not arrive while the engine's headers are still awaited.
-      if (clientSignal.aborted) leave();
-      else clientSignal.addEventListener("abort", leave, { once: true });
-      const endsAt = performance.now() + timeoutMs;
-      const stopWatching = watchTime((now) => {
-        if (now >= endsAt) controller.abort(timedOut(timeoutMs));
-      });
-      let bodyBytes = 0;
-      let bodyKind: BodyKind | undefined;
-      const releaseBody = () => {
-        bodies.giveBack(bodyBytes, bodyKind);
-        bodyBytes = 0;
-      };
-      return {
-        signal: controller.signal,
-        abort: (reason) => controller.abort(reason),
-        beginStream() {
-          if (running.has(controller)) streams.add(controller);
-        },
-        holdBody(bytes, kind) {
-          // Data that still arrives for an ended call is dropped.
-          if (bytes <= bodyBytes || !running.has(controller)) return;
-          bodies.grow(bodyBytes, bytes, kind);
-          bodyBytes = bytes;
-          bodyKind = kind;
-        },
-        releaseBody,
-        close() {
-          releaseBody();
-          stopWatching();
-          clientSignal.removeEventListener("abort", leave);
-          running.delete(controller);
-          streams.delete(controller);
-          ofRuns.delete(controller);
-        },
-      };
+    open(clientSignal, opener = "client", onClose = undefined) {
+      const call = new RunningCall(running, clientSignal, onClose);
+      all.add(call);
+      if (opener === "run") ofRuns.add(call);
+      return call;
     },
-    count: () => running.size,
-    clients: () => running.size - ofRuns.size,
+    count: () => all.size,
+    clients: () => all.size - ofRuns.size,
     streams: () => streams.size,
     abortAll(reason) {
-      for (const controller of running) controller.abort(reason);
+      for (const call of all) call.abort(reason);
     },
   };
+}
+
+// A class: one object a call, without a function for each thing that others call back.
+class RunningCall implements OpenCall, TimeWatcher {
+  readonly signal = new Cancellation();
+  readonly #running: Running;
+  readonly #clientSignal: AbortSignal;
+  readonly #onClose: (() => void) | undefined;
+  readonly #endsAt: number;
+  #bodyBytes = 0;
+  #bodyKind: BodyKind | undefined;
+
+  constructor(running: Running, clientSignal: AbortSignal, onClose: (() => void) | undefined) {
+    this.#running = running;
+    this.#clientSignal = clientSignal;
+    this.#onClose = onClose;
+    // Without the listener, an abort would not arrive while the engine's headers are still awaited.
+    if (clientSignal.aborted) this.signal.abort();
+    else clientSignal.addEventListener("abort", this, ONCE);
+    this.#endsAt = performance.now() + running.timeoutMs;
+    watchTimeBy(this);
+  }
+
+  /** The client has left. */
+  handleEvent(): void {
+    this.signal.abort();
+  }
+
+  look(now: number): void {
+    const { timeoutMs } = this.#running;
+    if (now >= this.#endsAt) this.abort(timedOut(timeoutMs));
+  }
+
+  abort(reason?: ServiceError): void {
+    this.signal.abort(reason);
+  }
+
+  beginStream(): void {
+    const { all, streams } = this.#running;
+    if (all.has(this)) streams.add(this);
+  }
+
+  holdBody(bytes: number, kind?: BodyKind): void {
+    const { all, bodies } = this.#running;
+    // Data that still arrives for an ended call is dropped.
+    if (bytes <= this.#bodyBytes || !all.has(this)) return;
+    bodies.grow(this.#bodyBytes, bytes, kind);
+    this.#bodyBytes = bytes;
+    this.#bodyKind = kind;
+  }
+
+  releaseBody(): void {
+    this.#running.bodies.giveBack(this.#bodyBytes, this.#bodyKind);
+    this.#bodyBytes = 0;
+  }
+
+  close(): void {
+    const { all, streams, ofRuns } = this.#running;
+    if (!all.delete(this)) return;
+    streams.delete(this);
+    ofRuns.delete(this);
+    this.releaseBody();
+    unwatchTime(this);
+    this.#clientSignal.removeEventListener("abort", this);
+    this.#onClose?.();
+  }
 }
 
 function timedOut(timeoutMs: number): ServiceError {

@@ -2,6 +2,7 @@ import type { Caller } from "../core/caller.ts";
 import type { ChatEvent, ChatEvents } from "../core/chat-event.ts";
 import type { ChatMessage, ToolChoice } from "../core/chat-request.ts";
 import { ServiceError } from "../core/service-error.ts";
+import { toAbortSignal } from "../lib/cancellation.ts";
 import { SEARCH_KNOWLEDGE } from "../tools/builtin/search-knowledge.ts";
 import { visibleTools } from "../tools/visible-tools.ts";
 import { askModel } from "./ask-model.ts";
@@ -167,7 +168,7 @@ function createRunner(
   let runs = 0;
   return {
     find: (name) => (run.tools.has(name) ? findNow(services, run, caller, name) : "unknown"),
-    context: { signal, origin: originOf(call.client) },
+    context: { signal: toAbortSignal(signal), origin: originOf(call.client) },
     limits: toolLimitsOf(services, requestId),
     clock: call.gateway.clock,
     passages,

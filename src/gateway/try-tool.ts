@@ -1,3 +1,4 @@
+import { toAbortSignal } from "../lib/cancellation.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
 import { callTool, type ToolCall, type ToolGateway } from "./call-tool.ts";
 import { type ClientCall, originOf } from "./gateway.ts";
@@ -31,6 +32,7 @@ async function auditReading(
   { tool, assistant }: { readonly tool: Tool; readonly assistant: ToolCall["assistant"] },
 ) {
   if (tool.level !== "read_only") return undefined;
-  const { caller, signal } = client;
-  return assistants.auditToolCall?.(tool, { caller, assistant, signal, origin: originOf(client) });
+  const { caller } = client;
+  const context = { caller, assistant, origin: originOf(client) };
+  return assistants.auditToolCall?.(tool, { ...context, signal: toAbortSignal(client.signal) });
 }

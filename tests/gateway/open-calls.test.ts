@@ -20,7 +20,7 @@ describe("An open call", () => {
 
   it("is aborted with the words for its client when its time is up", async () => {
     const call = createOpenCalls(20).open(new AbortController().signal);
-    await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+    await new Promise((resolve) => call.signal.addEventListener("abort", () => resolve(undefined)));
     expect(call.signal.reason).toMatchObject({ code: "upstream_timeout" });
     call.close();
   });

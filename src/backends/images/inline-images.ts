@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatRequest, ImagePart, UserPart } from "../../core/chat-request.ts";
 import { ServiceError } from "../../core/service-error.ts";
+import { toAbortSignal } from "../../lib/cancellation.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
 import type { Backend } from "../backend.ts";
 import type { FetchImage } from "./fetch-image.ts";
@@ -27,7 +28,7 @@ export function withInlineImages(backend: Backend, fetchImage: FetchImage): Back
     chat(request, model, options) {
       // A model without vision refuses the image, so nothing needs to be fetched.
       if (!model.vision || !hasImageUrls(request)) return backend.chat(request, model, options);
-      return inlineImages(request, fetchImage, options.signal).then((inlined) =>
+      return inlineImages(request, fetchImage, toAbortSignal(options.signal)).then((inlined) =>
         backend.chat(inlined, model, options),
       );
     },

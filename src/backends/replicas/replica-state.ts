@@ -1,4 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
+import type { CancelSignal } from "../../lib/cancellation.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Replica } from "./replica.ts";
 
@@ -32,7 +33,7 @@ export class ReplicaState {
   }
 
   /** A call's connection broke or was aborted. A client that left says nothing about the replica. */
-  broke(replica: Replica, signal: AbortSignal, isDown = false): void {
+  broke(replica: Replica, signal: CancelSignal, isDown = false): void {
     const isOurs =
       signal.reason instanceof ServiceError && signal.reason.code === "upstream_timeout";
     if (!signal.aborted || isOurs) this.failed(replica, isDown);

@@ -143,21 +143,21 @@ export function applyParameterRules(
   table: ParameterTable,
 ): GenerationParameters {
   const parameters: Draft = { ...situation.request.parameters };
-  const renamed: Record<string, number> = {};
+  let renamed: Record<string, number> | undefined;
   for (const [name, field] of FIELDS) {
     const rule = table[name];
     const value = parameters[field];
     if (value === undefined) continue;
     const isRenamed = rule.rule === "rename" && holds(rule.when, situation);
-    if (isRenamed) renamed[rule.to] = Number(value);
+    if (isRenamed) renamed = { ...renamed, [rule.to]: Number(value) };
     if (isRenamed || !(isReserved(field, situation) || isKept(rule, situation))) {
       delete parameters[field];
     }
   }
   applyToOthers(parameters, table.others);
-  const extra = { ...parameters.extra, ...renamed };
-  if (Object.keys(extra).length === 0) delete parameters.extra;
-  else parameters.extra = extra;
+  if (renamed !== undefined) parameters.extra = { ...parameters.extra, ...renamed };
+  const { extra } = parameters;
+  if (extra !== undefined && Object.keys(extra).length === 0) parameters.extra = undefined;
   return parameters;
 }
 

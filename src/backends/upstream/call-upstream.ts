@@ -1,4 +1,5 @@
 import type { CallTrace } from "../../lib/call-trace.ts";
+import type { CancelSignal } from "../../lib/cancellation.ts";
 import type { HttpResponse, Route } from "../../lib/http/http-client.ts";
 import { parseRetryAfter } from "../../lib/http/parse-retry-after.ts";
 import type { WrittenForm } from "../../lib/multipart/write-multipart.ts";
@@ -17,7 +18,7 @@ export interface UpstreamCall {
   readonly form?: WrittenForm | undefined;
   /** A stream ends after a silence; another answer only when its whole time is up. */
   readonly stream: boolean;
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** Sent to a server that joins traces, where requests are traced. */
   readonly trace?: CallTrace | undefined;
   /** A limit shorter than the upstream's own. Calls with one are side requests, not client calls. */
@@ -107,7 +108,7 @@ async function sendWithRetries(
 function send(
   { client, replicas, address, headers, joinsTraces }: Upstream,
   call: UpstreamCall,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Promise<HttpResponse> {
   const body = call.form?.bytes ?? call.body;
   const own = ownHeaders(headers, call);
@@ -161,7 +162,7 @@ function randomPauseMs(): number {
   return least + Math.random() * (most - least);
 }
 
-function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+function pause(pauseMs: number, signal: CancelSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);

@@ -1,9 +1,10 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { watchTime } from "../../lib/watch-time.ts";
+import { Cancellation, type CancelSignal } from "../../lib/cancellation.ts";
+import { type TimeWatcher, unwatchTime, watchTimeBy } from "../../lib/watch-time.ts";
 
 export interface WatchOptions {
   /** Aborted when the client leaves. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** The total time limit of the call. */
   readonly timeoutMs: number;
   /** How long the engine may be silent during a read; undefined: as long as the call may take. */
@@ -14,13 +15,13 @@ const ONCE = { once: true } as const;
 
 /** Enforces the time limits of one upstream call. It polls when the engine was last heard, so that a token costs no timer. */
 // A class: one object a call, and one signal for everything that waits.
-export class CallWatch {
-  readonly #clientSignal: AbortSignal;
-  readonly #controller = new AbortController();
+export class CallWatch implements TimeWatcher {
+  readonly #clientSignal: CancelSignal;
+  /** Aborted when the client left, with its reason, or when time is up, with a `ServiceError`. */
+  readonly signal = new Cancellation();
   readonly #timeoutMs: number;
   readonly #idleTimeoutMs: number | undefined;
   readonly #endsAt: number;
-  readonly #stopWatching: () => void;
   #waitingSince: number | undefined;
 
   constructor({ signal, timeoutMs, idleTimeoutMs }: WatchOptions) {
@@ -28,14 +29,9 @@ export class CallWatch {
     this.#timeoutMs = timeoutMs;
     this.#idleTimeoutMs = idleTimeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
-    if (signal.aborted) this.#leave();
-    else signal.addEventListener("abort", this.#leave, ONCE);
-    this.#stopWatching = watchTime((now) => this.#check(now));
-  }
-
-  /** Aborted when the client left, with its reason, or when time is up, with a `ServiceError`. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+    if (signal.aborted) this.handleEvent();
+    else signal.addEventListener("abort", this, ONCE);
+    watchTimeBy(this);
   }
 
   /** Marks the start of a wait for the engine. */
@@ -50,22 +46,25 @@ export class CallWatch {
 
   /** Aborts the call with a reason of the gateway's own. */
   abort(reason: unknown): void {
-    this.#controller.abort(reason);
+    this.signal.abort(reason);
   }
 
   /** Must be called when the call is over. */
   close(): void {
-    this.#stopWatching();
-    this.#clientSignal.removeEventListener("abort", this.#leave);
+    unwatchTime(this);
+    this.#clientSignal.removeEventListener("abort", this);
   }
 
-  readonly #leave = () => this.#controller.abort(this.#clientSignal.reason);
+  /** The client has left. */
+  handleEvent(): void {
+    this.signal.abort(this.#clientSignal.reason);
+  }
 
-  #check(now: number): void {
+  look(now: number): void {
     const error = this.#overdue(now);
     if (error === undefined) return;
-    this.#stopWatching();
-    this.#controller.abort(error);
+    unwatchTime(this);
+    this.signal.abort(error);
   }
 
   #overdue(now: number): ServiceError | undefined {

@@ -3,10 +3,10 @@ import { isJsonObject } from "../../lib/json.ts";
 /** How a client names its parameters, and which of them are never sent to any model. */
 export interface ClientNames {
   /**
-   * The client's own names of a parameter, by its canonical name; an empty list when the client did not send it. A
-   * missing entry means that both names are equal.
+   * Returns the client's own names of a parameter, by its canonical name; an empty list when the client did not send it.
+   * A missing entry means that both names are equal. A function, because few calls need them.
    */
-  readonly own: ReadonlyMap<string, readonly string[]>;
+  readonly own: () => ReadonlyMap<string, readonly string[]>;
   /** What the client sent that has no effect on any model. */
   readonly ignored: readonly string[];
 }
@@ -23,8 +23,9 @@ const NONE: readonly string[] = [];
  */
 export function nameIgnored(ignored: readonly string[], names: ClientNames): readonly string[] {
   if (ignored.length === 0 && names.ignored.length === 0) return NONE;
-  const own = ignored.flatMap((name) => names.own.get(name) ?? [name]);
-  const all = [...names.ignored, ...own].map((name) => name.slice(0, MAX_NAME_LENGTH));
+  const own = names.own();
+  const known = ignored.flatMap((name) => own.get(name) ?? [name]);
+  const all = [...names.ignored, ...known].map((name) => name.slice(0, MAX_NAME_LENGTH));
   return [...new Set(all)].sort().slice(0, MAX_NAMES);
 }
 

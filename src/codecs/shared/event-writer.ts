@@ -56,11 +56,7 @@ export class EventWriter {
   /** @param inputTokens tokens of the prompt, for vendors that report them before the answer. */
   start(extra?: JsonObject | undefined, inputTokens?: number): void {
     this.#started = true;
-    this.#events.push({
-      type: "start",
-      ...(extra !== undefined && { extra }),
-      ...(inputTokens !== undefined && { inputTokens }),
-    });
+    this.#events.push({ type: "start", extra, inputTokens });
   }
 
   delta(kind: TextKind, text: string, extra: JsonObject | undefined): void {

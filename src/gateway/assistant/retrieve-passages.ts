@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest } from "../../core/chat-request.ts";
 import { cutQuestion } from "../../knowledge/retrieve/cut-question.ts";
 import type { Passage, Question } from "../../knowledge/retrieve/passage.ts";
+import { toAbortSignal } from "../../lib/cancellation.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import type { ClientCall } from "../gateway.ts";
 import type { AssistantServices } from "./assistant-services.ts";
@@ -24,12 +25,13 @@ const SHORT_QUESTION = 60;
  */
 export async function retrievePassages(
   services: AssistantServices,
-  { caller, signal }: Pick<ClientCall, "caller" | "signal">,
+  { caller, signal: given }: Pick<ClientCall, "caller" | "signal">,
   run: AssistedRun,
 ): Promise<Retrieved> {
   const { fileSearch } = run.request;
   const query = queryOf(run.request);
   if (fileSearch !== undefined) await services.checkStores(caller, fileSearch.vectorStoreIds);
+  const signal = toAbortSignal(given);
   const search = (question: Omit<Question, "text" | "signal">) =>
     untilAborted(services.search({ ...question, text: query, signal }), signal);
   const { settings } = services;

@@ -1,4 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
+import type { CancelSignal } from "../../lib/cancellation.ts";
 import { withinBodyTime } from "./within-body-time.ts";
 
 /** A body that is read in pieces. */
@@ -12,7 +13,7 @@ export interface BodyStreamLimits {
   /** The setting that sets this limit, for the operator; undefined if there is no such setting. */
   readonly setting?: string;
   /** Ends the reading when its reason is a `ServiceError`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: CancelSignal;
   /**
    * Called with the announced length of the body, then with the number of bytes received. An error that it throws ends
    * the reading.

@@ -27,14 +27,14 @@ export function readCallBody(
 ): Promise<JsonBody> {
   const { settings } = deps;
   const { maxBytes } = early;
-  const { signal, holdBody: hold } = early.open;
+  const { open } = early;
   const read = () =>
     readJsonBody(context.req.raw, {
       maxBytes: maxBytes ?? settings.GATEWAY_MAX_BODY_BYTES,
-      ...(maxBytes !== undefined && { isFixed: true }),
+      isFixed: maxBytes === undefined ? undefined : true,
       maxDepth: settings.MAX_JSON_DEPTH,
-      signal,
-      hold,
+      signal: open.signal,
+      hold: (bytes) => open.holdBody(bytes),
     });
   // Most calls have nothing to wait for here, and an `await` would slow all of them down.
   const judged = judgeEarly(deps, context, early);

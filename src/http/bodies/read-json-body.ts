@@ -1,4 +1,5 @@
 import { ServiceError } from "../../core/service-error.ts";
+import type { CancelSignal } from "../../lib/cancellation.ts";
 import { isDeeperThan } from "../../lib/json-depth.ts";
 import { findJsonError } from "./find-json-error.ts";
 import { inLargeTurn } from "./large-turns.ts";
@@ -8,9 +9,9 @@ export interface BodyLimits {
   readonly maxBytes: number;
   readonly maxDepth: number;
   /** Set when `maxBytes` is the path's own limit instead of GATEWAY_MAX_BODY_BYTES. */
-  readonly isFixed?: true;
+  readonly isFixed?: true | undefined;
   /** Ends the reading when its reason is a `ServiceError`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: CancelSignal;
   /**
    * Called with the length of the body, or with the number of bytes received so far. An error that it throws ends the
    * reading.
@@ -52,12 +53,15 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
     : parse(bytes, limits);
 }
 
-/** Reads a body that is declared to be JSON, under its limits of type, size and time, without looking at its bytes. */
-export async function readJsonBytes(request: Request, limits: BytesLimits): Promise<Uint8Array> {
+/**
+ * Reads a body that is declared to be JSON, under its limits of type, size and time, without looking at its bytes.
+ * Throws or rejects with a `ServiceError`.
+ */
+export function readJsonBytes(request: Request, limits: BytesLimits): Promise<Uint8Array> {
   checkHeaders(request.headers);
   const announced = announcedBytes(request.headers);
   if (announced !== undefined && announced > limits.maxBytes) throw tooLarge(limits);
-  const bytes = await readWholeBody(request, {
+  return readWholeBody(request, {
     announcedBytes: announced,
     maxBytes: limits.maxBytes,
     tooLarge: () => tooLarge(limits),
@@ -67,8 +71,6 @@ export async function readJsonBytes(request: Request, limits: BytesLimits): Prom
     holdsArrived: limits.holdsArrived ?? false,
     isDropped: limits.isDropped ?? false,
   });
-  if (bytes.length > limits.maxBytes) throw tooLarge(limits);
-  return bytes;
 }
 
 function checkHeaders(headers: Headers): void {

@@ -1,4 +1,5 @@
 import type { ServiceError } from "../../core/service-error.ts";
+import type { CancelSignal } from "../../lib/cancellation.ts";
 import { withinBodyTime } from "./within-body-time.ts";
 
 /**
@@ -22,7 +23,7 @@ export interface WholeBodyOptions {
   /** Builds the error for a body that broke off. */
   readonly brokenOff: (thrown: unknown) => ServiceError;
   /** Ends the reading when its reason is a `ServiceError`. */
-  readonly signal: AbortSignal | undefined;
+  readonly signal: CancelSignal | undefined;
   /**
    * Called with the length of the body, or with the number of bytes received so far. An error that it throws ends the
    * reading.
@@ -35,23 +36,22 @@ export interface WholeBodyOptions {
 }
 
 /**
- * Reads a body to its end, within its limits of size and time. A longer body earns its time as it arrives, so that an
+ * Reads a body to its end, within its limits of size and time. Throws or rejects with a `ServiceError`. A longer body earns its time as it arrives, so that an
  * announced body that is never sent does not hold memory for long.
  */
-export async function readWholeBody(
-  request: Request,
-  options: WholeBodyOptions,
-): Promise<Uint8Array> {
-  const { announcedBytes, signal, brokenOff, hold, holdsArrived } = options;
+export function readWholeBody(request: Request, options: WholeBodyOptions): Promise<Uint8Array> {
+  const { announcedBytes, maxBytes, tooLarge, signal, brokenOff, hold, holdsArrived } = options;
   if (!holdsArrived) hold?.(announcedBytes ?? 0);
   if (announcedBytes === undefined || announcedBytes > AT_ONCE_BYTES) {
     return readInPieces(request, options);
   }
   const allowedMs = BODY_BASE_MS + announcedBytes / BODY_BYTES_PER_MS;
-  const reading = request.arrayBuffer();
-  const body = new Uint8Array(await withinBodyTime(() => allowedMs, reading, brokenOff, signal));
-  if (holdsArrived) hold?.(body.byteLength);
-  return options.isDropped ? new Uint8Array() : body;
+  const reading = request.arrayBuffer().then((buffer) => {
+    if (buffer.byteLength > maxBytes) throw tooLarge();
+    if (holdsArrived) hold?.(buffer.byteLength);
+    return options.isDropped ? new Uint8Array() : new Uint8Array(buffer);
+  });
+  return withinBodyTime(() => allowedMs, reading, brokenOff, signal);
 }
 
 async function readInPieces(request: Request, options: WholeBodyOptions): Promise<Uint8Array> {

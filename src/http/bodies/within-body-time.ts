@@ -1,5 +1,6 @@
 import { ServiceError } from "../../core/service-error.ts";
-import { watchTime } from "../../lib/watch-time.ts";
+import type { CancelSignal } from "../../lib/cancellation.ts";
+import { unwatchTime, watchTimeBy } from "../../lib/watch-time.ts";
 
 /**
  * Returns the result of `reading` a body, if it takes no longer than the allowed time. Rejects with `request_timeout`,
@@ -13,21 +14,24 @@ export function withinBodyTime<Read>(
   allowedMs: () => number,
   reading: Promise<Read>,
   toError: (thrown: unknown) => ServiceError,
-  signal?: AbortSignal,
+  signal?: CancelSignal,
 ): Promise<Read> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
-    const stopWatching = watchTime((now) => {
-      if (signal?.reason instanceof ServiceError) giveUp(signal.reason);
-      else if (now - startedAt >= allowedMs()) giveUp(tooSlow());
-    });
+    const watcher = {
+      look(now: number) {
+        if (signal?.reason instanceof ServiceError) giveUp(signal.reason);
+        else if (now - startedAt >= allowedMs()) giveUp(tooSlow());
+      },
+    };
+    watchTimeBy(watcher);
     const giveUp = (error: ServiceError) => {
-      stopWatching();
+      unwatchTime(watcher);
       reject(error);
     };
     reading.then(
       (read) => {
-        stopWatching();
+        unwatchTime(watcher);
         resolve(read);
       },
       (thrown: unknown) => giveUp(toError(thrown)),

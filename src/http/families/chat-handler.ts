@@ -1,4 +1,4 @@
-import type { AnswerContext, ParsedCall, ServerCodec } from "../../codecs/codec.ts";
+import type { AnswerContext, ServerCodec } from "../../codecs/codec.ts";
 import { type ClientNames, nameIgnored } from "../../codecs/shared/client-names.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Channel } from "../../core/channel.ts";
@@ -9,7 +9,6 @@ import type { AnswerMemory } from "../../gateway/answer-memory.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import { EVENT_STREAM_HEADERS, writeEventStream } from "../answers/write-event-stream.ts";
 import { readCallBody } from "../bodies/read-call-body.ts";
-import type { JsonBody } from "../bodies/read-json-body.ts";
 import { logInternalError } from "../request/log-internal-error.ts";
 import { openQuietCall } from "../request/open-quiet-call.ts";
 import type { RequestLine } from "../request/request-line.ts";
@@ -38,22 +37,25 @@ interface Family<Form> {
 
 /** Creates the handler of one chat family: read, answer, encode. */
 export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
-  const { codec, channel } = family;
+  const { codec, channel, memory } = family;
   return async (context: RequestContext, caller: Caller): Promise<Response> => {
-    const { errorForm, requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
-    const { address } = context.env;
+    const { errorForm, requestId, arrivedAt: startedAt, line, trace, address } = context.env;
     // The call is opened before the body is read: the body may arrive slowly, and a stopping server must not wait for
     // it forever.
     const open = openQuietCall(deps, context);
-    const { signal, releaseBody } = open;
+    const { signal } = open;
     try {
-      const reading = readCallBody(deps, context, { caller, channel, open });
-      const { request, form, names } = await parseCall(family, caller, reading);
-      const client = { requestId, caller, channel, address, startedAt, signal };
-      const call = { ...client, observer, trace };
-      const reply = await answerChat(deps.gateway, call, request);
-      // A stream outlives its request: once the engine has the body, it need not be held until the end of the stream.
-      reply.events.then(releaseBody, releaseBody);
+      // In one expression, so that no reference to the body outlives it.
+      const { request, form, names } = await readCallBody(deps, context, {
+        caller,
+        channel,
+        open,
+      }).then(({ body, text }) => codec.parse(body, text, memory?.of(caller)));
+      const reply = await answerChat(
+        deps.gateway,
+        { requestId, caller, channel, address, startedAt, signal, observer: line, trace },
+        request,
+      );
       const created = Math.floor(startedAt / 1000);
       const answer: Answer<Form> = {
         codec,
@@ -61,7 +63,7 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
         names,
         reply,
         open,
-        line: observer,
+        line,
         headers:
           reply.limits === undefined ? {} : errorForm.sayLimits(reply.limits, deps.clock.now()),
         context: { requestId, created, now: () => Math.floor(deps.clock.now() / 1000) },
@@ -72,16 +74,6 @@ export function createChatHandler<Form>(deps: Deps, family: Family<Form>) {
       throw thrown;
     }
   };
-}
-
-/** This is a separate function, so that no reference to the body outlives it. */
-async function parseCall<Form>(
-  { codec, memory }: Family<Form>,
-  caller: Caller,
-  reading: Promise<JsonBody>,
-): Promise<ParsedCall<Form>> {
-  const { body, text } = await reading;
-  return codec.parse(body, text, memory?.of(caller));
 }
 
 async function answerWhole<Form>(answer: Answer<Form>): Promise<Response> {
@@ -111,18 +103,21 @@ function contextOf<Form>({ context, reply, names }: Answer<Form>) {
 async function answerStreaming<Form>(deps: Deps, answer: Answer<Form>): Promise<Response> {
   const { codec, form, reply, open, line } = answer;
   open.beginStream();
+  // A stream outlives its request: once the engine has the body, it need not be held until the end of the stream.
+  const releaseBody = () => open.releaseBody();
+  reply.events.then(releaseBody, releaseBody);
   const body = await writeEventStream({
     events: reply.events,
     // The model that answers is known with the first event.
     createEncoder: () => codec.streamEncoder(contextOf(answer), form),
     keepalive: codec.keepalive,
-    abort: open.abort,
+    abort: (reason) => open.abort(reason),
     report(error) {
       line.error = error;
       // An error that follows from the client's disconnect is not a failure.
       if (!open.signal.aborted) logInternalError(deps.log, error, answer.context.requestId);
     },
-    onEnd: open.close,
+    onEnd: () => open.close(),
     keepaliveMs: deps.settings.STREAM_KEEPALIVE_MS,
     slowClientMs: deps.settings.SLOW_CLIENT_TIMEOUT_MS,
   });

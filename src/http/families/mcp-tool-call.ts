@@ -74,8 +74,8 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
       if (!open.signal.aborted) logInternalError(deps.log, error, requestId);
       return encodeProtocolError(request.id, asProtocolError(error));
     },
-    abort: open.abort,
-    onEnd: open.close,
+    abort: () => open.abort(),
+    onEnd: () => open.close(),
   });
 }
 

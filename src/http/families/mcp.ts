@@ -45,13 +45,13 @@ export function mcpRoutes(deps: Deps): Router {
   return router;
 }
 
-function bodyLimits({ settings }: Deps, { signal, holdBody }: OpenCall): BodyLimits {
+function bodyLimits({ settings }: Deps, open: OpenCall): BodyLimits {
   const { GATEWAY_MAX_BODY_BYTES: most, MAX_JSON_DEPTH: maxDepth } = settings;
   const size =
     most <= MAX_BODY_BYTES
       ? { maxBytes: most }
       : { maxBytes: MAX_BODY_BYTES, isFixed: true as const };
-  return { ...size, maxDepth, signal, hold: holdBody };
+  return { ...size, maxDepth, signal: open.signal, hold: (bytes) => open.holdBody(bytes) };
 }
 
 interface Received extends Pick<McpCall, "caller" | "open"> {

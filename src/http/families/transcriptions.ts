@@ -82,7 +82,7 @@ export function transcriptionsRoutes(deps: Deps): Router {
       refuseBoundKey(caller);
       const { signal } = open;
       const hold = (bytes: number) => open.holdBody(bytes, "recording");
-      body = readBodyStream(raw, { ...limits, signal, hold }, open.abort);
+      body = readBodyStream(raw, { ...limits, signal, hold }, () => open.abort());
       const request = parseTranscriptionForm(await readForm(body, boundary));
       const { requestId, arrivedAt: startedAt, line: observer, trace } = context.env;
       const call = { requestId, caller, channel, startedAt, signal, observer, trace };
@@ -91,7 +91,8 @@ export function transcriptionsRoutes(deps: Deps): Router {
       if (reply.kind === "stream") {
         // A stream outlives its request: once the server has the recording, it need not be held until the end of the
         // stream.
-        reply.events.then(open.releaseBody, open.releaseBody);
+        const release = () => open.releaseBody();
+        reply.events.then(release, release);
         const stream = await streamTranscript(deps, context, open, reply.events);
         return new Response(stream, { headers: { ...EVENT_STREAM_HEADERS, ...limitHeaders } });
       }
@@ -120,13 +121,13 @@ async function streamTranscript(
     events,
     createEncoder: () => createTranscriptEncoder(encodeError),
     keepalive: ": keepalive\n\n",
-    abort: open.abort,
+    abort: (reason) => open.abort(reason),
     report(error) {
       env.line.error = error;
       // An error that follows from the client's disconnect is not a failure.
       if (!open.signal.aborted) logInternalError(log, error, env.requestId);
     },
-    onEnd: open.close,
+    onEnd: () => open.close(),
     keepaliveMs: settings.STREAM_KEEPALIVE_MS,
     slowClientMs: settings.SLOW_CLIENT_TIMEOUT_MS,
   });

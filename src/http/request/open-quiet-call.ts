@@ -4,19 +4,11 @@ import type { RequestContext } from "./route.ts";
 
 /** Opens a call during which the connection may be silent, and after which its request is logged. */
 export function openQuietCall(deps: Deps, context: RequestContext): OpenCall {
-  const open = deps.openCalls.open(context.req.raw.signal);
   const { allowSilence, line } = context.env;
   const endSilence = allowSilence();
   line.hold();
-  let isOpen = true;
-  return {
-    ...open,
-    close() {
-      if (!isOpen) return;
-      isOpen = false;
-      open.close();
-      endSilence();
-      line.release();
-    },
-  };
+  return deps.openCalls.open(context.req.raw.signal, "client", () => {
+    endSilence();
+    line.release();
+  });
 }

@@ -108,17 +108,28 @@ export class RequestLine {
     const { route, caller } = this;
     const record = this.#record;
     const isAborted = this.#wasLeft();
-    const code = this.#errorCode();
+    const isOfModel = record?.toolName === undefined;
+    // The serialiser omits what is undefined, at less cost than an object that lacks it.
     const fields = {
       method: method.slice(0, METHOD_MAX_LENGTH),
-      ...(route === undefined ? { path: printablePath(path) } : { route }),
+      path: route === undefined ? printablePath(path) : undefined,
+      route,
       status: this.#status,
       duration_ms: Math.round(performance.now() - this.#startedAt),
       request_id: requestId,
-      ...(caller !== undefined && whoCalls(caller)),
-      ...(record !== undefined && factsOf(record)),
-      ...(code !== undefined && { code }),
-      ...(isAborted && { aborted: true }),
+      token_id: caller?.kind === "service_token" ? caller.tokenId : undefined,
+      bi_key_id: caller?.kind === "bi_key" ? caller.keyId : undefined,
+      key_id: caller?.kind === "key" ? caller.keyId : undefined,
+      user_id: caller?.kind === "session" ? caller.ownerId : undefined,
+      channel: record?.channel,
+      model: isOfModel ? record?.model.slice(0, MODEL_MAX_LENGTH) : undefined,
+      input_tokens: isOfModel ? record?.inputTokens : undefined,
+      output_tokens: isOfModel ? record?.outputTokens : undefined,
+      tool: record?.toolName,
+      outcome: record?.outcome,
+      ttft_ms: record?.firstTokenMs,
+      code: this.#errorCode(),
+      aborted: isAborted || undefined,
       client,
     };
     writePlainLine(log, isAborted ? "info" : this.#level(), fields, "request");
@@ -135,25 +146,4 @@ export class RequestLine {
     const isOurs = error.code === "storage_unavailable" || error.code === "overloaded";
     return isOurs && error.upstreamStatus === undefined ? "warn" : "info";
   }
-}
-
-function whoCalls(caller: AnyCaller | DataCaller) {
-  if (caller.kind === "service_token") return { token_id: caller.tokenId };
-  if (caller.kind === "bi_key") return { bi_key_id: caller.keyId };
-  return caller.kind === "key" ? { key_id: caller.keyId } : { user_id: caller.ownerId };
-}
-
-function factsOf(record: UsageRecord) {
-  return {
-    channel: record.channel,
-    ...(record.toolName === undefined
-      ? {
-          model: record.model.slice(0, MODEL_MAX_LENGTH),
-          input_tokens: record.inputTokens,
-          output_tokens: record.outputTokens,
-        }
-      : { tool: record.toolName }),
-    outcome: record.outcome,
-    ttft_ms: record.firstTokenMs,
-  };
 }

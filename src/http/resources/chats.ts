@@ -205,7 +205,7 @@ async function readContent<
     isFixed: true,
     maxDepth: settings.MAX_JSON_DEPTH,
     signal: open.signal,
-    hold: open.holdBody,
+    hold: (bytes) => open.holdBody(bytes),
   });
   const parsed = parseRequest(schema, body);
   await nextTurn();

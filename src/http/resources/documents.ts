@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { invalidValue } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
+import { toAbortSignal } from "../../lib/cancellation.ts";
 import { jsonResponse } from "../answers/json-response.ts";
 import { type BodyStream, readBodyStream } from "../bodies/read-body-stream.ts";
 import { FORM_MAX_BYTES, readFileUpload } from "../bodies/read-file-upload.ts";
@@ -100,9 +101,9 @@ async function answer(
   // The document may take a minute to read, and its reading ends when the client leaves.
   const open = openQuietCall(deps, context);
   try {
-    const { signal } = open;
+    const signal = toAbortSignal(open.signal);
     const limits = { maxBytes: store.maxBytes + FORM_MAX_BYTES, setting: "FILE_MAX_BYTES", signal };
-    const body = readBodyStream(raw, limits, open.abort);
+    const body = readBodyStream(raw, limits, () => open.abort());
     onBody(body);
     const { draft, filename, content, fields } = await readFileUpload(body, { boundary, store });
     try {

@@ -7,6 +7,7 @@ import { cutQuestion } from "../../knowledge/retrieve/cut-question.ts";
 import type { Passage } from "../../knowledge/retrieve/passage.ts";
 import { refuseBoundKeyHere } from "../../knowledge/rights.ts";
 import { openStoreForSearch, searchQueries } from "../../knowledge/stores/search-stores.ts";
+import { toAbortSignal } from "../../lib/cancellation.ts";
 import { toJson } from "../answers/to-json.ts";
 import { readCallBody } from "../bodies/read-call-body.ts";
 import { storableText } from "../fields.ts";
@@ -160,7 +161,7 @@ export function vectorStoreSearchRoutes(deps: Deps): Router {
           limit: given.max_num_results,
           minScore: given.ranking_options?.score_threshold,
           filter,
-          signal,
+          signal: toAbortSignal(signal),
         }),
       );
       const page = toJson(results, {

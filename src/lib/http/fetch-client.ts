@@ -1,3 +1,4 @@
+import { toAbortSignal } from "../cancellation.ts";
 import {
   type HttpChunk,
   type HttpClient,
@@ -16,7 +17,7 @@ function send({ url, method, headers, body, signal }: HttpRequest): Promise<Http
   const init: RequestInit & { timeout: false; proxy: false } = {
     method,
     headers,
-    signal,
+    signal: toAbortSignal(signal),
     redirect: "manual",
     // Bun's own limit of 300 s would end long silences that the settings allow.
     timeout: false,

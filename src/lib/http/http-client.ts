@@ -1,3 +1,4 @@
+import type { CancelSignal } from "../cancellation.ts";
 import type { Source } from "../receive.ts";
 
 /**
@@ -13,7 +14,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   /** Closes the connection at once: while it is made, while headers are awaited, in the middle of the body. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   readonly route?: Route | undefined;
 }
 

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, request } from "undici";
+import { toAbortSignal } from "../cancellation.ts";
 import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.ts";
 import { fitsDeclared, readBodyText } from "./read-body-text.ts";
 
@@ -13,7 +14,8 @@ export function createUndiciClient(): HttpClient {
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });
   return {
-    async send({ url, method, headers, body, signal }: HttpRequest) {
+    async send({ url, method, headers, body, signal: cancel }: HttpRequest) {
+      const signal = toAbortSignal(cancel);
       const options = { dispatcher: agent, method, headers, body: body ?? null, signal };
       return unlessAborted(request(url, options).then(toHttpResponse), signal);
     },

@@ -6,6 +6,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import { meterSearch } from "../../gateway/meter-search.ts";
 import type { Assistant } from "../../knowledge/assistants/assistant.ts";
 import { chooseAssistant } from "../../knowledge/assistants/choose-assistant.ts";
+import { toAbortSignal } from "../../lib/cancellation.ts";
 import { makeStepCalls, noKey, type StepCallParts } from "./make-step-calls.ts";
 import type { ModelName, StepModels } from "./step-models.ts";
 import { StepRefusal, toStepFailure } from "./to-step-failure.ts";
@@ -48,7 +49,7 @@ export function createStepModels(parts: StepModelParts): StepModels {
         bytes: query.length,
         async work(client) {
           const metered = { model, queries: [query] };
-          const { signal } = client;
+          const signal = toAbortSignal(client.signal);
           return (await meterSearch(gateway, client, metered, () => search(signal))).result;
         },
       }),

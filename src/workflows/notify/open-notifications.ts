@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Part } from "../../core/part.ts";
 import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
+import { toAbortSignal } from "../../lib/cancellation.ts";
 import type { Egress } from "../../lib/egress/egress.ts";
 import { EgressError } from "../../lib/egress/egress-error.ts";
 import type { HttpRequest } from "../../lib/http/http-client.ts";
@@ -86,7 +87,8 @@ function guardedClient(egress: Pick<Egress, "send">, timeoutMs: number) {
   let failure: EgressError | undefined;
   return {
     failure: () => failure,
-    async send({ url, headers, body, signal }: HttpRequest): Promise<WebhookResponse> {
+    async send({ url, headers, body, signal: cancel }: HttpRequest): Promise<WebhookResponse> {
+      const signal = toAbortSignal(cancel);
       try {
         return await egress.send(url, {
           ...{ method: "POST", headers, signal, connectTimeoutMs: timeoutMs },

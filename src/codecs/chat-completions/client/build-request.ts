@@ -25,7 +25,7 @@ export function buildRequest(request: ChatRequest, model: UpstreamModel, dialect
     top_k: parameters.topK,
     max_tokens: parameters.maxOutputTokens,
     stop: parameters.stop,
-    ...(parameters.seed !== undefined && { [dialect.seedField]: parameters.seed }),
+    [dialect.seedField]: parameters.seed ?? parameters.extra?.[dialect.seedField],
     presence_penalty: parameters.presencePenalty,
     frequency_penalty: parameters.frequencyPenalty,
     // A format that only some local engine supports is among the extra fields.

@@ -32,23 +32,35 @@ export class DeltaShortcut implements SseShortcut {
     const template = this.#usableTemplate();
     const kind = this.#writer.textKind;
     if (template === undefined || kind === undefined) return start;
-    let position = start;
-    const pieces: string[] = [];
-    const literals: string[] = [];
+    const first = this.#read(template, text, start);
+    if (first === undefined) return start;
+    let position = template.eventEnd;
+    // A paced stream brings one piece a read, which needs no lists.
+    if (position === text.length) {
+      this.#writer.delta(kind, first, undefined);
+      return position;
+    }
+    const pieces = [first];
+    const literals = [template.literal];
     for (;;) {
-      const piece = template.read(text, position);
-      // An empty piece means that the event brings nothing, or reasoning under another name.
-      if (piece === undefined || piece === "") break;
-      if (template.eventEnd - position > this.#maxEventLength) break;
+      const piece = this.#read(template, text, position);
+      if (piece === undefined) break;
       pieces.push(piece);
       literals.push(template.literal);
       position = template.eventEnd;
     }
-    const [first] = pieces;
     // The pieces of one read are one event, however many they are.
     if (literals.length > 1) this.#writer.deltas(kind, pieces.join(""), literals);
-    else if (first !== undefined) this.#writer.delta(kind, first, undefined);
+    else this.#writer.delta(kind, first, undefined);
     return position;
+  }
+
+  /** Returns the piece of the event at `start`; undefined for any other event. */
+  #read(template: DeltaTemplate, text: string, start: number): string | undefined {
+    const piece = template.read(text, start);
+    // An empty piece means that the event brings nothing, or reasoning under another name.
+    if (piece === undefined || piece === "") return undefined;
+    return template.eventEnd - start > this.#maxEventLength ? undefined : piece;
   }
 
   /** Learns from an event that brought only a piece of the open block. */

@@ -34,39 +34,36 @@ export function encodeAnswer(
         ...withWholeLogprobs(choiceExtra),
         index: 0,
         message: {
-          ...(isJsonObject(messageExtra) && messageExtra),
-          ...encodeMessage(blocks),
-          ...(isEmpty && { content: "" }),
+          ...(isJsonObject(messageExtra) ? messageExtra : undefined),
+          ...encodeMessage(blocks, isEmpty),
         },
         finish_reason: isEmpty ? "length" : writeFinishReason(finish.reason),
       },
     ],
-    ...(finish.usage !== undefined && { usage: encodeUsage(finish.usage) }),
+    usage: finish.usage && encodeUsage(finish.usage),
     ...encodeExtension({ sources, toolRuns, context }),
   };
 }
 
-function encodeMessage(blocks: readonly AnswerBlock[]): JsonObject {
-  const calls = blocks.filter((block) => block.kind === "tool-call").map(encodeCall);
-  const thought = textOf(blocks, "reasoning");
+function encodeMessage(blocks: readonly AnswerBlock[], isEmpty: boolean): JsonObject {
+  const texts: Partial<Record<AnswerTextBlock["kind"], string>> = {};
+  const calls: JsonObject[] = [];
+  for (const block of blocks) {
+    if (block.kind === "tool-call") calls.push(encodeCall(block));
+    else texts[block.kind] = (texts[block.kind] ?? "") + block.text;
+  }
   return {
     role: "assistant",
-    content: textOf(blocks, "text") ?? null,
-    refusal: textOf(blocks, "refusal") ?? null,
+    content: isEmpty ? "" : (texts.text ?? null),
+    refusal: texts.refusal ?? null,
     // Reasoning may consist of a seal without text.
-    ...(thought && { reasoning_content: thought }),
-    ...(calls.length > 0 && { tool_calls: calls }),
+    reasoning_content: texts.reasoning || undefined,
+    tool_calls: calls.length > 0 ? calls : undefined,
   };
 }
 
 function encodeCall({ callId, name, arguments: text }: AnswerToolCall): JsonObject {
   return { id: callId, type: "function", function: { name, arguments: text } };
-}
-
-/** Returns the text of all blocks of a kind; undefined when there is none. */
-function textOf(blocks: readonly AnswerBlock[], kind: AnswerTextBlock["kind"]): string | undefined {
-  const texts = blocks.flatMap((block) => (block.kind === kind ? [block.text] : []));
-  return texts.length === 0 ? undefined : texts.join("");
 }
 
 function tokenExtras(blocks: readonly AnswerBlock[]): readonly JsonObject[] {
@@ -80,14 +77,11 @@ export function encodeUsage(usage: Usage): JsonObject {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
-    ...((cachedTokens !== undefined || cacheWriteTokens !== undefined) && {
-      prompt_tokens_details: {
-        cached_tokens: cachedTokens ?? 0,
-        cache_write_tokens: cacheWriteTokens,
-      },
-    }),
-    ...(reasoningTokens !== undefined && {
-      completion_tokens_details: { reasoning_tokens: reasoningTokens },
-    }),
+    prompt_tokens_details:
+      cachedTokens === undefined && cacheWriteTokens === undefined
+        ? undefined
+        : { cached_tokens: cachedTokens ?? 0, cache_write_tokens: cacheWriteTokens },
+    completion_tokens_details:
+      reasoningTokens === undefined ? undefined : { reasoning_tokens: reasoningTokens },
   };
 }

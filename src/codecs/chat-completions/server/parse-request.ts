@@ -48,21 +48,21 @@ export function parseRequest(body: unknown): ParsedCall<ChatForm> {
 
 function toNames(request: ChatCompletionRequest, { toolChoice }: ChatRequest): ClientNames {
   const { max_completion_tokens, max_tokens, metadata, tools, tool_choice } = request;
-  const limit = [
-    ...(max_completion_tokens != null ? ["max_completion_tokens"] : []),
-    ...(max_tokens != null ? ["max_tokens"] : []),
-  ].slice(0, 1);
-  const ignored = (tools ?? []).flatMap(({ type }) =>
-    type == null || type === "function" ? [] : [typeName("tools", type)],
-  );
+  const ignored: string[] = [];
+  for (const { type } of tools ?? []) {
+    if (type != null && type !== "function") ignored.push(typeName("tools", type));
+  }
   // A dropped `auto` or `none` is not reported, because nothing changes without it.
   const isChoiceLost = toolChoice === undefined && tool_choice !== "auto" && tool_choice !== "none";
   if (isChoiceLost && saysSomething(tool_choice)) ignored.push("tool_choice");
+  const older = max_tokens != null ? "max_tokens" : undefined;
+  const limit = max_completion_tokens != null ? "max_completion_tokens" : older;
   return {
-    own: new Map([
-      ["max_tokens", limit],
-      ["reasoning_effort", namesOfEffort(metadata, ["reasoning_effort"])],
-    ]),
+    own: () =>
+      new Map([
+        ["max_tokens", limit === undefined ? [] : [limit]],
+        ["reasoning_effort", namesOfEffort(metadata, ["reasoning_effort"])],
+      ]),
     ignored,
   };
 }

@@ -15,12 +15,13 @@ export function namesOf(request: MessagesRequest, chatRequest: ChatRequest): Cli
   ];
   const format = output_config?.format != null || output_format == null;
   return {
-    own: new Map([
-      ["stop", ["stop_sequences"]],
-      ["response_format", [format ? "output_config.format" : "output_format"]],
-      ["parallel_tool_calls", ["tool_choice.disable_parallel_tool_use"]],
-      ["reasoning_effort", namesOfEffort(metadata, effort)],
-    ]),
+    own: () =>
+      new Map([
+        ["stop", ["stop_sequences"]],
+        ["response_format", [format ? "output_config.format" : "output_format"]],
+        ["parallel_tool_calls", ["tool_choice.disable_parallel_tool_use"]],
+        ["reasoning_effort", namesOfEffort(metadata, effort)],
+      ]),
     ignored: [
       ...unknownFields(request),
       ...ignoredTools(request, chatRequest),

@@ -50,15 +50,16 @@ export function namesOf(
   const unread = UNREAD_FIELDS.filter((name) => saysSomething(body[name]));
   const included = (include ?? []).filter((name) => !INCLUDED.has(name));
   return {
-    own: new Map([
-      ["max_tokens", max_output_tokens == null ? [] : ["max_output_tokens"]],
-      ["response_format", ["text.format"]],
-      ["verbosity", ["text.verbosity"]],
-      ["logprobs", include?.includes(LOGPROBS) ? [typeName("include", LOGPROBS)] : []],
-      ["reasoning_effort", namesOfEffort(metadata, ["reasoning.effort"])],
-      // The answer repeats it, which is its only purpose.
-      ["metadata", []],
-    ]),
+    own: () =>
+      new Map([
+        ["max_tokens", max_output_tokens == null ? [] : ["max_output_tokens"]],
+        ["response_format", ["text.format"]],
+        ["verbosity", ["text.verbosity"]],
+        ["logprobs", include?.includes(LOGPROBS) ? [typeName("include", LOGPROBS)] : []],
+        ["reasoning_effort", namesOfEffort(metadata, ["reasoning.effort"])],
+        // The answer repeats it, which is its only purpose.
+        ["metadata", []],
+      ]),
     ignored: [
       ...unread,
       ...(truncation === "auto" ? ["truncation"] : []),

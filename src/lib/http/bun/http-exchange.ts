@@ -1,3 +1,4 @@
+import type { CancelSignal } from "../../cancellation.ts";
 import { nextOf, type ReceivingSource, type Taker } from "../../receive.ts";
 import {
   type HttpChunk,
@@ -42,7 +43,7 @@ export class StaleConnection extends ConnectionClosed {}
 export class HttpExchange implements AnswerReceiver, HttpResponse, ReceivingSource<HttpChunk> {
   readonly #pool: ConnectionPool;
   readonly #connection: HttpConnection;
-  readonly #signal: AbortSignal;
+  readonly #signal: CancelSignal;
   /** The caller set a `connection` header, so the connection is not reused. */
   readonly #isLast: boolean;
   readonly #answer = new HttpResponseReader();
@@ -69,11 +70,11 @@ export class HttpExchange implements AnswerReceiver, HttpResponse, ReceivingSour
 
   /** Rejects with `StaleConnection` when the server had closed the connection already. */
   begin(request: Uint8Array): Promise<HttpResponse> {
-    this.#signal.addEventListener("abort", this.#leave, ONCE);
+    this.#signal.addEventListener("abort", this, ONCE);
     return new Promise((resolve, reject) => {
       this.#caller = { resolve, reject };
       if (this.#signal.aborted) {
-        this.#leave();
+        this.handleEvent();
         return;
       }
       this.#beganAt = performance.now();
@@ -113,10 +114,11 @@ export class HttpExchange implements AnswerReceiver, HttpResponse, ReceivingSour
     this.#answerReader();
   }
 
-  readonly #leave = () => {
+  /** The call was aborted. */
+  handleEvent(): void {
     this.#forget();
     this.#fail(this.#signal.reason);
-  };
+  }
 
   /** The response is complete. The connection is reused unless part of the request is still unsent. */
   #end(): void {
@@ -141,7 +143,7 @@ export class HttpExchange implements AnswerReceiver, HttpResponse, ReceivingSour
 
   #finish(): void {
     this.#isOver = true;
-    this.#signal.removeEventListener("abort", this.#leave);
+    this.#signal.removeEventListener("abort", this);
   }
 
   #answerCaller(): void {
@@ -203,14 +205,18 @@ export class HttpExchange implements AnswerReceiver, HttpResponse, ReceivingSour
 
   /** Returns bytes that arrived together as one piece, so that a burst of small frames is translated in one batch. */
   #takePiece(): Uint8Array | undefined {
-    const [first] = this.#waiting;
+    const first = this.#waiting[0];
     if (first === undefined) return undefined;
     const all = this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting);
     this.#waiting.length = 0;
-    const piece = all.subarray(0, PIECE_MAX_BYTES);
-    if (piece.length < all.length) this.#waiting.push(all.subarray(PIECE_MAX_BYTES));
-    this.#waitingBytes -= piece.length;
-    return piece;
+    // Nearly all pieces are one token, and a subarray costs as much as the rest of this read.
+    if (all.length <= PIECE_MAX_BYTES) {
+      this.#waitingBytes = 0;
+      return all;
+    }
+    this.#waiting.push(all.subarray(PIECE_MAX_BYTES));
+    this.#waitingBytes = all.length - PIECE_MAX_BYTES;
+    return all.subarray(0, PIECE_MAX_BYTES);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { CancelSignal } from "../../cancellation.ts";
 import type { HttpClient, HttpRequest, HttpResponse } from "../http-client.ts";
 import { ConnectionPool } from "./connection-pool.ts";
 import type { HttpConnection } from "./http-connection.ts";
@@ -109,7 +110,7 @@ export function createSocketClient({ connectTimeoutMs = CONNECT_TIMEOUT_MS } = {
 /** Opens a connection. If it opens after the call was aborted, the pool keeps it for the next call. */
 async function connect(
   pool: ConnectionPool,
-  signal: AbortSignal,
+  signal: CancelSignal,
   timeoutMs: number,
 ): Promise<HttpConnection> {
   signal.throwIfAborted();
