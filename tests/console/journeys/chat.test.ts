@@ -59,11 +59,14 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
   const lastAsked = () => JSON.parse(asked().at(-1)?.body ?? "{}");
 
   it("sends by Enter, streams the answer, and keeps the chat under its first words", async () => {
-    says("Water **runs** down.\n\n```ts\nconst one = 1;\n```\n");
+    says("Water **runs** down.\n\n- [x] a task\n\n```ts\nconst one = 1;\n```\n");
     await ask("Where does water run?");
     await ended();
     expect(await answers().locator("strong").textContent()).toBe("runs");
     expect(await answers().locator("pre code").textContent()).toBe("const one = 1;");
+    const task = answers().locator("li");
+    expect((await task.textContent())?.trim()).toBe("a task");
+    expect(await task.getByRole("checkbox").isChecked()).toBe(true);
     expect(await answers().textContent()).toMatch(/\d+ tokens/);
     await page
       .getByRole("navigation", { name: "Chats" })
