@@ -63,7 +63,13 @@ function renderToken(token: AnswerToken, parts: AnswerParts, depth: number): Rea
     case "checkbox":
       return (
         <>
-          <input type="checkbox" checked={known.checked} disabled readOnly />{" "}
+          <input
+            type="checkbox"
+            aria-label={known.checked ? "Done" : "Not done"}
+            checked={known.checked}
+            disabled
+            readOnly
+          />{" "}
         </>
       );
     case "hr":
