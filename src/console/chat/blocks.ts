@@ -25,7 +25,7 @@ const CONTINUES = /^(?:[ \t]|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|>)/;
 const MARKERS = /^(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
 
 /** The first blocks of an answer. */
-export interface ReadBlocks {
+interface ReadBlocks {
   readonly blocks: readonly Block[];
   /** Where what was not divided begins; the text's length where all was. */
   readonly end: number;
