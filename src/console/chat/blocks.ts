@@ -25,7 +25,7 @@ const CONTINUES = /^(?:[ \t]|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|>)/;
 const MARKERS = /^(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
 
 /** The first blocks of an answer. */
-export interface ReadBlocks {
+interface ReadBlocks {
   readonly blocks: readonly Block[];
   /** Where what was not divided begins; the text's length where all was. */
   readonly end: number;
@@ -60,65 +60,72 @@ export class Blocks {
   }
 }
 
-interface OpenFence {
+interface Fence {
   readonly mark: string;
-  readonly language: string;
+  readonly words: string;
   /** Where the code begins. */
   readonly inside: number;
 }
 
+const LINE_FEED = 10;
+
 function divide(text: string, from: number, most: number): ReadBlocks {
   const blocks: Block[] = [];
   let start = from;
-  let fence: OpenFence | undefined;
   let isAfterBlank = false;
   const end = (at: number) => {
     const piece = text.slice(start, at);
     if (piece.trim() !== "") blocks.push(toBlock(start, piece));
     start = at;
   };
-  for (const { line, at, next } of linesOf(text, from)) {
-    if (blocks.length >= most) return { blocks, end: start };
-    if (fence !== undefined) {
-      if (!closes(line, fence.mark)) continue;
-      blocks.push(codeBlock(start, text.slice(fence.inside, at), fence.language));
-      [start, fence, isAfterBlank] = [next, undefined, false];
+  for (let at = from; at < text.length; ) {
+    if (text.charCodeAt(at) === LINE_FEED) {
+      isAfterBlank = true;
+      at += 1;
       continue;
     }
-    fence = openFence(line, next);
+    const { line, next } = lineAt(text, at);
+    const fence = openFence(line, next);
     const isBlank = line.trim() === "" && next - at <= SEEN;
     if (fence !== undefined || (!isBlank && endsBefore(line, at - start, isAfterBlank))) end(at);
+    if (blocks.length >= most) return { blocks, end: start };
     isAfterBlank = isBlank;
+    at = next;
+    if (fence === undefined) continue;
+    const close = closeOf(text, fence);
+    blocks.push(codeBlock(start, text.slice(fence.inside, close.at), fence.words));
+    [start, at, isAfterBlank] = [close.next, close.next, false];
   }
-  if (fence === undefined) end(text.length);
-  else blocks.push(codeBlock(start, text.slice(fence.inside), fence.language));
+  end(text.length);
   return { blocks, end: text.length };
 }
 
 /** What decides about a line stands at its beginning; a line of megabytes is not copied to see it. */
 const SEEN = 1024;
 
-function* linesOf(text: string, from: number) {
-  for (let at = from; at < text.length; ) {
-    const newline = text.indexOf("\n", at);
-    const next = newline < 0 ? text.length : newline + 1;
-    yield { line: text.slice(at, Math.min(next, at + SEEN)).replace(/\r?\n$/, ""), at, next };
-    at = next;
-  }
+function lineAt(text: string, at: number): { readonly line: string; readonly next: number } {
+  const newline = text.indexOf("\n", at);
+  const next = newline < 0 ? text.length : newline + 1;
+  return { line: text.slice(at, Math.min(next, at + SEEN)).replace(/\r?\n$/, ""), next };
 }
 
-function openFence(line: string, inside: number): OpenFence | undefined {
+function openFence(line: string, inside: number): Fence | undefined {
   const [, mark, words = ""] = FENCE.exec(line) ?? [];
-  return mark === undefined ? undefined : { mark, language: words.trim(), inside };
+  return mark === undefined ? undefined : { mark, words: words.trim(), inside };
+}
+
+/** Finds the line that closes a fence by one search, for code may have 100,000 lines; the text's end where none does. */
+function closeOf(text: string, { mark, inside }: Fence) {
+  const closing = new RegExp(`\\n {0,3}${mark[0]}{${mark.length},}[ \\t]*(?:\\r?\\n|$)`, "g");
+  // The line feed at the end of the line that opens it.
+  closing.lastIndex = inside - 1;
+  const found = closing.exec(text);
+  if (found === null) return { at: text.length, next: text.length };
+  return { at: found.index + 1, next: found.index + found[0].length };
 }
 
 function endsBefore(line: string, length: number, isAfterBlank: boolean): boolean {
   return (isAfterBlank && !CONTINUES.test(line)) || (length > LONG && /^[^\s|>]/.test(line));
-}
-
-function closes(line: string, mark: string): boolean {
-  const found = /^ {0,3}(`+|~+)[ \t]*$/.exec(line)?.[1];
-  return found !== undefined && found[0] === mark[0] && found.length >= mark.length;
 }
 
 function codeBlock(start: number, inside: string, words: string): Block {

@@ -60,6 +60,18 @@ function renderToken(token: AnswerToken, parts: AnswerParts, depth: number): Rea
       return list(known, parts, depth + 1);
     case "code":
       return <parts.Code text={known.text} language={known.lang?.split(/\s/, 1)[0] ?? ""} />;
+    case "checkbox":
+      return (
+        <>
+          <input
+            type="checkbox"
+            aria-label={known.checked ? "Done" : "Not done"}
+            checked={known.checked}
+            disabled
+            readOnly
+          />{" "}
+        </>
+      );
     case "hr":
       return <hr />;
     case "table":
@@ -105,10 +117,7 @@ function list(
 ): ReactNode {
   const children = items.map((item, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: items have no names, and only the last ones change
-    <li key={index}>
-      {item.task && <input type="checkbox" checked={item.checked === true} disabled readOnly />}
-      {renderTokens(item.tokens, parts, depth)}
-    </li>
+    <li key={index}>{renderTokens(item.tokens, parts, depth)}</li>
   ));
   if (!ordered) return <ul>{children}</ul>;
   return <ol start={typeof start === "number" ? start : 1}>{children}</ol>;

@@ -1,6 +1,6 @@
 /** Which rows of a dataset are shown, in which order, as the address has it and as `/v1/data` is asked for it. */
 
-export type ColumnType =
+type ColumnType =
   | "text"
   | "integer"
   | "decimal"

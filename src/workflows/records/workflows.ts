@@ -54,7 +54,7 @@ export function listWorkflows(
 }
 
 /** Workflows that the same people may see, and how many of them there are. */
-export interface WorkflowCount extends Owned {
+interface WorkflowCount extends Owned {
   readonly total: number;
 }
 

@@ -62,6 +62,15 @@ it("shows code whose fence is still open as code", () => {
     ["code", "print(1)"],
   ]);
   expect(shapes("````\n```\n````")).toEqual([["code", "```"]]);
+  expect(shapes("```\r\na\r\n\r\n  ```\r\nb")).toEqual([
+    ["code", "a"],
+    ["markdown", "b"],
+  ]);
+  expect(shapes("~~~\n~~~\nb\n```")).toEqual([
+    ["code", ""],
+    ["markdown", "b"],
+    ["code", ""],
+  ]);
 });
 
 it.each([

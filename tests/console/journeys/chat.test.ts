@@ -55,15 +55,29 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
   };
   const says = (text: string, more = {}) =>
     stage.simulator.script({ match: { path: ENGINE_PATH }, text, ...more });
+  /** Waits until the chat in the address is stored with these words. */
+  const stored = (words: string) =>
+    expect
+      .poll(
+        async () => {
+          const { body } = await api("GET", `/api/chats/${page.url().split("/").at(-1)}`);
+          return JSON.stringify(body.document);
+        },
+        { timeout: 30_000 },
+      )
+      .toContain(words);
   const asked = () => stage.simulator.ledger().filter(({ path }) => path === ENGINE_PATH);
   const lastAsked = () => JSON.parse(asked().at(-1)?.body ?? "{}");
 
   it("sends by Enter, streams the answer, and keeps the chat under its first words", async () => {
-    says("Water **runs** down.\n\n```ts\nconst one = 1;\n```\n");
+    says("Water **runs** down.\n\n- [x] a task\n\n```ts\nconst one = 1;\n```\n");
     await ask("Where does water run?");
     await ended();
     expect(await answers().locator("strong").textContent()).toBe("runs");
     expect(await answers().locator("pre code").textContent()).toBe("const one = 1;");
+    const task = answers().locator("li");
+    expect((await task.textContent())?.trim()).toBe("a task");
+    expect(await task.getByRole("checkbox").isChecked()).toBe(true);
     expect(await answers().textContent()).toMatch(/\d+ tokens/);
     await page
       .getByRole("navigation", { name: "Chats" })
@@ -120,6 +134,7 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     await answers().getByText("Third answer.").waitFor();
     await ended();
     await page.getByRole("status").filter({ hasText: "The answer has ended." }).waitFor();
+    await stored("Third answer.");
     await page.reload();
     await shown.settled();
     expect(await page.getByText("2/2").count()).toBe(1);
@@ -151,10 +166,13 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     await page.getByText("Another tab has changed this chat").waitFor({ state: "detached" });
     await page.getByText("2/2").waitFor();
     await expect
-      .poll(async () => {
-        const { body } = await api("GET", `/api/chats/${page.url().split("/").at(-1)}`);
-        return JSON.stringify(body.document);
-      })
+      .poll(
+        async () => {
+          const { body } = await api("GET", `/api/chats/${page.url().split("/").at(-1)}`);
+          return JSON.stringify(body.document);
+        },
+        { timeout: 30_000 },
+      )
       .toMatch(/Answer to the other tab\.[\s\S]*Answer to this tab\./);
     await other.close();
   });
@@ -215,11 +233,7 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     await page.keyboard.press("Enter");
     await login.waitFor({ state: "detached" });
     expect(await composer().inputValue()).toBe("Typed meanwhile");
-    await expect
-      .poll(async () =>
-        JSON.stringify((await api("GET", `/api/chats/${page.url().split("/").at(-1)}`)).body),
-      )
-      .toContain("This came before");
+    await stored("This came before");
   });
 
   it("keeps what is typed when an upgrade has taken away a part of this tab", async () => {

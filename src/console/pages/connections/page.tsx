@@ -54,7 +54,7 @@ export function Page() {
   );
   return (
     <>
-      <PageHeader title="Connections" aside={list.total}>
+      <PageHeader title="Connections" aside={isFolders ? undefined : list.total}>
         {!isFolders && add}
         {isFolders ? (
           <CallButton
