@@ -62,12 +62,20 @@ async function askInChat({ page }: ConsolePage): Promise<void> {
 }
 
 function print(title: string, of: Readonly<Record<string, AnswerFigures>>): void {
-  const heads = ["seconds", "script s", "all tasks s", "longest ms", "behind p50", "behind most"];
+  const heads = [
+    "seconds",
+    "script s",
+    "layout s",
+    "all tasks s",
+    "longest ms",
+    "behind p50",
+    "behind most",
+  ];
   console.log(`\n${title}\n${"".padEnd(16)}${heads.map((head) => head.padStart(13)).join("")}`);
   for (const [name, figures] of Object.entries(of)) {
-    const { seconds, scriptSeconds, taskSeconds, longestTask, behind } = figures;
+    const { seconds, scriptSeconds, layoutSeconds, taskSeconds, longestTask, behind } = figures;
     const cells = [
-      ...[seconds, scriptSeconds, taskSeconds].map((value) => value.toFixed(1)),
+      ...[seconds, scriptSeconds, layoutSeconds, taskSeconds].map((value) => value.toFixed(1)),
       longestTask === 0 ? "< 50" : longestTask.toFixed(0),
       ...[behind.median, behind.most].map((value) => value.toFixed(0)),
     ];

@@ -11,6 +11,8 @@ export interface AnswerFigures {
   readonly seconds: number;
   /** Of scripts on the page's thread. */
   readonly scriptSeconds: number;
+  /** Of styles and layout there. */
+  readonly layoutSeconds: number;
   /** Of everything there: scripts, styles, layout, painting. */
   readonly taskSeconds: number;
   /** Milliseconds; 0 where none took 50. */
@@ -55,6 +57,7 @@ export async function watchAnswer(bench: ConsoleBench, asked: AskedAnswer): Prom
   return {
     seconds: after.at - before.at,
     scriptSeconds: after.script - before.script,
+    layoutSeconds: after.layout - before.layout,
     taskSeconds: after.task - before.task,
     longestTask: found.longestTask,
     behind: { median: quantile(late, 0.5), most: Math.max(...late) },
@@ -64,7 +67,10 @@ export async function watchAnswer(bench: ConsoleBench, asked: AskedAnswer): Prom
 async function durations(tools: CDPSession) {
   const { metrics } = await tools.send("Performance.getMetrics");
   const of = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN;
-  return { at: of("Timestamp"), script: of("ScriptDuration"), task: of("TaskDuration") };
+  return {
+    ...{ at: of("Timestamp"), script: of("ScriptDuration"), task: of("TaskDuration") },
+    layout: of("LayoutDuration") + of("RecalcStyleDuration"),
+  };
 }
 
 interface Seen {

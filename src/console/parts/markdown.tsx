@@ -7,7 +7,8 @@ import { AnswerCode } from "./answer-code.tsx";
 import { AnswerFormula } from "./answer-formula.tsx";
 import { AnswerLink, PictureCard } from "./answer-link.tsx";
 
-const PARTS: AnswerParts = {
+/** What the tokens of an answer are shown with. */
+export const PARTS: AnswerParts = {
   Code: AnswerCode,
   Formula: AnswerFormula,
   Link: AnswerLink,

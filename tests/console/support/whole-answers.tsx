@@ -2,14 +2,8 @@
 import { createRoot } from "react-dom/client";
 import { lex } from "../../../src/console/chat/lex.ts";
 import { readAnswer } from "../../../src/console/chat/read-stream.ts";
-import { type AnswerParts, renderTokens } from "../../../src/console/chat/render-tokens.tsx";
-import { AnswerCode } from "../../../src/console/parts/answer-code.tsx";
-import { AnswerFormula } from "../../../src/console/parts/answer-formula.tsx";
-import { AnswerLink, PictureCard } from "../../../src/console/parts/answer-link.tsx";
-
-const PARTS: AnswerParts = {
-  ...{ Code: AnswerCode, Formula: AnswerFormula, Link: AnswerLink, PictureCard },
-};
+import { renderTokens } from "../../../src/console/chat/render-tokens.tsx";
+import { PARTS } from "../../../src/console/parts/markdown.tsx";
 
 async function ask(model: string): Promise<void> {
   const root = createRoot(document.getElementById("root") as HTMLElement);
