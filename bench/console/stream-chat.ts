@@ -7,7 +7,6 @@ import { openWholeAnswers } from "./whole-answers.ts";
 
 const MESSAGES = 50;
 const TOKENS_PER_SECOND = 200;
-const COMPARED_SECONDS = 20;
 
 /** An answer that comes fast, in a chat of many long messages. */
 export async function measureStream(
@@ -27,8 +26,11 @@ export async function measureStream(
 }
 
 /** The same answer, shown by the console and by a page that reads and draws all of it at each chunk. */
-export async function measureWholeAnswers(bench: ConsoleBench): Promise<readonly Goal[]> {
-  const long = writeLongText(COMPARED_SECONDS * TOKENS_PER_SECOND);
+export async function measureWholeAnswers(
+  bench: ConsoleBench,
+  seconds: number,
+): Promise<readonly Goal[]> {
+  const long = writeLongText(seconds * TOKENS_PER_SECOND);
   const own = await streamInChat(bench, long);
   const whole = await openWholeAnswers(bench);
   const other = await watchAnswer(bench, {
