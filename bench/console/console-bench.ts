@@ -51,7 +51,10 @@ export async function openConsoleBench(): Promise<ConsoleBench> {
   const gateway = await startGateway({
     ...{ name: "gateway", dataFolder: folder, logFolder: LOGS, databaseUrl: cluster.url },
     upstreamPort: engine.port,
-    env: { ADMIN_PASSWORD: PASSWORD, EMBEDDING_MODEL: EMBEDDER, EGRESS_ALLOW: "127.0.0.1" },
+    env: {
+      ...{ ADMIN_PASSWORD: PASSWORD, METRICS_ENABLED: "1" },
+      ...{ EMBEDDING_MODEL: EMBEDDER, EGRESS_ALLOW: "127.0.0.1" },
+    },
   });
   await buildConsole();
   const url = `http://127.0.0.1:${gateway.port}`;
