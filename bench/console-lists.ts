@@ -19,7 +19,7 @@ import { fillKeys, fillUsage } from "./fill-usage.ts";
 import { startMeasured } from "./load/measured-process.ts";
 
 const { values: options } = parseArgs({
-  options: { rows: { type: "string", default: "10000000" }, check: { type: "boolean" } },
+  options: { rows: { type: "string", default: "1000000" }, check: { type: "boolean" } },
 });
 const KEYS = 100_000;
 const USERS = 10_000;

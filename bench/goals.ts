@@ -68,6 +68,13 @@ function atLeast(name: string, bound: number, found = Number.NaN): Goal {
   return { name, wanted: `at least ${bound}`, found, reached: found >= bound };
 }
 
-function atMost(name: string, bound: number, found: number): Goal {
+export function atMost(name: string, bound: number, found: number): Goal {
   return { name, wanted: `at most ${bound}`, found, reached: found <= bound };
+}
+
+export function printGoals(all: readonly Goal[]): void {
+  console.log("\ngoals");
+  for (const { name, wanted, found, reached } of all) {
+    console.log(`  ${reached ? "reached" : "MISSED "} ${name}: ${found.toFixed(2)} (${wanted})`);
+  }
 }

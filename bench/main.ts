@@ -5,7 +5,7 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { budgetTable, measureBudget } from "./budget.ts";
 import { countRows } from "./count-rows.ts";
-import { type Findings, type Goal, goals } from "./goals.ts";
+import { type Findings, goals, printGoals } from "./goals.ts";
 import { findHighestRate, GAP_P99_MAX_MS } from "./highest-rate.ts";
 import { buildTools, loadRequests } from "./load/load-tools.ts";
 import { scenarioFigures, scenarioTable } from "./report.ts";
@@ -98,13 +98,6 @@ async function findHighestRates(all: Targets) {
     );
   }
   return { passThrough, gateway: own };
-}
-
-function printGoals(all: readonly Goal[]): void {
-  console.log("\ngoals");
-  for (const { name, wanted, found, reached } of all) {
-    console.log(`  ${reached ? "reached" : "MISSED "} ${name}: ${found.toFixed(2)} (${wanted})`);
-  }
 }
 
 function writeResults(measured: readonly { name: string; runs: Runs }[], rest: object): void {

@@ -10,7 +10,8 @@ import { AnswerFormula } from "./answer-formula.tsx";
 import { AnswerLink, PictureCard } from "./answer-link.tsx";
 import { AnswerTable } from "./answer-table.tsx";
 
-const PARTS: AnswerParts = {
+/** What the tokens of an answer are shown with. */
+export const PARTS: AnswerParts = {
   Code: AnswerCode,
   Formula: AnswerFormula,
   Link: AnswerLink,

@@ -26,12 +26,11 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
   beforeAll(async () => {
     provider = await startSignInProvider();
     stage = await openConsoleStage({
-      OIDC_ISSUER: provider.issuer,
-      OIDC_CLIENT_ID: CLIENT_ID,
-      OIDC_CLIENT_SECRET: CLIENT_SECRET,
       BIKEY_PG_PROXY_ENABLED: "1",
       BIKEY_PG_PROXY_PORT: "0",
       LICENSE_PUBLIC_KEY: vendor.publicKey,
+      ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: CLIENT_ID },
+      OIDC_CLIENT_SECRET: CLIENT_SECRET,
     });
   });
   afterAll(async () => {

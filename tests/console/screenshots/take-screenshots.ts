@@ -1,5 +1,5 @@
 // Takes pictures of the console's pages, filled: `npm run console:screenshots [-- --folder FOLDER --pages keys,chat]`.
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { PageDefinition } from "../../../src/console/page-definition.ts";
@@ -14,6 +14,7 @@ import { contactSheet, type Picture } from "./contact-sheet.ts";
 
 const THEMES = ["light", "dark"] as const;
 const WIDTHS = [1_440, 375];
+const LOOKS = WIDTHS.flatMap((width) => THEMES.map((theme) => ({ width, theme })));
 const SHEET_WIDTH = 1_600;
 
 const { values } = parseArgs({
@@ -21,6 +22,17 @@ const { values } = parseArgs({
 });
 const folder = resolve(values.folder ?? "dist/screenshots");
 const wanted = values.pages?.split(",");
+
+type Look = (typeof LOOKS)[number];
+
+/** A view of a page, with the name of its files. */
+interface Place {
+  readonly path: string;
+  readonly name: string;
+  readonly title: string;
+  /** Shown to who is not signed in. */
+  readonly isLogin: boolean;
+}
 
 if (hasChromium) await main();
 else process.exitCode = 1;
@@ -33,10 +45,13 @@ async function main(): Promise<void> {
   try {
     const samples = await fillGateway(stage);
     await mkdir(folder, { recursive: true });
-    const pictures: Picture[] = [];
-    for (const page of shown) pictures.push(...(await takePage(stage, page, samples)));
-    await writeSheet(pictures);
-    process.stdout.write(`${pictures.length} pictures and contact-sheet.png are in ${folder}\n`);
+    const places = shown.flatMap((page) => placesOf(page, samples));
+    // A tab for each look, side by side. Each keeps what it has loaded, from page to page.
+    const taken = await Promise.all(LOOKS.map((look) => takeLook(stage, look, places)));
+    const sheets = await writeSheets(taken);
+    const count = taken.flat().length;
+    process.stdout.write(`${count} pictures and ${sheets.join(", ")} are in ${folder}\n`);
+    if (count < places.length * LOOKS.length) process.exitCode = 1;
   } finally {
     await (await sharedBrowser()).close();
     await stage.close();
@@ -44,49 +59,59 @@ async function main(): Promise<void> {
   }
 }
 
-/** Takes a page in each theme and width; where its rows open, with one of them open as well. */
-async function takePage(
-  stage: ConsoleStage,
-  definition: PageDefinition,
-  samples: Samples,
-): Promise<Picture[]> {
+/** A page, and where its rows open, the page with one of them open as well. */
+function placesOf(definition: PageDefinition, samples: Samples): readonly Place[] {
   const path = pathOf(definition, samples);
+  const name = definition.path.replaceAll(/[^\w]+/g, "-").replaceAll(/^-|-$/g, "");
+  const common = { title: definition.title, isLogin: definition.path === "login" };
   const sample = definition.opensRows ? samples[definition.path] : undefined;
-  const places = [
-    { path, name: nameOf(definition.path) },
-    ...(sample === undefined
-      ? []
-      : [{ path: `${path}/${sample}`, name: `${nameOf(definition.path)}-open` }]),
-  ];
+  const page = { ...common, path, name };
+  if (sample === undefined) return [page];
+  return [page, { ...common, path: `${path}/${sample}`, name: `${name}-open` }];
+}
+
+/** Takes every place in one look. One that does not come is told and left out. */
+async function takeLook(
+  stage: ConsoleStage,
+  look: Look,
+  places: readonly Place[],
+): Promise<readonly Picture[]> {
+  const signedIn = await openConsolePage(stage, { ...look, role: "administrator" });
+  const nobody = await openConsolePage(stage, look);
   const taken: Picture[] = [];
-  for (const theme of THEMES) {
-    for (const width of WIDTHS) {
-      const role = definition.path === "login" ? undefined : "administrator";
-      const { page, open, close } = await openConsolePage(stage, { role, theme, width });
-      for (const place of places) {
-        await open(place.path);
-        const file = `${place.name}-${width}-${theme}.png`;
-        await page.screenshot({ path: join(folder, file) });
-        taken.push({ file, title: `${definition.title}, ${width} px, ${theme}` });
-      }
-      await close();
+  for (const { path, name, title, isLogin } of places) {
+    const { page, open } = isLogin ? nobody : signedIn;
+    const file = `${name}-${look.width}-${look.theme}.png`;
+    try {
+      await open(path);
+      await page.screenshot({ path: join(folder, file) });
+      taken.push({ file, title: `${title}, ${look.width} px, ${look.theme}` });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      process.stderr.write(`${file} was not taken: ${reason}\n`);
     }
   }
+  await Promise.all([signedIn.close(), nobody.close()]);
   return taken;
 }
 
-function nameOf(path: string): string {
-  return path.replaceAll(/[^\w]+/g, "-").replaceAll(/^-|-$/g, "");
-}
-
-/** Writes the sheet as a page, and as one picture of it. */
-async function writeSheet(pictures: readonly Picture[]): Promise<void> {
-  const file = join(folder, "contact-sheet.html");
-  await writeFile(file, contactSheet(pictures));
+/** Writes a page of all pictures, and a picture of those of each look. Returns the names of the latter. */
+async function writeSheets(taken: readonly (readonly Picture[])[]): Promise<readonly string[]> {
+  await writeFile(join(folder, "contact-sheet.html"), contactSheet(taken.flat()));
   const page = await (await sharedBrowser()).newPage({
     viewport: { width: SHEET_WIDTH, height: 900 },
   });
-  await page.goto(`file://${file}`);
-  await page.screenshot({ path: join(folder, "contact-sheet.png"), fullPage: true });
+  const names: string[] = [];
+  const draft = join(folder, "contact-sheet-of-look.html");
+  // One picture of all of them would be higher than a browser draws.
+  for (const [index, { width, theme }] of LOOKS.entries()) {
+    await writeFile(draft, contactSheet(taken[index] ?? []));
+    await page.goto(`file://${draft}`);
+    const name = `contact-sheet-${width}-${theme}.png`;
+    await page.screenshot({ path: join(folder, name), fullPage: true });
+    names.push(name);
+  }
+  await rm(draft);
   await page.close();
+  return names;
 }
