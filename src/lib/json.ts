@@ -7,3 +7,15 @@ export type JsonObject = { readonly [key: string]: JsonValue | undefined };
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Returns the value that members lead to; undefined where there is none. */
+export function memberAt(
+  value: JsonValue | undefined,
+  path: readonly string[],
+): JsonValue | undefined {
+  let found = value;
+  for (const name of path) {
+    found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+  }
+  return found;
+}

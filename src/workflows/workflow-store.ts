@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { RowProcess } from "./row-process/row-process.ts";
-import type { DiscardCounts } from "./runs/discard-counts.ts";
+import type { DiscardCounts } from "./runs/accept/discard-counts.ts";
 import type { StepKinds } from "./steps/registry.ts";
 
 /** What the verbs of workflows and runs work with. */

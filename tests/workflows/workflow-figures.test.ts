@@ -11,7 +11,7 @@ import {
 } from "../../src/db/tables/workflows.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { type AlertCheck, createAlertCheck } from "../../src/operations/alerts/alert-check.ts";
-import { createDiscardCounts } from "../../src/workflows/runs/discard-counts.ts";
+import { createDiscardCounts } from "../../src/workflows/runs/accept/discard-counts.ts";
 import { newRunId, utcDay } from "../../src/workflows/runs/run-id.ts";
 import { workflowAlerts } from "../../src/workflows/workflow-alerts.ts";
 import { createWorkflowFigures, readRunFigures } from "../../src/workflows/workflow-figures.ts";

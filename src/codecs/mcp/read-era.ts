@@ -9,7 +9,8 @@ const VERSION_KEY = `${PREFIX}protocolVersion`;
 const CAPABILITIES_KEY = `${PREFIX}clientCapabilities`;
 const CLIENT_KEY = `${PREFIX}clientInfo`;
 const VERSION_HEADER = "MCP-Protocol-Version";
-const BASE64 = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+const ENCODED = /^=\?base64\?(.*)\?=$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
  * Returns how a request speaks the protocol. The body decides; the headers of a modern request must agree with it,
@@ -67,11 +68,11 @@ function checkHeader(header: string, value: string | null | undefined, expected:
   throw new ProtocolError("headerMismatch", `Headers and body disagree: ${fault}.`);
 }
 
-/** Decodes a value that a header cannot hold as it is; undefined where it cannot be decoded. */
+/** Decodes a value that a header cannot hold as it is; undefined where that is no base64. Any other one is literal. */
 export function decoded(value: string): string | undefined {
-  const [, base64] = BASE64.exec(value) ?? [];
-  if (base64 === undefined) return value.startsWith("=?base64?") ? undefined : value;
-  return decodeBase64Text(base64);
+  const [, base64] = ENCODED.exec(value) ?? [];
+  if (base64 === undefined) return value;
+  return BASE64.test(base64) ? decodeBase64Text(base64) : undefined;
 }
 
 function envelopeError(message: string): ProtocolError {

@@ -1,5 +1,5 @@
+import { checkMarkedArguments } from "../../codecs/mcp/check-marked-arguments.ts";
 import { callResult, encodeProtocolError, encodeResult } from "../../codecs/mcp/encode-answer.ts";
-import { checkParameterHeaders } from "../../codecs/mcp/parameter-headers.ts";
 import { ProtocolError } from "../../codecs/mcp/protocol-error.ts";
 import type { McpRequest } from "../../codecs/mcp/read-message.ts";
 import { readCallParams } from "../../codecs/mcp/read-params.ts";
@@ -10,6 +10,7 @@ import type { Deps } from "../../deps.ts";
 import { callTool } from "../../gateway/call-tool.ts";
 import type { OpenCall } from "../../gateway/open-calls.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { markedArguments } from "../../tools/servers/protocol/parameter-headers.ts";
 import type { BoundTools } from "../../tools/visible-tools.ts";
 import { answerLate } from "../answers/late-answer.ts";
 import { judgeEarly } from "../bodies/read-call-body.ts";
@@ -46,7 +47,9 @@ export async function answerToolCall(deps: Deps, call: McpCall): Promise<Respons
   const tool = bound.tools.find((one) => one.name === name);
   if (bound.assistant === undefined) throw unboundCaller(name);
   if (tool === undefined) throw unknownTool(name);
-  if (era === "modern") checkParameterHeaders(tool.parameters, args, context.req.raw.headers);
+  if (era === "modern") {
+    checkMarkedArguments(markedArguments(tool.parameters, args), context.req.raw.headers);
+  }
   const { assistant } = bound;
   let isAnswered = false;
   const client = { requestId, caller, channel, address, startedAt, signal: open.signal };

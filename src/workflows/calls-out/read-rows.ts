@@ -1,9 +1,10 @@
 import type { EgressResponse } from "../../lib/egress/egress.ts";
 import { parseExactJson } from "../../lib/exact-json.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, memberAt } from "../../lib/json.ts";
 import { isDeeperThan } from "../../lib/json-depth.ts";
 import { LineReader } from "../../lib/line-reader.ts";
-import { MAX_ROW_BYTES, type Row } from "../rows/row.ts";
+import type { ParseAsked, ParsedText } from "../row-process/row-process.ts";
+import { MAX_ROW_BYTES, type Row, type RowChunk } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
 import { noJson, rowTooLarge, tooDeep } from "./answer-failures.ts";
 import { readCsv } from "./read-csv.ts";
@@ -19,12 +20,23 @@ export interface RowsWanted {
   readonly path: readonly string[];
   /** Between the columns of CSV. */
   readonly delimiter: string;
+  /** The members that lead to the next page in a JSON answer; undefined: nobody asks for it. */
+  readonly next: readonly string[] | undefined;
   /** Of JSON. */
   readonly maxDepth: number;
   readonly pace: ReadingPace;
+  /** Parses what is long, elsewhere. */
+  readonly parse: (text: string, asked: ParseAsked) => Promise<ParsedText>;
 }
 
-type PushRow = (row: Row) => Promise<void>;
+/** Where the rows go: one by one, or in a chunk of one. */
+export interface RowSink {
+  readonly push: (row: Row) => Promise<void>;
+  readonly chunk: (chunk: RowChunk) => Promise<void>;
+}
+
+/** Characters that are parsed here: many members of one object take their parser ten milliseconds and more. */
+const SHORT = 64 * 1024;
 
 /** What a row costs beside its bytes, as bytes of work. */
 const ROW_WORK = 256;
@@ -35,32 +47,38 @@ const MEDIA_TYPES: readonly (readonly [RegExp, RowFormat])[] = [
 ];
 
 /**
- * Reads the rows of an answer as they arrive. Returns what stands around the rows of a JSON answer, for its link to the
- * next page. An answer may be hostile: nothing beyond the size of a row is parsed at once. Rejects with a `StepFailure`
- * that names the place, and no data.
+ * Reads the rows of an answer as they arrive. Returns the link of a JSON answer to its next page, if it is wanted. An
+ * answer may be hostile: nothing beyond the size of a row is parsed at once, and nothing long in this process. Rejects
+ * with a `StepFailure` that names the place, and no data.
  */
 export async function readRows(
   response: EgressResponse,
   wanted: RowsWanted,
-  push: PushRow,
+  sink: RowSink,
 ): Promise<JsonValue | undefined> {
   const { pace } = wanted;
   const pieces = pace.pieces(response.body);
   const pushPaced = async (row: Row, bytes: number) => {
-    await push(row);
+    await sink.push(row);
     await pace.worked(bytes + ROW_WORK);
+  };
+  const pushText: PushText = async (text, place) => {
+    if (text.length <= SHORT)
+      return pushPaced(rowOf(parseAt(text, place, wanted.maxDepth)), text.length);
+    const { row } = await parseLong(wanted, text, { place, row: [], value: null });
+    if (row !== undefined) await sink.chunk(row);
   };
   switch (wanted.format === "auto" ? formatOf(response) : wanted.format) {
     case "ndjson":
-      await readLines(pieces, wanted, pushPaced);
+      await readLines(pieces, pushText);
       return undefined;
     case "csv":
       await readCsv(pieces, wanted.delimiter, pushPaced);
       return undefined;
     case "json":
-      return readJson(await readText(pieces), wanted, pushPaced);
+      return readJson(await readText(pieces), wanted, { ...sink, text: pushText });
     default:
-      await push({ text: await readText(pieces, MAX_ROW_BYTES) });
+      await sink.push({ text: await readText(pieces, MAX_ROW_BYTES) });
       return undefined;
   }
 }
@@ -87,19 +105,16 @@ async function readText(
   return new TextDecoder().decode(Buffer.concat(read));
 }
 
-type PushPaced = (row: Row, bytes: number) => Promise<void>;
+/** Takes the text of a row, and says where it stands. */
+type PushText = (text: string, place: string) => Promise<void>;
 
-async function readLines(
-  pieces: AsyncIterable<Uint8Array>,
-  { maxDepth }: RowsWanted,
-  push: PushPaced,
-): Promise<void> {
+async function readLines(pieces: AsyncIterable<Uint8Array>, push: PushText): Promise<void> {
   const lines = new LineReader(MAX_ROW_BYTES);
   let line = 0;
   const pushAll = async (texts: readonly string[]) => {
     for (const text of texts) {
       line += 1;
-      await push(rowOf(parseAt(text, `line ${line} of its answer`, maxDepth)), text.length);
+      await push(text, `line ${line} of its answer`);
     }
   };
   for await (const piece of pieces) {
@@ -112,36 +127,53 @@ async function readLines(
 
 async function readJson(
   text: string,
-  { path, maxDepth, pace }: RowsWanted,
-  push: PushPaced,
+  wanted: RowsWanted,
+  sink: RowSink & { readonly text: PushText },
 ): Promise<JsonValue | undefined> {
+  const { path, maxDepth, pace, next } = wanted;
   let count = 0;
   const onElement = async (element: string) => {
     count += 1;
-    await push(rowOf(parseAt(element, `row ${count} of its answer`, maxDepth)), element.length);
+    await sink.text(element, `row ${count} of its answer`);
   };
   const { outer, isFound } = await splitJsonArray(text, { path, maxDepth, pace }, onElement);
-  const around = parseAt(outer, "its answer", maxDepth);
-  if (isFound) return around;
-  const found = memberAt(around, path);
-  if (!isJsonObject(found)) {
-    const place = path.length === 0 ? "The answer" : `'${path.join(".")}' of the answer`;
-    throw new StepFailure("rows_not_found", `${place} is no array or object. Set 'rows'.`);
+  if (outer.length > SHORT) {
+    const asked = { row: isFound ? null : path, value: next ?? null };
+    const { row, value } = await parseLong(wanted, outer, { place: "its answer", ...asked });
+    if (row !== undefined) await sink.chunk(row);
+    else if (!isFound) throw rowsNotFound(path);
+    return value;
   }
-  await push(found, outer.length);
-  return around;
+  const around = parseAt(outer, "its answer", maxDepth);
+  const found = memberAt(around, path);
+  if (!isFound && !isJsonObject(found)) throw rowsNotFound(path);
+  if (!isFound && isJsonObject(found)) await sink.push(found);
+  return next && memberAt(around, next);
 }
 
-/** Returns the value that members lead to; undefined where there is none. */
-export function memberAt(
-  value: JsonValue | undefined,
-  path: readonly string[],
-): JsonValue | undefined {
-  let found = value;
-  for (const name of path) {
-    found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+function rowsNotFound(path: readonly string[]): StepFailure {
+  const place = path.length === 0 ? "The answer" : `'${path.join(".")}' of the answer`;
+  return new StepFailure("rows_not_found", `${place} is no array or object. Set 'rows'.`);
+}
+
+interface LongText extends Omit<ParseAsked, "maxDepth"> {
+  readonly place: string;
+}
+
+/** As `parseAt`, in another process. */
+async function parseLong(
+  { parse, maxDepth }: Pick<RowsWanted, "parse" | "maxDepth">,
+  text: string,
+  { place, ...asked }: LongText,
+): Promise<ParsedText> {
+  try {
+    return await parse(text, { maxDepth, ...asked });
+  } catch (thrown) {
+    if (!(thrown instanceof StepFailure)) throw thrown;
+    if (thrown.code === "invalid_json") throw noJson(place);
+    if (thrown.code === "too_deep") throw tooDeep(place, maxDepth);
+    throw thrown.code === "row_too_large" ? rowTooLarge(place) : thrown;
   }
-  return found;
 }
 
 function rowOf(value: JsonValue): JsonObject {

@@ -6,7 +6,7 @@ import type { Step } from "../definition/definition.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
 import { TRIGGER_STEP } from "../rows/row-store.ts";
 
-import { stepsBefore, unchangedSteps } from "../runs/reusable-steps.ts";
+import { stepsBefore, unchangedSteps } from "../runs/control/reusable-steps.ts";
 
 import { type ClaimedRun, StepFailure } from "../runs/run.ts";
 import { dayOfRun } from "../runs/run-id.ts";

@@ -1,12 +1,12 @@
 import { ServiceError } from "../../core/service-error.ts";
 import { withTransaction } from "../../db/context.ts";
-import { acceptRuns } from "../runs/accept-runs.ts";
+import { acceptRuns } from "../runs/accept/accept-runs.ts";
 import {
   type Acceptance,
   announceAcceptances,
   type RunRequest,
   type RunStore,
-} from "../runs/acceptance.ts";
+} from "../runs/accept/acceptance.ts";
 
 /** Triggers of one workflow that one transaction decides over. */
 const BATCH_MAX = 100;

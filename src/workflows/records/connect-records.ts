@@ -1,10 +1,10 @@
 import type { FileConnections } from "../../knowledge/file-connections.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
 import { readsTrigger } from "../execute/next-steps.ts";
-import { retryRun } from "../runs/retry-run.ts";
+import { retryRun } from "../runs/control/retry-run.ts";
+import { startRun } from "../runs/control/start-run.ts";
+import { stopRun, stopWorkflow } from "../runs/control/stop-runs.ts";
 import type { ReadDefinition } from "../runs/run.ts";
-import { startRun } from "../runs/start-run.ts";
-import { stopRun, stopWorkflow } from "../runs/stop-runs.ts";
 import type { WorkflowSecrets } from "../secrets.ts";
 import type { StepKinds } from "../steps/registry.ts";
 import { checkSchedule, nextTimes } from "../triggers/check-schedule.ts";

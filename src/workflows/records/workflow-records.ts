@@ -1,10 +1,10 @@
 import type { Db } from "../../db/context.ts";
 import type { CheckSchedule } from "../definition/check-triggers.ts";
 import type { Trigger } from "../definition/definition.ts";
-import type { AcceptedRun } from "../runs/acceptance.ts";
-import type { Retry } from "../runs/retry-run.ts";
-import type { ManualStart } from "../runs/start-run.ts";
-import type { Stopped } from "../runs/stop-runs.ts";
+import type { AcceptedRun } from "../runs/accept/acceptance.ts";
+import type { Retry } from "../runs/control/retry-run.ts";
+import type { ManualStart } from "../runs/control/start-run.ts";
+import type { Stopped } from "../runs/control/stop-runs.ts";
 import type { WorkflowSecrets } from "../secrets.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 

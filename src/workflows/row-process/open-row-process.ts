@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ServiceError } from "../../core/service-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import { openWorkers, type Workers, type WorkersLimits } from "../../lib/worker/open-workers.ts";
 import { Turns } from "../../lib/worker/turns.ts";
 import { WorkFailure } from "../../lib/worker/work-failure.ts";
@@ -37,6 +37,8 @@ export interface RowProcessOptions {
   readonly processes: number;
   readonly times?: Partial<typeof TIMES>;
 }
+
+const NO_SCOPE = { trigger: {}, run: {} };
 
 type StartLimits = Pick<WorkersLimits, "signal" | "timeMs" | "silenceMs" | "group">;
 
@@ -86,10 +88,23 @@ export function openRowProcess({ processes, times }: RowProcessOptions): RowProc
         evaluations.leave(run);
       }
     },
+    async parse(text, asked, signal) {
+      const settings = { text, ...asked };
+      const job: RowJob = { program: "parse", settings, scope: NO_SCOPE, onRowError: "fail" };
+      const limits = { signal, timeMs: shortMs, group: "parse" };
+      let row: RowChunk | undefined;
+      let value: unknown = null;
+      for await (const result of start(shortWorkers, job, [], limits)) {
+        if (result.kind === "value") value = result.value;
+        const told = resultOf(result);
+        if (told?.kind === "chunk") row = told.chunk;
+      }
+      return { row, value: value as JsonValue };
+    },
     async check(expressions, owner) {
       if (expressions.length === 0) return [];
       const settings = { expressions: expressions as unknown as readonly JsonObject[] };
-      const scope = { trigger: {}, run: {} };
+      const scope = NO_SCOPE;
       const group = `check ${owner ?? ""}`;
       return (await withinWait(checkWaitMs, (signal) =>
         answer("check", settings, { scope, signal, group }),

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import type { OnRowError } from "../definition/definition.ts";
 import type { Row, RowChunk, RowError, StepInput } from "../rows/row.ts";
 
@@ -50,9 +50,23 @@ export type Expression =
       readonly tables: readonly string[];
     };
 
+/** What is wanted of a text of JSON: the members that lead to it, none for the text itself; null for nothing. */
+export interface ParseAsked {
+  readonly maxDepth: number;
+  readonly row: readonly string[] | null;
+  readonly value: readonly string[] | null;
+}
+
+export interface ParsedText {
+  /** Undefined where the members lead to no object. */
+  readonly row: RowChunk | undefined;
+  /** Null where there is none. */
+  readonly value: JsonValue;
+}
+
 /**
  * Processes that run what others wrote: expressions, SQL, readers of files. ROW_PROCESSES at once, and one more for what
- * is short, `evaluate` and `check`; 512 MiB each.
+ * is short, `evaluate`, `parse` and `check`; 512 MiB each.
  */
 export interface RowProcess {
   /**
@@ -75,6 +89,11 @@ export interface RowProcess {
     scope: ExpressionScope,
     signal: AbortSignal,
   ) => Promise<readonly Evaluated[]>;
+  /**
+   * Parses a text of JSON that is long for the event loop. Throws a `StepFailure` with the code `invalid_json`,
+   * `too_deep` or `row_too_large` for what it cannot take.
+   */
+  readonly parse: (text: string, asked: ParseAsked, signal: AbortSignal) => Promise<ParsedText>;
   /** Returns what is wrong with expressions and SQL, by their fields. Rejects with `overloaded` after some seconds. */
   readonly check: (
     expressions: readonly Expression[],

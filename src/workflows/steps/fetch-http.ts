@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EgressResponse } from "../../lib/egress/egress.ts";
 import { callAddress } from "../calls-out/call-address.ts";
-import { memberAt, ROW_FORMATS, type RowFormat, readRows } from "../calls-out/read-rows.ts";
+import { ROW_FORMATS, type RowFormat, readRows } from "../calls-out/read-rows.ts";
 import { ReadingPace } from "../calls-out/reading-pace.ts";
 import {
   checkRequest,
@@ -12,6 +12,7 @@ import {
   requestFields,
 } from "../calls-out/request-fields.ts";
 import { template, textExpressions } from "../models/model-fields.ts";
+import type { ParseAsked } from "../row-process/row-process.ts";
 import { StepFailure } from "../runs/run.ts";
 import { defineStepKind, type StepContext } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -90,23 +91,30 @@ export function fetchHttpStep(services: StepServices) {
 
 /** Reads the pages of one step. Returns how many rows a page has, and its link to the next. */
 function pageReader(
-  { settings: limits }: Pick<StepServices, "settings">,
+  { settings: limits, rowProcess }: Pick<StepServices, "settings" | "rowProcess">,
   { settings, signal, output }: StepContext<FetchHttp>,
 ) {
   const { format, delimiter, rows: rowsPath, next } = settings;
   const writer = output();
   const wanted = {
-    ...{ format, delimiter, path: rowsPath?.split(".") ?? [] },
+    ...{ format, delimiter, path: rowsPath?.split(".") ?? [], next: next?.split(".") },
+    parse: (text: string, asked: ParseAsked) => rowProcess.parse(text, asked, signal),
     maxDepth: limits.MAX_JSON_DEPTH,
     pace: new ReadingPace(signal, Math.max(limits.WORKFLOW_MAX_BYTES, MAX_BODY_BYTES)),
   };
   return async (response: EgressResponse) => {
     let rows = 0;
-    const around = await readRows(response, wanted, (row) => {
-      rows += 1;
-      return writer.push(row);
+    const link = await readRows(response, wanted, {
+      push(row) {
+        rows += 1;
+        return writer.push(row);
+      },
+      chunk(chunk) {
+        rows += chunk.rows;
+        return writer.chunk(chunk);
+      },
     });
-    return { rows, next: next === undefined ? undefined : memberAt(around, next.split(".")) };
+    return { rows, next: link };
   };
 }
 

@@ -12,7 +12,7 @@ import type { Connections } from "../../tools/connections/open-connections.ts";
 import type { ChainHeaders } from "../calls-out/call-chain.ts";
 import type { StepModels } from "../models/step-models.ts";
 import type { RowProcess } from "../row-process/row-process.ts";
-import type { ChildRuns } from "../runs/child-runs.ts";
+import type { ChildRuns } from "../runs/children/child-runs.ts";
 import type { WorkflowSecrets } from "../secrets.ts";
 
 /** What the kinds of steps are made of. Each takes what it needs. */

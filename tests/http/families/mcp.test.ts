@@ -272,6 +272,7 @@ describe("POST /mcp", () => {
       for (const wrong of [
         { "Mcp-Param-Region": "Zurich" },
         { "Mcp-Param-Region": "=?base64?%%?=" },
+        { "Mcp-Param-Region": region.replace("=?=", "?=") },
         { "Mcp-Param-Limit": "43" },
         { "Mcp-Param-Limit": "" },
         { "mcp-param-dry": "True" },
@@ -281,6 +282,8 @@ describe("POST /mcp", () => {
       expect(await call({ "Mcp-Param-Limit": "42" }, { limit: 42, region: "a" })).toEqual([
         400, -32020,
       ]);
+      const literal = { region: "=?base64?Wg==" };
+      expect(await call({ "Mcp-Param-Region": literal.region }, literal)).toEqual([200, undefined]);
       // Older versions know no such headers.
       expect((await stage.call(bound.key, "deploy", args)).body.result.isError).toBe(false);
     });

@@ -23,9 +23,9 @@ import type { DeliveredEvent, InternalEvent } from "../../../src/queue/subscript
 import type { Trigger } from "../../../src/workflows/definition/definition.ts";
 import { unpackRows } from "../../../src/workflows/rows/pack-rows.ts";
 import { MAIN, readChunks, TRIGGER_STEP } from "../../../src/workflows/rows/row-store.ts";
-import { acceptRunNow } from "../../../src/workflows/runs/accept-runs.ts";
-import { createDiscardCounts } from "../../../src/workflows/runs/discard-counts.ts";
-import { endRun } from "../../../src/workflows/runs/end-run.ts";
+import { acceptRunNow } from "../../../src/workflows/runs/accept/accept-runs.ts";
+import { createDiscardCounts } from "../../../src/workflows/runs/accept/discard-counts.ts";
+import { endRun } from "../../../src/workflows/runs/end/end-run.ts";
 import type { RunEnd } from "../../../src/workflows/runs/run.ts";
 import { createKnownTriggers } from "../../../src/workflows/triggers/known-triggers.ts";
 import { saveSchedules } from "../../../src/workflows/triggers/save-schedules.ts";

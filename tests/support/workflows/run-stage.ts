@@ -14,7 +14,7 @@ import { randomBase62 } from "../../../src/lib/id.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { createLog } from "../../../src/lib/log.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
-import { createDiscardCounts } from "../../../src/workflows/runs/discard-counts.ts";
+import { createDiscardCounts } from "../../../src/workflows/runs/accept/discard-counts.ts";
 import { openRuns, type Runs } from "../../../src/workflows/runs/open-runs.ts";
 import type { ExecuteRun } from "../../../src/workflows/runs/run.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";

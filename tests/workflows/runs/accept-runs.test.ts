@@ -8,10 +8,14 @@ import { workflowRows, workflows } from "../../../src/db/tables/workflows.ts";
 import { unpackRows } from "../../../src/workflows/rows/pack-rows.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
 import { MAIN, readChunks, TRIGGER_STEP } from "../../../src/workflows/rows/row-store.ts";
-import { acceptRunNow, acceptRuns, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
-import type { Acceptance, RunRequest } from "../../../src/workflows/runs/acceptance.ts";
+import {
+  acceptRunNow,
+  acceptRuns,
+  chunksOf,
+} from "../../../src/workflows/runs/accept/accept-runs.ts";
+import type { Acceptance, RunRequest } from "../../../src/workflows/runs/accept/acceptance.ts";
+import { stopRun, stopWorkflow } from "../../../src/workflows/runs/control/stop-runs.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
-import { stopRun, stopWorkflow } from "../../../src/workflows/runs/stop-runs.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import {
   activeOf,

@@ -8,9 +8,9 @@ import { createExecution } from "../../../src/workflows/execute/execute-run.ts";
 import { RunClaim } from "../../../src/workflows/execute/run-claim.ts";
 import { packRows } from "../../../src/workflows/rows/pack-rows.ts";
 import { insertChunks, MAIN } from "../../../src/workflows/rows/row-store.ts";
-import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
+import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept/accept-runs.ts";
+import { stopRun } from "../../../src/workflows/runs/control/stop-runs.ts";
 import type { ExecuteRun } from "../../../src/workflows/runs/run.ts";
-import { stopRun } from "../../../src/workflows/runs/stop-runs.ts";
 import { defineStepKind } from "../../../src/workflows/steps/step-kind.ts";
 import { openedKind } from "../../support/servers/test-database.ts";
 import {

@@ -12,13 +12,13 @@ import {
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { scopeOf } from "../../../src/workflows/execute/run-scope.ts";
 import { dropRunRows } from "../../../src/workflows/rows/drop-run-rows.ts";
-import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
-import { endRun } from "../../../src/workflows/runs/end-run.ts";
-import { retryRun } from "../../../src/workflows/runs/retry-run.ts";
+import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept/accept-runs.ts";
+import { retryRun } from "../../../src/workflows/runs/control/retry-run.ts";
+import { startRun } from "../../../src/workflows/runs/control/start-run.ts";
+import { stopWorkflow } from "../../../src/workflows/runs/control/stop-runs.ts";
+import { endRun } from "../../../src/workflows/runs/end/end-run.ts";
 import type { ClaimedRun } from "../../../src/workflows/runs/run.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
-import { startRun } from "../../../src/workflows/runs/start-run.ts";
-import { stopWorkflow } from "../../../src/workflows/runs/stop-runs.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import { readPlainDefinition } from "../../support/workflows/plain-definition.ts";
 import {

@@ -6,12 +6,12 @@ import { outboxEvents } from "../../../src/db/tables/outbox.ts";
 import { users } from "../../../src/db/tables/users.ts";
 import { workflowRows, workflowRuns, workflowSteps } from "../../../src/db/tables/workflows.ts";
 import type { WorkContext } from "../../../src/queue/topic.ts";
-import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept-runs.ts";
-import { createChildRuns } from "../../../src/workflows/runs/create-child-runs.ts";
-import { repairRuns } from "../../../src/workflows/runs/repair-runs.ts";
+import { acceptRunNow, chunksOf } from "../../../src/workflows/runs/accept/accept-runs.ts";
+import { createChildRuns } from "../../../src/workflows/runs/children/create-child-runs.ts";
+import { stopRun, stopWorkflow } from "../../../src/workflows/runs/control/stop-runs.ts";
+import { repairRuns } from "../../../src/workflows/runs/end/repair-runs.ts";
 import type { ClaimedRun } from "../../../src/workflows/runs/run.ts";
 import { dayOfRun } from "../../../src/workflows/runs/run-id.ts";
-import { stopRun, stopWorkflow } from "../../../src/workflows/runs/stop-runs.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
 import {
   activeOf,

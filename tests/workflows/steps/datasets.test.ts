@@ -45,6 +45,9 @@ beforeAll(async () => {
             ? { error: { code: "x", message: "bad" } }
             : { values: { where: row["n"] === 7 } },
         ),
+      parse: () => {
+        throw new Error("not asked for");
+      },
       check: async () => [],
       close: () => undefined,
     },

@@ -6,6 +6,8 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import { createSecretBox } from "../../../src/lib/secret-box.ts";
 import { createChainHeaders } from "../../../src/workflows/calls-out/call-chain.ts";
 import { answerReader } from "../../../src/workflows/calls-out/read-answer.ts";
+import { openRowProcess } from "../../../src/workflows/row-process/open-row-process.ts";
+import type { RowProcess } from "../../../src/workflows/row-process/row-process.ts";
 import { fetchHttpStep as fetchHttp } from "../../../src/workflows/steps/fetch-http.ts";
 import { httpRequestStep as httpRequest } from "../../../src/workflows/steps/http-request.ts";
 import type {
@@ -31,6 +33,9 @@ describe("steps that call addresses", () => {
   let server: Server;
   let url: string;
   let received: Received[];
+  /** The lengths of the texts that were parsed in a process of their own. */
+  let parsed: number[];
+  const rowProcess = openRowProcess({ processes: 1 });
   let answer: (request: Received, response: ServerResponse) => void;
 
   beforeAll(async () => {
@@ -47,9 +52,11 @@ describe("steps that call addresses", () => {
   });
   beforeEach(() => {
     received = [];
+    parsed = [];
     answer = (_request, response) => response.end("{}");
   });
   afterAll(() => {
+    rowProcess.close();
     server.closeAllConnections();
     server.close();
   });
@@ -58,7 +65,13 @@ describe("steps that call addresses", () => {
     settings: { MAX_JSON_DEPTH: 128, WORKFLOW_MAX_BYTES: 20 * MIB },
     egress: createEgress({ allow: ["127.0.0.1"] }),
     chainHeaders: createChainHeaders(createSecretBox(Buffer.alloc(32))),
-    rowProcess: simpleTexts,
+    rowProcess: {
+      ...simpleTexts,
+      parse: (...given: Parameters<RowProcess["parse"]>) => {
+        parsed.push(given[0].length);
+        return rowProcess.parse(...given);
+      },
+    },
     secrets: {
       read: async (_owner: string, name: string) => (name === "crm" ? SECRET : undefined),
       exists: async (_owner: string, name: string) => name === "crm",
@@ -338,6 +351,35 @@ describe("steps that call addresses", () => {
       },
       60_000,
     );
+
+    it("parses what is long in a process of its own", async () => {
+      const members = Array.from({ length: 60_000 }, (_, at) => [`k${at}`, at]);
+      const long = Object.fromEntries(members);
+      answer = json({ data: [{ a: 1 }, long, [2]], next: null });
+      expect(await rowsOf({ rows: "data", next: "next" })).toEqual([
+        { a: 1 },
+        long,
+        { value: [2] },
+      ]);
+      expect(parsed).toEqual([JSON.stringify(long).length]);
+      answer = typed("application/x-ndjson", `{"a":1}\n${JSON.stringify(long)}\n{"a":2}\n`);
+      expect(await rowsOf({})).toEqual([{ a: 1 }, long, { a: 2 }]);
+      answer = json({ data: long, next: "/" });
+      await expect(rowsOf({ rows: "data", next: "next", max_pages: 1 })).rejects.toMatchObject({
+        code: "too_many_pages",
+      });
+      answer = json({ more: long, data: [{ a: 1 }] });
+      expect(await rowsOf({ rows: "data" })).toEqual([{ a: 1 }]);
+      await expect(rowsOf({ rows: "none" })).rejects.toMatchObject({ code: "rows_not_found" });
+      answer = typed(
+        "application/json",
+        `[1,{"a":${"9".repeat(70_000)}},{"a":"${"x".repeat(70_000)}"b}]`,
+      );
+      await expect(rowsOf({})).rejects.toMatchObject({
+        code: "invalid_json",
+        message: expect.stringContaining("row 3 of its answer"),
+      });
+    });
 
     it("reads 16 MB of rows without holding up others", async () => {
       const rows = Array.from({ length: 60_000 }, (_, id) => ({ id, text: "y".repeat(240) }));

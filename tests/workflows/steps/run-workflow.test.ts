@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { workflows } from "../../../src/db/tables/workflows.ts";
-import { createChildRuns } from "../../../src/workflows/runs/create-child-runs.ts";
+import { createChildRuns } from "../../../src/workflows/runs/children/create-child-runs.ts";
+import { createRunWaits } from "../../../src/workflows/runs/children/run-waits.ts";
 import { openRuns } from "../../../src/workflows/runs/open-runs.ts";
-import { createRunWaits } from "../../../src/workflows/runs/run-waits.ts";
 import { runWorkflowStep } from "../../../src/workflows/steps/run-workflow.ts";
 import type { CheckContext, StepKind } from "../../../src/workflows/steps/step-kind.ts";
 import type { WorkflowStore } from "../../../src/workflows/workflow-store.ts";

@@ -12,7 +12,7 @@ import { originalPath } from "../../../knowledge/files/originals.ts";
 import type { Log } from "../../../lib/log.ts";
 import { awaitProcessLock } from "../../../lib/process-lock/process-lock.ts";
 import { within } from "../../../lib/within.ts";
-import { endRestoredRuns } from "../../../workflows/runs/end-restored-runs.ts";
+import { endRestoredRuns } from "../../../workflows/runs/end/end-restored-runs.ts";
 import type { ArchiveEntry } from "../archive/read-archive.ts";
 import { BackupError, ENTRY, type Manifest } from "../backup-format.ts";
 import { checkBackup, originalOf, tableOf } from "../check-backup.ts";

@@ -12,6 +12,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<RowProgram>>> = {
   join: async () => (await import("./join.ts")).joinRows,
   limit: async () => (await import("./limit.ts")).limitRows,
   map: async () => (await import("./map.ts")).mapRows,
+  parse: async () => (await import("./parse.ts")).parseText,
   read_file: async () => (await import("./read-file.ts")).readFiles,
   select: async () => (await import("./select.ts")).selectFields,
   sort: async () => (await import("./sort.ts")).sortRows,

@@ -1,18 +1,16 @@
-import { type MarkedArgument, markedArguments } from "../../core/marked-arguments.ts";
-import type { JsonObject } from "../../lib/json.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { decoded } from "./read-era.ts";
 
-/**
- * Checks that a call of 2026-07-28 repeats its marked arguments in its headers: a proxy may have decided by them. Throws
- * a `ProtocolError`.
- */
-export function checkParameterHeaders(
-  schema: JsonObject,
-  args: JsonObject,
-  headers: Headers,
-): void {
-  for (const { header, value } of markedArguments(schema, args)) {
+/** An argument that a call of 2026-07-28 repeats in a header, because the schema of its tool marks it. */
+export interface MarkedArgument {
+  /** `mcp-param-region`. */
+  readonly header: string;
+  readonly value: string | number | boolean;
+}
+
+/** Throws a `ProtocolError` unless each argument is in its header: a proxy may have decided by that. */
+export function checkMarkedArguments(marked: readonly MarkedArgument[], headers: Headers): void {
+  for (const { header, value } of marked) {
     const sent = headers.get(header);
     if (sent !== null && isSame(decoded(sent), value)) continue;
     const fault = sent === null ? "is missing" : "differs from the body";

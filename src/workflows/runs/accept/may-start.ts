@@ -1,6 +1,6 @@
-import type { Caller } from "../../core/caller.ts";
-import type { workflows } from "../../db/tables/workflows.ts";
-import { mayUse } from "../../knowledge/rights.ts";
+import type { Caller } from "../../../core/caller.ts";
+import type { workflows } from "../../../db/tables/workflows.ts";
+import { mayUse } from "../../../knowledge/rights.ts";
 
 type Workflow = Pick<typeof workflows.$inferSelect, "ownerId" | "visibility">;
 

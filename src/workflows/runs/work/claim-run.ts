@@ -1,14 +1,14 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { users } from "../../db/tables/users.ts";
+import type { Db } from "../../../db/context.ts";
+import { users } from "../../../db/tables/users.ts";
 import {
   activeRuns,
   workflowRuns,
   workflows,
   workflowVersions,
-} from "../../db/tables/workflows.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import type { ClaimedRun, RunTrigger } from "./run.ts";
+} from "../../../db/tables/workflows.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import type { ClaimedRun, RunTrigger } from "../run.ts";
 
 /** A run that a worker begins, with its version of the definition as it was stored. */
 export interface BegunRun extends Omit<ClaimedRun, "definition"> {

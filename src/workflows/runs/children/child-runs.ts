@@ -1,5 +1,5 @@
-import type { Row } from "../rows/row.ts";
-import type { ClaimedRun, RunStatus } from "./run.ts";
+import type { Row } from "../../rows/row.ts";
+import type { ClaimedRun, RunStatus } from "../run.ts";
 
 /** Runs that a step starts (`run_workflow`). */
 export interface ChildRuns {

@@ -1,19 +1,19 @@
 import { and, asc, eq, inArray } from "drizzle-orm";
-import { ServiceError } from "../../core/service-error.ts";
-import { type Db, withTransaction } from "../../db/context.ts";
-import { isFromDatabase, isPassing, toDatabaseError } from "../../db/database-error.ts";
-import { repeatConflict } from "../../db/repeat-conflict.ts";
-import { workflowSteps } from "../../db/tables/workflows.ts";
-import { ClaimLost, type Job, type JobOutcome, type WorkContext } from "../../queue/topic.ts";
-import type { WorkflowStore } from "../workflow-store.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import { isFromDatabase, isPassing, toDatabaseError } from "../../../db/database-error.ts";
+import { repeatConflict } from "../../../db/repeat-conflict.ts";
+import { workflowSteps } from "../../../db/tables/workflows.ts";
+import { ClaimLost, type Job, type JobOutcome, type WorkContext } from "../../../queue/topic.ts";
+import type { WorkflowStore } from "../../workflow-store.ts";
+import type { RunWaits } from "../children/run-waits.ts";
+import { endRun } from "../end/end-run.ts";
+import type { ReadDefinition } from "../run.ts";
+import { type ExecuteRun, type RunEnd, StepFailure } from "../run.ts";
+import { runOfJob } from "../run-topic.ts";
 import { type BegunRun, beginRun } from "./claim-run.ts";
-import { endRun } from "./end-run.ts";
 import { executeInTime, isOverdue } from "./execute-in-time.ts";
 import { limitIdle } from "./limit-idle.ts";
-import type { ReadDefinition } from "./run.ts";
-import { type ExecuteRun, type RunEnd, StepFailure } from "./run.ts";
-import { runOfJob } from "./run-topic.ts";
-import type { RunWaits } from "./run-waits.ts";
 
 /** Workers that may be lost, one after another, without progress of the run between them. */
 const LOST_WORKERS_MAX = 3;

@@ -1,8 +1,8 @@
-import type { Clock } from "../../lib/clock.ts";
-import { watchTime } from "../../lib/watch-time.ts";
-import { within } from "../../lib/within.ts";
-import type { WorkContext } from "../../queue/topic.ts";
-import { type ClaimedRun, type ExecuteRun, type RunEnd, StepFailure } from "./run.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { watchTime } from "../../../lib/watch-time.ts";
+import { within } from "../../../lib/within.ts";
+import type { WorkContext } from "../../../queue/topic.ts";
+import { type ClaimedRun, type ExecuteRun, type RunEnd, StepFailure } from "../run.ts";
 
 /** How long a run whose time is over may take to record its steps. */
 const LATE_END_MS = 5_000;

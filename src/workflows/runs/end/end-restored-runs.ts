@@ -1,13 +1,13 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
 import {
   activeRuns,
   workflowQueues,
   workflowRuns,
   workflowSteps,
-} from "../../db/tables/workflows.ts";
-import { withdrawJobs } from "../../queue/end-jobs.ts";
-import type { RunError } from "./run.ts";
+} from "../../../db/tables/workflows.ts";
+import { withdrawJobs } from "../../../queue/end-jobs.ts";
+import type { RunError } from "../run.ts";
 
 const ERROR: RunError = {
   step: null,

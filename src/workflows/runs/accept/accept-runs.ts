@@ -1,6 +1,6 @@
-import { type Db, withTransaction } from "../../db/context.ts";
-import { packRows } from "../rows/pack-rows.ts";
-import type { Row, RowChunk } from "../rows/row.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import { packRows } from "../../rows/pack-rows.ts";
+import type { Row, RowChunk } from "../../rows/row.ts";
 import {
   type Acceptance,
   announceAcceptances,

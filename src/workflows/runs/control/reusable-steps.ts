@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Definition, Step } from "../definition/definition.ts";
+import type { Definition, Step } from "../../definition/definition.ts";
 
 /** Returns the ids of the steps that a step hangs on, directly or through others, in the order of the definition. */
 export function stepsBefore({ steps }: Definition, stepId: string): readonly string[] {

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../lib/json.ts";
-import type { RowChunk } from "../rows/row.ts";
-import type { WorkflowStore } from "../workflow-store.ts";
-import type { DiscardReason, RunTrigger } from "./run.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import type { RowChunk } from "../../rows/row.ts";
+import type { WorkflowStore } from "../../workflow-store.ts";
+import type { DiscardReason, RunTrigger } from "../run.ts";
 
 /** What the verbs of runs work with. */
 export type RunStore = Pick<

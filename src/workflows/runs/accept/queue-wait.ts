@@ -1,6 +1,6 @@
 import { and, desc, eq, isNotNull, lt, lte } from "drizzle-orm";
-import { activeRuns, workflowRuns } from "../../db/tables/workflows.ts";
-import type { WorkflowStore } from "../workflow-store.ts";
+import { activeRuns, workflowRuns } from "../../../db/tables/workflows.ts";
+import type { WorkflowStore } from "../../workflow-store.ts";
 
 /** Runs whose duration is looked at. */
 const SAMPLE = 10;

@@ -1,16 +1,16 @@
 import { and, eq } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
 import {
   activeRuns,
   workflowFacts,
   workflowQueues,
   workflowRows,
   workflowRuns,
-} from "../../db/tables/workflows.ts";
-import { enqueue } from "../../queue/enqueue.ts";
-import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
+} from "../../../db/tables/workflows.ts";
+import { enqueue } from "../../../queue/enqueue.ts";
+import { MAIN, TRIGGER_STEP } from "../../rows/row-store.ts";
+import { runJob } from "../run-topic.ts";
 import type { AcceptanceChanges, PlannedRun } from "./acceptance-plan.ts";
-import { runJob } from "./run-topic.ts";
 
 /**
  * Stores what was decided over triggers of one workflow. The statements do not wait for each other's answers: one

@@ -1,14 +1,14 @@
 import { and, eq } from "drizzle-orm";
-import { users } from "../../db/tables/users.ts";
-import { workflowRuns, workflows } from "../../db/tables/workflows.ts";
-import { mayUse } from "../../knowledge/rights.ts";
-import type { WorkflowStore } from "../workflow-store.ts";
-import { acceptRunNow, chunksOf } from "./accept-runs.ts";
-import type { Acceptance, RunRequest } from "./acceptance.ts";
+import { users } from "../../../db/tables/users.ts";
+import { workflowRuns, workflows } from "../../../db/tables/workflows.ts";
+import { mayUse } from "../../../knowledge/rights.ts";
+import type { WorkflowStore } from "../../workflow-store.ts";
+import { acceptRunNow, chunksOf } from "../accept/accept-runs.ts";
+import type { Acceptance, RunRequest } from "../accept/acceptance.ts";
+import { readQueueWait } from "../accept/queue-wait.ts";
+import { type ClaimedRun, type DiscardReason, type RunStatus, StepFailure } from "../run.ts";
+import { dayOfRun } from "../run-id.ts";
 import type { ChildRuns } from "./child-runs.ts";
-import { readQueueWait } from "./queue-wait.ts";
-import { type ClaimedRun, type DiscardReason, type RunStatus, StepFailure } from "./run.ts";
-import { dayOfRun } from "./run-id.ts";
 import type { RunWaits } from "./run-waits.ts";
 
 /** The end of a run on another replica is seen this soon. */

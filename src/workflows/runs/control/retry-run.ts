@@ -1,20 +1,20 @@
 import { and, eq, sql } from "drizzle-orm";
-import { ServiceError } from "../../core/service-error.ts";
-import type { Db } from "../../db/context.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { Db } from "../../../db/context.ts";
 import {
   workflowRows,
   workflowRuns,
   workflowSteps,
   workflows,
   workflowVersions,
-} from "../../db/tables/workflows.ts";
-import type { Definition, Step } from "../definition/definition.ts";
-import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
-import { type AcceptStore, acceptRun } from "./accept-runs.ts";
-import type { AcceptedRun } from "./acceptance.ts";
+} from "../../../db/tables/workflows.ts";
+import type { Definition, Step } from "../../definition/definition.ts";
+import { MAIN, TRIGGER_STEP } from "../../rows/row-store.ts";
+import { type AcceptStore, acceptRun } from "../accept/accept-runs.ts";
+import type { AcceptedRun } from "../accept/acceptance.ts";
+import { type ReadDefinition, type RunTrigger, startOf } from "../run.ts";
+import { dayOfRun } from "../run-id.ts";
 import { changedBefore, stepsBefore } from "./reusable-steps.ts";
-import { type ReadDefinition, type RunTrigger, startOf } from "./run.ts";
-import { dayOfRun } from "./run-id.ts";
 import { acceptedOf } from "./start-run.ts";
 
 type RunRecord = typeof workflowRuns.$inferSelect;

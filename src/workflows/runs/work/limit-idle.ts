@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import type { Database } from "../../db/database.ts";
+import type { Db } from "../../../db/context.ts";
+import type { Database } from "../../../db/database.ts";
 
 /**
  * To be called first in a transaction that locks a run's claim: when its worker stops in the middle, the database ends

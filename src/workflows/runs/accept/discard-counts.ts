@@ -1,5 +1,5 @@
-import { zeroCounts } from "../../lib/zero-counts.ts";
-import { DISCARD_REASONS, type DiscardReason } from "./run.ts";
+import { zeroCounts } from "../../../lib/zero-counts.ts";
+import { DISCARD_REASONS, type DiscardReason } from "../run.ts";
 
 /** Discarded triggers of this process. */
 export type DiscardCounts = Record<DiscardReason, number>;

@@ -1,8 +1,8 @@
-import { ServiceError } from "../../core/service-error.ts";
-import type { Db } from "../../db/context.ts";
-import type { RowChunk } from "../rows/row.ts";
-import { type AcceptStore, acceptRun } from "./accept-runs.ts";
-import type { Acceptance, AcceptedRun } from "./acceptance.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import type { Db } from "../../../db/context.ts";
+import type { RowChunk } from "../../rows/row.ts";
+import { type AcceptStore, acceptRun } from "../accept/accept-runs.ts";
+import type { Acceptance, AcceptedRun } from "../accept/acceptance.ts";
 
 export interface ManualStart {
   readonly workflowId: string;

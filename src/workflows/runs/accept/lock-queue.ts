@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { users } from "../../db/tables/users.ts";
-import { workflowQueues, workflows } from "../../db/tables/workflows.ts";
+import type { Db } from "../../../db/context.ts";
+import { users } from "../../../db/tables/users.ts";
+import { workflowQueues, workflows } from "../../../db/tables/workflows.ts";
 
 /** A workflow and its queue, as they are under the queue's lock. */
 export interface LockedQueue {

@@ -1,11 +1,16 @@
 import { eq, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { activeRuns, workflowQueues, workflowRuns, workflows } from "../../db/tables/workflows.ts";
-import { withdrawJobs } from "../../queue/end-jobs.ts";
-import { dropRunRows, keepsRows } from "../rows/drop-run-rows.ts";
-import { closeRun } from "./end-run.ts";
-import { lockQueue } from "./lock-queue.ts";
-import { promoteNext } from "./promote-run.ts";
+import type { Db } from "../../../db/context.ts";
+import {
+  activeRuns,
+  workflowQueues,
+  workflowRuns,
+  workflows,
+} from "../../../db/tables/workflows.ts";
+import { withdrawJobs } from "../../../queue/end-jobs.ts";
+import { dropRunRows, keepsRows } from "../../rows/drop-run-rows.ts";
+import { lockQueue } from "../accept/lock-queue.ts";
+import { closeRun } from "../end/end-run.ts";
+import { promoteNext } from "../end/promote-run.ts";
 
 export interface Stopped {
   /** The runs that were active until now. */

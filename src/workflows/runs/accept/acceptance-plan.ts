@@ -1,6 +1,8 @@
-import { ServiceError } from "../../core/service-error.ts";
-import { newJobId } from "../../queue/enqueue.ts";
-import type { RowChunk } from "../rows/row.ts";
+import { ServiceError } from "../../../core/service-error.ts";
+import { newJobId } from "../../../queue/enqueue.ts";
+import type { RowChunk } from "../../rows/row.ts";
+import type { DiscardReason } from "../run.ts";
+import { newRunId, utcDay } from "../run-id.ts";
 import {
   type Acceptance,
   answerOf,
@@ -10,8 +12,6 @@ import {
 } from "./acceptance.ts";
 import type { LockedQueue } from "./lock-queue.ts";
 import { factKey, type KnownFact, type QueueState, type WaitingRun } from "./queue-state.ts";
-import type { DiscardReason } from "./run.ts";
-import { newRunId, utcDay } from "./run-id.ts";
 
 export interface PlanOptions {
   /** Unix milliseconds. */

@@ -1,11 +1,11 @@
 import { and, eq, sql } from "drizzle-orm";
-import { type Db, withTransaction } from "../../db/context.ts";
-import { outboxEvents } from "../../db/tables/outbox.ts";
-import { activeRuns } from "../../db/tables/workflows.ts";
-import { enqueue, newJobId } from "../../queue/enqueue.ts";
-import { lockQueue } from "./lock-queue.ts";
+import { type Db, withTransaction } from "../../../db/context.ts";
+import { outboxEvents } from "../../../db/tables/outbox.ts";
+import { activeRuns } from "../../../db/tables/workflows.ts";
+import { enqueue, newJobId } from "../../../queue/enqueue.ts";
+import { lockQueue } from "../accept/lock-queue.ts";
+import { runJob } from "../run-topic.ts";
 import { promoteNext } from "./promote-run.ts";
-import { runJob } from "./run-topic.ts";
 
 /** Of workflows that one repair looks after. */
 const REPAIRS_MAX = 100;

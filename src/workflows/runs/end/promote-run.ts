@@ -1,8 +1,8 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
-import { activeRuns, workflowQueues, workflowRuns } from "../../db/tables/workflows.ts";
-import { enqueue, newJobId } from "../../queue/enqueue.ts";
-import { runJob } from "./run-topic.ts";
+import type { Db } from "../../../db/context.ts";
+import { activeRuns, workflowQueues, workflowRuns } from "../../../db/tables/workflows.ts";
+import { enqueue, newJobId } from "../../../queue/enqueue.ts";
+import { runJob } from "../run-topic.ts";
 
 /**
  * Makes the first queued run of a free workflow `running`, under the queue's lock.

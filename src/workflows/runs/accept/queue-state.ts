@@ -1,15 +1,15 @@
 import { and, desc, eq, gte, inArray, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
 import {
   activeRuns,
   workflowFacts,
   workflowRows,
   workflowRuns,
-} from "../../db/tables/workflows.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { MAIN, TRIGGER_STEP } from "../rows/row-store.ts";
+} from "../../../db/tables/workflows.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { MAIN, TRIGGER_STEP } from "../../rows/row-store.ts";
+import { utcDay } from "../run-id.ts";
 import type { RunRequest } from "./acceptance.ts";
-import { utcDay } from "./run-id.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,17 +1,17 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
-import type { Db } from "../../db/context.ts";
+import type { Db } from "../../../db/context.ts";
 import {
   activeRuns,
   workflowQueues,
   workflowRuns,
   workflowSteps,
   workflows,
-} from "../../db/tables/workflows.ts";
-import { fireEvents } from "../../queue/internal-events.ts";
-import { dropRunRows, keepsRows } from "../rows/drop-run-rows.ts";
-import { type LockedQueue, lockQueue } from "./lock-queue.ts";
+} from "../../../db/tables/workflows.ts";
+import { fireEvents } from "../../../queue/internal-events.ts";
+import { dropRunRows, keepsRows } from "../../rows/drop-run-rows.ts";
+import { type LockedQueue, lockQueue } from "../accept/lock-queue.ts";
+import type { RunEnd } from "../run.ts";
 import { promoteNext } from "./promote-run.ts";
-import type { RunEnd } from "./run.ts";
 
 export interface Ending {
   readonly runId: string;
