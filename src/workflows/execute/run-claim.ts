@@ -3,7 +3,7 @@ import type { Database } from "../../db/database.ts";
 import { isConnectionLost, isFromDatabase, toDatabaseError } from "../../db/database-error.ts";
 import { repeatConflict } from "../../db/repeat-conflict.ts";
 import type { WorkContext } from "../../queue/topic.ts";
-import { limitIdle } from "../runs/work/limit-idle.ts";
+import { limitIdle } from "../runs/claimed/limit-idle.ts";
 
 type ClaimStore = Pick<Database, "work" | "kind">;
 type Work = (transaction: Db) => Promise<void>;

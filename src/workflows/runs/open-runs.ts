@@ -3,10 +3,10 @@ import type { Db } from "../../db/context.ts";
 import { type TopicWorker, workTopic } from "../../queue/work-topic.ts";
 import type { WorkflowStore } from "../workflow-store.ts";
 import { createRunWaits, type RunWaits } from "./children/run-waits.ts";
+import { workOnRun } from "./claimed/work-on-run.ts";
 import { repairRuns } from "./end/repair-runs.ts";
 import type { ExecuteRun, ReadDefinition } from "./run.ts";
 import { RUN_TOPIC } from "./run-topic.ts";
-import { workOnRun } from "./work/work-on-run.ts";
 
 export interface Runs extends Part<Db> {
   readonly wake: () => void;
