@@ -1,11 +1,13 @@
 import { type ReactNode, Suspense, useState } from "react";
 import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api-keys.ts";
+import { useSession } from "../../api/queries/session.ts";
 import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { lazyPart } from "../../ui/lazy-part.tsx";
+import { Link } from "../../ui/link.tsx";
 import { OnceOpen } from "../../ui/once-open.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
@@ -44,12 +46,28 @@ export function KeyPanel({ id, onClose, onIssued }: KeyPanelProps) {
         <>
           <Actions apiKey={apiKey} onClose={onClose} onIssued={onIssued} />
           <Properties apiKey={apiKey} />
-          <Suspense fallback={<Skeleton shape="block" label="The usage is loading" />}>
-            <KeyUsage id={id} />
-          </Suspense>
+          <Use apiKey={apiKey} />
         </>
       )}
     </SidePanel>
+  );
+}
+
+/** What it has used. Only owners are shown where the limits of a key stand. */
+function Use({ apiKey }: { readonly apiKey: ApiKey }) {
+  const session = useSession().data;
+  if (session === undefined) return null;
+  if (session.id !== apiKey.owner_id) {
+    return (
+      <Link to="/usage" search={{ key: apiKey.id }}>
+        Show what the key has used
+      </Link>
+    );
+  }
+  return (
+    <Suspense fallback={<Skeleton shape="block" label="The usage is loading" />}>
+      <KeyUsage id={apiKey.id} />
+    </Suspense>
   );
 }
 
