@@ -98,18 +98,19 @@ type Words = Readonly<Record<LicenseStanding["phase"] | "header", (days: Days) =
 const LICENSE_WORDS: Words = {
   valid: ({ expiry, left }) =>
     `The license expires on ${expiry}: ${left === 1 ? "1 day is" : `${left} days are`} left.`,
-  grace: (days) => `${LICENSE_WORDS.header(days)} Upload a new license.`,
+  grace: (days) => `${LICENSE_WORDS.header(days)} Before then, upload a new license.`,
   invalid: ({ expiry, graceEnd }) =>
-    `License expired on ${expiry} and the grace ended on ${graceEnd}. Upload a new license.`,
+    `License expired on ${expiry} and the grace ended on ${graceEnd}; upload a new license.`,
   header: ({ expiry, graceEnd }) =>
     `License expired on ${expiry}; everything works until ${graceEnd}.`,
 };
 const EVALUATION_WORDS: Words = {
   valid: ({ expiry }) =>
-    `No license is set. The evaluation runs until ${expiry}. Upload a license to go on after it.`,
-  grace: (days) => `No license is set. ${EVALUATION_WORDS.header(days)} Upload a license.`,
+    `No license is set. The evaluation runs until ${expiry}; upload a license to go on after it.`,
+  grace: (days) =>
+    `No license is set. ${EVALUATION_WORDS.header(days)} Before then, upload a license.`,
   invalid: ({ expiry, graceEnd }) =>
-    `No license is set. Evaluation expired on ${expiry} and the grace ended on ${graceEnd}. Upload a license.`,
+    `No license is set. Evaluation expired on ${expiry} and the grace ended on ${graceEnd}; upload a license.`,
   header: ({ expiry, graceEnd }) =>
     `Evaluation expired on ${expiry}; everything works until ${graceEnd}.`,
 };
