@@ -192,7 +192,7 @@ describe("A definition", () => {
   it("is read with what was left out: the step above, no retries but two, no named outputs", () => {
     const { definition, faults } = parse(WHOLE);
     expect(faults).toEqual([]);
-    expect(definition.triggers).toEqual([{ kind: "webhook", auth: "secret" }]);
+    expect(definition.triggers).toEqual([{ kind: "webhook", auth: "secret", allow_loop: false }]);
     expect(definition.steps.map(({ id, from }) => [id, from])).toEqual([
       ["orders", []],
       ["check", ["orders"]],
