@@ -92,6 +92,7 @@ describe.skipIf(!hasChromium)("what was called, used and delivered", () => {
       await page.keyboard.type(id);
       await page.getByRole("option", { name: id }).waitFor();
       await page.keyboard.press("Enter");
+      await palette.waitFor({ state: "hidden" });
     };
     await goTo(requestId);
     await expectRequest(page, requestId);
