@@ -69,21 +69,27 @@ export function shareRuns(work: () => Promise<void>): () => Promise<void> {
  * Shares a question among all who ask it: while it is being answered, and for some time afterwards, they get the same
  * answer. A failure is not kept.
  *
- * @param freshMs how old an answer may be.
+ * @param freshMs how long after its end an answer is shared.
  */
 export function shareRecent<Value>(
   ask: () => Promise<Value>,
   freshMs: number,
   now: () => number = () => performance.now(),
 ): () => Promise<Value> {
-  let recent: { readonly answer: Promise<Value>; readonly askedAt: number } | undefined;
+  let recent: Promise<Value> | undefined;
+  let freshUntil = 0;
   return () => {
-    if (recent !== undefined && now() - recent.askedAt < freshMs) return recent.answer;
-    const asked = { answer: ask(), askedAt: now() };
-    recent = asked;
-    asked.answer.catch(() => {
-      if (recent === asked) recent = undefined;
-    });
-    return asked.answer;
+    if (recent !== undefined && now() < freshUntil) return recent;
+    freshUntil = Number.POSITIVE_INFINITY;
+    recent = ask();
+    recent.then(
+      () => {
+        freshUntil = now() + freshMs;
+      },
+      () => {
+        recent = undefined;
+      },
+    );
+    return recent;
   };
 }

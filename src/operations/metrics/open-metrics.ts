@@ -2,6 +2,7 @@ import { type Metric, single } from "../../core/metric.ts";
 import type { Part } from "../../core/part.ts";
 import type { Base } from "../../db/base.ts";
 import type { Db } from "../../db/context.ts";
+import { shareRecent } from "../../lib/concurrency.ts";
 import { within } from "../../lib/within.ts";
 import { createJobFigures, type JobFigures } from "./job-figures.ts";
 import { renderMetrics } from "./render-metrics.ts";
@@ -36,7 +37,7 @@ export function openMetrics(base: Base, parts: readonly Part<Db>[]): Metrics {
     return renderMetrics(parts.flatMap(({ metrics = [] }) => metrics));
   };
   return {
-    collect: reuse(collect, REUSED_FOR_MS),
+    collect: shareRecent(collect, REUSED_FOR_MS),
     figures,
     metrics: [...stored.metrics, ...figures.requests.metrics, ...figures.jobs.metrics],
   };
@@ -89,19 +90,5 @@ function openStoredFigures({ database, clock }: Base, parts: readonly Part<Db>[]
         // The metrics keep the last values, and show their age.
       }
     },
-  };
-}
-
-/** Shares one run between all callers that come while it is in progress, or within `reusedForMs` after its end. */
-function reuse(work: () => Promise<string>, reusedForMs: number): () => Promise<string> {
-  let latest: Promise<string> | undefined;
-  let reusedUntil = 0;
-  return () => {
-    if (latest !== undefined && performance.now() < reusedUntil) return latest;
-    reusedUntil = Number.POSITIVE_INFINITY;
-    latest = work().finally(() => {
-      reusedUntil = performance.now() + reusedForMs;
-    });
-    return latest;
   };
 }
