@@ -8,13 +8,16 @@ type Enter = () => void;
  */
 export class Turns {
   readonly #places: number;
+  readonly #placesOfOne: number;
   readonly #waiting = new Map<string | undefined, Set<Enter>>();
   readonly #held = new Map<string | undefined, number>();
   #busy = 0;
   #waitingJobs = 0;
 
-  constructor(places: number) {
+  /** @param placesOfOne the most places of one group; all but one by default. */
+  constructor(places: number, placesOfOne = Math.max(1, places - 1)) {
     this.#places = places;
+    this.#placesOfOne = placesOfOne;
   }
 
   get waiting(): number {
@@ -26,11 +29,17 @@ export class Turns {
     return this.#busy < this.#places && this.#mayHoldMore(group);
   }
 
+  /** Gives the job a place that is free, which `leave` gives back; false where it has to wait for one. */
+  enterFree(group: string | undefined): boolean {
+    if (!this.isFree(group)) return false;
+    this.#hold(group);
+    return true;
+  }
+
   /** Resolves when the job has a place, which `leave` gives back. Rejects with the signal's reason. */
   async enter(group: string | undefined, signal: AbortSignal): Promise<void> {
     // Whoever waits while a place is free may not have it: nobody is overtaken.
-    if (this.isFree(group)) this.#hold(group);
-    else await this.#wait(group, signal);
+    if (!this.enterFree(group)) await this.#wait(group, signal);
   }
 
   leave(group: string | undefined): void {
@@ -92,7 +101,7 @@ export class Turns {
   }
 
   #mayHoldMore(group: string | undefined): boolean {
-    return group === undefined || this.#heldBy(group) < Math.max(1, this.#places - 1);
+    return group === undefined || this.#heldBy(group) < this.#placesOfOne;
   }
 
   #heldBy(group: string | undefined): number {

@@ -8,7 +8,6 @@ import { quoteText } from "../../copy/quote-sql.ts";
 import type { CopyConfig } from "../../process/process-messages.ts";
 import type { Control } from "../control.ts";
 import { type Engine, EngineRefusal, type OpenSession, type SessionReceiver } from "../engine.ts";
-import { TurnQueue } from "../turn-queue.ts";
 import { type CopyDatabase, CopyError, openCopyDatabase } from "./copy-database.ts";
 import { createCopyRoles } from "./copy-roles.ts";
 import { CopySession } from "./copy-session.ts";
@@ -16,6 +15,7 @@ import { type CopyTables, createCopyTables } from "./copy-tables.ts";
 import { createOccupation, type HostedSession, type SessionHost } from "./session-host.ts";
 import { SessionMemory } from "./session-memory.ts";
 import { isUtf8 } from "./split-query.ts";
+import { TurnQueue } from "./turn-queue.ts";
 
 /** How long a new session waits for the first copy to be whole. */
 const FIRST_COPY_MS = 10_000;
@@ -50,7 +50,7 @@ export function openCopyEngine(
   config: CopyConfig,
   { control, firstCopyMs = FIRST_COPY_MS }: EngineParts,
 ): CopyEngine {
-  const queue = new TurnQueue({ turns: 1, ofOneKey: 1 });
+  const queue = new TurnQueue();
   const sessions = new Set<HostedSession>();
   const whole = waitForWhole();
   let opening: Promise<Opened> | undefined;

@@ -6,7 +6,6 @@ import { errorResponse, readyForQuery, type ServerError } from "../protocol/back
 import { FieldReader } from "../protocol/fields.ts";
 import { query, sync } from "../protocol/frontend-messages.ts";
 import type { Message } from "../protocol/message-reader.ts";
-import { type Turn, TurnRefusal } from "../turn-queue.ts";
 import { hasError, readStatus } from "./answers.ts";
 import { passMessage } from "./pass-message.ts";
 import type { SessionHost } from "./session-host.ts";
@@ -14,6 +13,7 @@ import { SessionInput } from "./session-input.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import { cancelled, StatementLimit } from "./statement-limit.ts";
 import { type Runner, runPortal, runText } from "./statement-run.ts";
+import { type Turn, TurnRefusal } from "./turn-queue.ts";
 
 /** A client that holds the turn and neither sends nor takes anything for so long loses its session. */
 const IDLE_MS = 10_000;

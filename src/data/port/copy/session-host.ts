@@ -2,10 +2,10 @@ import { quoteName } from "../../copy/quote-sql.ts";
 import type { Principal } from "../../principal.ts";
 import type { ServerError } from "../protocol/backend-messages.ts";
 import { sync } from "../protocol/frontend-messages.ts";
-import type { TurnQueue } from "../turn-queue.ts";
 import type { CopyDatabase } from "./copy-database.ts";
 import type { CopyRoles } from "./copy-roles.ts";
 import type { SessionMemory } from "./session-memory.ts";
+import type { TurnQueue } from "./turn-queue.ts";
 
 /** What the host sees of a session. */
 export interface HostedSession {

@@ -1,5 +1,5 @@
+import { Turns } from "../../../lib/worker/turns.ts";
 import { type Engine, EngineRefusal, type EngineSession } from "../engine.ts";
-import { TurnQueue } from "../turn-queue.ts";
 import { requestCancel } from "./cancel-request.ts";
 import { logIn, type RunStatement } from "./log-in.ts";
 import { toEngineRefusal } from "./login-refusal.ts";
@@ -26,7 +26,7 @@ export function openPostgresEngine(options: PostgresEngineOptions): Engine {
     mostRunning === null
       ? null
       : // Half of them are left to the other keys.
-        new TurnQueue({ turns: mostRunning, ofOneKey: Math.ceil(mostRunning / 2) });
+        new Turns(mostRunning, Math.ceil(mostRunning / 2));
   const sessions = new Set<EngineSession>();
   const catalogs = new Map<string, SharedCatalog>();
   let isClosed = false;

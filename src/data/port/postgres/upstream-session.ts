@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 import type { FunctionCatalog } from "../../../lib/sql-gate/postgres/function-catalog.ts";
+import type { Turns } from "../../../lib/worker/turns.ts";
 import type { EngineSession, SessionReceiver } from "../engine.ts";
 import { terminate } from "../protocol/frontend-messages.ts";
-import type { Turn, TurnQueue } from "../turn-queue.ts";
 import type { LoggedIn } from "./log-in.ts";
 
 export interface UpstreamSessionOptions {
@@ -14,14 +14,12 @@ export interface UpstreamSessionOptions {
   readonly requestCancel: () => Promise<void>;
   readonly closed: () => void;
   /** In which the server works for one session after another; null where nobody has to wait. */
-  readonly turns: TurnQueue | null;
+  readonly turns: Turns | null;
   /** The key that its turns are counted for. */
   readonly turnKey: string;
 }
 
 const CLOSE_MS = 1000;
-/** Of a session that goes on without one. */
-const NO_TURN: Turn = { end: () => undefined };
 
 /** Relays the bytes of a session that has logged in to a server. */
 export class UpstreamSession implements EngineSession {
@@ -33,7 +31,7 @@ export class UpstreamSession implements EngineSession {
   #cancelling: Promise<void> | undefined;
   /** What was sent meanwhile, for a cancel that comes late would hit it, or before its turn. */
   #held: Buffer[] = [];
-  #turn: Turn | undefined;
+  #turn: "none" | "held" | "not needed" = "none";
   #waiting: AbortController | undefined;
   #waited: Promise<void> | undefined;
   #isClosed = false;
@@ -92,14 +90,14 @@ export class UpstreamSession implements EngineSession {
   }
 
   rest(): void {
-    this.#turn?.end();
-    this.#turn = undefined;
+    if (this.#turn === "held") this.#options.turns?.leave(this.#options.turnKey);
+    this.#turn = "none";
   }
 
   cancel(): void {
     if (this.#cancelling !== undefined || this.#isClosed) return;
     // The server has to answer what it is to cancel.
-    if (this.#waiting !== undefined) this.#begin(NO_TURN);
+    if (this.#waiting !== undefined) this.#begin("not needed");
     this.#cancelling = this.#options.requestCancel().finally(() => {
       this.#cancelling = undefined;
       this.#sendHeld();
@@ -118,23 +116,29 @@ export class UpstreamSession implements EngineSession {
   /** Whether the server may work for this session now. If not, what is held is sent when it may. */
   #hasTurn(): boolean {
     const { turns, turnKey } = this.#options;
-    if (turns === null || this.#turn !== undefined) return true;
+    if (turns === null || this.#turn !== "none") return true;
     if (this.#waiting !== undefined) return false;
-    this.#turn = turns.takeFree(turnKey);
-    if (this.#turn !== undefined) return true;
+    if (turns.enterFree(turnKey)) {
+      this.#turn = "held";
+      return true;
+    }
     this.#waiting = new AbortController();
-    this.#waited = this.#wait(turns.take(turnKey, this.#waiting.signal), this.#waiting);
+    this.#waited = this.#wait(turns, this.#waiting);
     return false;
   }
 
-  async #wait(coming: Promise<Turn>, waiting: AbortController): Promise<void> {
-    // Where too many wait, nothing is gained by one more.
-    const turn = await coming.catch(() => NO_TURN);
-    if (this.#waiting === waiting) this.#begin(turn);
-    else turn.end();
+  async #wait(turns: Turns, waiting: AbortController): Promise<void> {
+    const { turnKey } = this.#options;
+    const hasCome = await turns.enter(turnKey, waiting.signal).then(
+      () => true,
+      () => false,
+    );
+    if (!hasCome) return;
+    if (this.#waiting === waiting) this.#begin("held");
+    else turns.leave(turnKey);
   }
 
-  #begin(turn: Turn): void {
+  #begin(turn: "held" | "not needed"): void {
     this.#waiting?.abort();
     this.#waiting = undefined;
     this.#turn = turn;

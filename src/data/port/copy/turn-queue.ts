@@ -1,13 +1,6 @@
-/** A turn to use the database, until `end`. */
+/** A turn: nobody else uses the database until `end`. */
 export interface Turn {
   readonly end: () => void;
-}
-
-export interface TurnLimits {
-  /** Turns at the same time. */
-  readonly turns: number;
-  /** Of these, turns of one key. */
-  readonly ofOneKey: number;
 }
 
 /** Waits beyond this number are refused. */
@@ -22,30 +15,18 @@ interface Waiting {
 }
 
 /**
- * Gives out turns on a database. The feeding of the embedded copy goes first; the others go round by key, so that one with
+ * Gives out turns on the one session of the copy. The feeding goes first; the others go round by key, so that one with
  * ten clients waits as long as one with a single client.
  */
 export class TurnQueue {
-  readonly #limits: TurnLimits;
   readonly #feeds: Waiting[] = [];
   /** By key, in the order of their turns. */
   readonly #byKey = new Map<string, Waiting[]>();
-  /** Turns in progress, by key. */
-  readonly #taken = new Map<string | null, number>();
   #count = 0;
-  #takenCount = 0;
-
-  constructor(limits: TurnLimits) {
-    this.#limits = limits;
-  }
+  #isTaken = false;
 
   get waiting(): number {
     return this.#count + this.#feeds.length;
-  }
-
-  /** Takes a turn that is free for this key; undefined where it has to wait for one. */
-  takeFree(key: string | null): Turn | undefined {
-    return this.#isFree(key) ? this.#begin(key) : undefined;
   }
 
   /**
@@ -54,10 +35,9 @@ export class TurnQueue {
    * @param key null for the feeding.
    */
   take(key: string | null, signal?: AbortSignal): Promise<Turn> {
-    const free = this.takeFree(key);
-    if (free !== undefined) return Promise.resolve(free);
+    if (!this.#isTaken) return Promise.resolve(this.#begin());
     if (key !== null && this.#count >= WAITING_MAX) {
-      return Promise.reject(new TurnRefusal("Too many statements wait for the database."));
+      return Promise.reject(new TurnRefusal("Too many statements wait for the embedded copy."));
     }
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
@@ -76,29 +56,17 @@ export class TurnQueue {
     });
   }
 
-  #isFree(key: string | null): boolean {
-    if (this.#takenCount >= this.#limits.turns) return false;
-    return key === null || (this.#taken.get(key) ?? 0) < this.#limits.ofOneKey;
-  }
-
-  #begin(key: string | null): Turn {
-    this.#note(key, 1);
+  #begin(): Turn {
+    this.#isTaken = true;
     let isOver = false;
     return {
       end: () => {
         if (isOver) return;
         isOver = true;
-        this.#note(key, -1);
-        this.#beginNext();
+        this.#isTaken = false;
+        this.#next()?.begin(this.#begin());
       },
     };
-  }
-
-  #note(key: string | null, change: 1 | -1): void {
-    const left = (this.#taken.get(key) ?? 0) + change;
-    if (left === 0) this.#taken.delete(key);
-    else this.#taken.set(key, left);
-    this.#takenCount += change;
   }
 
   #add(key: string | null, waiting: Waiting): void {
@@ -112,21 +80,17 @@ export class TurnQueue {
     else known.push(waiting);
   }
 
-  #beginNext(): void {
-    if (this.#takenCount >= this.#limits.turns) return;
+  #next(): Waiting | undefined {
     const feed = this.#feeds.shift();
-    if (feed !== undefined) {
-      feed.begin(this.#begin(null));
-      return;
-    }
-    const [key, list] = [...this.#byKey].find(([of]) => this.#isFree(of)) ?? [];
-    const next = list?.shift();
-    if (key === undefined || list === undefined || next === undefined) return;
+    if (feed !== undefined) return feed;
+    const [key, list] = this.#byKey.entries().next().value ?? [];
+    if (key === undefined || list === undefined) return undefined;
+    const next = list.shift();
     this.#count -= 1;
     // A key that had its turn goes behind the others.
     this.#byKey.delete(key);
     if (list.length > 0) this.#byKey.set(key, list);
-    next.begin(this.#begin(key));
+    return next;
   }
 
   #remove(key: string | null, waiting: Waiting): void {
