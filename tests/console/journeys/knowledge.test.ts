@@ -201,7 +201,11 @@ describe.skipIf(!hasChromium)("knowledge in the console", () => {
     const { page } = shown;
     await page.setViewportSize({ width: 375, height: 812 });
     await page.getByRole("tab", { name: "Files" }).click();
+    // The address still names a file: its panel comes with the list, and covers the page.
+    const panel = page.getByRole("region", { name: "faq.md" });
+    await panel.waitFor();
     await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
     await page.getByRole("list", { name: "Files" }).getByText("faq.md").waitFor();
     expect(await sidewaysScroll(page)).toBe(0);
     await page.getByRole("button", { name: "Delete store" }).click();
