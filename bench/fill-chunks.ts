@@ -57,7 +57,7 @@ export async function fillServer({ db }: Database, fill: Fill): Promise<void> {
         l2_normalize(topic.vector + noise.vector)::real[],
         (select array_to_tsvector(array_agg(distinct 'w' || floor(power(random(), 4) * 50000)))
           from generate_series(1, 60) where chunk >= 0)
-      from generate_series(${from}::int, ${to - 1}::int) as chunk
+      from generate_series(${from}::bigint, ${to - 1}::bigint) as chunk
       join bench_topics as topic on topic.id = (chunk * 7919) % ${vectors.length}::int
       join bench_noises as noise on noise.id = (chunk * 31) % ${NOISES}::int`);
   }

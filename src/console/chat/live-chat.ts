@@ -40,12 +40,14 @@ export class LiveChat {
   readonly #world: ChatWorld;
   readonly #listeners = new Set<() => void>();
   #state: LiveState;
+  #outline: LiveState;
   #stop: AbortController | undefined;
   #isFrameDue = false;
 
   constructor(document: ChatDocument, world: ChatWorld) {
     this.#world = world;
     this.#state = { document, answering: null };
+    this.#outline = this.#state;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -54,6 +56,12 @@ export class LiveChat {
   };
 
   readonly state = (): LiveState => this.#state;
+
+  /**
+   * The state without what has come of the answer since it began. It stays the same object while the answer grows, so what
+   * stands around the messages is not drawn with each frame.
+   */
+  readonly outline = (): LiveState => this.#outline;
 
   /** Asks a question behind the branch in view. Resolves when the answer has ended, in whatever way. */
   send(parts: readonly MessagePart[]): Promise<void> {
@@ -79,12 +87,12 @@ export class LiveChat {
   /** Shows the branch through a message. */
   show(id: string): void {
     if (this.#state.answering !== null) return;
-    this.change(showBranchThrough(this.#state.document, id));
+    this.change((document) => showBranchThrough(document, id));
   }
 
   /** Changes the model, the system prompt or parameters, or takes over what another tab has saved. */
-  change(document: ChatDocument): void {
-    this.#publish({ ...this.#state, document });
+  change(change: (document: ChatDocument) => ChatDocument): void {
+    this.#publish({ ...this.#state, document: change(this.#state.document) });
   }
 
   async #ask(asked: ChatDocument): Promise<void> {
@@ -164,6 +172,7 @@ export class LiveChat {
 
   #publish(state: LiveState): void {
     this.#state = state;
+    this.#outline = state;
     this.#tell();
   }
 

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { memo, useSyncExternalStore } from "react";
 import { now, onClock } from "../lib/clock.ts";
 import { formatRelative, formatTime, formatUtc } from "../lib/time.ts";
 import { usePreferences } from "./preferences.ts";
@@ -15,7 +15,8 @@ interface TimeProps {
 }
 
 /** A time, in the zone that the person chose, with the UTC time in its title. */
-export function Time({ value, isRelative, hasSeconds = false, instead = "never" }: TimeProps) {
+export const Time = memo(function Time(props: TimeProps) {
+  const { value, isRelative, hasSeconds = false, instead = "never" } = props;
   const { zone } = usePreferences();
   const at = useNow();
   if (value === null || value === undefined) return <span className="text-muted">{instead}</span>;
@@ -24,7 +25,7 @@ export function Time({ value, isRelative, hasSeconds = false, instead = "never" 
       {isRelative ? formatRelative(value, at, zone) : formatTime(value, zone, hasSeconds)}
     </time>
   );
-}
+});
 
 let shown = now();
 const listeners = new Set<() => void>();

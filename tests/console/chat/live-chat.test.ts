@@ -73,6 +73,38 @@ async function answer(given: ReturnType<typeof stage>, sending: () => Promise<vo
   await done;
 }
 
+it("leaves its outline as it is while an answer grows, and loses no word to a change meanwhile", async () => {
+  const given = stage();
+  const { chat } = given;
+  const told = { words: 0 };
+  const { done } = await given.begin(() => chat.send(question("Hello")));
+  const outline = chat.outline();
+  expect(outline).toMatchObject({ answering: "m2", document: { leaf: "m2" } });
+  const grown = new Promise<void>((resolve) => {
+    const end = chat.subscribe(() => {
+      told.words += 1;
+      end();
+      resolve();
+    });
+  });
+  given.write(frame({ content: "One" }));
+  await expect.poll(() => shown(chat)).toEqual(["Hello", "One"]);
+  given.draw();
+  await grown;
+  expect(told.words).toBe(1);
+  expect(chat.outline()).toBe(outline);
+  chat.change((document) => ({ ...document, system: "Be brief." }));
+  expect(chat.outline()).toBe(chat.state());
+  expect(shown(chat)).toEqual(["Hello", "One"]);
+  given.write(frame({ content: " two" }));
+  given.write(frame({}, "stop"));
+  given.end();
+  await done;
+  expect(shown(chat)).toEqual(["Hello", "One two"]);
+  expect(chat.outline()).toBe(chat.state());
+  expect(chat.outline().document.system).toBe("Be brief.");
+});
+
 it("keeps the question, then the answer, with its request's id and what it took", async () => {
   const given = stage();
   const { done } = await given.begin(() => given.chat.send(question("Hello")));

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import type { ChatDocument, ChatParameters } from "../../chat/chat-document.ts";
 import { toRequest } from "../../chat/chat-request.ts";
 import { toMarkdown } from "../../chat/export-chat.ts";
+import type { LiveChat } from "../../chat/live-chat.ts";
 import { ModelPicker } from "../../parts/model-picker.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -13,9 +14,10 @@ import { saveFile } from "../../ui/save-file.ts";
 import { Select } from "../../ui/select.tsx";
 
 interface ChatHeadProps {
+  readonly chat: LiveChat;
+  /** Its outline. */
   readonly document: ChatDocument;
   readonly title: string;
-  readonly onChange: (document: ChatDocument) => void;
   readonly before: ReactNode;
   readonly children: ReactNode;
 }
@@ -26,7 +28,7 @@ const EFFORTS = ["", "none", "minimal", "low", "medium", "high"].map((value) => 
 }));
 
 /** Which model answers, and how; the chat as code and as a file. */
-export function ChatHead({ document, title, onChange, before, children }: ChatHeadProps) {
+export function ChatHead({ chat, document, title, before, children }: ChatHeadProps) {
   const [isOpen, setOpen] = useState(false);
   const { effort = "" } = document.parameters;
   const name = (title || "Chat").replaceAll(/[^\p{L}\p{N} _-]/gu, "").slice(0, 60) || "Chat";
@@ -38,7 +40,7 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
       </h1>
       <ModelPicker
         value={document.model}
-        onChange={(model) => onChange({ ...document, model })}
+        onChange={(model) => chat.change((now) => ({ ...now, model }))}
         className="max-w-3xs"
       />
       <Select
@@ -46,7 +48,7 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
         value={effort}
         choices={EFFORTS}
         onChange={(value) =>
-          onChange({ ...document, parameters: withEffort(document.parameters, value) })
+          chat.change((now) => ({ ...now, parameters: withEffort(now.parameters, value) }))
         }
       />
       <IconButton
@@ -59,7 +61,7 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
         <CallButton
           call={() => ({
             ...{ method: "POST", path: "/v1/chat/completions", credential: "key" },
-            body: toRequest(document),
+            body: toRequest(chat.state().document),
           })}
         />
         <Menu
@@ -67,19 +69,23 @@ export function ChatHead({ document, title, onChange, before, children }: ChatHe
           items={[
             {
               label: "Save as Markdown",
-              run: () =>
-                saveFile(`${name}.md`, "text/markdown", toMarkdown(title || "Chat", document)),
+              run: () => {
+                const text = toMarkdown(title || "Chat", chat.state().document);
+                saveFile(`${name}.md`, "text/markdown", text);
+              },
             },
             {
               label: "Save as JSON",
-              run: () =>
-                saveFile(`${name}.json`, "application/json", JSON.stringify(document, null, 2)),
+              run: () => {
+                const text = JSON.stringify(chat.state().document, null, 2);
+                saveFile(`${name}.json`, "application/json", text);
+              },
             },
           ]}
         />
       </span>
       <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title="Parameters">
-        <Settings document={document} onChange={onChange} />
+        <Settings chat={chat} document={document} />
       </Dialog>
     </div>
   );
@@ -95,7 +101,7 @@ const NUMBERS = [
   },
 ] as const;
 
-function Settings({ document, onChange }: Pick<ChatHeadProps, "document" | "onChange">) {
+function Settings({ chat, document }: Pick<ChatHeadProps, "chat" | "document">) {
   const { parameters, system } = document;
   return (
     <div className="grid gap-4">
@@ -104,7 +110,7 @@ function Settings({ document, onChange }: Pick<ChatHeadProps, "document" | "onCh
         label="System prompt"
         rows={6}
         value={system}
-        onChange={(text) => onChange({ ...document, system: text })}
+        onChange={(text) => chat.change((now) => ({ ...now, system: text }))}
       />
       {NUMBERS.map(({ name, label, hint }) => (
         <TextField
@@ -115,7 +121,7 @@ function Settings({ document, onChange }: Pick<ChatHeadProps, "document" | "onCh
           inputMode="decimal"
           value={parameters[name]?.toString() ?? ""}
           onChange={(text) =>
-            onChange({ ...document, parameters: withNumber(parameters, name, text) })
+            chat.change((now) => ({ ...now, parameters: withNumber(now.parameters, name, text) }))
           }
         />
       ))}

@@ -73,12 +73,7 @@ export function Conversation({
 
   return (
     <>
-      <ChatHead
-        document={document}
-        title={title ?? ""}
-        onChange={(changed) => chat.change(changed)}
-        before={aside}
-      >
+      <ChatHead chat={chat} document={document} title={title ?? ""} before={aside}>
         {isNew && (
           <Switch name="temporary" label="Temporary" isOn={isTemporary} onChange={setTemporary} />
         )}
@@ -97,11 +92,10 @@ export function Conversation({
           isKeepingOff={list?.limit === 0}
           onKeep={() => {
             setTemporary(false);
-            use.keep(document);
+            use.keep();
           }}
           id={keptId}
-          document={document}
-          onTake={(taken) => chat.change(taken)}
+          chat={chat}
         />
         {!isAtEnd && (
           <button type="button" className="mb-2 w-full text-sm text-accent" onClick={goToEnd}>

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { unwrap } from "../../api/errors.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
+import type { LiveChat } from "../../chat/live-chat.ts";
 import { mergeDocuments } from "../../chat/merge-documents.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
@@ -12,15 +13,13 @@ interface KeepingNoticeProps {
   readonly hasMessages: boolean;
   readonly id: string | undefined;
   /** What this tab has. */
-  readonly document: ChatDocument;
+  readonly chat: LiveChat;
   /** No chats are kept here at all. */
   readonly isKeepingOff: boolean;
   /** Saves this tab's chat over the revision that is stored now. */
   readonly onKeepThis: (revision: number) => void;
   /** Keeps a temporary chat after all, or tries again. */
   readonly onKeep: () => void;
-  /** Shows what is stored in place of this tab's. */
-  readonly onTake: (document: ChatDocument) => void;
 }
 
 /** Says where a chat stands when that is not simply "kept". */
@@ -49,14 +48,14 @@ export function KeepingNotice(props: KeepingNoticeProps) {
   return keeping.state === "conflict" ? <Conflict {...props} /> : null;
 }
 
-function Conflict({ id, document, onKeepThis, onTake }: KeepingNoticeProps) {
+function Conflict({ id, chat, onKeepThis }: KeepingNoticeProps) {
   const [error, setError] = useState<unknown>();
   const decide = async (use: "both" | "other") => {
     try {
       const params = { path: { id: id ?? "" } };
       const stored = await unwrap(api.GET("/api/chats/{id}", { params }));
       const other = stored.document as unknown as ChatDocument;
-      onTake(use === "other" ? other : mergeDocuments(other, document));
+      chat.change((own) => (use === "other" ? other : mergeDocuments(other, own)));
       onKeepThis(stored.revision);
     } catch (thrown) {
       setError(thrown);

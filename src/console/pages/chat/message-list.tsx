@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 import type { Model } from "../../api/queries/models.ts";
 import { type BranchMessage, branchOf } from "../../chat/chat-document.ts";
 import { sentPart } from "../../chat/chat-request.ts";
@@ -20,9 +20,10 @@ const DRAWN_AT_ONCE = 32 * 1024;
 const MOST_OF_ONE = 16 * 1024;
 const GROWING = { weightOf: weightOfMessage, most: DRAWN_AT_ONCE };
 
-/** The branch in view, with a line where what a turn sends begins. */
+/** The branch in view, with a line where what a turn sends begins. Of the page it alone is drawn as an answer grows. */
 export function MessageList({ use, models, editing, onEditing }: MessageListProps) {
-  const { chat, document, answering, save } = use;
+  const { chat, save } = use;
+  const { document, answering } = useSyncExternalStore(chat.subscribe, chat.state);
   const branch = branchOf(document);
   const drawn = useGrowing([...branch].reverse(), GROWING);
   const shown = branch.slice(branch.length - drawn);

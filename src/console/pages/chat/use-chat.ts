@@ -32,7 +32,10 @@ interface ChatOptions {
 
 export type ChatUse = ReturnType<typeof useChat>;
 
-/** A chat in use, and its keeping: it is saved after each question and answer, one save after another. */
+/**
+ * A chat in use, and its keeping: it is saved after each question and answer, one save after another. The document that is
+ * returned is the chat's outline: a growing answer is in the chat's state alone.
+ */
 export function useChat({ opened, model, isTemporary, list, onKept }: ChatOptions) {
   const [keeping, setKeeping] = useState<Keeping>({
     state: opened === undefined && isTemporary ? "temporary" : "kept",
@@ -83,7 +86,7 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
   );
   // Leaving the chat frees the engine; what there is of the answer is saved as stopped.
   useEffect(() => () => chat.stop(), [chat]);
-  const state = useSyncExternalStore(chat.subscribe, chat.state);
+  const outline = useSyncExternalStore(chat.subscribe, chat.outline);
   // A session that ended within an answer kept it from being saved.
   const hasFailed = keeping.state === "failed";
   useEffect(
@@ -97,11 +100,11 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
     save(chat.state().document);
   };
   /** Keeps a chat that was temporary, or tries again. */
-  const keepNow = (document: ChatDocument) => {
+  const keepNow = () => {
     wish.current = { ...wish.current, isTemporary: false };
-    save(document);
+    save(chat.state().document);
   };
-  return { chat, ...state, keptId, keeping, save, keep: keepNow, keepThis };
+  return { chat, ...outline, keptId, keeping, save, keep: keepNow, keepThis };
 }
 
 function faultOf(thrown: unknown): Keeping {
