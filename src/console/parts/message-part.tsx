@@ -1,4 +1,4 @@
-import { type ReactNode, Suspense } from "react";
+import { memo, type ReactNode, Suspense } from "react";
 import type { MessagePart } from "../chat/chat-document.ts";
 import { safePicture } from "../chat/safe-link.ts";
 import { classes } from "../ui/classes.ts";
@@ -20,7 +20,8 @@ interface MessagePartProps {
 }
 
 /** One part of a message. Whatever it holds, no more of it is drawn than a page can lay out at once. */
-export function MessagePartView({ part, isQuestion }: MessagePartProps) {
+export const MessagePartView = memo(function MessagePartView(props: MessagePartProps) {
+  const { part, isQuestion } = props;
   switch (part.type) {
     case "text":
       return isQuestion ? <Words text={part.text} /> : <Answer text={part.text} />;
@@ -58,7 +59,7 @@ export function MessagePartView({ part, isQuestion }: MessagePartProps) {
     default:
       return <p className="text-muted">A part of a later release, kept but not shown</p>;
   }
-}
+});
 
 interface FoldedProps {
   readonly summary: ReactNode;

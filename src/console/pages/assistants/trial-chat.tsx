@@ -6,6 +6,7 @@ import { now } from "../../lib/clock.ts";
 import { askModel } from "../../parts/ask-model.ts";
 import { Composer } from "../../parts/composer.tsx";
 import { Message, type MessageActions } from "../../parts/message.tsx";
+import { pacedFrames } from "../../parts/paced-frames.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { useFollowEnd } from "../../ui/use-follow-end.ts";
 import { useKeys } from "../../ui/use-keys.ts";
@@ -53,7 +54,7 @@ function Trial({ id, name }: TrialProps) {
       new LiveChat(emptyDocument(id), {
         ask: askModel,
         settled: () => undefined,
-        nextFrame: (callback) => void requestAnimationFrame(callback),
+        nextFrame: pacedFrames(),
         now,
       }),
     [id],

@@ -5,6 +5,7 @@ import { type ChatDocument, emptyDocument } from "../../chat/chat-document.ts";
 import { LiveChat } from "../../chat/live-chat.ts";
 import { now } from "../../lib/clock.ts";
 import { askModel } from "../../parts/ask-model.ts";
+import { pacedFrames } from "../../parts/paced-frames.ts";
 
 /** Where a chat stands with the server. */
 export type Keeping =
@@ -79,7 +80,7 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
       new LiveChat(opened?.document ?? emptyDocument(model), {
         ask: askModel,
         settled: save,
-        nextFrame: (callback) => void requestAnimationFrame(callback),
+        nextFrame: pacedFrames(),
         now,
       }),
     [],
