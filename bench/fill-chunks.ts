@@ -31,7 +31,10 @@ export interface Fill {
   readonly firstFile?: number;
 }
 
-/** Fills a store where the database has pgvector, which makes the vectors itself: chunks of 60 words near topics. */
+/**
+ * Fills a store where the database has pgvector, which makes the vectors itself: chunks of 60 words near topics. Two noises
+ * on a topic make each vector another one: an index of equal ones finds nothing beside them.
+ */
 export async function fillServer({ db }: Database, fill: Fill): Promise<void> {
   const { storeId, chunks, vectors, firstFile = 0 } = fill;
   if (firstFile === 0) {
@@ -54,12 +57,13 @@ export async function fillServer({ db }: Database, fill: Fill): Promise<void> {
       insert into chunks (vector_store_id, generation, file_id, position, text, embedding, words)
       select ${storeId}, 1, ${storeId} || '-' || (${firstFile}::int + chunk / ${CHUNKS_PER_FILE}::int),
         chunk % ${CHUNKS_PER_FILE}::int, repeat('A passage. ', 40),
-        l2_normalize(topic.vector + noise.vector)::real[],
+        l2_normalize(topic.vector + noise.vector + other.vector)::real[],
         (select array_to_tsvector(array_agg(distinct 'w' || floor(power(random(), 4) * 50000)))
           from generate_series(1, 60) where chunk >= 0)
       from generate_series(${from}::bigint, ${to - 1}::bigint) as chunk
       join bench_topics as topic on topic.id = (chunk * 7919) % ${vectors.length}::int
-      join bench_noises as noise on noise.id = (chunk * 31) % ${NOISES}::int`);
+      join bench_noises as noise on noise.id = (chunk * 31) % ${NOISES}::int
+      join bench_noises as other on other.id = (chunk / ${NOISES}::int) % ${NOISES}::int`);
   }
   await db.execute(sql`update vector_stores set version = version + 1 where id = ${storeId}`);
 }
@@ -75,7 +79,7 @@ async function makeTopics(db: Db, vectors: readonly Float32Array[]): Promise<voi
   for (const [id, vector] of vectors.entries())
     await db.execute(sql`insert into bench_topics values (${id}, ${`[${vector.join(",")}]`}::vector)
       on conflict do nothing`);
-  const amplitude = (SPREAD * Math.sqrt(12)) / Math.sqrt(dimensions);
+  const amplitude = (SPREAD * Math.sqrt(12)) / Math.sqrt(2 * dimensions);
   await db.execute(sql`
     insert into bench_noises select id,
       (select array_agg((random() - 0.5) * ${amplitude}::float8)

@@ -39,7 +39,7 @@ export function Navigation({ onPalette, onGone }: NavigationProps) {
           <KeyHint keys="mod+k" />
         </button>
       </div>
-      <nav aria-label="Pages" className="flex-1 overflow-y-auto px-3 pb-3">
+      <nav aria-label="Pages" className="goes-on flex-1 overflow-y-auto px-3 pb-3">
         {groups.map((group) => {
           const own = shown.filter((page) => page.group === group);
           if (own.length === 0) return null;

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { useHours } from "../../api/queries/overview.ts";
-import { formatCount, formatExact } from "../../lib/count.ts";
+import { formatCount, formatExact, formatShare } from "../../lib/count.ts";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -53,7 +53,11 @@ export function Figures({ from }: { readonly from: string | undefined }) {
             format={formatCount}
           />
         </Figure>
-        <Figure name="Failed" exact={failures} text={formatShare(failures, requests)}>
+        <Figure
+          name="Failed"
+          exact={failures}
+          text={formatShare(requests === 0 ? 0 : failures / requests)}
+        >
           <Sparkline
             label="Failed requests by hour"
             values={hours.map((hour) => hour.failures)}
@@ -70,13 +74,6 @@ export function Figures({ from }: { readonly from: string | undefined }) {
       </dl>
     </section>
   );
-}
-
-/** `0.4 %`; what is there but rounds to nothing is `< 0.1 %`. */
-function formatShare(part: number, whole: number): string {
-  const percent = whole === 0 ? 0 : (part / whole) * 100;
-  if (percent > 0 && percent < 0.1) return "< 0.1 %";
-  return `${percent < 10 ? Math.round(percent * 10) / 10 : Math.round(percent)} %`;
 }
 
 interface FigureProps {

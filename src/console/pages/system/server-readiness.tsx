@@ -128,7 +128,7 @@ function Server() {
           ],
           [
             "Engine",
-            `${engine.backend}, ${engine.reachable ? `${engine.models} models` : "no answer"}${engine.simulated ? ", simulated" : ""}`,
+            `${engine.backend}, ${engine.reachable ? countModels(engine.models) : "no answer"}${engine.simulated ? ", simulated" : ""}`,
           ],
           [
             "API",
@@ -157,4 +157,8 @@ function Server() {
 /** The id of the build that this tab runs. */
 function consoleBuild(): string | undefined {
   return document.querySelector<HTMLMetaElement>("meta[name=build]")?.content;
+}
+
+function countModels(count: number): string {
+  return `${count} ${count === 1 ? "model" : "models"}`;
 }
