@@ -20,8 +20,12 @@ import { memoryNeeded } from "./memory-stores.ts";
 /** A store with more chunks gets indexes of its own; it keeps them until it has half as many. */
 const EXACT_CHUNKS_MAX = 50_000;
 const OLDEST_VERSION = [0, 8] as const;
-/** An index that does not fit is built on disk, many times slower. */
-const BUILD_MEMORY = "256MB";
+/** An index that does not fit into the memory of its build is finished on disk, many times slower. */
+const BUILD_BYTES_MIN = 256 * 1024 * 1024;
+/** What a chunk takes there besides its vector: its neighbours. */
+const BUILD_BYTES_A_CHUNK = 700;
+/** Memory or shared memory was refused: containers often have 64 MB of the latter, which is for parallel builds alone. */
+const OUT_OF_MEMORY = new Set(["53100", "53200"]);
 
 /** Tries to make pgvector available. Returns whether this database has a version of it that can be used. */
 export async function enablePgvector({ db }: Database, log: Log): Promise<boolean> {
@@ -63,7 +67,7 @@ export async function keepVectorIndexes(options: IndexOptions): Promise<void> {
   if (database.kind === "embedded") return keepUnderLock(database.db, options);
   // A connection of its own, because a build may take an hour.
   const { DATABASE_URL: url, DB_POOL_WAIT_MS: waitMs } = settings;
-  const connection = { statement_timeout: 0, lock_timeout: 0, maintenance_work_mem: BUILD_MEMORY };
+  const connection = { statement_timeout: 0, lock_timeout: 0 };
   const own = connect({ kind: "postgres", url, waitMs, driver: { max: 1, connection } });
   try {
     await keepUnderLock(own.db, options);
@@ -98,7 +102,7 @@ async function keepIndexes(db: Db, options: IndexOptions): Promise<void> {
     else await db.execute(sql`drop index concurrently if exists ${sql.identifier(name)}`);
   }
   for (const generation of generations.filter(({ isWanted }) => isWanted)) {
-    const { id, dimensions } = generation;
+    const { id } = generation;
     const [words = "", vectors = ""] = namesOf(generation);
     // The index of vectors comes last: its presence says that both are there.
     if (valid.has(vectors) && valid.has(words)) continue;
@@ -112,14 +116,58 @@ async function keepIndexes(db: Db, options: IndexOptions): Promise<void> {
       await db.execute(
         sql`create index concurrently ${sql.identifier(words)} on chunks using gin (words) where ${where}`,
       );
-    if (!valid.has(vectors))
-      await db.execute(
-        sql`create index concurrently ${sql.identifier(vectors)} on chunks
-          using hnsw (${halfVectors(dimensions)} halfvec_ip_ops) where ${where}`,
-      );
+    if (!valid.has(vectors)) await buildVectors(db, generation, { name: vectors, ...options });
     const seconds = Math.round((performance.now() - from) / 1_000);
     log.info({ vectorStoreId: id, seconds }, "the vector store is indexed");
   }
+}
+
+interface BuiltIndex extends Pick<IndexOptions, "database" | "log"> {
+  readonly name: string;
+}
+
+/** Builds an index of vectors in several processes and in as much memory as it needs, or with less of both. */
+async function buildVectors(
+  db: Db,
+  generation: SizedGeneration,
+  { name, database, log }: BuiltIndex,
+): Promise<void> {
+  const { dimensions } = generation;
+  const index = sql.identifier(name);
+  const build = () =>
+    db.execute(sql`create index concurrently ${index} on chunks
+      using hnsw (${halfVectors(dimensions)} halfvec_ip_ops) where ${ofGeneration(generation)}`);
+  if (database.kind === "embedded") return void (await build());
+  try {
+    await setBuildMemory(db, generation);
+    await build();
+  } catch (thrown) {
+    const { code } = toDatabaseError(thrown);
+    if (!OUT_OF_MEMORY.has(code)) throw thrown;
+    log.warn(
+      { code },
+      "the database has too little memory to build an index fast; building it slowly",
+    );
+    await db.execute(sql`drop index concurrently if exists ${index}`);
+    await db.execute(sql`select set_config('maintenance_work_mem', ${toKilobytes(BUILD_BYTES_MIN)}, false),
+      set_config('max_parallel_maintenance_workers', '0', false)`);
+    await build();
+  }
+}
+
+/** What the index needs, and at most a quarter of what the database's administrator says it has for caching. */
+async function setBuildMemory(db: Db, generation: SizedGeneration): Promise<void> {
+  const aChunk = BUILD_BYTES_A_CHUNK + 2 * generation.dimensions;
+  await db.execute(sql`
+    select set_config('maintenance_work_mem', (least(
+        greatest(count(*) * ${aChunk}::bigint, ${BUILD_BYTES_MIN}::bigint),
+        greatest(pg_size_bytes(current_setting('effective_cache_size')) / 4, ${BUILD_BYTES_MIN}::bigint)
+      ) / 1024) || 'kB', false)
+    from chunks where ${ofGeneration(generation)}`);
+}
+
+function toKilobytes(bytes: number): string {
+  return `${bytes / 1024}kB`;
 }
 
 function namesOf(generation: Generation): readonly [words: string, vectors: string] {
