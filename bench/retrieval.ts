@@ -130,7 +130,7 @@ async function measureIndexed(): Promise<void> {
   try {
     await migrate(database);
     // As an administrator sets it who gives the database a machine.
-    await database.db.execute(sql`alter role current_user set effective_cache_size = '8GB'`);
+    await database.db.execute(sql`alter role current_user set effective_cache_size = '16GB'`);
     const vectors = questionVectors(random, { count: QUESTIONS, dimensions: INDEXED_DIMENSIONS });
     const retrieval = await openSearch(database, vectors, cluster.url);
     if (retrieval.jobs?.length === 0) {

@@ -23,7 +23,7 @@ const OLDEST_VERSION = [0, 8] as const;
 /** An index that does not fit into the memory of its build is finished on disk, many times slower. */
 const BUILD_BYTES_MIN = 256 * 1024 * 1024;
 /** What a chunk takes there besides its vector: its neighbours. */
-const BUILD_BYTES_A_CHUNK = 700;
+const BUILD_BYTES_A_CHUNK = 1_700;
 /** Memory or shared memory was refused: containers often have 64 MB of the latter, which is for parallel builds alone. */
 const OUT_OF_MEMORY = new Set(["53100", "53200"]);
 
