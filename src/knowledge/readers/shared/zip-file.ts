@@ -1,7 +1,7 @@
-import { createReadStream } from "node:fs";
+import { closeSync, createReadStream, openSync, readSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream";
-import { createInflateRaw } from "node:zlib";
+import { createInflateRaw, inflateRawSync } from "node:zlib";
 import { DAMAGED, PROTECTED, type ReadLimits, UnreadableFile, type ZipFile } from "../reader.ts";
 
 const DIRECTORY_END = Buffer.from("PK\u0005\u0006");
@@ -18,6 +18,9 @@ const ZIP64_COUNT = 0xffff;
 const ZIP64_SIZE = 0xffffffff;
 const STORED = 0;
 const DEFLATED = 8;
+/** Smaller entries are unpacked in one call: the streams of one cost more than its text, and a presentation has thousands. */
+const SMALL_PACKED_BYTES = 64 * 1024;
+const SMALL_BYTES = 1024 * 1024;
 
 interface Entry {
   readonly name: string;
@@ -100,6 +103,11 @@ function zipFile(path: string, entries: ReadonlyMap<string, Entry>, limits: Read
 async function* unpack(path: string, entry: Entry): AsyncGenerator<Uint8Array, void> {
   if (entry.isEncrypted) throw new UnreadableFile("invalid_file", PROTECTED);
   if (entry.packedBytes === 0) return;
+  const whole = entry.packedBytes <= SMALL_PACKED_BYTES ? unpackSmall(path, entry) : undefined;
+  if (whole !== undefined) {
+    yield whole;
+    return;
+  }
   const start = await startOfData(path, entry);
   const packed = createReadStream(path, { start, end: start + entry.packedBytes - 1 });
   if (entry.method === STORED) yield* packed;
@@ -116,6 +124,26 @@ async function* unpack(path: string, entry: Entry): AsyncGenerator<Uint8Array, v
   } else throw damaged();
 }
 
+/** Waits for the disk: readers have a process of their own. Returns undefined for what gets larger or is not packed like that. */
+function unpackSmall(path: string, entry: Entry): Uint8Array | undefined {
+  const file = openSync(path, "r");
+  try {
+    const header = Buffer.alloc(LOCAL_BYTES);
+    const length = readSync(file, header, 0, LOCAL_BYTES, entry.start);
+    const packed = Buffer.alloc(entry.packedBytes);
+    const start = dataAfter(header.subarray(0, length), entry);
+    if (readSync(file, packed, 0, packed.length, start) < packed.length) return undefined;
+    if (entry.method === STORED) return packed;
+    if (entry.method !== DEFLATED) return undefined;
+    return inflateRawSync(packed, { maxOutputLength: SMALL_BYTES });
+  } catch (thrown) {
+    if (isOfData(thrown)) return undefined;
+    throw thrown;
+  } finally {
+    closeSync(file);
+  }
+}
+
 function isOfData(thrown: unknown): boolean {
   return thrown instanceof Error && "code" in thrown && /^(Z_|ERR_)/.test(String(thrown.code));
 }
@@ -124,12 +152,15 @@ function isOfData(thrown: unknown): boolean {
 async function startOfData(path: string, { start }: Entry): Promise<number> {
   const handle = await open(path);
   try {
-    const header = await readAt(handle, start, start + LOCAL_BYTES);
-    if (header.length < LOCAL_BYTES || header.readUInt32LE(0) !== LOCAL_SIGNATURE) throw damaged();
-    return start + LOCAL_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
+    return dataAfter(await readAt(handle, start, start + LOCAL_BYTES), { start });
   } finally {
     await handle.close();
   }
+}
+
+function dataAfter(header: Buffer, { start }: Pick<Entry, "start">): number {
+  if (header.length < LOCAL_BYTES || header.readUInt32LE(0) !== LOCAL_SIGNATURE) throw damaged();
+  return start + LOCAL_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
 }
 
 /** The bytes from `start` to `end`, fewer at the end of the file. */
