@@ -21,6 +21,8 @@ export class StoreMemory {
   #files = new Uint32Array(256);
   #count = 0;
   #postings = new WordPostings();
+  /** By chunk: what it got for its words in the search that runs; 0 in between. */
+  #scores = new Float64Array(256);
   /** By file: 1 while it is in the store, and its chunks. */
   #isAlive = new Uint8Array(64);
   #fileChunks = new Uint32Array(64);
@@ -71,10 +73,11 @@ export class StoreMemory {
    */
   countWords(words) {
     const isAlive = this.#isAlive;
+    const files = this.#files;
     const counts = words.map((word) => {
       let count = 0;
       this.#postings.forEach(word, (chunk) => {
-        if (isAlive[this.#files[chunk] ?? 0] === 1) count += 1;
+        if (isAlive[/** @type {number} */ (files[chunk])] === 1) count += 1;
       });
       return count;
     });
@@ -89,16 +92,22 @@ export class StoreMemory {
     const allowed = files === undefined ? this.#isAlive : this.#allowed(files);
     const nearest = new Best(limit);
     this.#scan(vector, allowed, nearest);
-    const { scores, codes } = this.#scoreWords(words, allowed);
+    const { scored, codes } = this.#scoreWords(words, allowed);
+    const scores = this.#scores;
     const worded = new Best(limit);
-    for (const [chunk, score] of scores) worded.offer(chunk, score);
+    for (const chunk of scored) {
+      const score = scores[chunk] ?? 0;
+      if (score > worded.least) worded.offer(chunk, score);
+    }
     const hitOf = (/** @type {number} */ chunk) => ({
       id: this.#ids[chunk] ?? 0,
       cosine: this.#cosine(vector, chunk),
-      words: scores.get(chunk) ?? 0,
+      words: scores[chunk] ?? 0,
       hasCode: codes.has(chunk),
     });
-    return { nearest: nearest.items().map(hitOf), worded: worded.items().map(hitOf) };
+    const hits = { nearest: nearest.items().map(hitOf), worded: worded.items().map(hitOf) };
+    for (const chunk of scored) scores[chunk] = 0;
+    return hits;
   }
 
   /**
@@ -106,18 +115,24 @@ export class StoreMemory {
    * @param {Uint8Array} allowed
    */
   #scoreWords(words, allowed) {
-    /** @type {Map<number, number>} */
-    const scores = new Map();
+    const files = this.#files;
+    const scores = this.#scores;
+    /** @type {number[]} */
+    const scored = [];
     /** @type {Set<number>} */
     const codes = new Set();
     for (const { word, weight, isCode } of words) {
+      // A word of every chunk tells nothing.
+      if (weight === 0) continue;
       this.#postings.forEach(word, (chunk, density) => {
-        if (allowed[this.#files[chunk] ?? 0] !== 1) return;
-        scores.set(chunk, (scores.get(chunk) ?? 0) + weight * density);
+        if (allowed[/** @type {number} */ (files[chunk])] !== 1) return;
+        const before = /** @type {number} */ (scores[chunk]);
+        if (before === 0) scored.push(chunk);
+        scores[chunk] = before + weight * density;
         if (isCode) codes.add(chunk);
       });
     }
-    return { scores, codes };
+    return { scored, codes };
   }
 
   /** @param {Uint32Array} files */
@@ -135,12 +150,14 @@ export class StoreMemory {
   #scan(question, allowed, best) {
     const dimensions = this.#dimensions;
     const files = this.#files;
+    // Numbers are of 64 bits: those of the question are made so once, and not for each chunk.
+    const wide = Float64Array.from(question);
     let chunk = 0;
     for (const block of this.#blocks) {
       const end = Math.min(this.#count, chunk + this.#blockChunks);
       for (let offset = 0; chunk < end; chunk += 1, offset += dimensions) {
         if (allowed[/** @type {number} */ (files[chunk])] !== 1) continue;
-        const product = innerProduct(question, block, offset, dimensions);
+        const product = innerProduct(wide, block, offset, dimensions);
         if (product > best.least) best.offer(chunk, product);
       }
     }
@@ -152,7 +169,7 @@ export class StoreMemory {
    */
   #cosine(question, chunk) {
     const { block, offset } = this.#placeOf(chunk);
-    return innerProduct(question, block, offset, this.#dimensions);
+    return innerProduct(Float64Array.from(question), block, offset, this.#dimensions);
   }
 
   /** @param {number} chunk */
@@ -187,6 +204,7 @@ export class StoreMemory {
     if (chunk >= this.#ids.length) {
       this.#ids = grown(this.#ids, new Float64Array(this.#ids.length * 2));
       this.#files = grown(this.#files, new Uint32Array(this.#files.length * 2));
+      this.#scores = new Float64Array(this.#ids.length);
     }
     if (file < this.#isAlive.length) return;
     const length = Math.max(file + 1, this.#isAlive.length * 2);
@@ -196,7 +214,7 @@ export class StoreMemory {
 
   #bytes() {
     const vectors = this.#blocks.length * this.#blockChunks * this.#dimensions * 4;
-    return vectors + this.#ids.length * 12 + this.#isAlive.length * 5 + this.#postings.bytes;
+    return vectors + this.#ids.length * 20 + this.#isAlive.length * 5 + this.#postings.bytes;
   }
 }
 
@@ -241,7 +259,7 @@ class Best {
 /**
  * Four sums at once, because each addition would wait for the one before it.
  *
- * @param {Float32Array} question
+ * @param {Float64Array} question
  * @param {Float32Array} vectors
  * @param {number} offset
  * @param {number} dimensions
