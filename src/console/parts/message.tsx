@@ -1,5 +1,5 @@
-import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from "lucide-react";
-import { memo, useState } from "react";
+import { ChevronLeft, ChevronRight, type LucideIcon, Pencil, RotateCcw } from "lucide-react";
+import { createContext, memo, useContext, useState } from "react";
 import { type BranchMessage, isSameMessage, textOf } from "../chat/chat-document.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -17,19 +17,23 @@ export interface MessageActions {
   readonly onEditing: (id: string | null) => void;
 }
 
+/**
+ * Why no question can be asked now, for the messages below it. It changes with the begin and the end of each answer, and
+ * then the buttons that ask are drawn again, not the messages of a long chat.
+ */
+export const BlockedReason = createContext<string | undefined>(undefined);
+
 interface MessageProps extends MessageActions {
   readonly message: BranchMessage;
   /** What the model is called in the head of its answer. */
   readonly name: string;
   readonly isAnswering: boolean;
-  /** Why no question can be asked now. */
-  readonly blockedReason: string | undefined;
   readonly isEditing: boolean;
 }
 
 /** One question or answer, with what was thought, run and found for it. */
 export const Message = memo(function Message(props: MessageProps) {
-  const { message, name, isAnswering, blockedReason, onRetry, isEditing, onEditing } = props;
+  const { message, name, isAnswering, onRetry, isEditing, onEditing } = props;
   const isQuestion = message.role === "user";
   const head = isQuestion ? "You" : name;
   return (
@@ -48,10 +52,9 @@ export const Message = memo(function Message(props: MessageProps) {
         <span className="ml-auto flex items-center">
           <Siblings message={message} onShow={props.onShow} />
           {isQuestion && (
-            <IconButton
+            <AskButton
               icon={Pencil}
               label="Edit the question"
-              disabledReason={blockedReason}
               onClick={() => onEditing(message.id)}
             />
           )}
@@ -75,9 +78,7 @@ export const Message = memo(function Message(props: MessageProps) {
       {isAnswering && message.parts.length === 0 && (
         <p className="text-muted">Waiting for the model…</p>
       )}
-      {!(isAnswering || isQuestion) && (
-        <AnswerEnd message={message} blockedReason={blockedReason} onRetry={onRetry} />
-      )}
+      {!(isAnswering || isQuestion) && <AnswerEnd message={message} onRetry={onRetry} />}
     </article>
   );
 }, isSame);
@@ -87,8 +88,25 @@ function isSame({ message, ...before }: MessageProps, { message: next, ...now }:
   return isSameMessage(message, next) && names.every((name) => before[name] === now[name]);
 }
 
-function AnswerEnd(props: Pick<MessageProps, "message" | "blockedReason" | "onRetry">) {
-  const { message, blockedReason, onRetry } = props;
+interface AskButtonProps {
+  readonly icon: LucideIcon;
+  readonly label: string;
+  readonly onClick: () => void;
+}
+
+function AskButton(props: AskButtonProps) {
+  return <IconButton {...props} disabledReason={useContext(BlockedReason)} />;
+}
+
+function RetryButton({ onClick }: Pick<AskButtonProps, "onClick">) {
+  return (
+    <Button disabledReason={useContext(BlockedReason)} onClick={onClick}>
+      Retry
+    </Button>
+  );
+}
+
+function AnswerEnd({ message, onRetry }: Pick<MessageProps, "message" | "onRetry">) {
   const { usage, request_id: requestId, error, state } = message;
   const seconds = ((usage?.total_ms ?? 0) - (usage?.first_ms ?? 0)) / 1000;
   return (
@@ -104,9 +122,7 @@ function AnswerEnd(props: Pick<MessageProps, "message" | "blockedReason" | "onRe
           <p className="break-words">{error.message}</p>
           <p className="font-mono text-sm text-muted">{error.code}</p>
           <div>
-            <Button disabledReason={blockedReason} onClick={() => onRetry(message.id)}>
-              Retry
-            </Button>
+            <RetryButton onClick={() => onRetry(message.id)} />
           </div>
         </div>
       )}
@@ -126,10 +142,9 @@ function AnswerEnd(props: Pick<MessageProps, "message" | "blockedReason" | "onRe
         )}
         {requestId !== undefined && <code className="font-mono break-all">{requestId}</code>}
         {requestId !== undefined && <CopyButton text={requestId} label="Copy the request's id" />}
-        <IconButton
+        <AskButton
           icon={RotateCcw}
           label="Ask for another answer"
-          disabledReason={blockedReason}
           onClick={() => onRetry(message.id)}
         />
         <CopyButton text={textOf(message)} label="Copy the answer" />

@@ -5,7 +5,7 @@ import { LiveChat } from "../../chat/live-chat.ts";
 import { now } from "../../lib/clock.ts";
 import { askModel } from "../../parts/ask-model.ts";
 import { Composer } from "../../parts/composer.tsx";
-import { Message, type MessageActions } from "../../parts/message.tsx";
+import { BlockedReason, Message, type MessageActions } from "../../parts/message.tsx";
 import { pacedFrames } from "../../parts/paced-frames.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { useFollowEnd } from "../../ui/use-follow-end.ts";
@@ -89,17 +89,18 @@ function Trial({ id, name }: TrialProps) {
           {branch.length === 0 && (
             <p className="py-12 text-center text-muted">Ask it something that it has to know.</p>
           )}
-          {branch.map((message) => (
-            <Message
-              key={message.id}
-              message={message}
-              name={name}
-              isAnswering={message.id === answering}
-              blockedReason={isAnswering ? "An answer is being written" : undefined}
-              isEditing={message.id === editing}
-              {...actions}
-            />
-          ))}
+          <BlockedReason value={isAnswering ? "An answer is being written" : undefined}>
+            {branch.map((message) => (
+              <Message
+                key={message.id}
+                message={message}
+                name={name}
+                isAnswering={message.id === answering}
+                isEditing={message.id === editing}
+                {...actions}
+              />
+            ))}
+          </BlockedReason>
         </div>
       </div>
       <p role="status" className="sr-only">

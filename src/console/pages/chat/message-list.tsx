@@ -2,7 +2,7 @@ import { useMemo, useSyncExternalStore } from "react";
 import type { Model } from "../../api/queries/models.ts";
 import { type BranchMessage, branchOf } from "../../chat/chat-document.ts";
 import { sentPart } from "../../chat/chat-request.ts";
-import { Message, type MessageActions } from "../../parts/message.tsx";
+import { BlockedReason, Message, type MessageActions } from "../../parts/message.tsx";
 import { useGrowing } from "../../ui/use-growing.ts";
 import type { ChatUse } from "./use-chat.ts";
 
@@ -54,21 +54,24 @@ export function MessageList({ use, models, editing, onEditing }: MessageListProp
           {document.model === "" ? "No model answers here yet." : "Ask something."}
         </p>
       )}
-      {shown.map((message) => (
-        <div key={message.id}>
-          {message.id === firstSent && message.parent !== null && (
-            <p className="pt-3 text-center text-sm text-muted">Older messages are no longer sent</p>
-          )}
-          <Message
-            message={message}
-            name={nameOf(message.model ?? document.model, models)}
-            isAnswering={message.id === answering}
-            blockedReason={blockedReason}
-            isEditing={message.id === editing}
-            {...actions}
-          />
-        </div>
-      ))}
+      <BlockedReason value={blockedReason}>
+        {shown.map((message) => (
+          <div key={message.id}>
+            {message.id === firstSent && message.parent !== null && (
+              <p className="pt-3 text-center text-sm text-muted">
+                Older messages are no longer sent
+              </p>
+            )}
+            <Message
+              message={message}
+              name={nameOf(message.model ?? document.model, models)}
+              isAnswering={message.id === answering}
+              isEditing={message.id === editing}
+              {...actions}
+            />
+          </div>
+        ))}
+      </BlockedReason>
     </div>
   );
 }
