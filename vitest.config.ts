@@ -106,6 +106,10 @@ export default defineConfig({
           ...shared,
           name: "console",
           isolate: false,
+          // Four browsers at once on two cores: a journey of half a minute takes two, and so does filling a gateway for
+          // each page.
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
           include: [CONSOLE],
           globalSetup: "./tests/support/servers/shared-postgres.ts",
         },
