@@ -95,10 +95,7 @@ export class StoreMemory {
     const { scored, codes } = this.#scoreWords(words, allowed);
     const scores = this.#scores;
     const worded = new Best(limit);
-    for (const chunk of scored) {
-      const score = scores[chunk] ?? 0;
-      if (score > worded.least) worded.offer(chunk, score);
-    }
+    for (const chunk of scored) worded.offer(chunk, scores[chunk] ?? 0);
     const hitOf = (/** @type {number} */ chunk) => ({
       id: this.#ids[chunk] ?? 0,
       cosine: this.#cosine(vector, chunk),
@@ -150,14 +147,12 @@ export class StoreMemory {
   #scan(question, allowed, best) {
     const dimensions = this.#dimensions;
     const files = this.#files;
-    // Numbers are of 64 bits: those of the question are made so once, and not for each chunk.
-    const wide = Float64Array.from(question);
     let chunk = 0;
     for (const block of this.#blocks) {
       const end = Math.min(this.#count, chunk + this.#blockChunks);
       for (let offset = 0; chunk < end; chunk += 1, offset += dimensions) {
         if (allowed[/** @type {number} */ (files[chunk])] !== 1) continue;
-        const product = innerProduct(wide, block, offset, dimensions);
+        const product = innerProduct(question, block, offset, dimensions);
         if (product > best.least) best.offer(chunk, product);
       }
     }
@@ -169,7 +164,7 @@ export class StoreMemory {
    */
   #cosine(question, chunk) {
     const { block, offset } = this.#placeOf(chunk);
-    return innerProduct(Float64Array.from(question), block, offset, this.#dimensions);
+    return innerProduct(question, block, offset, this.#dimensions);
   }
 
   /** @param {number} chunk */
@@ -259,7 +254,7 @@ class Best {
 /**
  * Four sums at once, because each addition would wait for the one before it.
  *
- * @param {Float64Array} question
+ * @param {Float32Array} question
  * @param {Float32Array} vectors
  * @param {number} offset
  * @param {number} dimensions

@@ -22,9 +22,10 @@ const EXACT_CHUNKS_MAX = 50_000;
 const OLDEST_VERSION = [0, 8] as const;
 /** An index that does not fit into the memory of its build is finished on disk, many times slower. */
 const BUILD_BYTES_MIN = 256 * 1024 * 1024;
+const BUILD_MEMORY_MIN = `${BUILD_BYTES_MIN / 1024}kB`;
 /** What a chunk takes there besides its vector: its neighbours. */
 const BUILD_BYTES_A_CHUNK = 1_700;
-/** Memory or shared memory was refused: containers often have 64 MB of the latter, which is for parallel builds alone. */
+/** Memory or shared memory was refused: containers often have 64 MB of the latter, which only parallel builds take. */
 const OUT_OF_MEMORY = new Set(["53100", "53200"]);
 
 /** Tries to make pgvector available. Returns whether this database has a version of it that can be used. */
@@ -67,7 +68,10 @@ export async function keepVectorIndexes(options: IndexOptions): Promise<void> {
   if (database.kind === "embedded") return keepUnderLock(database.db, options);
   // A connection of its own, because a build may take an hour.
   const { DATABASE_URL: url, DB_POOL_WAIT_MS: waitMs } = settings;
-  const connection = { statement_timeout: 0, lock_timeout: 0 };
+  const connection = {
+    ...{ statement_timeout: 0, lock_timeout: 0 },
+    maintenance_work_mem: BUILD_MEMORY_MIN,
+  };
   const own = connect({ kind: "postgres", url, waitMs, driver: { max: 1, connection } });
   try {
     await keepUnderLock(own.db, options);
@@ -149,7 +153,7 @@ async function buildVectors(
       "the database has too little memory to build an index fast; building it slowly",
     );
     await db.execute(sql`drop index concurrently if exists ${index}`);
-    await db.execute(sql`select set_config('maintenance_work_mem', ${toKilobytes(BUILD_BYTES_MIN)}, false),
+    await db.execute(sql`select set_config('maintenance_work_mem', ${BUILD_MEMORY_MIN}, false),
       set_config('max_parallel_maintenance_workers', '0', false)`);
     await build();
   }
@@ -164,10 +168,6 @@ async function setBuildMemory(db: Db, generation: SizedGeneration): Promise<void
         greatest(pg_size_bytes(current_setting('effective_cache_size')) / 4, ${BUILD_BYTES_MIN}::bigint)
       ) / 1024) || 'kB', false)
     from chunks where ${ofGeneration(generation)}`);
-}
-
-function toKilobytes(bytes: number): string {
-  return `${bytes / 1024}kB`;
 }
 
 function namesOf(generation: Generation): readonly [words: string, vectors: string] {

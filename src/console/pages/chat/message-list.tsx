@@ -20,7 +20,7 @@ const DRAWN_AT_ONCE = 32 * 1024;
 const MOST_OF_ONE = 16 * 1024;
 const GROWING = { weightOf: weightOfMessage, most: DRAWN_AT_ONCE };
 
-/** The branch in view, with a line where what a turn sends begins. Of the page it alone is drawn as an answer grows. */
+/** The branch in view, with a line where what a turn sends begins. Nothing else of the page is drawn as an answer grows. */
 export function MessageList({ use, models, editing, onEditing }: MessageListProps) {
   const { chat, save } = use;
   const { document, answering } = useSyncExternalStore(chat.subscribe, chat.state);

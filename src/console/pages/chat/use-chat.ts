@@ -35,7 +35,7 @@ export type ChatUse = ReturnType<typeof useChat>;
 
 /**
  * A chat in use, and its keeping: it is saved after each question and answer, one save after another. The document that is
- * returned is the chat's outline: a growing answer is in the chat's state alone.
+ * returned is the chat's outline: only the chat's state has a growing answer.
  */
 export function useChat({ opened, model, isTemporary, list, onKept }: ChatOptions) {
   const [keeping, setKeeping] = useState<Keeping>({

@@ -124,7 +124,10 @@ async function* unpack(path: string, entry: Entry): AsyncGenerator<Uint8Array, v
   } else throw damaged();
 }
 
-/** Waits for the disk: readers have a process of their own. Returns undefined for what gets larger or is not packed like that. */
+/**
+ * Unpacks an entry in one call, which waits for the disk: readers have a process of their own. Returns undefined for what
+ * gets too large or cannot be unpacked; the streams then find out why.
+ */
 function unpackSmall(path: string, entry: Entry): Uint8Array | undefined {
   const file = openSync(path, "r");
   try {
