@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PageDefinition } from "../../src/console/page-definition.ts";
 import { pages } from "../../src/console/pages.ts";
-import { doubleText, findBarriers, focusPlace, sidewaysScroll } from "./support/audit-page.ts";
+import {
+  doubleText,
+  findBarriers,
+  focusPlace,
+  restoreText,
+  sidewaysScroll,
+} from "./support/audit-page.ts";
 import { hasChromium } from "./support/chromium.ts";
 import { type ConsolePage, openConsolePage } from "./support/console-page.ts";
 import { type ConsoleStage, openConsoleStage, type Role } from "./support/console-stage.ts";
@@ -133,9 +139,7 @@ async function expectRoom(shown: ConsolePage): Promise<void> {
   await doubleText(page);
   expect(await sidewaysScroll(page)).toBe(0);
   await page.setViewportSize({ width: NARROWEST, height: 640 });
-  await page.evaluate(() => {
-    document.documentElement.style.fontSize = "";
-  });
+  await restoreText(page);
   await shown.settled();
   expect(await sidewaysScroll(page)).toBe(0);
   expect(shown.problems()).toEqual([]);

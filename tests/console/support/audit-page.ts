@@ -57,16 +57,25 @@ export function sidewaysScroll(page: Page): Promise<number> {
 }
 
 /** Doubles the size of all text, as somebody does who sees badly. Throws where the text does not follow. */
-export async function doubleText(page: Page): Promise<void> {
-  const before = await page.evaluate(() => {
+export function doubleText(page: Page): Promise<void> {
+  return scaleText(page, "200%", 2);
+}
+
+/** Returns all text to the size that it had before {@link doubleText}. */
+export function restoreText(page: Page): Promise<void> {
+  return scaleText(page, "", 0.5);
+}
+
+async function scaleText(page: Page, rootSize: string, factor: number): Promise<void> {
+  const before = await page.evaluate((size) => {
     const { fontSize } = getComputedStyle(document.body);
-    document.documentElement.style.fontSize = "200%";
+    document.documentElement.style.fontSize = size;
     return Number.parseFloat(fontSize);
-  });
+  }, rootSize);
   // With reduced motion a change of size is a very short transition, of one element after the other.
   await page.waitForFunction(
     (wanted) => Number.parseFloat(getComputedStyle(document.body).fontSize) === wanted,
-    before * 2,
+    before * factor,
   );
 }
 

@@ -73,6 +73,13 @@ const reconcile = (asked = range, retentionDays = RETENTION_DAYS) =>
 const repair = (asked = range) => repairUsage(reading(), store.admin, asked);
 const execute = (statement: string) => store.database.db.execute(sql.raw(statement));
 
+/** Changes sums beside arriving rows: under the lock that a repair takes, because such an update could deadlock with them. */
+const damage = (statement: string) =>
+  store.database.db.transaction(async (transaction) => {
+    await transaction.execute(sql`lock table only usage_records in share row exclusive mode`);
+    await transaction.execute(sql.raw(statement));
+  });
+
 /** Everything that is summed up, to compare before and after. */
 async function sums(): Promise<unknown> {
   const { db } = store.database;
@@ -391,10 +398,10 @@ describe("reconciliation", () => {
     const morning = { from: FROM, to: FROM + trialSize(10, 24) * HOUR_MS };
     for (let look = 0; look < trialSize(2, 4); look += 1) {
       expect((await reconcile(morning)).mismatches).toBe(0);
-      await execute(
+      await damage(
         `update usage_hours set requests = requests + 5 where hour < '2026-11-18T06:00:00Z' and key_id = 'key_1'`,
       );
-      await execute(
+      await damage(
         `update model_hours set requests = requests + 7 where hour between '2026-11-18T04:00:00Z' and '2026-11-18T09:00:00Z'`,
       );
       await Promise.all([repair(morning), repair(morning)]);
