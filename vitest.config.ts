@@ -86,7 +86,7 @@ export default defineConfig({
     // Half of a test's time is waiting; more at once would make servers wait for each other.
     maxWorkers: 4,
     sequence: { sequencer: SlowFirst },
-    reporters: ["default", "./tests/support/slowest-files.ts"],
+    reporters: ["default", "./tests/support/slowest-files.ts", "./tests/support/failed-files.ts"],
     projects: [
       {
         test: { ...shared, name: "pure", include: PURE, isolate: false },

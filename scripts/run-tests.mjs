@@ -1,0 +1,42 @@
+// Runs the tests; what failed beside other files is run once more with nothing beside it.
+// usage: node scripts/run-tests.mjs COMMAND… [: PATH…]     such as `npm test -- --retry=1 : tests/db tests/usage`
+// A machine that is slow or busy makes a test fail now and then. A file that fails alone, too, has a fault; both runs
+// are printed whole, so that a race is seen although it stops nobody.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+
+/** With more failed files than these something is broken for all, and another run would only take its time. */
+const FILES_MAX = 12;
+
+const given = process.argv.slice(2);
+const colon = given.indexOf(":");
+const [command, wanted] = colon < 0 ? [given, []] : [given.slice(0, colon), given.slice(colon + 1)];
+const folder = mkdtempSync(join(tmpdir(), "failed-files-"));
+const list = join(folder, "list");
+
+function run(paths, more = []) {
+  const env = { ...process.env, FAILED_FILES: list };
+  const [program, ...args] = [...command, ...more, ...paths];
+  const { status } = spawnSync(program, args, { env, stdio: ["ignore", "inherit", "inherit"] });
+  return status ?? 1;
+}
+
+function failedFiles() {
+  try {
+    return readFileSync(list, "utf8").split("\n").filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+let code = run(wanted);
+const files = failedFiles();
+if (code !== 0 && files.length > 0 && files.length <= FILES_MAX && !files.includes("?")) {
+  const paths = files.map((file) => relative(process.cwd(), file));
+  console.log(`\nOnce more, one after another: ${paths.join(" ")}\n`);
+  code = run(paths, ["--no-file-parallelism"]);
+}
+rmSync(folder, { recursive: true, force: true });
+process.exitCode = code;
