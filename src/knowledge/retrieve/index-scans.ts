@@ -10,8 +10,9 @@ const EF_SEARCH = 400;
 const SCAN_TUPLES_MAX = 20_000;
 /** Words are counted up to here. */
 export const COUNT_MAX = 2_000;
-/** Chunks that are ranked by words at most. */
+/** Chunks that are ranked by words, at most as they were counted, and at most as they are found. */
 export const RANKED_MAX = 3_000;
+const FOUND_MAX = 2 * RANKED_MAX;
 
 /** The settings of the scans below, for their transaction. The planner would sort small stores instead. */
 export const SCAN_SETTINGS = sql`
@@ -67,7 +68,8 @@ export function countSql(store: Generation, words: readonly string[]): SQL {
   return sql`select array_to_json(array[${sql.join(counts, sql`, `)}]) as counts`;
 }
 
-interface Worded extends Nearest {
+/** What a search by words looks for. */
+export interface RankedWords {
   readonly words: readonly WeightedWord[];
   /** Those of the words that choose candidates; the others only weigh. */
   readonly choosing: readonly WeightedWord[];
@@ -76,7 +78,8 @@ interface Worded extends Nearest {
 /** The chunks with the heaviest words. */
 export function wordedSql(
   store: Generation,
-  { vector, filter, limit, words, choosing }: Worded,
+  { vector, filter, limit }: Nearest,
+  { words, choosing }: RankedWords,
 ): SQL {
   const codes = words.filter(({ isCode }) => isCode).map(({ word }) => word);
   const any = tsqueryOf(choosing.map(({ word }) => word));
@@ -85,14 +88,16 @@ export function wordedSql(
       sql`case when words @@ ${tsqueryOf([word])}::tsquery then ${weight}::float8 else 0 end`,
   );
   const text = vectorText(vector);
+  // The files of the best chunks only are looked up, until enough pass: "offset 0" keeps the steps in this order.
   return sql`
     select id, score as words, "hasCode", -(embedding::vector <#> ${text}::vector) as cosine from (
-      select id, embedding, ${sql.join(score, sql` + `)} as score,
-        words @@ ${tsqueryOf(codes)}::tsquery as "hasCode"
-      from (select id, embedding, words from chunks
-        where ${ofGeneration(store)} and words @@ ${any}::tsquery and (${isFound(store, filter)})
-        limit ${RANKED_MAX}) as candidates
-      order by score desc limit ${limit}) as found`;
+      select id, embedding, score, "hasCode" from (
+        select id, file_id, embedding, ${sql.join(score, sql` + `)} as score,
+          words @@ ${tsqueryOf(codes)}::tsquery as "hasCode"
+        from (select id, file_id, embedding, words from chunks
+          where ${ofGeneration(store)} and words @@ ${any}::tsquery limit ${FOUND_MAX}) as chunks
+        order by score desc offset 0) as chunks
+      where (${isFound(store, filter)}) limit ${limit}) as found`;
 }
 
 /** With the cosine of the whole vectors: the index has only halves of their digits. */

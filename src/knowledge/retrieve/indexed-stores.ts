@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { SQL } from "drizzle-orm";
 import type { AttributeFilter } from "../../core/file-search.ts";
 import type { Database } from "../../db/database.ts";
-import { BoundedMemory } from "../../lib/bounded-memory.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { type CommonWords, sampleCommonWords } from "./common-words.ts";
 import {
@@ -15,6 +14,7 @@ import {
   SCAN_SETTINGS,
   wordedSql,
 } from "./index-scans.ts";
+import { RememberedFigures } from "./remembered-figures.ts";
 import type {
   Hit,
   SearchedStore,
@@ -28,45 +28,41 @@ import type {
 const FEW_CHUNKS = 10_000;
 /** Words by which chunks are ranked: the heaviest of the question. */
 const RANKING_WORDS_MAX = 24;
-/** How long samples are used. They change as slowly as the store. */
-const SAMPLE_TTL_MS = 600_000;
-const SAMPLES_MAX = 1_000;
-/** Of each memory, with what an entry and a word take beside their characters, about. */
-const SAMPLES_MAX_BYTES = 16 * 1024 * 1024;
+/** What an entry and a word take in memory beside their characters, about. */
 const ENTRY_BYTES = 300;
 const WORD_BYTES = 60;
 
 /** Stores that the database searches: by their indexes, or exactly while these are being built. Needs pgvector. */
 export class IndexedStores {
   readonly #database: Database;
-  readonly #commonWords: BoundedMemory<Promise<CommonWords>>;
-  readonly #passing: BoundedMemory<Promise<number>>;
+  readonly #commonWords: RememberedFigures<CommonWords>;
+  readonly #passing: RememberedFigures<number>;
 
   constructor(database: Database, clock: Clock) {
-    const bounds = {
-      maxSize: SAMPLES_MAX_BYTES,
-      maxEntries: SAMPLES_MAX,
-      timeToLiveMs: SAMPLE_TTL_MS,
-    };
     this.#database = database;
-    this.#commonWords = new BoundedMemory(clock, bounds);
-    this.#passing = new BoundedMemory(clock, bounds);
+    this.#commonWords = new RememberedFigures(clock, bytesOf);
+    this.#passing = new RememberedFigures(clock, () => ENTRY_BYTES);
   }
 
   open(store: StoreState): SearchedStore {
     return {
-      countWords: (words) => this.#countWords(store, words),
-      search: async (question) => {
-        const [nearest, worded] = await Promise.all([
-          this.#findNearest(store, question),
-          this.#findWorded(store, question),
-        ]);
-        return { nearest, worded };
+      begin: async (question) => {
+        // The nearest chunks depend on no word: they are looked for while the words are counted.
+        const nearest = this.#findNearest(store, question);
+        nearest.catch(() => undefined);
+        return {
+          counts: await this.#countWords(store, question.words),
+          finish: async (words) => {
+            const worded = await this.#findWorded(store, question, words);
+            return { nearest: await nearest, worded };
+          },
+        };
       },
     };
   }
 
   async #countWords(store: StoreState, words: readonly string[]): Promise<WordCounts> {
+    if (words.length === 0) return { chunks: 0, counts: [] };
     const common = await this.#commonWordsOf(store);
     const rare = words.filter((word) => !common.shares.has(word));
     const [row] =
@@ -82,12 +78,9 @@ export class IndexedStores {
   }
 
   #commonWordsOf(store: StoreState): Promise<CommonWords> {
-    return remembered(this.#commonWords, {
-      name: `${store.id}/${store.generation}`,
-      make: () => this.#database.ask((db) => sampleCommonWords(db, store)),
-      bytesOf: ({ shares }) =>
-        [...shares.keys()].reduce((bytes, { length }) => bytes + length + WORD_BYTES, ENTRY_BYTES),
-    });
+    return this.#commonWords.read(`${store.id}/${store.generation}`, () =>
+      this.#database.ask((db) => sampleCommonWords(db, store)),
+    );
   }
 
   async #findNearest(store: StoreState, question: StoreQuestion): Promise<readonly Hit[]> {
@@ -100,25 +93,25 @@ export class IndexedStores {
   #countPassing(store: StoreState, filter: AttributeFilter): Promise<number> {
     // A filter may have half a million characters.
     const digest = createHash("sha256").update(JSON.stringify(filter)).digest("base64url");
-    return remembered(this.#passing, {
-      name: `${store.id} ${digest}`,
-      make: async () => {
-        const [row] = await this.#database.ask((db) =>
-          db.execute<{ chunks: number }>(passingSql(store, filter)),
-        );
-        return row?.chunks ?? 0;
-      },
-      bytesOf: () => ENTRY_BYTES,
+    return this.#passing.read(`${store.id} ${digest}`, async () => {
+      const [row] = await this.#database.ask((db) =>
+        db.execute<{ chunks: number }>(passingSql(store, filter)),
+      );
+      return row?.chunks ?? 0;
     });
   }
 
-  async #findWorded(store: StoreState, question: StoreQuestion): Promise<readonly Hit[]> {
-    const words = [...question.words]
+  async #findWorded(
+    store: StoreState,
+    question: StoreQuestion,
+    weighted: readonly WeightedWord[],
+  ): Promise<readonly Hit[]> {
+    const words = [...weighted]
       .sort((one, other) => other.weight - one.weight)
       .slice(0, RANKING_WORDS_MAX);
     const choosing = rarest(words);
     if (choosing.length === 0) return [];
-    const rows = await this.#scan<HitRow>(wordedSql(store, { ...question, words, choosing }));
+    const rows = await this.#scan<HitRow>(wordedSql(store, question, { words, choosing }));
     return rows.map(toHit);
   }
 
@@ -156,24 +149,6 @@ function toHit({ id, cosine, words = 0, hasCode = false }: HitRow): Hit {
   return { id: Number(id), cosine, words, hasCode };
 }
 
-interface Figure<Value> {
-  readonly name: string;
-  readonly make: () => Promise<Value>;
-  readonly bytesOf: (value: Value) => number;
-}
-
-/** Makes a figure once for all who ask meanwhile; one that failed is made again. */
-function remembered<Value>(
-  memory: BoundedMemory<Promise<Value>>,
-  { name, make, bytesOf }: Figure<Value>,
-): Promise<Value> {
-  const known = memory.peek(name);
-  if (known !== undefined) return known;
-  const made = make();
-  memory.set(name, made, ENTRY_BYTES);
-  made.then(
-    (value) => memory.set(name, made, bytesOf(value)),
-    () => memory.delete(name),
-  );
-  return made;
+function bytesOf({ shares }: CommonWords): number {
+  return [...shares.keys()].reduce((bytes, { length }) => bytes + length + WORD_BYTES, ENTRY_BYTES);
 }

@@ -89,13 +89,15 @@ export class MemoryStores {
   /** Loads the store with the first use of what is returned, which rejects with `OutgrownStore` if it does not fit. */
   open(store: StoreState): SearchedStore {
     return {
-      countWords: (words) =>
-        this.#use(store, ({ name }) => this.#thread.ask("count", name, { words })),
-      search: ({ filter, ...question }) =>
-        this.#use(store, async ({ name, files }) => {
-          const passing = filter && (await passingFiles(files, filter));
-          return this.#thread.ask("search", name, { wanted: { ...question, files: passing } });
-        }),
+      begin: async ({ vector, words, filter, limit }) => ({
+        counts: await this.#use(store, ({ name }) => this.#thread.ask("count", name, { words })),
+        finish: (weighted) =>
+          this.#use(store, async ({ name, files }) => {
+            const passing = filter && (await passingFiles(files, filter));
+            const wanted = { vector, words: weighted, limit, files: passing };
+            return this.#thread.ask("search", name, { wanted });
+          }),
+      }),
     };
   }
 

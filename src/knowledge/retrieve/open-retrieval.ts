@@ -109,14 +109,25 @@ function withFallback(
   store: SearchedStore,
   fallBack: (outgrown: OutgrownStore) => SearchedStore,
 ): SearchedStore {
-  const otherwise = <Result>(work: (store: SearchedStore) => Promise<Result>) =>
-    work(store).catch((thrown: unknown) => {
-      if (thrown instanceof OutgrownStore) return work(fallBack(thrown));
+  const otherwise = <Result>(
+    work: Promise<Result>,
+    again: (store: SearchedStore) => Promise<Result>,
+  ) =>
+    work.catch((thrown: unknown) => {
+      if (thrown instanceof OutgrownStore) return again(fallBack(thrown));
       throw thrown;
     });
   return {
-    countWords: (words) => otherwise((store) => store.countWords(words)),
-    search: (question) => otherwise((store) => store.search(question)),
+    async begin(question) {
+      const begun = await otherwise(store.begin(question), (other) => other.begin(question));
+      return {
+        counts: begun.counts,
+        finish: (words) =>
+          otherwise(begun.finish(words), async (other) =>
+            (await other.begin(question)).finish(words),
+          ),
+      };
+    },
   };
 }
 

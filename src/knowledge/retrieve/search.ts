@@ -119,21 +119,26 @@ interface Found {
   readonly hits: Hits;
 }
 
-async function findHits(asked: readonly Asked[], question: Question): Promise<readonly Found[]> {
-  const { words, codes } = questionWords(question.text);
-  const counted = await Promise.all(asked.map(({ store }) => store.countWords(words)));
-  const weights = weighted(counted, words.length);
+async function findHits(
+  asked: readonly Asked[],
+  { text, filter }: Question,
+): Promise<readonly Found[]> {
+  const { words, codes } = questionWords(text);
+  const begun = await Promise.all(
+    asked.map(({ store, vector }) => store.begin({ vector, words, filter, limit: CANDIDATES })),
+  );
+  const weights = weighted(
+    begun.map(({ counts }) => counts),
+    words.length,
+  );
   return Promise.all(
-    asked.map(async ({ store, vector }, index) => {
-      const counts = counted[index]?.counts ?? [];
+    begun.map(async ({ counts: { counts }, finish }) => {
       const known = words.map((word, place): WeightedWord => {
         const count = counts[place] ?? 0;
         const isCode = codes.has(word) && count > 0 && count <= CODE_CHUNKS_MAX;
         return { word, weight: weights[place] ?? 0, count, isCode };
       });
-      const { filter } = question;
-      const wanted = known.filter(({ count }) => count > 0);
-      return { hits: await store.search({ vector, words: wanted, filter, limit: CANDIDATES }) };
+      return { hits: await finish(known.filter(({ count }) => count > 0)) };
     }),
   );
 }

@@ -45,18 +45,26 @@ export interface WordCounts {
 
 export interface StoreQuestion {
   readonly vector: Float32Array;
-  readonly words: readonly WeightedWord[];
+  /** Each once. */
+  readonly words: readonly string[];
   readonly filter: AttributeFilter | undefined;
   /** Chunks by cosine, and as many by words. */
   readonly limit: number;
 }
 
-/** One store in the state in which a search found it. Its methods reject with `StaleStore` when that state is gone. */
+/**
+ * One store in the state in which a search found it. A search has two steps, because what a word weighs depends on its
+ * counts in all stores of the search. Both reject with `StaleStore` when that state is gone.
+ */
 export interface SearchedStore {
-  /** Counts in how many chunks each word is. Approximate while files change; exact up to 10. */
-  readonly countWords: (words: readonly string[]) => Promise<WordCounts>;
-  /** Finds the nearest chunks, and those with the heaviest words. Both lists are sorted. */
-  readonly search: (question: StoreQuestion) => Promise<Hits>;
+  readonly begin: (question: StoreQuestion) => Promise<BegunSearch>;
+}
+
+export interface BegunSearch {
+  /** Approximate while files change; exact up to 10. */
+  readonly counts: WordCounts;
+  /** Finds the nearest chunks, and those with the heaviest of these words. Both lists are sorted. */
+  readonly finish: (words: readonly WeightedWord[]) => Promise<Hits>;
 }
 
 /** The store was changed or deleted after its state was read. */

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import type { AttributeFilter } from "../../../src/core/file-search.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { IndexedStores } from "../../../src/knowledge/retrieve/indexed-stores.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -25,23 +26,21 @@ describe.skipIf("bun" in process.versions)("The figures of indexed stores", () =
     setFlagsFromString("--expose-gc");
     const collect: () => void = runInNewContext("gc");
     const store = new IndexedStores(nothing, systemClock).open(state);
+    const find = async (filter: AttributeFilter | undefined) => {
+      const question = { vector: new Float32Array(2), words: [], filter, limit: 1 };
+      return (await store.begin(question)).finish([]);
+    };
     collect();
     const before = process.memoryUsage().heapUsed;
     for (let index = 0; index < FILTERS; index += 1) {
       const value = `${index}`.padEnd(FILTER_BYTES, "v");
       const filter = { type: "eq", key: "owner", value } as const;
-      await store.search({ vector: new Float32Array(2), words: [], filter, limit: 1 });
+      await find(filter);
     }
     collect();
     const held = process.memoryUsage().heapUsed - before;
     expect(held).toBeLessThan((FILTERS * FILTER_BYTES) / 4);
     // The store is still in use, so that nothing was collected with it.
-    const hits = await store.search({
-      vector: new Float32Array(2),
-      words: [],
-      filter: undefined,
-      limit: 1,
-    });
-    expect(hits).toMatchObject({ nearest: [] });
+    expect(await find(undefined)).toMatchObject({ nearest: [] });
   });
 });
