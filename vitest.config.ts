@@ -23,6 +23,7 @@ const PURE = [
   "db/query-gate",
   "queue/backoff",
   "knowledge/ingest/split-chunks",
+  "knowledge/retrieve/inner-products",
   "knowledge/retrieve/remembered-figures",
   "gateway/failure-log",
   "gateway/meter",

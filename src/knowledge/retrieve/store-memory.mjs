@@ -1,5 +1,6 @@
 // @ts-check
 // The vectors and words of one vector store in memory: exact search by cosine, and by words with the weights of BM25.
+import { InnerProducts } from "./inner-products.mjs";
 import { WordPostings } from "./word-postings.mjs";
 
 /** @typedef {import("./memory-thread.ts").LoadedChunk} LoadedChunk */
@@ -20,6 +21,7 @@ export class StoreMemory {
   #ids = new Float64Array(256);
   #files = new Uint32Array(256);
   #count = 0;
+  #products;
   #postings = new WordPostings();
   /** By chunk: what it got for its words in the search that runs; 0 in between. */
   #scores = new Float64Array(256);
@@ -31,6 +33,7 @@ export class StoreMemory {
   /** @param {number} dimensions */
   constructor(dimensions) {
     this.#dimensions = dimensions;
+    this.#products = new InnerProducts(dimensions);
     this.#blockChunks = Math.max(1, Math.floor(BLOCK_BYTES / (dimensions * 4)));
   }
 
@@ -75,6 +78,7 @@ export class StoreMemory {
     const isAlive = this.#isAlive;
     const files = this.#files;
     const counts = words.map((word) => {
+      if (this.#removed === 0) return this.#postings.count(word);
       let count = 0;
       this.#postings.forEach(word, (chunk) => {
         if (isAlive[/** @type {number} */ (files[chunk])] === 1) count += 1;
@@ -145,16 +149,17 @@ export class StoreMemory {
    * @param {Best} best
    */
   #scan(question, allowed, best) {
-    const dimensions = this.#dimensions;
     const files = this.#files;
-    let chunk = 0;
+    this.#products.ask(question);
+    let first = 0;
     for (const block of this.#blocks) {
-      const end = Math.min(this.#count, chunk + this.#blockChunks);
-      for (let offset = 0; chunk < end; chunk += 1, offset += dimensions) {
-        if (allowed[/** @type {number} */ (files[chunk])] !== 1) continue;
-        const product = innerProduct(question, block, offset, dimensions);
-        if (product > best.least) best.offer(chunk, product);
-      }
+      const count = Math.min(this.#blockChunks, this.#count - first);
+      this.#products.each(block, count, (index, product) => {
+        const chunk = first + index;
+        if (product > best.least && allowed[/** @type {number} */ (files[chunk])] === 1)
+          best.offer(chunk, product);
+      });
+      first += count;
     }
   }
 
@@ -252,31 +257,17 @@ class Best {
 }
 
 /**
- * Four sums at once, because each addition would wait for the one before it.
- *
  * @param {Float32Array} question
  * @param {Float32Array} vectors
  * @param {number} offset
  * @param {number} dimensions
  */
 function innerProduct(question, vectors, offset, dimensions) {
-  let first = 0;
-  let second = 0;
-  let third = 0;
-  let fourth = 0;
-  let index = 0;
-  const whole = dimensions - (dimensions % 4);
-  for (; index < whole; index += 4) {
-    const at = offset + index;
-    first += /** @type {number} */ (question[index]) * /** @type {number} */ (vectors[at]);
-    second += /** @type {number} */ (question[index + 1]) * /** @type {number} */ (vectors[at + 1]);
-    third += /** @type {number} */ (question[index + 2]) * /** @type {number} */ (vectors[at + 2]);
-    fourth += /** @type {number} */ (question[index + 3]) * /** @type {number} */ (vectors[at + 3]);
-  }
-  for (; index < dimensions; index += 1)
-    first +=
+  let sum = 0;
+  for (let index = 0; index < dimensions; index += 1)
+    sum +=
       /** @type {number} */ (question[index]) * /** @type {number} */ (vectors[offset + index]);
-  return first + second + third + fourth;
+  return sum;
 }
 
 /**
