@@ -11,7 +11,7 @@ const SCAN_TUPLES_MAX = 20_000;
 /** Words are counted up to here. */
 export const COUNT_MAX = 2_000;
 /** Chunks that are ranked by words, at most as they were counted, and at most as they are found. */
-export const RANKED_MAX = 3_000;
+export const RANKED_MAX = 2_000;
 const FOUND_MAX = 2 * RANKED_MAX;
 
 /** The settings of the scans below, for their transaction. The planner would sort small stores instead. */

@@ -14,34 +14,41 @@ export async function readPassages(
 ): Promise<readonly Passage[]> {
   if (ranked.length === 0) return [];
   const ids = ranked.map(({ id }) => id);
-  const inStore = and(
-    eq(vectorStores.id, chunks.vectorStoreId),
-    eq(vectorStores.generation, chunks.generation),
-  );
-  const ofFile = and(
-    eq(vectorStoreFiles.vectorStoreId, chunks.vectorStoreId),
-    eq(vectorStoreFiles.fileId, chunks.fileId),
-    eq(vectorStoreFiles.status, "completed"),
-  );
-  const rows = await database.ask((db) =>
-    db
+  const rows = await database.ask((db) => {
+    // The limit keeps the planner from joining first: without statistics, which the embedded database never makes by
+    // itself, it would read all chunks of the store.
+    const found = db
+      .select()
+      .from(chunks)
+      .where(inArray(chunks.id, ids))
+      .limit(ids.length)
+      .as("found");
+    const inStore = and(
+      eq(vectorStores.id, found.vectorStoreId),
+      eq(vectorStores.generation, found.generation),
+    );
+    const ofFile = and(
+      eq(vectorStoreFiles.vectorStoreId, found.vectorStoreId),
+      eq(vectorStoreFiles.fileId, found.fileId),
+      eq(vectorStoreFiles.status, "completed"),
+    );
+    return db
       .select({
-        id: chunks.id,
-        vectorStoreId: chunks.vectorStoreId,
-        fileId: chunks.fileId,
+        id: found.id,
+        vectorStoreId: found.vectorStoreId,
+        fileId: found.fileId,
         filename: files.filename,
         attributes: vectorStoreFiles.attributes,
-        page: chunks.page,
-        sheet: chunks.sheet,
-        heading: chunks.heading,
-        text: chunks.text,
+        page: found.page,
+        sheet: found.sheet,
+        heading: found.heading,
+        text: found.text,
       })
-      .from(chunks)
+      .from(found)
       .innerJoin(vectorStores, inStore)
       .innerJoin(vectorStoreFiles, ofFile)
-      .innerJoin(files, eq(files.id, chunks.fileId))
-      .where(inArray(chunks.id, ids)),
-  );
+      .innerJoin(files, eq(files.id, found.fileId));
+  });
   const byId = new Map(rows.map(({ id, ...passage }) => [id, passage]));
   return ranked.flatMap(({ id, score }) => {
     const passage = byId.get(id);
