@@ -2,7 +2,7 @@ import { ChevronLeft, ChevronRight, type LucideIcon, Pencil, RotateCcw } from "l
 import { createContext, memo, useContext, useState } from "react";
 import { type BranchMessage, isSameMessage, textOf } from "../chat/chat-document.ts";
 import { Button } from "../ui/button.tsx";
-import { CopyButton } from "../ui/copy-button.tsx";
+import { CopyButton, CopyRequestId } from "../ui/copy-button.tsx";
 import { Count, Duration } from "../ui/count.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
 import { Time } from "../ui/time.tsx";
@@ -141,7 +141,7 @@ function AnswerEnd({ message, onRetry }: Pick<MessageProps, "message" | "onRetry
           </span>
         )}
         {requestId !== undefined && <code className="font-mono break-all">{requestId}</code>}
-        {requestId !== undefined && <CopyButton text={requestId} label="Copy the request's id" />}
+        {requestId !== undefined && <CopyRequestId id={requestId} />}
         <AskButton
           icon={RotateCcw}
           label="Ask for another answer"

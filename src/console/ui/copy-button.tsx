@@ -1,4 +1,4 @@
-import { Check, Copy } from "lucide-react";
+import { Check, Copy, Hash, type LucideIcon } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Button } from "./button.tsx";
 import { copyText } from "./copy-text.ts";
@@ -10,6 +10,8 @@ interface CopyButtonProps {
   readonly text: string;
   /** What is copied: "Copy the key". */
   readonly label: string;
+  /** What tells it from another one beside it. */
+  readonly sign?: LucideIcon;
   /** Shows the label beside the sign. */
   readonly isWide?: boolean;
   readonly onCopied?: () => void;
@@ -18,7 +20,8 @@ interface CopyButtonProps {
 const SHOWN_MS = 2_000;
 
 /** Copies a text. Where the browser gives no clipboard, as over plain HTTP, the text is shown selected. */
-export function CopyButton({ text, label, isWide = false, onCopied }: CopyButtonProps) {
+export function CopyButton(props: CopyButtonProps) {
+  const { text, label, sign = Copy, isWide = false, onCopied } = props;
   const [state, setState] = useState<"idle" | "copied" | "shown">("idle");
   useEffect(() => {
     if (state !== "copied") return;
@@ -30,8 +33,7 @@ export function CopyButton({ text, label, isWide = false, onCopied }: CopyButton
     setState(isCopied ? "copied" : "shown");
     if (isCopied) onCopied?.();
   };
-  const icon = state === "copied" ? Check : Copy;
-  const Icon = icon;
+  const Icon = state === "copied" ? Check : sign;
   const shownLabel = state === "copied" ? "Copied" : label;
   return (
     <>
@@ -41,7 +43,7 @@ export function CopyButton({ text, label, isWide = false, onCopied }: CopyButton
           {shownLabel}
         </Button>
       ) : (
-        <IconButton icon={icon} label={shownLabel} onClick={() => void copy()} />
+        <IconButton icon={Icon} label={shownLabel} onClick={() => void copy()} />
       )}
       <span aria-live="polite" className="sr-only">
         {state === "copied" && "Copied"}
@@ -66,4 +68,9 @@ export function CopyButton({ text, label, isWide = false, onCopied }: CopyButton
       </OnceOpen>
     </>
   );
+}
+
+/** Copies the id of a request. It has a sign of its own: where an id stands, something else is often copied too. */
+export function CopyRequestId({ id }: { readonly id: string }) {
+  return <CopyButton text={id} label="Copy the request's id" sign={Hash} />;
 }

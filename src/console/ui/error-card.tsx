@@ -1,7 +1,7 @@
 import { CircleAlert } from "lucide-react";
 import { ApiError } from "../api/errors.ts";
 import { Button } from "./button.tsx";
-import { CopyButton } from "./copy-button.tsx";
+import { CopyRequestId } from "./copy-button.tsx";
 
 interface ErrorCardProps {
   /** What failed: "Keys could not be loaded". */
@@ -26,7 +26,7 @@ export function ErrorCard({ what, error, onRetry }: ErrorCardProps) {
             {requestId !== null && (
               <>
                 <code className="break-all font-mono">{requestId}</code>
-                <CopyButton text={requestId} label="Copy the request's id" />
+                <CopyRequestId id={requestId} />
               </>
             )}
           </p>

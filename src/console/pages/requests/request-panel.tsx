@@ -4,7 +4,7 @@ import { type MeteredRequest, useRequest } from "../../api/queries/requests.ts";
 import { CHANNEL_NAMES } from "../../lib/channels.ts";
 import { formatExact } from "../../lib/count.ts";
 import { CallButton } from "../../ui/call-dialog.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
+import { CopyRequestId } from "../../ui/copy-button.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Link } from "../../ui/link.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
@@ -28,7 +28,7 @@ export function RequestPanel({ id, onClose }: RequestPanelProps) {
     <SidePanel title="Request" of={id} onClose={onClose}>
       <p className="flex items-center gap-2">
         <code className="min-w-0 font-mono text-sm break-all">{id}</code>
-        <CopyButton text={id} label="Copy the request's id" />
+        <CopyRequestId id={id} />
         <span className="ml-auto">
           <CallButton
             call={{
