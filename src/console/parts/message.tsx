@@ -127,27 +127,34 @@ function AnswerEnd({ message, onRetry }: Pick<MessageProps, "message" | "onRetry
         </div>
       )}
       {state === "stopped" && <p className="text-sm text-muted">Stopped before its end</p>}
-      <footer className="flex flex-wrap items-center gap-x-2 text-sm text-muted">
+      <footer className="flex items-center gap-x-2 text-sm text-muted">
         {usage !== undefined && (
-          <span>
+          <span className="min-w-0">
             <Count value={usage.input_tokens + usage.output_tokens} /> tokens
             {seconds > 0 && <> · {Math.round(usage.output_tokens / seconds)}/s</>}
             {usage.first_ms !== undefined && (
               <>
-                {" "}
-                · first <Duration value={usage.first_ms} />
+                {" · "}
+                <span className="whitespace-nowrap">
+                  first <Duration value={usage.first_ms} />
+                </span>
               </>
             )}
           </span>
         )}
-        {requestId !== undefined && <code className="font-mono break-all">{requestId}</code>}
-        {requestId !== undefined && <CopyRequestId id={requestId} />}
-        <AskButton
-          icon={RotateCcw}
-          label="Ask for another answer"
-          onClick={() => onRetry(message.id)}
-        />
-        <CopyButton text={textOf(message)} label="Copy the answer" />
+        {requestId !== undefined && (
+          // Small screens have room for the button that copies it.
+          <code className="min-w-0 font-mono break-all max-sm:hidden">{requestId}</code>
+        )}
+        <span className="flex shrink-0 items-center max-sm:ml-auto">
+          {requestId !== undefined && <CopyRequestId id={requestId} />}
+          <AskButton
+            icon={RotateCcw}
+            label="Ask for another answer"
+            onClick={() => onRetry(message.id)}
+          />
+          <CopyButton text={textOf(message)} label="Copy the answer" />
+        </span>
       </footer>
     </>
   );

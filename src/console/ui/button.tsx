@@ -55,6 +55,7 @@ function PlainButton({ look = "plain", isBusy = false, isSquare = false, ...prop
       aria-busy={isBusy || undefined}
       className={classes(
         "inline-flex min-h-(--control) max-w-full shrink-0 items-center justify-center gap-1.5 rounded-md border font-medium",
+        "aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent",
         "aria-disabled:border-line aria-disabled:bg-sunken aria-disabled:text-muted",
         isSquare ? "min-w-(--control) px-1" : "px-3",
         LOOKS[look],

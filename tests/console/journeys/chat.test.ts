@@ -340,6 +340,20 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     expect(await sidewaysScroll(page)).toBe(0);
     const box = await composer().boundingBox();
     expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(812);
+    // The head of the chat and the foot of the answer are one line each: no button stands below another one.
+    const lines = [
+      [page.getByRole("button", { name: "Show earlier chats" }), "More actions"],
+      [page.getByRole("button", { name: "Copy the request's id" }).last(), "Copy the answer"],
+    ] as const;
+    for (const [first, last] of lines) {
+      const end = await page.getByRole("button", { name: last }).last().boundingBox();
+      expect(end?.y).toBe((await first.boundingBox())?.y);
+    }
+    await page.getByRole("button", { name: "More actions" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("menuitem", { name: "Show the call" }).press("Enter");
+    expect(await page.getByRole("dialog").textContent()).toContain("/v1/chat/completions");
+    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Show earlier chats" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").getByRole("link", { name: "A table" }).waitFor();

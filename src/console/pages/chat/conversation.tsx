@@ -4,13 +4,13 @@ import { useModels } from "../../api/queries/models.ts";
 import { branchOf, type ChatDocument } from "../../chat/chat-document.ts";
 import { formatExact } from "../../lib/count.ts";
 import { Composer } from "../../parts/composer.tsx";
-import { Switch } from "../../ui/switch.tsx";
 import { useFollowEnd } from "../../ui/use-follow-end.ts";
 import { useKeys } from "../../ui/use-keys.ts";
 import { useSpokenStatus } from "../../ui/use-spoken-status.ts";
 import { ChatHead } from "./chat-head.tsx";
 import { KeepingNotice } from "./keeping-notice.tsx";
 import { MessageList } from "./message-list.tsx";
+import { TemporarySwitch } from "./temporary-switch.tsx";
 import { useChat } from "./use-chat.ts";
 
 interface ConversationProps {
@@ -74,9 +74,7 @@ export function Conversation({
   return (
     <>
       <ChatHead chat={chat} document={document} title={title ?? ""} before={aside}>
-        {isNew && (
-          <Switch name="temporary" label="Temporary" isOn={isTemporary} onChange={setTemporary} />
-        )}
+        {isNew && <TemporarySwitch isOn={isTemporary} onChange={setTemporary} />}
       </ChatHead>
       <div ref={place} className="min-h-0 flex-1 overflow-y-auto px-4">
         <MessageList use={use} models={models.data} editing={editing} onEditing={setEditing} />
