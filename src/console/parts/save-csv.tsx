@@ -4,6 +4,7 @@ import { loadCsv } from "../api/csv.ts";
 import { formatExact } from "../lib/count.ts";
 import { csvAddress } from "../lib/csv.ts";
 import { Button } from "../ui/button.tsx";
+import { CompactButton } from "../ui/compact-button.tsx";
 import { ErrorCard } from "../ui/error-card.tsx";
 import { saveFile } from "../ui/save-file.ts";
 import { showToast } from "../ui/toast.tsx";
@@ -48,10 +49,7 @@ export function SaveCsv({ path, query, name, pageRows }: SaveCsvProps) {
     <>
       {error !== undefined && <ErrorCard what="The file could not be made" error={error} />}
       {pages === undefined ? (
-        <Button onClick={() => void save()}>
-          <Download size={16} aria-hidden />
-          Save CSV
-        </Button>
+        <CompactButton icon={Download} label="Save CSV" onClick={() => void save()} />
       ) : (
         <Button onClick={() => loading.current?.abort()}>
           <X size={16} aria-hidden />

@@ -12,8 +12,8 @@ import { toCsv } from "../../lib/csv.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { UserPicker } from "../../parts/user-picker.tsx";
-import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
+import { CompactButton } from "../../ui/compact-button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
@@ -140,14 +140,13 @@ function SaveCsv({ filters }: { readonly filters: AuditFilters }) {
   return (
     <>
       {error !== undefined && <ErrorCard what="The file could not be made" error={error} />}
-      <Button
+      <CompactButton
+        icon={Download}
+        label={isBusy ? "Collecting…" : "Save CSV"}
         isBusy={isBusy}
         title={`At most ${formatExact(MOST_IN_CSV)} entries`}
         onClick={() => void save()}
-      >
-        <Download size={16} aria-hidden />
-        {isBusy ? "Collecting…" : "Save CSV"}
-      </Button>
+      />
     </>
   );
 }

@@ -9,6 +9,7 @@ import { UsedModelPicker } from "../../parts/used-model-picker.tsx";
 import { UserPicker } from "../../parts/user-picker.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
+import { CompactButton } from "../../ui/compact-button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { Link } from "../../ui/link.tsx";
@@ -38,10 +39,11 @@ export function Page() {
   return (
     <>
       <PageHeader title="Requests">
-        <Button onClick={toggle} aria-pressed={isLive}>
-          {isLive ? <Pause size={16} aria-hidden /> : <Radio size={16} aria-hidden />}
-          {isLive ? "Stop following" : "Follow new ones"}
-        </Button>
+        <CompactButton
+          icon={isLive ? Pause : Radio}
+          label={isLive ? "Stop following" : "Follow new ones"}
+          onClick={toggle}
+        />
         <SaveCsv path="/api/requests" query={filters} name="requests" pageRows={CSV_PAGE} />
         <CallButton
           call={{
