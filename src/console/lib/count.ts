@@ -30,6 +30,16 @@ export function formatCount(value: number): string {
   return scaled(value, SCALES) ?? exact.format(value);
 }
 
+/** Returns `1 row` or `3,500 rows`. `many` is given where an `s` does not make it. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${exact.format(count)} ${wordFor(count, one, many)}`;
+}
+
+/** Returns the word for things of which there are `count`, where the number stands by itself. */
+export function wordFor(count: number, one: string, many = `${one}s`): string {
+  return count === 1 ? one : many;
+}
+
 /** Returns `4 MiB`. */
 export function formatBytes(bytes: number): string {
   return scaled(bytes, BYTE_SCALES) ?? `${exact.format(bytes)} B`;

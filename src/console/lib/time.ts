@@ -37,14 +37,18 @@ export function formatUtc(time: string | number): string {
   return `${new Date(time).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Returns `2 min ago`, `in 12 d`, `now`; what is more than 30 days away is a date. */
+/**
+ * Returns `2 min ago`, `in 12 d`, `now`; what is more than 30 days away is a date. Of the days that are left, the one
+ * that has begun counts, as it does in `days_left` of the license.
+ */
 export function formatRelative(time: string | number, now: number, zone: Zone): string {
   const seconds = Math.round((new Date(time).getTime() - now) / 1_000);
   const distance = Math.abs(seconds);
   if (distance < 5) return "now";
   if (distance > OLDEST_RELATIVE) return formatDay(time, zone);
-  const text = largestUnit(distance);
-  return seconds < 0 ? `${text} ago` : `in ${text}`;
+  return seconds < 0
+    ? `${largestUnit(distance, Math.floor)} ago`
+    : `in ${largestUnit(distance, Math.ceil)}`;
 }
 
 /** Returns the name of the zone that times are shown in, such as `Europe/Berlin` or `UTC`. */
@@ -65,11 +69,11 @@ export function fromLocalInput(text: string, zone: Zone): string | null {
   return text === "" || Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-function largestUnit(seconds: number): string {
+function largestUnit(seconds: number, roundDays: (days: number) => number): string {
   if (seconds < MINUTE) return `${seconds} s`;
   if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min`;
   if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h`;
-  return `${Math.floor(seconds / DAY)} d`;
+  return `${roundDays(seconds / DAY)} d`;
 }
 
 function zoneOption(zone: Zone): { timeZone?: string } {

@@ -1,5 +1,6 @@
 import { useEngines } from "../api/queries/engines.ts";
 import { useStatus } from "../api/queries/status.ts";
+import { countOf } from "../lib/count.ts";
 import type { Tone } from "../ui/badge.tsx";
 import { ErrorCard } from "../ui/error-card.tsx";
 import { Link } from "../ui/link.tsx";
@@ -106,7 +107,7 @@ function licenseState(license: Status["license"]): readonly [Tone, string] {
   const { valid, in_grace: isInGrace, days_left: days } = license;
   if (!valid) return ["bad", "License not valid"];
   if (days === null) return ["ok", "License without end"];
-  const left = `${days} ${days === 1 ? "day" : "days"} left`;
+  const left = `${countOf(days, "day")} left`;
   if (isInGrace) return ["bad", `License expired, ${left} of its grace`];
   return [days <= FEW_DAYS ? "warn" : "ok", `License ${left}`];
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
+  countOf,
   formatBytes,
   formatCount,
   formatDuration,
   formatExact,
   formatPercent,
+  wordFor,
 } from "../../../src/console/lib/count.ts";
 
 describe("counts", () => {
@@ -21,6 +23,20 @@ describe("counts", () => {
   ])("%s is %s", (value, text) => expect(formatCount(value)).toBe(text));
 
   it("are exact where asked", () => expect(formatExact(3_500_001)).toBe("3,500,001"));
+});
+
+describe("counted things", () => {
+  it.each([
+    [0, "0 rows"],
+    [1, "1 row"],
+    [2, "2 rows"],
+    [12_480, "12,480 rows"],
+  ])("are, of %s, %s", (count, text) => expect(countOf(count, "row")).toBe(text));
+
+  it("have a word of their own where an s does not make it", () => {
+    expect(countOf(2, "entry", "entries")).toBe("2 entries");
+    expect(wordFor(1, "entry", "entries")).toBe("entry");
+  });
 });
 
 describe("bytes", () => {

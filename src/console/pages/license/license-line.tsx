@@ -1,3 +1,4 @@
+import { countOf } from "../../lib/count.ts";
 import { Time, useNow } from "../../ui/time.tsx";
 
 interface LicenseLineProps {
@@ -5,6 +6,7 @@ interface LicenseLineProps {
     readonly expires_at: string | null;
     readonly valid: boolean;
     readonly in_grace: boolean;
+    readonly days_left: number | null;
   };
   readonly issuedAt: string | null;
 }
@@ -12,12 +14,13 @@ interface LicenseLineProps {
 /** The license's time as a line: when it was issued, where it is now, when it expires. */
 export function LicenseLine({ state, issuedAt }: LicenseLineProps) {
   const now = useNow();
-  const { expires_at: expiresAt, valid, in_grace: isInGrace } = state;
+  const { expires_at: expiresAt, valid, in_grace: isInGrace, days_left: days } = state;
   if (expiresAt === null) return <p>It does not expire.</p>;
   const end = Date.parse(expiresAt);
   const share =
     issuedAt === null ? null : (now - Date.parse(issuedAt)) / (end - Date.parse(issuedAt));
-  const colour = valid && !isInGrace ? "bg-accent" : "bg-bad";
+  const isRunning = valid && !isInGrace;
+  const colour = isRunning ? "bg-accent" : "bg-bad";
   return (
     <div className="grid gap-2">
       {share !== null && (
@@ -40,7 +43,13 @@ export function LicenseLine({ state, issuedAt }: LicenseLineProps) {
         <div>
           <dt className="text-sm text-muted">{end < now ? "Expired" : "Expires"}</dt>
           <dd>
-            <Time value={expiresAt} /> (<Time value={expiresAt} isRelative />)
+            <Time value={expiresAt} /> (
+            {isRunning && days !== null ? (
+              `${countOf(days, "day")} left`
+            ) : (
+              <Time value={expiresAt} isRelative />
+            )}
+            )
           </dd>
         </div>
       </dl>

@@ -4,6 +4,7 @@ import {
   useLicenseDevice,
   useUploadLicense,
 } from "../../api/queries/license.ts";
+import { countOf } from "../../lib/count.ts";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { DropZone } from "../../ui/drop-zone.tsx";
@@ -57,7 +58,11 @@ type Details = NonNullable<ReturnType<typeof useLicenseDetails>["data"]>;
 function State({ valid, in_grace: isInGrace, days_left: days }: LicenseState) {
   if (!valid) return <StatusDot tone="bad">Not valid</StatusDot>;
   if (isInGrace) return <StatusDot tone="warn">Expired, in its grace</StatusDot>;
-  return <StatusDot tone="ok">{days === null ? "Valid" : `Valid, ${days} days left`}</StatusDot>;
+  return (
+    <StatusDot tone="ok">
+      {days === null ? "Valid" : `Valid, ${countOf(days, "day")} left`}
+    </StatusDot>
+  );
 }
 
 function Terms({ details }: { readonly details: Details }) {
