@@ -114,7 +114,7 @@ function useNodes(props: FlowGraphProps): Node[] {
         ...{ id: step.id, kind: step.kind, note: noteOf(step), outputs },
         isConnectable: onConnect !== undefined,
       };
-      const said = [step.id, step.kind, data.note?.text, data.note?.detail];
+      const said = [step.id, step.kind, data.note?.text, data.note?.detail, data.note?.errors];
       return {
         ...fixed,
         id: `s${step.at}`,

@@ -11,6 +11,8 @@ export interface FlowNote {
   readonly tone: Tone;
   readonly text: string;
   readonly detail?: string | undefined;
+  /** What went wrong in a step that went on; it is always seen whole. */
+  readonly errors?: string | undefined;
   readonly isBad?: boolean;
 }
 
@@ -34,7 +36,10 @@ export function StepNode({ data, selected }: NodeProps) {
     >
       <Handle type="target" position={Position.Left} isConnectable={isConnectable} />
       <span className="truncate font-medium">{id || "(no id)"}</span>
-      <span className="truncate text-sm text-muted">{kind || "(no kind)"}</span>
+      <span className="flex gap-2 text-sm text-muted">
+        <span className="min-w-0 flex-1 truncate">{kind || "(no kind)"}</span>
+        {note?.errors !== undefined && <span className="shrink-0 text-bad">{note.errors}</span>}
+      </span>
       {note !== undefined && (
         <span className="truncate text-sm">
           <StatusDot tone={note.tone}>

@@ -1,5 +1,5 @@
 import type { WorkflowRunStep } from "../../api/queries/workflow-runs.ts";
-import { formatCount } from "../../lib/count.ts";
+import { formatCount, wordFor } from "../../lib/count.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { describeTrigger } from "../../lib/trigger-words.ts";
 import { type FlowStep, MAIN, outputsOf } from "../../lib/workflow-graph.ts";
@@ -46,16 +46,12 @@ export function RunGraph({ run, asOf, isStale, steps, triggers, openStep, onOpen
 
 function noteOf(step: WorkflowRunStep, asOf: number, isStale: boolean): FlowNote {
   const { status, row_errors: errors } = step;
-  const time = timeOfStep(step, asOf);
-  const details = [
-    time,
-    errors > 0 && `${formatCount(errors)} ${errors === 1 ? "error" : "errors"}`,
-  ].filter(Boolean);
   if (isStale && status === "running") return { tone: "plain", text: "Unknown" };
   return {
     tone: toneOfRun(status),
     text: wordOfRun(status),
-    detail: details.length === 0 ? undefined : details.join(" · "),
+    detail: timeOfStep(step, asOf),
+    errors: errors === 0 ? undefined : `${formatCount(errors)} ${wordFor(errors, "error")}`,
     isBad: status === "failed",
   };
 }
