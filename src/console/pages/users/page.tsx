@@ -10,7 +10,6 @@ import { Count } from "../../ui/count.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { FilterBar } from "../../ui/filter-bar.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
 import type { Column } from "../../ui/table-column.ts";
 import { Time } from "../../ui/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
@@ -19,6 +18,7 @@ import { useUrlState } from "../../ui/use-url-state.ts";
 import { CreateDialog } from "./create-dialog.tsx";
 import { PasswordDialog, type ShownPassword } from "./password-dialog.tsx";
 import { UserPanel } from "./user-panel.tsx";
+import { UserState } from "./user-state.tsx";
 
 const DEFAULTS = { search: "" };
 
@@ -92,11 +92,7 @@ const COLUMNS: ReadonlyArray<Column<User>> = [
   {
     id: "state",
     head: "State",
-    cell: ({ state }) => (
-      <StatusDot tone={state === "active" ? "ok" : "plain"}>
-        {state === "active" ? "Active" : "Disabled"}
-      </StatusDot>
-    ),
+    cell: (user) => <UserState user={user} />,
     width: "8rem",
   },
   {

@@ -19,6 +19,7 @@ import {
   NewPasswordDialog,
   UserStateButton,
 } from "./user-actions.tsx";
+import { UserState } from "./user-state.tsx";
 
 interface UserPanelProps {
   readonly id: string;
@@ -47,7 +48,7 @@ export function UserPanel({ id, onClose, onPassword }: UserPanelProps) {
           <PropertyList
             properties={[
               ["Role", user.role === "admin" ? "Administrator" : "User"],
-              ["State", user.state === "active" ? "Active" : "Disabled"],
+              ["State", <UserState key="state" user={user} />],
               ["Made", <Time key="made" value={user.created_at} />],
               ["Last login", <Time key="login" value={user.last_login_at} isRelative />],
               ["Password", user.must_change_password ? "to be changed at the next login" : "own"],
