@@ -9,6 +9,8 @@ type ModelCard = Pick<
 >;
 export type ModelFigures = components["schemas"]["ModelFigures"];
 
+export type Ability = (typeof ABILITIES)[keyof typeof ABILITIES];
+
 /** A model or assistant as pages need it. */
 export interface Model {
   readonly id: string;
@@ -27,7 +29,7 @@ export interface Model {
   /** The most tokens of one answer; null where only the context limits it. */
   readonly output: number | null;
   /** What it takes and does beside text, as far as its server tells. */
-  readonly abilities: readonly string[];
+  readonly abilities: readonly Ability[];
 }
 
 const CLOUDS: Readonly<Record<string, string>> = {
@@ -36,13 +38,13 @@ const CLOUDS: Readonly<Record<string, string>> = {
   google: "Google",
   compatible: "another service",
 };
-const ABILITIES: Readonly<Record<string, string>> = {
+const ABILITIES = {
   tools: "tools",
   image_input: "images",
   pdf_input: "PDF",
   audio_input: "audio",
   thinking: "thinking",
-};
+} as const;
 const PAGE = 1_000;
 const FRESH_MS = 30_000;
 const FIGURES_EVERY_MS = 30_000;

@@ -1,6 +1,7 @@
 import type { Model, ModelFigures } from "../../api/queries/models.ts";
 import { Count, Duration } from "../../ui/count.tsx";
 import type { Column } from "../../ui/table-column.ts";
+import { Abilities } from "./abilities.tsx";
 import { ModelState } from "./model-state.tsx";
 
 /** A model, and how it has answered; undefined for one that nobody called. */
@@ -9,7 +10,6 @@ export interface ModelRow {
   readonly figures: ModelFigures | undefined;
 }
 
-const KINDS = { chat: undefined, embedding: "Embedding", assistant: "Assistant" } as const;
 const NARROW: ReadonlySet<string> = new Set(["name", "state", "latency"]);
 
 /** The columns of the list; beside an open model only the first ones have room. */
@@ -41,12 +41,8 @@ const COLUMNS: ReadonlyArray<Column<ModelRow>> = [
   {
     id: "abilities",
     head: "Abilities",
-    cell: ({ model }) => {
-      const words = KINDS[model.kind] ?? (model.abilities.join(", ") || "text");
-      return <span title={words}>{words}</span>;
-    },
-    width: "11rem",
-    isWideOnly: true,
+    cell: ({ model }) => <Abilities model={model} />,
+    width: "10.5rem",
   },
   {
     id: "latency",
