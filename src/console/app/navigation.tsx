@@ -2,6 +2,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronsUpDown, LogOut, Search, UserRound } from "lucide-react";
 import { useLogout, useSession } from "../api/queries/session.ts";
 import { useStatus } from "../api/queries/status.ts";
+import { countOf } from "../lib/count.ts";
 import { GROUPS, type PageDefinition } from "../page-definition.ts";
 import { pages } from "../pages.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
@@ -106,18 +107,22 @@ function useBadges(): ReadonlyMap<string, PageBadge> {
   const dead = data.administration?.dead_events ?? 0;
   if (dead > 0) {
     const text = String(dead);
-    badges.set("events", { tone: "bad", text, meaning: `${text} dead events` });
+    badges.set("events", { tone: "bad", text, meaning: countOf(dead, "dead event") });
   }
   const failing = data.failing_workflows;
   if (failing > 0) {
     const text = String(failing);
-    const meaning = `${text} workflows whose last run failed`;
+    const meaning = `${countOf(failing, "workflow")} whose last run failed`;
     badges.set("workflows", { tone: "bad", text, meaning });
   }
   const waiting = data.administration?.tools_waiting ?? 0;
   if (waiting > 0) {
     const text = String(waiting);
-    badges.set("tool-servers", { tone: "warn", text, meaning: `${text} tools wait for approval` });
+    badges.set("tool-servers", {
+      tone: "warn",
+      text,
+      meaning: `${countOf(waiting, "tool waits", "tools wait")} for approval`,
+    });
   }
   const { warning } = data.license;
   if (warning !== null) {

@@ -1,5 +1,6 @@
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useState } from "react";
+import { countOf } from "../lib/count.ts";
 import {
   MAX_DAYS,
   moveRange,
@@ -52,7 +53,7 @@ export function RangePicker({ value, onChange, now }: RangePickerProps) {
           else onChange({ range: next, until: value.until });
         }}
         choices={[
-          ...(isPreset ? [] : [{ value: days, label: `${days} days` }]),
+          ...(isPreset ? [] : [{ value: days, label: countOf(Number(days), "day") }]),
           ...PRESETS,
           { value: OTHER, label: "From day to day…" },
         ]}

@@ -113,7 +113,7 @@ function licenseState(license: Status["license"]): readonly [Tone, string] {
 }
 
 function DeadEvents({ count }: { readonly count: number }) {
-  const text = `${count} dead ${count === 1 ? "event" : "events"}`;
+  const text = countOf(count, "dead event");
   return (
     <li>
       <Link to="/events" className={QUIET}>

@@ -2,6 +2,7 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type Assistant, assistantName, useAssistants } from "../../api/queries/assistants.ts";
 import { useSession } from "../../api/queries/session.ts";
+import { countOf } from "../../lib/count.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { LEVELS } from "../../parts/tool-level.tsx";
 import { UserName } from "../../parts/user-name.tsx";
@@ -65,7 +66,7 @@ const COLUMNS: ReadonlyArray<Column<Assistant>> = [
     head: "Knowledge",
     cell: ({ tool_resources: { file_search: search } }) => {
       const count = search?.vector_store_ids.length ?? 0;
-      return count === 0 ? "none" : `${count} ${count === 1 ? "store" : "stores"}`;
+      return count === 0 ? "none" : countOf(count, "store");
     },
     width: "8rem",
   },

@@ -5,6 +5,7 @@ import {
   useReadTable,
   useRunStatement,
 } from "../../api/queries/data-tables.ts";
+import { countOf } from "../../lib/count.ts";
 import { Button } from "../../ui/button.tsx";
 import { ComboboxField } from "../../ui/combobox.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
@@ -57,7 +58,7 @@ function ReadTable({ onResult }: TestProps) {
         choices={(tables.data?.data ?? []).map((table) => ({
           value: table.name,
           label: table.name,
-          hint: `${table.columns.length} columns`,
+          hint: countOf(table.columns.length, "column"),
         }))}
         isLoading={tables.isPending}
       />

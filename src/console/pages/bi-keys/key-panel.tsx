@@ -5,6 +5,7 @@ import {
   useBiKey,
   useBiStatements,
 } from "../../api/queries/bi-keys.ts";
+import { countOf } from "../../lib/count.ts";
 import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -111,7 +112,7 @@ function LastStatements({ id }: { readonly id: string }) {
             </code>
             <span className="flex flex-wrap items-center gap-x-3 text-sm text-muted">
               <StatementOutcome line={line} />
-              <span>{line.rows} rows</span>
+              <span>{countOf(line.rows, "row")}</span>
               <Time value={line.started_at} isRelative />
             </span>
           </li>

@@ -1,4 +1,5 @@
 import type { DataRows } from "../../api/queries/data-tables.ts";
+import { countOf } from "../../lib/count.ts";
 import { Time } from "../../ui/time.tsx";
 
 /** The rows of an answer as they came, without paging. */
@@ -7,7 +8,7 @@ export function ResultRows({ result }: { readonly result: DataRows }) {
   return (
     <div className="grid min-w-0 gap-2">
       <p role="status" className="text-sm text-muted">
-        {countOf(data.length)}
+        {data.length === 0 ? "No rows" : countOf(data.length, "row")}
         {hasMore && ", and there are more"} · as of <Time value={asOf} hasSeconds />
       </p>
       <section
@@ -46,11 +47,6 @@ export function ResultRows({ result }: { readonly result: DataRows }) {
       </section>
     </div>
   );
-}
-
-function countOf(rows: number): string {
-  if (rows === 0) return "No rows";
-  return rows === 1 ? "1 row" : `${rows} rows`;
 }
 
 function Value({ value }: { readonly value: unknown }) {

@@ -4,6 +4,7 @@ import {
   type ConnectionTable,
   useConnectionTables,
 } from "../../api/queries/connections.ts";
+import { countOf } from "../../lib/count.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -83,7 +84,7 @@ function TableEntry({
           <code className="min-w-0 font-mono text-sm break-all">
             <bdi>{name}</bdi>
           </code>
-          <span className="text-sm text-muted">{columns.length} columns</span>
+          <span className="text-sm text-muted">{countOf(columns.length, "column")}</span>
         </summary>
         <div className="grid gap-2 pb-2 pl-4">
           <ul className="grid gap-1">

@@ -1,4 +1,5 @@
 import type { ConnectionTrial } from "../../api/queries/connections.ts";
+import { countOf } from "../../lib/count.ts";
 import { Duration } from "../../ui/count.tsx";
 import { StatusDot } from "../../ui/status-dot.tsx";
 
@@ -12,7 +13,7 @@ export function TrialResult({ trial }: { readonly trial: ConnectionTrial }) {
       </div>
     );
   }
-  const tables = trial.tables === 1 ? "1 table" : `${trial.tables ?? 0} tables`;
+  const tables = countOf(trial.tables ?? 0, "table");
   return (
     <div
       role="status"

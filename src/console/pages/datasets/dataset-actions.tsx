@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { type Dataset, useChangeDataset, useDeleteDataset } from "../../api/queries/datasets.ts";
-import { formatExact } from "../../lib/count.ts";
+import { countOf } from "../../lib/count.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Form } from "../../ui/form.tsx";
@@ -72,7 +72,7 @@ interface DeleteDialogProps extends DatasetDialogProps {
 
 export function DeleteDialog({ dataset, isOpen, onClose, onDeleted }: DeleteDialogProps) {
   const remove = useDeleteDataset(dataset.id);
-  const rows = dataset.rows === 1 ? "Its row is" : `Its ${formatExact(dataset.rows)} rows are`;
+  const rows = dataset.rows === 1 ? "Its row is" : `Its ${countOf(dataset.rows, "row")} are`;
   return (
     <ConfirmDialog
       isOpen={isOpen}

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { countOf } from "../../lib/count.ts";
 import { previewTable, type TableFormat, type TablePreview } from "../../lib/table-file.ts";
 import { TextAreaField } from "../../ui/field.tsx";
 import { ValueTable } from "../../ui/value-table.tsx";
@@ -58,7 +59,7 @@ function Preview({ preview }: { readonly preview: TablePreview | undefined }) {
       <p className="text-sm text-muted">
         {rows.length === 0
           ? `Columns: ${columns.join(", ")}. There are no rows.`
-          : `The first ${rows.length === 1 ? "row" : `${rows.length} rows`}, as read here:`}
+          : `The first ${rows.length === 1 ? "row" : countOf(rows.length, "row")}, as read here:`}
       </p>
       <ValueTable label="First rows" columns={columns} rows={rows} />
     </section>

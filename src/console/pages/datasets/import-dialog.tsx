@@ -5,7 +5,7 @@ import {
   type ImportMode,
   useImportRows,
 } from "../../api/queries/datasets.ts";
-import { formatExact } from "../../lib/count.ts";
+import { countOf, wordFor } from "../../lib/count.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { SelectField } from "../../ui/select.tsx";
@@ -47,7 +47,7 @@ function NewImport({ onClose, onImported }: Omit<NewImportDialogProps, "isOpen">
         const imported = await send.mutateAsync({ ...file, into: { ...draft, key } });
         onClose();
         onImported(imported);
-        showToast(`${rowsText(imported.rows)} imported into ${imported.dataset.name}`);
+        showToast(`${countOf(imported.rows, "row")} imported into ${imported.dataset.name}`);
       }}
     >
       <DatasetFields draft={draft} onChange={setDraft} />
@@ -114,7 +114,7 @@ function RowsImport({ dataset, onClose }: Omit<ImportDialogProps, "isOpen">) {
       onSend={async (file) => {
         const imported = await send.mutateAsync({ ...file, into: { id, mode } });
         onClose();
-        showToast(`${rowsText(imported.rows)} imported into ${name}`);
+        showToast(`${countOf(imported.rows, "row")} imported into ${name}`);
       }}
     >
       <SelectField
@@ -133,8 +133,8 @@ function RowsImport({ dataset, onClose }: Omit<ImportDialogProps, "isOpen">) {
       {isReplacing && (
         <>
           <p className="text-warn">
-            The {formatExact(rows)} rows that are there are lost. Readers see the old rows until the
-            new ones are complete.
+            {countOf(rows, "row that is", "rows that are")} there now {wordFor(rows, "is", "are")}{" "}
+            lost. Readers see the old rows until the new ones are complete.
           </p>
           <TextField
             name="confirm"
@@ -148,8 +148,4 @@ function RowsImport({ dataset, onClose }: Omit<ImportDialogProps, "isOpen">) {
       )}
     </ImportForm>
   );
-}
-
-function rowsText(count: number): string {
-  return count === 1 ? "1 row" : `${formatExact(count)} rows`;
 }

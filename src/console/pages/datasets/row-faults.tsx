@@ -1,4 +1,4 @@
-import { formatExact } from "../../lib/count.ts";
+import { countOf, formatExact } from "../../lib/count.ts";
 
 export interface RowFault {
   readonly line: number;
@@ -13,7 +13,7 @@ interface RowFaultsProps {
 
 /** Each wrong row of a file: where it is and why. */
 export function RowFaults({ rows, end }: RowFaultsProps) {
-  const count = rows.length === 1 ? "1 wrong row" : `${rows.length} wrong rows`;
+  const count = countOf(rows.length, "wrong row");
   return (
     <section aria-label={count} className="grid min-w-0 gap-2">
       <h3 ref={(element) => element?.focus()} tabIndex={-1} className="text-base text-bad">

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { type EventFilters, useRedriveDead } from "../../api/queries/events.ts";
 import { useStatus } from "../../api/queries/status.ts";
+import { countOf } from "../../lib/count.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { showToast } from "../../ui/toast.tsx";
@@ -15,7 +16,7 @@ export function SendAll({ filters }: { readonly filters: EventFilters }) {
   const sinks = sink === undefined ? SINK_NAMES : [sink];
   const send = async () => {
     const count = await redrive.mutateAsync({ sinks, ...(kind !== undefined && { kind }) });
-    showToast(count === 1 ? "1 event is sent again" : `${count} events are sent again`);
+    showToast(`${countOf(count, "event is", "events are")} sent again`);
   };
   const what = [
     kind === undefined ? "All dead events" : `All dead events of kind ${kind}`,

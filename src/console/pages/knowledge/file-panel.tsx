@@ -6,10 +6,11 @@ import {
   useRemoveFile,
 } from "../../api/queries/store-files.ts";
 import type { VectorStore } from "../../api/queries/vector-stores.ts";
+import { countOf } from "../../lib/count.ts";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { Bytes, Count } from "../../ui/count.tsx";
+import { Bytes } from "../../ui/count.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import { SidePanel } from "../../ui/side-panel.tsx";
@@ -130,9 +131,7 @@ function Content({ storeId, fileId }: { readonly storeId: string; readonly fileI
   if (data === undefined) return <Skeleton shape="lines" label="The text is loading" />;
   return (
     <section className="grid gap-2" aria-label="What was read">
-      <h3>
-        What was read, in <Count value={chunks.length} /> {chunks.length === 1 ? "chunk" : "chunks"}
-      </h3>
+      <h3>What was read, in {countOf(chunks.length, "chunk")}</h3>
       <ol className="grid gap-2">
         {chunks.slice(0, shown).map(({ text }, index) => (
           <li

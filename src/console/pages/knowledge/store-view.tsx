@@ -5,7 +5,7 @@ import {
   useVectorStore,
   type VectorStore,
 } from "../../api/queries/vector-stores.ts";
-import { formatBytes, formatCount, formatExact } from "../../lib/count.ts";
+import { countOf, formatBytes, formatCount, wordFor } from "../../lib/count.ts";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
@@ -90,9 +90,8 @@ function Figures({ store }: { readonly store: VectorStore }) {
     <span className="flex flex-wrap items-center gap-x-3">
       <StoreState store={store} />
       <span>
-        {formatExact(counts.total)} {counts.total === 1 ? "file" : "files"} ·{" "}
-        {formatCount(ext.chunks)} {ext.chunks === 1 ? "chunk" : "chunks"} · {formatBytes(bytes)} ·{" "}
-        {ext.embedding_model}
+        {countOf(counts.total, "file")} · {formatCount(ext.chunks)} {wordFor(ext.chunks, "chunk")} ·{" "}
+        {formatBytes(bytes)} · {ext.embedding_model}
       </span>
     </span>
   );
@@ -128,8 +127,8 @@ function DeleteButton({ store, onDeleted }: DeleteButtonProps) {
           showToast(`Store ${name} is deleted`);
         }}
       >
-        Its {formatExact(store.ext.chunks)} chunks are lost, and assistants answer without them. The
-        uploaded files themselves stay.
+        Its {countOf(store.ext.chunks, "chunk is", "chunks are")} lost, and assistants answer
+        without them. The uploaded files themselves stay.
       </ConfirmDialog>
     </>
   );

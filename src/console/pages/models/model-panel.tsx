@@ -1,5 +1,6 @@
 import { useEngines } from "../../api/queries/engines.ts";
 import { useSession } from "../../api/queries/session.ts";
+import { countOf } from "../../lib/count.ts";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { Count, Duration } from "../../ui/count.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -140,10 +141,7 @@ function Engines({ row: { model } }: RowProps) {
           engine.host,
           <span key={engine.host} className="flex flex-wrap gap-x-3">
             <EngineState engine={engine} />
-            <span className="text-muted">
-              <Count value={engine.open_calls} /> {engine.open_calls === 1 ? "call" : "calls"} under
-              way
-            </span>
+            <span className="text-muted">{countOf(engine.open_calls, "call")} under way</span>
           </span>,
         ])}
       />

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { useModelFigures } from "../../api/queries/models.ts";
 import { type MeteredRequest, useLastFailures, useTopKeys } from "../../api/queries/overview.ts";
+import { wordFor } from "../../lib/count.ts";
 import { RequestLink } from "../../parts/request-link.tsx";
 import { BarList } from "../../ui/bar-list.tsx";
 import { Count } from "../../ui/count.tsx";
@@ -74,8 +75,7 @@ function TopModels() {
 function Amount({ requests, tokens }: { readonly requests: number; readonly tokens: number }) {
   return (
     <>
-      <Count value={requests} /> {requests === 1 ? "call" : "calls"} · <Count value={tokens} />{" "}
-      tokens
+      <Count value={requests} /> {wordFor(requests, "call")} · <Count value={tokens} /> tokens
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { Pause, Radio, X } from "lucide-react";
 import { useLatestRequests, useRequests } from "../../api/queries/requests.ts";
 import { CHANNEL_NAMES } from "../../lib/channels.ts";
+import { countOf } from "../../lib/count.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { KeyPicker } from "../../parts/key-picker.tsx";
 import { ListView } from "../../parts/list-view.tsx";
@@ -184,7 +185,7 @@ function statusesWith(status: string) {
 
 function rangesWith({ range, until }: ViewState) {
   if (until === "" && RANGES.some(({ value }) => value === range)) return RANGES;
-  const days = range === "1" ? "1 day" : `${range} days`;
+  const days = countOf(Number(range), "day");
   const label = until === "" ? `Last ${days}` : `${days} until ${until}`;
   return [...RANGES.filter(({ value }) => value !== range), { value: range, label }];
 }

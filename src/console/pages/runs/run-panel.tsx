@@ -1,5 +1,5 @@
 import type { WorkflowRunStep, WorkflowRunWithSteps } from "../../api/queries/workflow-runs.ts";
-import { formatExact } from "../../lib/count.ts";
+import { countOf, formatExact } from "../../lib/count.ts";
 import { formatJson } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { MAIN } from "../../lib/workflow-graph.ts";
@@ -72,7 +72,11 @@ function Step({ run, asOf, output, onOutput, shown }: RunPanelProps & { shown: W
             "Models",
             callsOf(shown) === 0 || usage === null
               ? undefined
-              : `${usage["calls"]} calls, ${usage["input_tokens"]} tokens in, ${usage["output_tokens"]} out`,
+              : [
+                  countOf(Number(usage["calls"]), "call"),
+                  `${countOf(Number(usage["input_tokens"]), "token")} in`,
+                  `${formatExact(Number(usage["output_tokens"]))} out`,
+                ].join(", "),
           ],
         ]}
       />

@@ -4,7 +4,7 @@ import {
   useStepRows,
   type WorkflowRunWithSteps,
 } from "../../api/queries/workflow-runs.ts";
-import { formatExact } from "../../lib/count.ts";
+import { countOf } from "../../lib/count.ts";
 import { csvAddress } from "../../lib/csv.ts";
 import { inLine } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
@@ -33,9 +33,7 @@ export function StepRows({ run, step, output, rows }: StepRowsProps) {
   const columns = [...new Set(list.rows.flatMap((row) => Object.keys(row)))];
   return (
     <section aria-label={`Rows of ${step}`} className="grid min-w-0 gap-3">
-      <h3 className="font-medium">
-        {formatExact(list.total ?? rows)} {list.total === 1 ? "row" : "rows"}
-      </h3>
+      <h3 className="font-medium">{countOf(list.total ?? rows, "row")}</h3>
       {list.isLoading && <Skeleton shape="rows" count={3} label="The rows are loading" />}
       {isGone && (
         <p className="text-muted">

@@ -1,5 +1,6 @@
 import { useStatus } from "../../api/queries/status.ts";
 import { type Readiness, useReadiness } from "../../api/queries/system.ts";
+import { countOf } from "../../lib/count.ts";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Link } from "../../ui/link.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
@@ -128,7 +129,7 @@ function Server() {
           ],
           [
             "Engine",
-            `${engine.backend}, ${engine.reachable ? countModels(engine.models) : "no answer"}${engine.simulated ? ", simulated" : ""}`,
+            `${engine.backend}, ${engine.reachable ? countOf(engine.models, "model") : "no answer"}${engine.simulated ? ", simulated" : ""}`,
           ],
           [
             "API",
@@ -157,8 +158,4 @@ function Server() {
 /** The id of the build that this tab runs. */
 function consoleBuild(): string | undefined {
   return document.querySelector<HTMLMetaElement>("meta[name=build]")?.content;
-}
-
-function countModels(count: number): string {
-  return `${count} ${count === 1 ? "model" : "models"}`;
 }

@@ -4,6 +4,7 @@ import {
   type ToolServer,
   useApproveTools,
 } from "../../api/queries/tool-servers.ts";
+import { countOf } from "../../lib/count.ts";
 import { SchemaView } from "../../parts/schema-view.tsx";
 import { LEVELS, ToolLevelBadge } from "../../parts/tool-level.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -64,16 +65,15 @@ function Review({ reviewed, isOld, onRenew, onClose }: ReviewProps) {
     else next.delete(name);
     setChosen(next);
   };
-  const count = chosen.size === 1 ? "1 tool" : `${chosen.size} tools`;
   return (
     <Form
-      action={`Approve ${count}`}
+      action={`Approve ${countOf(chosen.size, "tool")}`}
       onCancel={onClose}
       disabledReason={chosen.size === 0 ? "No tool is chosen." : undefined}
       onSubmit={async () => {
         await approve.mutateAsync({ tools: [...chosen], revision: reviewed.revision });
         onClose();
-        showToast(`${count} approved`);
+        showToast(`${countOf(chosen.size, "tool")} approved`);
       }}
     >
       {isOld && (

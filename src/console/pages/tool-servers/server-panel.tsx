@@ -4,6 +4,7 @@ import {
   useCheckToolServer,
   useToolServer,
 } from "../../api/queries/tool-servers.ts";
+import { countOf } from "../../lib/count.ts";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
 import { Duration } from "../../ui/count.tsx";
@@ -113,7 +114,7 @@ function Waiting({ server }: { readonly server: ToolServer }) {
       {count > 0 && (
         <div className="flex flex-wrap items-center gap-3 rounded-lg border border-line bg-warn-soft p-3">
           <p className="min-w-0 flex-1 text-warn">
-            {count === 1 ? "1 tool waits for approval." : `${count} tools wait for approval.`}
+            {countOf(count, "tool waits", "tools wait")} for approval.
           </p>
           <Button look="primary" onClick={() => setReviewed(server)}>
             Review tools

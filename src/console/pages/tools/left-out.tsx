@@ -1,9 +1,10 @@
 import type { LeftOutTool } from "../../api/queries/tools.ts";
+import { countOf } from "../../lib/count.ts";
 import { Link } from "../../ui/link.tsx";
 
 /** What tool servers list but nobody is offered, and why. */
 export function LeftOut({ tools }: { readonly tools: readonly LeftOutTool[] }) {
-  const count = tools.length === 1 ? "1 listed tool is" : `${tools.length} listed tools are`;
+  const count = countOf(tools.length, "listed tool is", "listed tools are");
   return (
     <details className="rounded-lg border border-line bg-warn-soft px-3 py-1">
       <summary className="cursor-pointer py-1.5 text-warn touch:py-3">{count} left out</summary>

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { UsageReport } from "../../api/queries/usage.ts";
-import { formatPercent, formatShare } from "../../lib/count.ts";
+import { countOf, formatPercent, formatShare } from "../../lib/count.ts";
 import { Count, Duration } from "../../ui/count.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 
@@ -67,7 +67,7 @@ interface ChangeProps {
 
 function Change({ now, before, days }: ChangeProps) {
   if (before === undefined) return null;
-  const time = days === 1 ? "24 hours" : `${days} days`;
+  const time = days === 1 ? "24 hours" : countOf(days, "day");
   const text = (shown: string, meaning: string) => (
     <span className="text-sm text-muted" title={meaning}>
       <span aria-hidden>{shown}</span>

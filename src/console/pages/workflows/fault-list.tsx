@@ -1,5 +1,6 @@
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import { countOf } from "../../lib/count.ts";
 import { lineOf } from "../../lib/json-text.ts";
 import { placeOfFault, type WorkflowFault } from "../../lib/workflow-text.ts";
 import { Button } from "../../ui/button.tsx";
@@ -37,7 +38,7 @@ export function FaultList(props: FaultListProps) {
         </Card>
       )}
       {fault === undefined && faults.length > 0 && (
-        <Card title={faults.length === 1 ? "1 fault" : `${faults.length} faults`}>
+        <Card title={countOf(faults.length, "fault")}>
           {faults.map((each) => {
             const place = placeOfFault(document, each);
             const where = [each.step, each.field].filter(Boolean).join(" · ");

@@ -1,3 +1,4 @@
+import { countOf } from "../../lib/count.ts";
 import { describeTrigger } from "../../lib/trigger-words.ts";
 import { type FlowStep, outputsOf } from "../../lib/workflow-graph.ts";
 import { connectSteps, disconnectSteps, placeOfStep } from "../../lib/workflow-text.ts";
@@ -43,5 +44,5 @@ export function faultsOfStep({ faults, document }: Draft, at: number) {
 function noteOf(draft: Draft, { at }: FlowStep): FlowNote | undefined {
   const { length } = faultsOfStep(draft, at);
   if (length === 0) return undefined;
-  return { tone: "bad", text: length === 1 ? "1 fault" : `${length} faults`, isBad: true };
+  return { tone: "bad", text: countOf(length, "fault"), isBad: true };
 }

@@ -8,6 +8,7 @@ import {
   useDeleteWorkflow,
   type Workflow,
 } from "../../api/queries/workflows.ts";
+import { countOf } from "../../lib/count.ts";
 import { formatJson } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { Button } from "../../ui/button.tsx";
@@ -94,7 +95,7 @@ function StopDialog({ workflow, ...dialog }: WorkflowDialogProps) {
       action="Stop runs"
       onConfirm={async () => {
         const { stopped } = await stop.mutateAsync();
-        showToast(stopped === 1 ? "1 run is stopped" : `${stopped} runs are stopped`);
+        showToast(`${countOf(stopped, "run is", "runs are")} stopped`);
       }}
     >
       The running run and all that wait end as stopped. Later triggers start it again.

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { loadSampleRows } from "../../api/queries/workflow-runs.ts";
 import { type StepTestResult, useTestStep, type Workflow } from "../../api/queries/workflows.ts";
+import { countOf, formatExact } from "../../lib/count.ts";
 import { formatJson } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { type FlowSource, type FlowStep, inputName } from "../../lib/workflow-graph.ts";
@@ -107,7 +108,7 @@ function Result({ result }: { readonly result: StepTestResult }) {
       )}
       {Object.entries(outputs).map(([name, rows]) => {
         const { length } = rows as readonly unknown[];
-        const label = `Output ${name}: ${length === 1 ? "1 row" : `${length} rows`}`;
+        const label = `Output ${name}: ${countOf(length, "row")}`;
         return (
           <div key={name} className="grid gap-1">
             <span className="text-sm text-muted">{label}</span>
@@ -139,7 +140,8 @@ function Result({ result }: { readonly result: StepTestResult }) {
       {truncated && <p className="text-muted">It made more rows than are shown.</p>}
       {usage.calls > 0 && (
         <p className="text-sm text-muted">
-          {usage.calls} calls of models, {usage.input_tokens} tokens in, {usage.output_tokens} out
+          {countOf(usage.calls, "call")} of models, {countOf(usage.input_tokens, "token")} in,{" "}
+          {formatExact(usage.output_tokens)} out
         </p>
       )}
     </div>
