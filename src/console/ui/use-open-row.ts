@@ -1,5 +1,6 @@
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import type { UrlState } from "../lib/url-state.ts";
+import { useOpening } from "./use-opening.ts";
 
 interface OpenRow {
   /** The id at the end of the address; undefined while no row is open. */
@@ -11,11 +12,11 @@ interface OpenRow {
 /** The open row of a page with `opensRows`, which is the end of its address. Filters stay. */
 export function useOpenRow(path: string): OpenRow {
   const { row } = useParams({ strict: false }) as { readonly row?: string };
-  const navigate = useNavigate();
-  const go = (to: string) => void navigate({ to, search: (now: UrlState) => now });
+  const { open, close } = useOpening(row !== undefined);
+  const search = (now: UrlState) => now;
   return {
     openId: row,
-    open: (id) => go(`/${path}/${encodeURIComponent(id)}`),
-    close: () => go(`/${path}`),
+    open: (id) => open({ to: `/${path}/${encodeURIComponent(id)}`, search }),
+    close: () => close({ to: `/${path}`, search }),
   };
 }

@@ -1,14 +1,15 @@
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { History as HistoryIcon } from "lucide-react";
 import { useState } from "react";
 import { useChats, useKeptChat } from "../../api/queries/chats.ts";
 import { useModels } from "../../api/queries/models.ts";
 import type { ChatDocument } from "../../chat/chat-document.ts";
+import type { UrlState } from "../../lib/url-state.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useMedia } from "../../ui/use-media.ts";
-import { useOpenRow } from "../../ui/use-open-row.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
 import { Conversation } from "./conversation.tsx";
 import { History } from "./history.tsx";
@@ -19,7 +20,9 @@ const NEW_CHAT = { model: "" };
 
 /** Chats with models and assistants: the history, and one of them or a new one. */
 export function Page() {
-  const { openId, open, close } = useOpenRow("chat");
+  // A chat is no panel: each is a place of its own, and Back leads to the one before.
+  const { row: openId } = useParams({ strict: false }) as { readonly row?: string };
+  const navigate = useNavigate();
   const isNarrow = useMedia(NARROW);
   const [isHistoryOpen, setHistoryOpen] = useState(false);
   // A chat that was begun here gets its id while it is in use; only another one is opened anew.
@@ -28,11 +31,13 @@ export function Page() {
   const startNew = () => {
     setBegun(({ number }) => ({ number: number + 1, id: undefined }));
     setHistoryOpen(false);
-    close();
+    void navigate({ to: "/chat", search: (now: UrlState) => now });
   };
   const onKept = (id: string) => {
     setBegun((now) => ({ ...now, id }));
-    open(id);
+    // The new chat has its address from now on; Back does not lead to the one without.
+    const to = `/chat/${encodeURIComponent(id)}`;
+    void navigate({ to, search: (now: UrlState) => now, replace: true });
   };
   const history = <History openId={openId} onNew={startNew} />;
   const historyButton = isNarrow && (

@@ -5,13 +5,14 @@ import {
   useDatasetRows,
   useFilteredRows,
 } from "../../api/queries/datasets.ts";
+import { formatExact } from "../../lib/count.ts";
 import { isFiltered, type RowFilter, readConditions } from "../../lib/row-filter.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { PropertyList } from "../../ui/property-list.tsx";
 import type { Column } from "../../ui/table-column.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { useOpenPart, useUrlState } from "../../ui/use-url-state.ts";
 import { Value } from "../../ui/value-table.tsx";
 import { RowFilters } from "./row-filters.tsx";
 
@@ -29,6 +30,7 @@ const CARD_COLUMNS = 6;
 /** The rows in their order, fetched as they come into sight. One is opened to see the whole of its values. */
 export function DatasetRows({ dataset }: { readonly dataset: Dataset }) {
   const [state, change] = useUrlState(ROW_DEFAULTS);
+  const openPart = useOpenPart(ROW_DEFAULTS, "row");
   const { where, sort } = state;
   const filter = useMemo(() => toRowFilter({ where, sort }), [where, sort]);
   const isNarrowed = isFiltered(filter);
@@ -42,7 +44,7 @@ export function DatasetRows({ dataset }: { readonly dataset: Dataset }) {
   );
   const columns = useMemo(() => columnsOf(dataset), [dataset]);
   const open = numbered[Number(state.row) - 1];
-  const close = () => change({ row: "" });
+  const close = () => openPart({ row: "" });
   return (
     <div className="grid gap-3">
       {dataset.rows > 0 && (
@@ -60,13 +62,13 @@ export function DatasetRows({ dataset }: { readonly dataset: Dataset }) {
         onSort={(next) => change({ sort: next, row: "" })}
         columns={columns}
         rowId={({ number }) => String(number)}
-        onOpen={(row) => change({ row })}
+        onOpen={(row) => openPart({ row })}
         empty={isNarrowed ? <NoMatch /> : <NoRows />}
       />
       <Dialog
         isOpen={open !== undefined}
         onClose={close}
-        title={`Row ${Number(state.row).toLocaleString("en-GB")} of ${dataset.name}`}
+        title={`Row ${formatExact(Number(state.row))} of ${dataset.name}`}
         isWide
       >
         {open !== undefined && <WholeRow dataset={dataset} row={open} />}
@@ -113,7 +115,7 @@ function columnsOf(dataset: Dataset): ReadonlyArray<Column<NumberedRow>> {
     {
       id: "#",
       head: "Row",
-      cell: ({ number }) => <span className="text-muted">{number.toLocaleString("en-GB")}</span>,
+      cell: ({ number }) => <span className="text-muted">{formatExact(number)}</span>,
       width: "5rem",
       isNumber: true,
     },

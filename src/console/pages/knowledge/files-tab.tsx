@@ -16,7 +16,7 @@ import { FilterBar } from "../../ui/filter-bar.tsx";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { Select } from "../../ui/select.tsx";
 import type { Column } from "../../ui/table-column.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { useOpenPart, useUrlState } from "../../ui/use-url-state.ts";
 import { FilePanel } from "./file-panel.tsx";
 import { FolderJob } from "./folder-job.tsx";
 import { Splitting } from "./splitting.tsx";
@@ -36,6 +36,7 @@ const STATES = [
 /** The files of a store, and the ways by which they come into it. */
 export function FilesTab({ store }: { readonly store: VectorStore }) {
   const [{ state, file: openId }, change] = useUrlState(DEFAULTS);
+  const openPart = useOpenPart(DEFAULTS, "file");
   const isReadOnly = useReadOnlyReason(store) !== undefined;
   const list = useStoreFiles({
     storeId: store.id,
@@ -62,7 +63,7 @@ export function FilesTab({ store }: { readonly store: VectorStore }) {
           columns={open === undefined ? COLUMNS : COLUMNS.filter(({ id }) => id !== "size")}
           rowId={({ id }) => id}
           openId={open?.id}
-          onOpen={(id) => change({ file: id })}
+          onOpen={(id) => openPart({ file: id })}
           actions={(file) => <ReadAgain store={store} file={file} />}
           empty={
             <EmptyState title={state === "" ? "No files yet" : "No file is in this state"}>
@@ -73,7 +74,7 @@ export function FilesTab({ store }: { readonly store: VectorStore }) {
           }
         />
         {open !== undefined && (
-          <FilePanel store={store} file={open} onClose={() => change({ file: "" })} />
+          <FilePanel store={store} file={open} onClose={() => openPart({ file: "" })} />
         )}
       </div>
     </div>

@@ -8,7 +8,7 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { SMALL, useMedia } from "../../ui/use-media.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { useOpenPart, useUrlState } from "../../ui/use-url-state.ts";
 import { RunActions } from "./run-actions.tsx";
 import { RunError } from "./run-error.tsx";
 import { RunFacts } from "./run-facts.tsx";
@@ -29,13 +29,14 @@ const DEFAULTS = { view: "", step: "", output: "" };
 /** A run as graph and list, with the open step beside it. */
 export function ShownRun({ run, asOf, isStale }: ShownRunProps) {
   const [state, change] = useUrlState(DEFAULTS);
+  const openPart = useOpenPart(DEFAULTS, "step");
   const isSmall = useMedia(SMALL);
   // Without its definition, as of a workflow that is deleted, the steps are a list.
   const { data: version, isPending } = useWorkflowVersion(run.pipelineId, run.version);
   const steps = version == null ? undefined : readSteps(version.steps as JsonValue);
 
   const view = steps === undefined ? "list" : viewOf(state.view, isSmall);
-  const open = (step: string) => change({ step, output: "" });
+  const open = (step: string) => openPart({ step, output: "" });
   const shared = { run, asOf, isStale, openStep: state.step, onOpen: open };
   const running = elapsedOf(run, asOf);
   return (

@@ -4,7 +4,7 @@ import { placeOfFault } from "../../lib/workflow-text.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
 import { SMALL, useMedia } from "../../ui/use-media.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { useOpenPart, useUrlState } from "../../ui/use-url-state.ts";
 import { AddStepDialog } from "./add-step-dialog.tsx";
 import { EditorHeader } from "./editor-header.tsx";
 import type { SavedWorkflow, ViewProps, WorkflowEditorProps } from "./editor-props.ts";
@@ -29,6 +29,7 @@ const VIEWS = ["graph", "list", "json", "triggers", "versions"];
 export function WorkflowEditor(props: WorkflowEditorProps) {
   const { draft, saved, readOnlyReason } = props;
   const [state, change] = useUrlState(DEFAULTS);
+  const openPart = useOpenPart(DEFAULTS, "step");
   const isSmall = useMedia(SMALL);
   const kinds = useStepKinds();
   const save = useSave(props);
@@ -37,7 +38,7 @@ export function WorkflowEditor(props: WorkflowEditorProps) {
   const known = saved === undefined ? VIEWS.slice(0, 3) : VIEWS;
   const view = known.find((one) => one === state.view) ?? (isSmall ? "list" : "graph");
   const panel = readPanel(state.step, draft.document);
-  const open = (step: string) => change({ step });
+  const open = (step: string) => openPart({ step });
   const views = {
     ...{ draft, kinds: kinds.data, readOnlyReason, panel },
     onOpen: open,
