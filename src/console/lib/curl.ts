@@ -1,5 +1,7 @@
 /** A call as somebody would type it. */
-export interface ShownCall {
+export type ShownCall = Call & Credential;
+
+interface Call {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** With its query. */
   readonly path: string;
@@ -7,9 +9,16 @@ export interface ShownCall {
   readonly body?: unknown;
   /** A file that is sent as a form's field `file`. */
   readonly file?: string;
-  /** What opens it: an API key `sk-…`, a service token `sv-…`, a BI key `bk-…` or a session's token `ses_…`. */
-  readonly credential: "key" | "token" | "bi" | "session";
 }
+
+/** What opens it: an API key `sk-…`, a BI key `bk-…`, a session's token `ses_…`, or a service token `sv-…`. */
+type Credential =
+  | { readonly credential: "key" | "bi" | "session" }
+  | {
+      readonly credential: "token";
+      /** What the token must allow, such as `usage:read`. */
+      readonly scope: `${string}:${"read" | "write" | "run"}`;
+    };
 
 const VARIABLES = {
   key: "GATEWAY_KEY",
@@ -33,6 +42,20 @@ export function curlOf(call: ShownCall, origin: string): string {
   }
   if (file !== undefined) lines.push(`-F ${shellQuote(`file=@${file}`)}`);
   return lines.join(" \\\n  ");
+}
+
+/** Returns what stands in the variable, as somebody has to get it first. */
+export function wordsOfCredential(call: ShownCall): string {
+  switch (call.credential) {
+    case "key":
+      return "GATEWAY_KEY is an API key, sk-….";
+    case "bi":
+      return "GATEWAY_BI_KEY is a BI key, bk-….";
+    case "session":
+      return "GATEWAY_SESSION is the token of a login, ses_…, from POST /api/auth/login: no other credential opens it.";
+    case "token":
+      return `GATEWAY_TOKEN is a service token, sv-…, with the scope ${call.scope}. Administrators issue it.`;
+  }
 }
 
 /** Returns a text as one word of a POSIX shell. */

@@ -1,16 +1,9 @@
 import { Braces } from "lucide-react";
 import { useState } from "react";
-import { curlOf, type ShownCall } from "../lib/curl.ts";
+import { curlOf, type ShownCall, wordsOfCredential } from "../lib/curl.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Dialog } from "./dialog.tsx";
 import { IconButton } from "./icon-button.tsx";
-
-const CREDENTIALS = {
-  key: "GATEWAY_KEY is an API key, sk-….",
-  token: "GATEWAY_TOKEN is a service token, sv-…, with the scope for it.",
-  bi: "GATEWAY_BI_KEY is a BI key, bk-….",
-  session: "GATEWAY_SESSION is the token of a login, ses_…, from POST /api/auth/login.",
-} as const;
 
 interface CallButtonProps {
   /** A chat draws itself with each token, and its call holds all of its words: such a call is made when it is seen. */
@@ -41,7 +34,7 @@ export function CallDialog({ call, isOpen, onClose }: CallDialogProps) {
       isOpen={isOpen}
       onClose={onClose}
       title="The call of this view"
-      description={typeof shown === "function" ? undefined : CREDENTIALS[shown.credential]}
+      description={typeof shown === "function" ? undefined : wordsOfCredential(shown)}
       isWide
     >
       {isOpen && typeof shown !== "function" && (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { curlOf } from "../../../src/console/lib/curl.ts";
+import { curlOf, wordsOfCredential } from "../../../src/console/lib/curl.ts";
 
 describe("the call of a view", () => {
   it("has the address and its credential in a variable", () => {
@@ -14,6 +14,7 @@ describe("the call of a view", () => {
       path: "/x",
       body: { name: "it's $HOME" },
       credential: "token",
+      scope: "users:write",
     } as const;
     expect(curlOf(call, "http://g")).toBe(
       `curl -X POST 'http://g/x' \\\n  -H "Authorization: Bearer $GATEWAY_TOKEN" \\\n  -H 'Content-Type: application/json' \\\n  -d '{\n  "name": "it'\\''s $HOME"\n}'`,
@@ -23,5 +24,15 @@ describe("the call of a view", () => {
   it("has a file where one is sent", () => {
     const call = { method: "POST", path: "/x", file: "a.lic", credential: "session" } as const;
     expect(curlOf(call, "http://g")).toContain("-F 'file=@a.lic'");
+  });
+
+  it("says what a service token must allow", () => {
+    const call = {
+      method: "GET",
+      path: "/api/usage",
+      credential: "token",
+      scope: "usage:read",
+    } as const;
+    expect(wordsOfCredential(call)).toContain("with the scope usage:read");
   });
 });

@@ -9,10 +9,15 @@ const run = promisify(execFile);
 /** In place of `curl`: the same, with the status behind the answer. */
 const CURL = String.raw`curl() { command curl -sS -w '\n%{http_code}' "$@"; }`;
 
-/** What the calls that are shown are opened with, by the names of the variables in them. */
-export type Credentials = Readonly<Record<string, string>>;
+/** What the calls that are shown are opened with. */
+export interface Credentials {
+  /** By the names of the variables in the calls. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** A service token for each scope, which allows nothing else. */
+  readonly tokens: ReadonlyMap<string, string>;
+}
 
-/** Makes what an administrator would: a key, a service token and a BI key, each of which may do everything. */
+/** Makes what an administrator would: a key, a BI key, and a service token for each scope. */
 export async function makeCredentials({ url, sessions }: ConsoleStage): Promise<Credentials> {
   const token = sessions.administrator;
   const create = async (path: string, body: unknown) => {
@@ -21,11 +26,15 @@ export async function makeCredentials({ url, sessions }: ConsoleStage): Promise<
     return answer.body;
   };
   const { key } = await create("/v1/api-keys", { name: "shown calls" });
-  const service = await create("/api/service-tokens", { name: "shown", scopes: SERVICE_SCOPES });
+  const tokens = new Map<string, string>();
+  for (const scope of SERVICE_SCOPES) {
+    const service = await create("/api/service-tokens", { name: scope, scopes: [scope] });
+    tokens.set(scope, service.token);
+  }
   const bi = await create("/v1/bi-keys", { name: "shown calls", datasets: ["*"] });
   return {
-    ...{ GATEWAY_KEY: key, GATEWAY_TOKEN: service.token, GATEWAY_BI_KEY: bi.key },
-    GATEWAY_SESSION: token,
+    variables: { GATEWAY_KEY: key, GATEWAY_BI_KEY: bi.key, GATEWAY_SESSION: token },
+    tokens,
   };
 }
 
@@ -50,19 +59,21 @@ export function collectAnswers(page: Page): Map<string, readonly string[]> {
   return answers;
 }
 
-/** Runs the call of the view, exactly as it is shown, and compares its answer with what the page was answered. */
+/** Runs the call of the view, exactly as it is shown and with what it says that it needs, and compares its answer with what the page was answered. */
 export async function runShownCall(
   page: Page,
   answers: ReadonlyMap<string, readonly string[]>,
-  credentials: Credentials,
+  { variables, tokens }: Credentials,
 ): Promise<RunCall> {
   await page.getByRole("button", { name: "Show the call" }).last().click();
   const region = page.getByRole("region", { name: "The command", exact: true });
   const command = (await region.textContent()) ?? "";
+  const words = await page.getByText(/^GATEWAY_/).textContent();
+  const scope = /with the scope ([\w:]+)/.exec(words ?? "")?.[1] ?? "";
   await page.keyboard.press("Escape");
   await region.waitFor({ state: "detached" });
   const { stdout } = await run("bash", ["-c", `${CURL}\n${command}`], {
-    env: { PATH: "/usr/bin:/bin", ...credentials },
+    env: { PATH: "/usr/bin:/bin", ...variables, GATEWAY_TOKEN: tokens.get(scope) },
     maxBuffer: 64 * 1024 * 1024,
   });
   const at = stdout.lastIndexOf("\n");

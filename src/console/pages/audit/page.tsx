@@ -47,6 +47,7 @@ export function Page() {
             method: "GET",
             path: `/api/admin/audit${stringifySearch(filters)}`,
             credential: "token",
+            scope: "audit:read",
           }}
         />
       </PageHeader>

@@ -147,7 +147,14 @@ function Actions({ biKey, onClose, onIssued }: ActionsProps) {
       <Button look="danger" onClick={() => setOpen("revoke")}>
         Revoke BI key
       </Button>
-      <CallButton call={{ method: "GET", path: `/v1/bi-keys/${biKey.id}`, credential: "token" }} />
+      <CallButton
+        call={{
+          method: "GET",
+          path: `/v1/bi-keys/${biKey.id}`,
+          credential: "token",
+          scope: "keys:read",
+        }}
+      />
       <ChangeDialog {...dialog} isOpen={open === "change"} />
       <RotateDialog {...dialog} isOpen={open === "rotate"} onIssued={onIssued} />
       <StateDialog {...dialog} isOpen={open === "state"} />

@@ -1,6 +1,7 @@
 import { Plus } from "lucide-react";
 import { Suspense, useState } from "react";
 import type { IssuedBiKey } from "../../api/queries/bi-keys.ts";
+import type { ShownCall } from "../../lib/curl.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { Button } from "../../ui/button.tsx";
 import { CallButton } from "../../ui/call-dialog.tsx";
@@ -88,13 +89,14 @@ export function Page() {
   );
 }
 
-function callOf(state: State) {
+function callOf(state: State): ShownCall {
+  if (state.view === "test") return { method: "GET", path: "/v1/data", credential: "bi" };
   const get = { method: "GET", credential: "token" } as const;
-  if (state.view === "test") return { ...get, path: "/v1/data", credential: "bi" } as const;
-  if (state.view === "keys")
-    return { ...get, path: `/v1/bi-keys${stringifySearch(toFilters(state))}` };
+  if (state.view === "keys") {
+    return { ...get, path: `/v1/bi-keys${stringifySearch(toFilters(state))}`, scope: "keys:read" };
+  }
   const filters = stringifySearch(toStatementFilters(state));
-  return { ...get, path: `/api/admin/bi/statements${filters}` };
+  return { ...get, path: `/api/admin/bi/statements${filters}`, scope: "audit:read" };
 }
 
 function toFilters({ search }: State): { search?: string } {

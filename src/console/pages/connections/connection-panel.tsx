@@ -66,7 +66,12 @@ function Details({ connection, onClose }: DetailsProps) {
           Delete connection
         </Button>
         <CallButton
-          call={{ method: "GET", path: `/api/connections/${connection.id}`, credential: "token" }}
+          call={{
+            method: "GET",
+            path: `/api/connections/${connection.id}`,
+            credential: "token",
+            scope: "connections:read",
+          }}
         />
       </div>
       {connection.password_lost && (

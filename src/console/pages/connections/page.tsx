@@ -61,7 +61,14 @@ export function Page() {
             call={{ method: "GET", path: "/api/admin/file-connections", credential: "session" }}
           />
         ) : (
-          <CallButton call={{ method: "GET", path: "/api/connections", credential: "token" }} />
+          <CallButton
+            call={{
+              method: "GET",
+              path: "/api/connections",
+              credential: "token",
+              scope: "connections:read",
+            }}
+          />
         )}
       </PageHeader>
       <Tabs

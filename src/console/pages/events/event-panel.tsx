@@ -65,7 +65,12 @@ function Actions({ event }: { readonly event: GatewayEvent }) {
         {event.state === "pending" ? "Send now" : "Send again"}
       </Button>
       <CallButton
-        call={{ method: "GET", path: `/api/admin/events/${event.id}`, credential: "token" }}
+        call={{
+          method: "GET",
+          path: `/api/admin/events/${event.id}`,
+          credential: "token",
+          scope: "events:read",
+        }}
       />
       {redrive.error !== null && (
         <ErrorCard what="The event could not be sent again" error={redrive.error} onRetry={send} />

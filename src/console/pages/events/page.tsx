@@ -22,7 +22,12 @@ export function Page() {
     <>
       <PageHeader title="Events">
         {!isFolders && <SendAll filters={filters} />}
-        <CallButton call={{ method: "GET", path, credential: "token" }} />
+        <CallButton
+          call={{
+            ...{ method: "GET", path, credential: "token" },
+            scope: isFolders ? "watched_folders:read" : "events:read",
+          }}
+        />
       </PageHeader>
       <Tabs
         label="Events and folders"

@@ -29,7 +29,14 @@ export function Page() {
   return (
     <>
       <PageHeader title="License" aside={license.data && <State {...license.data} />}>
-        <CallButton call={{ method: "GET", path: "/api/license/details", credential: "token" }} />
+        <CallButton
+          call={{
+            method: "GET",
+            path: "/api/license/details",
+            credential: "token",
+            scope: "license:read",
+          }}
+        />
       </PageHeader>
       <div className="grid max-w-3xl gap-8">
         {error !== null && (

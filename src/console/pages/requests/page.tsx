@@ -51,6 +51,7 @@ export function Page() {
             method: "GET",
             path: `/api/requests${stringifySearch(filters)}`,
             credential: "token",
+            scope: "requests:read",
           }}
         />
       </PageHeader>

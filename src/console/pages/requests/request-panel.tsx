@@ -35,6 +35,7 @@ export function RequestPanel({ id, onClose }: RequestPanelProps) {
               method: "GET",
               path: `/api/requests/${encodeURIComponent(id)}`,
               credential: "token",
+              scope: "requests:read",
             }}
           />
         </span>

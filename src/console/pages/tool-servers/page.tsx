@@ -45,6 +45,7 @@ export function Page() {
             method: "GET",
             path: `/api/mcp-servers${stringifySearch({ search })}`,
             credential: "token",
+            scope: "mcp_servers:read",
           }}
         />
       </PageHeader>

@@ -86,7 +86,12 @@ function Actions({ server, onClose }: ActionsProps) {
           Delete tool server
         </Button>
         <CallButton
-          call={{ method: "GET", path: `/api/mcp-servers/${server.id}`, credential: "token" }}
+          call={{
+            method: "GET",
+            path: `/api/mcp-servers/${server.id}`,
+            credential: "token",
+            scope: "mcp_servers:read",
+          }}
         />
       </div>
       {check.error !== null && (

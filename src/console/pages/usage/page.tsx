@@ -63,6 +63,7 @@ export function Page() {
             method: "GET",
             path: `/api/usage${stringifySearch(table)}`,
             credential: "token",
+            scope: "usage:read",
           }}
         />
       </PageHeader>

@@ -48,6 +48,7 @@ export function Page() {
             method: "GET",
             path: `/api/admin/users${stringifySearch(state)}`,
             credential: "token",
+            scope: "users:read",
           }}
         />
       </PageHeader>

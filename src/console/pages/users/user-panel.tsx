@@ -97,7 +97,12 @@ function Actions({ user, onClose, onPassword }: ActionsProps) {
         Delete user
       </Button>
       <CallButton
-        call={{ method: "GET", path: `/api/admin/users/${user.id}`, credential: "token" }}
+        call={{
+          method: "GET",
+          path: `/api/admin/users/${user.id}`,
+          credential: "token",
+          scope: "users:read",
+        }}
       />
       <ChangeUserDialog {...dialog} isOpen={open === "change"} />
       <NewPasswordDialog {...dialog} isOpen={open === "password"} onPassword={onPassword} />
