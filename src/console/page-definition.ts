@@ -7,8 +7,8 @@ import type { FunctionComponent } from "react";
  * 1. Make a folder `pages/<page>/` with `page.tsx`, which exports one component called `Page`, and whatever only this
  *    page uses. Pages import nothing of each other: what two of them need goes to `parts/` (with calls) or `ui/`
  *    (without). `pages/audit` is a plain list, `pages/keys` a list with a panel and forms, `pages/license` an upload.
- * 2. Add its line in `pages.ts`. From it come the route, the guard of its level, the navigation, the palette, the title,
- *    the shortcut `g` + letter, and the tests that run over every page.
+ * 2. Add its line in `pages.ts`, or in `open-pages.ts` where it needs no login. From it come the route, the guard of its
+ *    level, the navigation, the palette, the title, the shortcut `g` + letter, and the tests that run over every page.
  * 3. Calls go to `api/queries/<resource>.ts`: `useList` for lists that the server pages, `useQuery` and `useMutation`
  *    with `unwrap(api.GET(…))` for the rest. A mutation invalidates the queries that it changes.
  *
@@ -16,7 +16,7 @@ import type { FunctionComponent } from "react";
  *
  * - It begins with `PageHeader`, whose title is the page's, with `CallButton` among its buttons.
  * - Filters, sorting, ranges and tabs are in the address (`useUrlState`), and so is the open row: with `opensRows` the
- *   page also answers at `<path>/<id>`; `useOpenRow` reads and sets it.
+ *   page also answers at `<path>/<id>`; `useOpenRow` reads and sets it, `useOpenPart` what is open within a view.
  * - Loading is `Skeleton`, nothing to show is `EmptyState`, failing is `ErrorCard`; rows that are there stay.
  *   `ListView` does all four for a list.
  * - Forms are `Form` with fields named as the request's fields are, so that the server's `param` marks them. What cannot

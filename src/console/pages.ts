@@ -7,11 +7,9 @@ import {
   Database,
   DatabaseZap,
   FileClock,
-  Fingerprint,
   KeyRound,
   LayoutDashboard,
   Library,
-  LogIn,
   MessageSquare,
   Send,
   Server,
@@ -22,26 +20,12 @@ import {
   Workflow,
   Wrench,
 } from "lucide-react";
+import { openPages } from "./open-pages.ts";
 import type { PageDefinition } from "./page-definition.ts";
 
 /** All pages. `page-definition.ts` says how one is added and what it is held to. */
 export const pages: readonly PageDefinition[] = [
-  {
-    path: "login",
-    title: "Sign in",
-    level: "open",
-    group: null,
-    icon: LogIn,
-    load: () => import("./pages/login/page.tsx"),
-  },
-  {
-    path: "password",
-    title: "Change your password",
-    level: "open",
-    group: null,
-    icon: Fingerprint,
-    load: () => import("./pages/password/page.tsx"),
-  },
+  ...openPages,
   {
     path: "chat",
     title: "Chat",
