@@ -27,8 +27,7 @@ export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
         <>
           <CodeBlock label="The BI key" text={issued.key} />
           <Connections issued={issued} />
-          <div className="flex flex-wrap justify-end gap-2">
-            <CopyButton text={issued.key} label="Copy BI key" isWide />
+          <div className="flex justify-end">
             <Button look="primary" onClick={onClose}>
               I have copied it
             </Button>

@@ -1,7 +1,6 @@
 import type { IssuedServiceToken } from "../../api/queries/service-tokens.ts";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
 interface IssuedDialogProps {
@@ -23,8 +22,7 @@ export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
         <>
           <CodeBlock label="The token" text={issued.token} />
           <CodeBlock label="A first call" text={firstCall(issued)} />
-          <div className="flex flex-wrap justify-end gap-2">
-            <CopyButton text={issued.token} label="Copy token" isWide />
+          <div className="flex justify-end">
             <Button look="primary" onClick={onClose}>
               I have copied it
             </Button>
