@@ -75,7 +75,9 @@ function New({ onKept, ...place }: PlaceProps & { readonly onKept: (id: string) 
   const models = useModels();
   const [asked] = useUrlState(NEW_CHAT);
   const { data: list } = useChats("");
-  if (models.isPending) return <Waiting label="Models are loading" />;
+  // Parts of the chat ask again after a failure: it stays while they do, or it would come and go with each try.
+  if (models.isPending && !models.isFetchedAfterMount)
+    return <Waiting label="Models are loading" />;
   return (
     <Conversation
       {...place}
