@@ -113,10 +113,22 @@ export class WorkerProcess {
 
   /** Sends the next part of an input. Throws what the input throws. */
   async #feed(inputs: JobInputs, name: string): Promise<void> {
-    const next = inputs.next(name);
-    const part = await Promise.race([next, this.#ended.then(() => null)]);
+    const part = await this.#whileAlive(inputs.next(name));
     const message: InputMessage = { part: part === null ? null : toBase64(part) };
     if (this.#isUsable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /**
+   * Settles as `part` does, or with null when the process ends. It leaves nothing behind: a race against `#ended` would
+   * hold every part until then.
+   */
+  #whileAlive(part: Promise<Uint8Array | null>): Promise<Uint8Array | null> {
+    if (!this.#isUsable) return Promise.resolve(null);
+    return new Promise((resolve, reject) => {
+      const end = () => resolve(null);
+      this.#child.once("exit", end);
+      void part.then(resolve, reject).finally(() => this.#child.off("exit", end));
+    });
   }
 
   /** Ends when the process has ended. */

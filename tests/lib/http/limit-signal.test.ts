@@ -1,19 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { limitSignal } from "../../../src/lib/http/limit-signal.ts";
+import { collectGarbage } from "../../support/collect-garbage.ts";
 
 const LIMIT_MS = 300;
-
-function collectGarbage(): void {
-  const { Bun: bun } = globalThis as { Bun?: { readonly gc: (isSync: boolean) => void } };
-  if (bun !== undefined) bun.gc(true);
-  else {
-    setFlagsFromString("--expose-gc");
-    runInNewContext("gc")();
-  }
-}
 
 /** What the signal aborts with. Nobody holds the signal but who listens to it. */
 function reasonOf(signal: AbortSignal): Promise<unknown> {

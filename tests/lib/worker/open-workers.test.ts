@@ -2,13 +2,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   openWorkers,
   type Workers,
   type WorkersOptions,
 } from "../../../src/lib/worker/open-workers.ts";
 import { WorkFailure } from "../../../src/lib/worker/work-failure.ts";
+import { collectGarbage } from "../../support/collect-garbage.ts";
 import { spawnProgram } from "../../support/processes/spawn-program.ts";
 import type { TestJob } from "../../support/programs/do-jobs.ts";
 
@@ -165,6 +166,25 @@ describe("inputs", () => {
     expect(read).toBeLessThan(50);
     await results.return();
     await expect.poll(() => isEnded).toBe(true);
+  });
+
+  test("are not held once the process has them", async () => {
+    const parts: WeakRef<Uint8Array>[] = [];
+    const source = async function* () {
+      for (let sent = 0; sent < 50; sent += 1) {
+        const part = new Uint8Array(1_024);
+        parts.push(new WeakRef(part));
+        yield part;
+      }
+    };
+    const workers = start();
+    const job = { kind: "echo", inputs: ["a"] };
+    for await (const _ of workers.run(job, { ...limits, inputs: { a: source() } }));
+    // The process is idle, and keeps nothing of its last job alive.
+    await vi.waitFor(() => {
+      collectGarbage();
+      expect(parts.filter((part) => part.deref() !== undefined).length).toBeLessThan(10);
+    });
   });
 
   test("that fail end the job with their error", async () => {
