@@ -1,5 +1,5 @@
 // Measures the row process: `bun bench/rows.ts [rows]`. 10,000 rows through filter, map and aggregate; then a CSV of a
-// million rows through map, a join with 50,000 and aggregate. Chunks lie in memory between the steps, as the database
+// million rows through map, a join with 50,000 and aggregate. Chunks lie in files between the steps, as the database
 // would hold them; the process's memory, the server's growth and its event loop are watched meanwhile.
 import {
   mkdirSync,
@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   rmSync,
   writeSync,
 } from "node:fs";
@@ -22,35 +23,48 @@ const ROWS = Number(process.argv[2] ?? 1_000_000);
 const scope = { trigger: { kind: "manual" }, run: {} };
 const limits = { signal: new AbortController().signal, timeMs: 600_000 };
 const rowProcess = openRowProcess({ processes: 2 });
+const folder = mkdtempSync(join(tmpdir(), "bench-rows-"));
 
 async function step(program: string, settings: JsonObject, inputs: readonly StepInput[]) {
-  const chunks: RowChunk[] = [];
   const startedMs = performance.now();
   const job = { program, settings, scope, onRowError: "fail" } as const;
-  for await (const result of rowProcess.run(job, inputs, limits)) {
-    if (result.kind === "chunk") chunks.push(result.chunk);
-    else throw new Error(JSON.stringify(result));
-  }
-  const output = inputOf(program, chunks);
+  const chunks = async function* () {
+    for await (const result of rowProcess.run(job, inputs, limits)) {
+      if (result.kind !== "chunk") throw new Error(JSON.stringify(result));
+      yield result.chunk;
+    }
+  };
+  const output = await store(program, chunks());
   console.log(`  ${program}: ${output.rows} rows, ${seconds(startedMs)} s`);
   return output;
 }
 
-function inputOf(name: string, chunks: readonly RowChunk[]): StepInput {
-  const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0);
-  const bytes = chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
-  return {
-    ...{ name, rows, bytes },
-    async *chunks() {
-      yield* chunks;
-    },
-  };
+/** Puts chunks into a file, from which they are read as often as one likes. */
+async function store(name: string, chunks: AsyncIterable<RowChunk>): Promise<StepInput> {
+  const file = openSync(join(folder, `${name}.chunks`), "w+");
+  const stored: StoredChunk[] = [];
+  let at = 0;
+  for await (const { rows, bytes, data } of chunks) {
+    writeSync(file, data, 0, data.length, at);
+    stored.push({ rows, bytes, at, length: data.length });
+    at += data.length;
+  }
+  const rows = stored.reduce((sum, chunk) => sum + chunk.rows, 0);
+  const bytes = stored.reduce((sum, chunk) => sum + chunk.bytes, 0);
+  return { name, rows, bytes, chunks: () => readStored(file, stored) };
 }
 
-async function rowsOf(name: string, rows: Iterable<Row>): Promise<StepInput> {
-  const chunks: RowChunk[] = [];
-  for await (const chunk of packRows(rows)) chunks.push(chunk);
-  return inputOf(name, chunks);
+interface StoredChunk extends Omit<RowChunk, "data"> {
+  readonly at: number;
+  readonly length: number;
+}
+
+async function* readStored(file: number, stored: readonly StoredChunk[]) {
+  for (const { rows, bytes, at, length } of stored) {
+    const data = Buffer.alloc(length);
+    readSync(file, data, 0, length, at);
+    yield { rows, bytes, data };
+  }
 }
 
 function seconds(startedMs: number): string {
@@ -110,15 +124,13 @@ const AGGREGATE = {
 
 async function small(): Promise<void> {
   console.log("10,000 rows: filter, map, aggregate");
-  const rows = await rowsOf(
-    "rows",
-    Array.from({ length: 10_000 }, (_, n) => ({
-      n,
-      price: n / 10,
-      quantity: n % 7,
-      region: `r${n % 20}`,
-    })),
-  );
+  const made = Array.from({ length: 10_000 }, (_, n) => ({
+    n,
+    price: n / 10,
+    quantity: n % 7,
+    region: `r${n % 20}`,
+  }));
+  const rows = await store("rows", packRows(made));
   const startedMs = performance.now();
   const kept = await step("filter", { where: "row.quantity > 0" }, [rows]);
   const mapped = await step("map", { set: { total: "row.price * row.quantity" } }, [kept]);
@@ -126,12 +138,12 @@ async function small(): Promise<void> {
   console.log(`  all: ${seconds(startedMs)} s with the start of the process`);
 }
 
-async function large(folder: string): Promise<void> {
+async function large(): Promise<void> {
   const workspace = join(folder, "workspace");
   mkdirSync(workspace);
   const bytes = writeOrders(join(workspace, "orders.csv"));
   console.log(`CSV of ${ROWS} rows, ${Math.round(bytes / 1_000_000)} MB: map, join, aggregate`);
-  const customers = await rowsOf("customers", customerRows());
+  const customers = await store("customers", packRows(customerRows()));
   const end = watch();
   const startedMs = performance.now();
   const place = {
@@ -177,10 +189,9 @@ function* customerRows(): Generator<Row> {
     yield { id, name: `Customer ${id}`, region: `r${id % 20}` };
 }
 
-const folder = mkdtempSync(join(tmpdir(), "bench-rows-"));
 try {
   await small();
-  await large(folder);
+  await large();
 } finally {
   rowProcess.close();
   rmSync(folder, { recursive: true });

@@ -1,30 +1,17 @@
-import { LineReader } from "../line-reader.ts";
 import { JobInputs } from "./job-inputs.ts";
+import { MessageReader, type Received, sendMessage, type WorkerMessage } from "./messages.ts";
 import { type ChildProgram, spawnProgram } from "./spawn-program.ts";
 import { residentBytes, watchMemory } from "./watch-memory.ts";
 import { WorkFailure, type WorkFailureReason } from "./work-failure.ts";
 
-/** A longer line counts as excess output: the server holds one line in memory. */
-const LINE_MAX_BYTES = 4 * 1024 * 1024;
+/** A longer message counts as excess output: the server holds one in memory. */
+const MESSAGE_MAX_BYTES = 4 * 1024 * 1024;
 /** The part of the memory limit that the runtime may use for its heap: it collects garbage before the limit. */
 const HEAP_SHARE = 0.75;
 /** A process that kept more than this part of the limit after a job is not used again. */
 const REUSE_SHARE = 0.5;
 /** A longer timer fires at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
-
-/** One line of a worker process. */
-export type WorkerMessage =
-  | { readonly result: unknown }
-  /** It waits for the next part of this input. */
-  | { readonly needs: string }
-  | { readonly isDone: true }
-  | { readonly failure: { readonly code: string | null; readonly message: string } };
-
-/** The answer to `needs`: the part as base64, or null at the end of the input. */
-export interface InputMessage {
-  readonly part: string | null;
-}
 
 export interface JobLimits {
   /** Aborting kills the process; the job then throws the signal's reason. */
@@ -34,11 +21,11 @@ export interface JobLimits {
    * that an input takes to bring its next part.
    */
   readonly timeMs: number;
-  /** Milliseconds without any line of the process, within `timeMs`; default the same. */
+  /** Milliseconds without any message of the process, within `timeMs`; default the same. */
   readonly silenceMs?: number;
   /** What the job pulls by these names, part by part. Each is read at most once, one part ahead of the process. */
   readonly inputs?: Readonly<Record<string, AsyncIterable<Uint8Array>>>;
-  /** Bytes of all results as JSON. */
+  /** Bytes of all results. */
   readonly outputBytes: number;
 }
 
@@ -48,7 +35,7 @@ export class WorkerProcess {
   readonly #memoryBytes: number;
   readonly #reads: AsyncIterator<Uint8Array>;
   readonly #ended: Promise<string>;
-  #lines = new LineReader(LINE_MAX_BYTES);
+  readonly #messageReader = new MessageReader<WorkerMessage>(MESSAGE_MAX_BYTES);
   #killedFor: WorkFailureReason | undefined;
   #isUsable = true;
 
@@ -82,20 +69,18 @@ export class WorkerProcess {
     const endWatch = watchMemory(pid, this.#memoryBytes, () => this.#kill("memory"));
     let hasEnded = false;
     try {
-      this.#child.stdin.write(`${JSON.stringify(job)}\n`);
-      for await (const message of this.#messages(limits)) {
+      void sendMessage(this.#child.stdin, { job });
+      for await (const { head, data } of this.#messages(limits)) {
         signal.throwIfAborted();
-        if ("needs" in message) {
-          await this.#feed(inputs, message.needs);
+        if ("needs" in head) {
+          await this.#feed(inputs, head.needs);
           continue;
         }
-        hasEnded = !("result" in message);
-        if ("failure" in message) {
-          const { code, message: text } = message.failure;
-          throw new WorkFailure("failed", text, code);
-        }
-        if ("isDone" in message) return;
-        yield message.result;
+        hasEnded = !("result" in head);
+        if ("failure" in head)
+          throw new WorkFailure("failed", head.failure.message, head.failure.code);
+        if ("isDone" in head) return;
+        yield data === undefined ? head.result : { ...(head.result as object), data };
       }
       signal.throwIfAborted();
       throw await this.#failure();
@@ -114,8 +99,9 @@ export class WorkerProcess {
   /** Sends the next part of an input. Throws what the input throws. */
   async #feed(inputs: JobInputs, name: string): Promise<void> {
     const part = await this.#whileAlive(inputs.next(name));
-    const message: InputMessage = { part: part === null ? null : toBase64(part) };
-    if (this.#isUsable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    if (!this.#isUsable) return;
+    if (part === null) void sendMessage(this.#child.stdin, { isEnd: true });
+    else void sendMessage(this.#child.stdin, { bytes: part.length }, part);
   }
 
   /**
@@ -132,7 +118,7 @@ export class WorkerProcess {
   }
 
   /** Ends when the process has ended. */
-  async *#messages(limits: JobLimits): AsyncGenerator<WorkerMessage, void> {
+  async *#messages(limits: JobLimits): AsyncGenerator<Received<WorkerMessage>, void> {
     const { silenceMs = limits.timeMs } = limits;
     let leftMs = limits.timeMs;
     let leftBytes = limits.outputBytes;
@@ -144,9 +130,9 @@ export class WorkerProcess {
       leftMs = Math.max(0, leftMs - (performance.now() - startedMs));
       if (read === undefined || read.done === true) return;
       leftBytes -= read.value.length;
-      const lines = this.#lines.read(read.value);
-      if (leftBytes < 0 || this.#lines.tooLong) return this.#kill("output");
-      for (const line of lines) yield JSON.parse(line) as WorkerMessage;
+      const messages = this.#messageReader.read(read.value);
+      if (leftBytes < 0 || this.#messageReader.tooLong) return this.#kill("output");
+      yield* messages;
     }
   }
 
@@ -163,8 +149,4 @@ export class WorkerProcess {
     this.#killedFor = reason;
     this.#child.kill("SIGKILL");
   }
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }

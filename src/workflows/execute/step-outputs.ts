@@ -9,8 +9,12 @@ import { StepFailure } from "../runs/run.ts";
 import type { OutputWriter } from "../steps/step-kind.ts";
 import type { OutputFigures } from "./step-records.ts";
 
-/** Closed chunks of one output that wait for the database; with more of them the step waits. */
+/**
+ * Closed chunks of one output that wait for the database; with more of them the step waits. On its way a chunk has some
+ * ten times its bytes in the driver's texts and copies, so that large ones are stored sooner.
+ */
 const WAITING_CHUNKS = 8;
+const WAITING_BYTES = 128 * 1024;
 
 /** What is stored of an output. */
 export interface StoredOutput extends OutputFigures {
@@ -37,11 +41,14 @@ export interface OutputBatch {
   readonly stored: readonly StoredOutput[];
 }
 
+/** Those that are made here are still compressed. */
+type Waiting = RowChunk | Promise<RowChunk>;
+
 interface Output {
   readonly name: string;
   readonly builder: ChunkBuilder;
   /** Closed and not stored, in their order. */
-  waiting: Promise<RowChunk>[];
+  waiting: Waiting[];
   /** Rows that were written, stored or not. */
   rows: number;
   stored: StoredOutput;
@@ -72,7 +79,7 @@ export class StepOutputs {
         this.#count(output, chunk.rows);
         const rest = output.builder.end();
         if (rest !== undefined) await this.#add(output, rest);
-        await this.#add(output, Promise.resolve(chunk));
+        await this.#add(output, chunk);
       },
     };
   }
@@ -188,11 +195,17 @@ export class StepOutputs {
     }
   }
 
-  async #add(output: Output, chunk: Promise<RowChunk>): Promise<void> {
+  async #add(output: Output, chunk: Waiting): Promise<void> {
     output.waiting.push(chunk);
-    if (!this.#isHeld && output.waiting.length >= WAITING_CHUNKS) await this.flush();
+    if (!this.#isHeld && isMuch(output.waiting)) await this.flush();
     if (this.#closedFor !== undefined) throw this.#closedFor.reason;
   }
+}
+
+function isMuch(waiting: readonly Waiting[]): boolean {
+  let bytes = 0;
+  for (const chunk of waiting) if (!(chunk instanceof Promise)) bytes += chunk.data.length;
+  return waiting.length >= WAITING_CHUNKS || bytes >= WAITING_BYTES;
 }
 
 function rowTooLarge({ name, rows }: Output, cause: RowTooLarge): StepFailure {

@@ -174,6 +174,5 @@ function resultOf(result: SentResult): RowResult | undefined {
   if (result.kind === "value") return undefined;
   if (result.kind !== "chunk") return result;
   const { rows, bytes, data, output } = result;
-  const chunk: RowChunk = { rows, bytes, data: Buffer.from(data, "base64") };
-  return { kind: "chunk", output, chunk };
+  return { kind: "chunk", output, chunk: { rows, bytes, data } };
 }

@@ -10,14 +10,14 @@ import {
 } from "../rows/row.ts";
 import { ProgramFailure, parseRow, RowFault, setField } from "./row-work.ts";
 
-/** A result as the process writes it: `data` is base64. */
+/** A result as the process sends it. */
 export type SentResult =
   | {
       readonly kind: "chunk";
       readonly output: string;
       readonly rows: number;
       readonly bytes: number;
-      readonly data: string;
+      readonly data: Uint8Array;
     }
   | { readonly kind: "row_errors"; readonly count: number; readonly first: RowError }
   | { readonly kind: "condition"; readonly value: boolean }
@@ -136,7 +136,7 @@ export class RowOutputs {
     chunk.lines.push("");
     const data = gzipSync(chunk.lines.join("\n"), { level: constants.Z_BEST_SPEED });
     const { bytes } = chunk;
-    this.#closed.push({ kind: "chunk", output, rows, bytes, data: data.toString("base64") });
+    this.#closed.push({ kind: "chunk", output, rows, bytes, data });
     chunk.lines = [];
     chunk.bytes = 0;
   }
