@@ -2,6 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { packRows, unpackRows } from "../rows/pack-rows.ts";
 import {
   ERROR_FIELD,
+  type MadeRow,
   type Row,
   type RowChunk,
   type RowError,
@@ -173,7 +174,7 @@ class TestStage {
       rows.push(row);
     };
     return {
-      push: async (row) => push(row),
+      push: async (row) => push(typeof row === "string" ? (JSON.parse(row) as Row) : row),
       chunk: async (chunk) => (await unpackRows(chunk)).forEach(push),
     };
   }
@@ -192,7 +193,7 @@ class TestStage {
   async #eachRow(runId: string, work: RowWork): Promise<void> {
     const rows = [...this.#test.inputs.values()].flat();
     const prepared = rows.length === 0 ? [] : await work.prepare?.(rows, this.#signal);
-    const results = new Map<number, readonly Row[] | RowError>();
+    const results = new Map<number, readonly MadeRow[] | RowError>();
     const numbers = rows.keys();
     const lane = async (): Promise<void> => {
       for (const at of numbers) {
@@ -221,7 +222,7 @@ class TestStage {
   async #workOn(
     work: RowWork,
     item: Parameters<RowWork["work"]>[0],
-  ): Promise<readonly Row[] | RowError> {
+  ): Promise<readonly MadeRow[] | RowError> {
     const { prepared, number } = item;
     if (typeof prepared === "object" && prepared !== null && "error" in prepared) {
       return { row: number, ...(prepared.error as Omit<RowError, "row">) };

@@ -2,7 +2,7 @@ import { takeTurns } from "../../lib/concurrency.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { within } from "../../lib/within.ts";
 import { unpackRows } from "../rows/pack-rows.ts";
-import { MAX_ROW_BYTES, type Row, type RowError, type StepInput } from "../rows/row.ts";
+import { MAX_ROW_BYTES, type Row, type RowError, type StepInput, textOfRow } from "../rows/row.ts";
 import { rowFailure, StepFailure } from "../runs/run.ts";
 import type { RowWork } from "../steps/step-kind.ts";
 import { type Pauses, retryPauseMs } from "./retry-pause.ts";
@@ -165,7 +165,7 @@ export class RowLoop {
     for (let tries = 1; ; tries += 1) {
       signal.throwIfAborted();
       try {
-        const rows = await work.work(item);
+        const rows = (await work.work(item)).map(textOfRow);
         const message = tooLarge(rows);
         if (message === undefined) return { number, rows };
         return { number, error: { code: "row_too_large", message } };
@@ -266,8 +266,8 @@ function faultOf(prepared: unknown): Omit<RowError, "row"> | undefined {
 }
 
 /** Says why results cannot be stored. */
-function tooLarge(rows: readonly Row[]): string | undefined {
-  const sizes = rows.map((row) => Buffer.byteLength(JSON.stringify(row)));
+function tooLarge(rows: readonly string[]): string | undefined {
+  const sizes = rows.map((row) => Buffer.byteLength(row));
   const largest = sizes.reduce((most, size) => Math.max(most, size), 0);
   if (largest > MAX_ROW_BYTES) {
     return `What came of this row is a row of ${largest} bytes, more than ${MAX_ROW_BYTES}. Select fewer fields before.`;
@@ -278,7 +278,8 @@ function tooLarge(rows: readonly Row[]): string | undefined {
 }
 
 function bytesOf(outcome: RowOutcome): number {
-  return Buffer.byteLength(JSON.stringify("rows" in outcome ? outcome.rows : outcome.error));
+  const texts = "rows" in outcome ? outcome.rows : [outcome.error.message];
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

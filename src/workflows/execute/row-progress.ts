@@ -2,7 +2,7 @@ import { and, eq, inArray } from "drizzle-orm";
 import type { Db } from "../../db/context.ts";
 import { workflowRows } from "../../db/tables/workflows.ts";
 import { packLines, unpackLines } from "../rows/pack-rows.ts";
-import type { Row, RowChunk, RowError } from "../rows/row.ts";
+import { type MadeRow, type RowChunk, type RowError, textOfRow } from "../rows/row.ts";
 import { insertChunks, type OutputPlace, readChunks } from "../rows/row-store.ts";
 import type { StoredOutput } from "./step-outputs.ts";
 
@@ -11,9 +11,9 @@ const PROGRESS = "$progress";
 /** Uncompressed; a larger single result has a chunk of its own. */
 const PROGRESS_CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** What became of one row. */
+/** What became of one row: the JSON texts of others, or why there are none. */
 export type RowOutcome =
-  | { readonly number: number; readonly rows: readonly Row[] }
+  | { readonly number: number; readonly rows: readonly string[] }
   | { readonly number: number; readonly error: Omit<RowError, "row"> };
 
 /** The state behind which a step continues. */
@@ -65,7 +65,7 @@ export class RowProgress {
     for await (const chunk of readChunks((work) => work(db), place)) {
       const [head = "", ...lines] = await unpackLines(chunk);
       state = JSON.parse(head) as ProgressState;
-      const found = lines.map((line) => JSON.parse(line) as RowOutcome);
+      const found = lines.map(outcomeOf);
       chunks.push({ chunk: chunk.chunk, last: lastOf(found) });
       outcomes.push(...found);
     }
@@ -129,6 +129,12 @@ export async function deleteProgress(
         eq(table.output, PROGRESS),
       ),
     );
+}
+
+/** An earlier release stored rows as objects. */
+function outcomeOf(line: string): RowOutcome {
+  const outcome = JSON.parse(line) as RowOutcome | { number: number; rows: readonly MadeRow[] };
+  return "rows" in outcome ? { ...outcome, rows: outcome.rows.map(textOfRow) } : outcome;
 }
 
 /** There is always one group, because each batch stores the state. */

@@ -3,7 +3,7 @@ import type { Db } from "../../db/context.ts";
 import { workflowRows } from "../../db/tables/workflows.ts";
 import { takeTurns } from "../../lib/concurrency.ts";
 import { ChunkBuilder, RowTooLarge } from "../rows/pack-rows.ts";
-import type { Row, RowChunk } from "../rows/row.ts";
+import type { MadeRow, RowChunk } from "../rows/row.ts";
 import { insertChunks, MAIN, type OutputPlace } from "../rows/row-store.ts";
 import { StepFailure } from "../runs/run.ts";
 import type { OutputWriter } from "../steps/step-kind.ts";
@@ -177,7 +177,7 @@ export class StepOutputs {
     return output;
   }
 
-  #push(output: Output, row: Row): Promise<RowChunk> | undefined {
+  #push(output: Output, row: MadeRow): Promise<RowChunk> | undefined {
     this.#count(output, 1);
     try {
       return output.builder.push(row);

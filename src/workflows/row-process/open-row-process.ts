@@ -101,6 +101,19 @@ export function openRowProcess({ processes, times }: RowProcessOptions): RowProc
       }
       return { row, value: value as JsonValue };
     },
+    async rewrite(text, maxDepth, signal) {
+      const job: RowJob = {
+        program: "rewrite",
+        settings: { text, maxDepth },
+        scope: NO_SCOPE,
+        onRowError: "fail",
+      };
+      const limits = { signal, timeMs: shortMs, group: "parse" };
+      let rewritten = "";
+      for await (const result of start(shortWorkers, job, [], limits))
+        if (result.kind === "value") rewritten = result.value as string;
+      return rewritten;
+    },
     async check(expressions, owner) {
       if (expressions.length === 0) return [];
       const settings = { expressions: expressions as unknown as readonly JsonObject[] };

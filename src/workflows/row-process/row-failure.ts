@@ -9,7 +9,7 @@ export const OVER_SETS: ReadonlySet<string> = new Set([
   "join",
   "read_file",
 ]);
-const SHORT: ReadonlySet<string> = new Set(["check", "evaluate", "parse"]);
+const SHORT: ReadonlySet<string> = new Set(["check", "evaluate", "parse", "rewrite"]);
 
 interface FailedLimits {
   readonly timeMs: number;

@@ -66,7 +66,7 @@ export interface ParsedText {
 
 /**
  * Processes that run what others wrote: expressions, SQL, readers of files. ROW_PROCESSES at once, and one more for what
- * is short, `evaluate`, `parse` and `check`; 512 MiB each.
+ * is short, `evaluate`, `parse`, `rewrite` and `check`; 512 MiB each.
  */
 export interface RowProcess {
   /**
@@ -94,6 +94,11 @@ export interface RowProcess {
    * `too_deep` or `row_too_large` for what it cannot take.
    */
   readonly parse: (text: string, asked: ParseAsked, signal: AbortSignal) => Promise<ParsedText>;
+  /**
+   * Writes a text of JSON again that is long for the event loop, with integers that a number would round as texts.
+   * Throws as `parse` does.
+   */
+  readonly rewrite: (text: string, maxDepth: number, signal: AbortSignal) => Promise<string>;
   /** Returns what is wrong with expressions and SQL, by their fields. Rejects with `overloaded` after some seconds. */
   readonly check: (
     expressions: readonly Expression[],

@@ -1,6 +1,15 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { constants, gunzip, gzip } from "node:zlib";
-import { CHUNK_BYTES, CHUNK_ROWS, MAX_ROW_BYTES, type Row, type RowChunk } from "./row.ts";
+import {
+  CHUNK_BYTES,
+  CHUNK_ROWS,
+  MAX_ROW_BYTES,
+  type MadeRow,
+  type Row,
+  type RowChunk,
+  textOfRow,
+} from "./row.ts";
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -8,6 +17,9 @@ const decompress = promisify(gunzip);
 const LEVEL = constants.Z_BEST_SPEED;
 /** A chunk is closed before a row would exceed its size, so only a single row can be as large as this. */
 const MAX_CHUNK_BYTES = CHUNK_BYTES + MAX_ROW_BYTES + 1;
+
+/** Of JSON, parsed at once: a few milliseconds, whatever it is. */
+const TURN_CHARACTERS = 128 * 1024;
 
 /** A row that cannot be stored. */
 export class RowTooLarge extends Error {
@@ -24,8 +36,8 @@ export class ChunkBuilder {
   #bytes = 0;
 
   /** Throws `RowTooLarge`. */
-  push(row: Row): Promise<RowChunk> | undefined {
-    const line = `${JSON.stringify(row)}\n`;
+  push(row: MadeRow): Promise<RowChunk> | undefined {
+    const line = `${textOfRow(row)}\n`;
     const bytes = Buffer.byteLength(line);
     if (bytes > MAX_ROW_BYTES + 1) throw new RowTooLarge();
     const isFull = this.#lines.length === CHUNK_ROWS || this.#bytes + bytes > CHUNK_BYTES;
@@ -64,13 +76,20 @@ export function unpackText(chunk: RowChunk): Promise<Buffer> {
   return decompress(chunk.data, { maxOutputLength: MAX_CHUNK_BYTES });
 }
 
-/** Returns the rows of a chunk: up to a megabyte of JSON is parsed at once, which takes a few milliseconds. */
+/** Returns the rows of a chunk. In a turn of the event loop some of them are parsed, or a single long one. */
 export async function unpackRows(chunk: RowChunk): Promise<Row[]> {
   const text = (await unpackText(chunk)).toString("utf8");
-  return text
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Row);
+  const rows: Row[] = [];
+  let parsed = 0;
+  for (const line of text.split("\n").slice(0, -1)) {
+    if (parsed > 0 && parsed + line.length > TURN_CHARACTERS) {
+      await nextTurn();
+      parsed = 0;
+    }
+    rows.push(JSON.parse(line) as Row);
+    parsed += line.length;
+  }
+  return rows;
 }
 
 /** Compresses lines that are no rows, without a limit of a line. */

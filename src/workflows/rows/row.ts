@@ -3,6 +3,21 @@ import type { JsonObject } from "../../lib/json.ts";
 /** One row: a JSON object of up to `MAX_ROW_BYTES`. Integers beyond 2^53 are texts. */
 export type Row = JsonObject;
 
+/** A row that a step has made, or its JSON text: a long one would keep the event loop busy as an object. */
+export type MadeRow = Row | string;
+
+export function textOfRow(made: MadeRow): string {
+  return typeof made === "string" ? made : JSON.stringify(made);
+}
+
+/** Returns the JSON text of a row with one more field, or another value of it, that is JSON text already. */
+export function textWithField(row: Row, field: string, json: string): string {
+  const members = Object.entries({ ...row, [field]: null }).map(
+    ([name, value]) => `${JSON.stringify(name)}:${name === field ? json : JSON.stringify(value)}`,
+  );
+  return `{${members.join(",")}}`;
+}
+
 export const MAX_ROW_BYTES = 1024 * 1024;
 /** A chunk is closed at whichever comes first. */
 export const CHUNK_ROWS = 1_000;

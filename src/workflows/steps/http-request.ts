@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { JsonObject } from "../../lib/json.ts";
 import { type AddressCall, callAddress } from "../calls-out/call-address.ts";
 import { answerReader } from "../calls-out/read-answer.ts";
 import {
@@ -12,7 +11,7 @@ import {
 import { eachRowWithTexts, type RowItem } from "../models/each-row.ts";
 import { concurrency, fieldName, template, textExpressions } from "../models/model-fields.ts";
 import { type Batched, joinRows } from "../models/row-batches.ts";
-import type { Row } from "../rows/row.ts";
+import { type Row, textWithField } from "../rows/row.ts";
 import { defineStepKind, type StepContext } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -87,7 +86,10 @@ export function httpRequestStep(services: StepServices) {
             batch === undefined
               ? await send(requestOf(item, texts))
               : await sendJoined({ number: item.number, item });
-          return [settings.output === undefined ? row : { ...row, [settings.output]: answer }];
+          const { output } = settings;
+          return [
+            output === undefined || answer === undefined ? row : textWithField(row, output, answer),
+          ];
         },
       });
       return undefined;
@@ -105,7 +107,8 @@ interface Outgoing {
   readonly rows: number;
 }
 
-type Send = (outgoing: Outgoing) => Promise<JsonObject | undefined>;
+/** Resolves with the answer as JSON text, if anybody wants it. */
+type Send = (outgoing: Outgoing) => Promise<string | undefined>;
 
 function requestOf(
   { row, idempotencyKey, signal }: RowItem,
@@ -124,14 +127,16 @@ function senderOf(
   {
     egress,
     chainHeaders,
+    rowProcess,
     settings: limits,
-  }: Pick<StepServices, "egress" | "chainHeaders" | "settings">,
+  }: Pick<StepServices, "egress" | "chainHeaders" | "rowProcess" | "settings">,
   { settings, run }: StepContext<HttpRequest>,
   headers: Readonly<Record<string, string>>,
 ): Send {
   const { method, output } = settings;
   const hasBody = settings.body !== undefined || (method !== "GET" && method !== "DELETE");
-  const readAnswer = answerReader(limits.MAX_JSON_DEPTH);
+  const { rewrite } = rowProcess;
+  const readAnswer = answerReader({ maxDepth: limits.MAX_JSON_DEPTH, rewrite });
   return ({ url, body, isJson, idempotencyKey, signal, rows }) => {
     const call: AddressCall = {
       ...{ url, method, signal, timeoutMs: settings.request_timeout_seconds * 1_000 },
@@ -144,7 +149,7 @@ function senderOf(
       ...(hasBody && { body }),
     };
     return callAddress(egress, call, async (response) =>
-      output === undefined ? undefined : readAnswer(response, rows),
+      output === undefined ? undefined : readAnswer(response, { rows, signal }),
     );
   };
 }
@@ -155,7 +160,7 @@ function senderOf(
  */
 function batchSender(send: Send, { run, step, settings }: StepContext<HttpRequest>) {
   const { url, batch = 1 } = settings;
-  return joinRows<RowItem, JsonObject | undefined>(batch, async (entries) => {
+  return joinRows<RowItem, string | undefined>(batch, async (entries) => {
     const rows: readonly Row[] = entries.map(({ item }) => item.row);
     const answer = await send({
       ...{ url, isJson: true, signal: signalOf(entries), rows: rows.length },

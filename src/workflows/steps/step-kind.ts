@@ -4,7 +4,7 @@ import type { Db } from "../../db/context.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Definition, Step } from "../definition/definition.ts";
 import type { Expression, ExpressionScope, RowResult } from "../row-process/row-process.ts";
-import type { Row, RowChunk, RowError, StepInput } from "../rows/row.ts";
+import type { MadeRow, Row, RowChunk, RowError, StepInput } from "../rows/row.ts";
 import type { ClaimedRun } from "../runs/run.ts";
 
 /** `source`: needs no input and always runs. `sink`: has an effect outside and passes its rows on. */
@@ -98,7 +98,7 @@ export interface StepContext<Settings extends object = JsonObject> {
 
 export interface OutputWriter {
   /** Waits while the database is slower than the step. Throws a `StepFailure` for a row or an output that is too large. */
-  readonly push: (row: Row) => Promise<void>;
+  readonly push: (row: MadeRow) => Promise<void>;
   /** Passes a chunk on as it is. */
   readonly chunk: (chunk: RowChunk) => Promise<void>;
 }
@@ -123,7 +123,7 @@ export interface RowWork {
     /** `run:step:row`: the same at every try. */
     readonly idempotencyKey: string;
     readonly signal: AbortSignal;
-  }) => Promise<readonly Row[]>;
+  }) => Promise<readonly MadeRow[]>;
 }
 
 /** Sums of a step, shown with the step and summed up for the run. */

@@ -16,6 +16,7 @@ export const simpleTexts: RowProcess = {
     });
   },
   parse: () => Promise.reject(new Error("no programs here")),
+  rewrite: () => Promise.reject(new Error("no programs here")),
   check: async () => [],
   close: () => undefined,
 };

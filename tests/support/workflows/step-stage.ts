@@ -7,10 +7,12 @@ import { packRows, RowTooLarge, unpackRows } from "../../../src/workflows/rows/p
 import {
   ERROR_FIELD,
   MAX_ROW_BYTES,
+  type MadeRow,
   type Row,
   type RowChunk,
   type RowError,
   type StepInput,
+  textOfRow,
 } from "../../../src/workflows/rows/row.ts";
 import { type ClaimedRun, rowFailure, StepFailure } from "../../../src/workflows/runs/run.ts";
 import { newRunId, utcDay } from "../../../src/workflows/runs/run-id.ts";
@@ -44,7 +46,7 @@ export interface StepCase {
   /** Where `commit` has its transaction. */
   readonly database?: Pick<Database, "db">;
   /** What `eachRow` has finished. A second call with the same one does only the other rows, as after a takeover. */
-  readonly finished?: Map<number, readonly Row[] | RowError>;
+  readonly finished?: Map<number, readonly MadeRow[] | RowError>;
 }
 
 export interface StepOutcome {
@@ -186,7 +188,7 @@ class Stage {
     this.#outputs.set(name, rows);
     return {
       push: async (row) => {
-        const text = JSON.stringify(row);
+        const text = textOfRow(row);
         if (Buffer.byteLength(text) > MAX_ROW_BYTES) {
           throw new StepFailure("row_too_large", new RowTooLarge().message);
         }
@@ -231,7 +233,7 @@ class Stage {
     const signal = this.#signal();
     const rows = Object.values(inputs).flat();
     const prepared = rows.length === 0 ? [] : await work.prepare?.(rows, signal);
-    const finished = this.#given.finished ?? new Map<number, readonly Row[] | RowError>();
+    const finished = this.#given.finished ?? new Map<number, readonly MadeRow[] | RowError>();
     const finish = async (number: number): Promise<void> => {
       const ready = prepared?.[number - 1];
       const fault = faultOf(ready);
@@ -262,7 +264,7 @@ class Stage {
   async #tryRow(
     work: RowWork,
     item: Parameters<RowWork["work"]>[0],
-  ): Promise<readonly Row[] | RowError> {
+  ): Promise<readonly MadeRow[] | RowError> {
     for (let tries = 0; ; tries += 1) {
       try {
         return await work.work(item);
@@ -275,7 +277,7 @@ class Stage {
   }
 }
 
-function isRows(result: readonly Row[] | RowError): result is readonly Row[] {
+function isRows(result: readonly MadeRow[] | RowError): result is readonly MadeRow[] {
   return Array.isArray(result);
 }
 

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { RowProgress } from "../../../src/workflows/execute/row-progress.ts";
+import { packLines } from "../../../src/workflows/rows/pack-rows.ts";
 import type { Row } from "../../../src/workflows/rows/row.ts";
+import { insertChunks } from "../../../src/workflows/rows/row-store.ts";
 import { StepFailure } from "../../../src/workflows/runs/run.ts";
 import { defineStepKind, type RowWork } from "../../../src/workflows/steps/step-kind.ts";
 import {
@@ -10,10 +13,8 @@ import {
 } from "../../support/workflows/execution-stage.ts";
 import { runStep } from "../../support/workflows/step-stage.ts";
 
-type Item = Parameters<RowWork["work"]>[0];
-
 /** What the tests' kind does with a row. */
-let rowWork: (item: Item) => Promise<readonly Row[]>;
+let rowWork: RowWork["work"];
 let prepare: RowWork["prepare"];
 let concurrency = 4;
 const scripted = defineStepKind({
@@ -234,7 +235,9 @@ describe("a resumed step does only the rows that were not stored", () => {
       await wait(1);
       done.set(number, (done.get(number) ?? 0) + 1);
       if (number % 10 === 0) throw new StepFailure("tenth", "Each tenth fails.");
-      return [{ ...row, number }];
+      const made = { ...row, number };
+      // Some are texts, as long ones are.
+      return [number % 2 === 0 ? JSON.stringify(made) : made];
     };
     const run = await accept(900, { on_row_error: "route" });
     // The steps, the beginning of the try, and a save after a second; the next one is lost with the claim.
@@ -307,8 +310,21 @@ describe("a resumed step does only the rows that were not stored", () => {
     expect((await stage.rows(run, "s")).map(({ n }) => n)).toEqual(rowsTo(1_000).map(({ n }) => n));
   }, 20_000);
 
+  test("what an earlier release has stored as objects is taken up", async () => {
+    const run = await accept(3);
+    const place = { day: run.day, runId: run.id, stepId: "s", output: "$progress" };
+    const state = { done: 0, rowErrors: 0, outputs: [] };
+    const outcomes = [
+      { number: 2, rows: [{ n: "before" }] },
+      { number: 3, error: { code: "x", message: "before" } },
+    ];
+    const chunk = await packLines([state, ...outcomes].map((line) => JSON.stringify(line)));
+    await insertChunks(stage.database.db, place, [chunk], 0);
+    const { left } = await RowProgress.read(stage.database.db, place);
+    expect(left).toEqual([{ number: 2, rows: ['{"n":"before"}'] }, outcomes[1]]);
+  });
+
   async function storedNumbers(run: Parameters<ExecutionStage["rows"]>[0]): Promise<number[]> {
-    const { RowProgress } = await import("../../../src/workflows/execute/row-progress.ts");
     const place = { day: run.day, runId: run.id, stepId: "s" };
     const { state, left } = await RowProgress.read(stage.database.db, place);
     return [...rowsTo(state.done).map(({ n }) => Number(n)), ...left.map(({ number }) => number)];

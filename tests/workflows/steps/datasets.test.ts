@@ -48,6 +48,9 @@ beforeAll(async () => {
       parse: () => {
         throw new Error("not asked for");
       },
+      rewrite: () => {
+        throw new Error("not asked for");
+      },
       check: async () => [],
       close: () => undefined,
     },

@@ -71,6 +71,10 @@ describe("steps that call addresses", () => {
         parsed.push(given[0].length);
         return rowProcess.parse(...given);
       },
+      rewrite: (...given: Parameters<RowProcess["rewrite"]>) => {
+        parsed.push(given[0].length);
+        return rowProcess.rewrite(...given);
+      },
     },
     secrets: {
       read: async (_owner: string, name: string) => (name === "crm" ? SECRET : undefined),
@@ -530,6 +534,33 @@ describe("steps that call addresses", () => {
       await expect(bodyOf(" ".repeat(MIB + 1))).rejects.toMatchObject({ code: "row_too_large" });
     });
 
+    it("parses a long answer in a process of its own, and keeps it exactly", async () => {
+      const members = Array.from({ length: 50_000 }, (_, at) => `"${at}":${at}`).join(",");
+      const long = `{"id":12345678901234567890,"of":{${members}},"text":"\\u00e9\\n \u{1F600}"}`;
+      const exact = { ...JSON.parse(long), id: "12345678901234567890" };
+      const settings = { url, output: "sent" };
+      const rows = [{ a: 1, sent: "before", b: 2 }];
+      answer = typed("application/json", long);
+      const done = await runStep(sending, { settings, rows, ...owner });
+      const sent = { status: 200, body: exact };
+      expect(done.outputs.main).toEqual([{ a: 1, sent, b: 2 }]);
+      expect(Object.keys(done.outputs.main[0] ?? {})).toEqual(["a", "sent", "b"]);
+      expect(parsed).toEqual([long.length]);
+
+      const broken = long.slice(0, -1);
+      answer = typed("application/json", broken);
+      const kept = await runStep(sending, { settings, rows, ...owner });
+      expect(kept.outputs.main).toEqual([{ a: 1, sent: { status: 200, body: broken }, b: 2 }]);
+    });
+
+    it("refuses a long answer whose numbers take more space than a row has", async () => {
+      answer = typed("application/json", `[${"1e20,".repeat(100_000)}1]`);
+      const settings = { url, output: "sent" };
+      await expect(runStep(sending, { settings, rows: [{}], ...owner })).rejects.toMatchObject({
+        code: "row_too_large",
+      });
+    });
+
     it("writes no large answer with every row of a batch", async () => {
       answer = typed("application/json", `"${"x".repeat(MIB / 2)}"`);
       const rows = Array.from({ length: 100 }, (_, id) => ({ id }));
@@ -548,7 +579,8 @@ describe("steps that call addresses", () => {
         if (!isOver) setImmediate(tick);
       };
       setImmediate(tick);
-      const read = answerReader(128);
+      const read = answerReader({ maxDepth: 128, rewrite: rowProcess.rewrite });
+      const { signal } = new AbortController();
       const bodies = Array.from({ length: 30 }, () => bodyOf(`[${"1,".repeat(10_000)}1]`));
       async function* bodyOf(text: string) {
         yield Buffer.from(text);
@@ -556,7 +588,7 @@ describe("steps that call addresses", () => {
       const response = { status: 200, header: () => undefined, cancel: () => undefined };
       const parsedAt = await Promise.all(
         bodies.map(async (one) => {
-          await read({ ...response, body: one }, 1);
+          await read({ ...response, body: one }, { rows: 1, signal });
           return turns;
         }),
       );

@@ -1,6 +1,7 @@
 import { parseExactJson } from "../../../lib/exact-json.ts";
 import { isJsonObject, type JsonObject, type JsonValue, memberAt } from "../../../lib/json.ts";
 import { isDeeperThan } from "../../../lib/json-depth.ts";
+import { MAX_ROW_BYTES } from "../../rows/row.ts";
 import type { ParseAsked } from "../row-process.ts";
 import type { RowWork } from "../row-program.ts";
 import { ProgramFailure, RowFault } from "../row-work.ts";
@@ -10,16 +11,28 @@ export async function* parseText({ settings, outputs }: RowWork) {
   const { text, maxDepth, row, value } = settings as unknown as ParseAsked & {
     readonly text: string;
   };
-  if (isDeeperThan(maxDepth, Buffer.from(text))) {
-    throw new ProgramFailure("too_deep", `The text nests deeper than ${maxDepth}.`);
-  }
-  const parsed = parse(text);
+  const parsed = parse(text, maxDepth);
   if (row !== null) push(outputs, rowAt(parsed, row));
   if (value !== null) outputs.value(memberAt(parsed, value) ?? null);
   yield;
 }
 
-function parse(text: string): JsonValue {
+/** Makes one line of JSON of the settings' text: the job's own value. */
+export async function* rewriteText({ settings, outputs }: RowWork) {
+  const { text, maxDepth } = settings as { readonly text: string; readonly maxDepth: number };
+  const rewritten = JSON.stringify(parse(text, maxDepth));
+  if (Buffer.byteLength(rewritten) > MAX_ROW_BYTES) {
+    const message = `The text has more than ${MAX_ROW_BYTES} bytes once its numbers are written out.`;
+    throw new ProgramFailure("row_too_large", message);
+  }
+  outputs.value(rewritten);
+  yield;
+}
+
+function parse(text: string, maxDepth: number): JsonValue {
+  if (isDeeperThan(maxDepth, Buffer.from(text))) {
+    throw new ProgramFailure("too_deep", `The text nests deeper than ${maxDepth}.`);
+  }
   try {
     return parseExactJson(text);
   } catch (thrown) {

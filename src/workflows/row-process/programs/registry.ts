@@ -14,6 +14,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<RowProgram>>> = {
   map: async () => (await import("./map.ts")).mapRows,
   parse: async () => (await import("./parse.ts")).parseText,
   read_file: async () => (await import("./read-file.ts")).readFiles,
+  rewrite: async () => (await import("./parse.ts")).rewriteText,
   select: async () => (await import("./select.ts")).selectFields,
   sort: async () => (await import("./sort.ts")).sortRows,
   sql: async () => (await import("./sql.ts")).queryRows,
