@@ -173,7 +173,7 @@ module.exports = {
       {
         orphan: true,
         pathNot:
-          "^src/(main\\.ts$|lib/|console/(main\\.tsx|theme\\.ts|vite\\.config\\.ts|api/schema\\.d\\.ts)$)",
+          "\\.d\\.mts$|^src/(main\\.ts$|lib/|console/(main\\.tsx|theme\\.ts|vite\\.config\\.ts|api/schema\\.d\\.ts)$)",
       },
       {},
     ),
