@@ -32,9 +32,8 @@ export function sendMessage<Head extends ServerMessage | WorkerMessage>(
   const line = `${JSON.stringify(head)}\n`;
   return new Promise((resolve) => {
     const taken = () => resolve();
-    if (data === undefined || data.length === 0) return void stream.write(line, taken);
-    stream.write(line);
-    stream.write(data, taken);
+    // In one piece, so that the reader wakes up once.
+    stream.write(data === undefined ? line : Buffer.concat([Buffer.from(line), data]), taken);
   });
 }
 
