@@ -1,6 +1,7 @@
 import { checkServerIdentity, type TLSSocket } from "node:tls";
 import { type Connection, createConnection } from "mysql2";
 import { normalHost } from "../../../lib/egress/pinned-socket.ts";
+import { failWith } from "../../../lib/fail-with.ts";
 import type { JsonValue } from "../../../lib/json.ts";
 import { fillPlaceholders } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { untilAborted } from "../../../lib/until-aborted.ts";
@@ -134,18 +135,19 @@ function sessionOf(
   stream: CountedStream,
   { isMariadb, ended, cancel }: SessionParts,
 ): Session {
-  const ask = (sql: string) => Promise.race([run(driver, sql), ended]);
+  const untilEnd = failWith(ended);
+  const ask = (sql: string) => untilEnd(run(driver, sql));
   return {
     async read({ sql: given, parameters = [], maxRows, maxBytes, timeoutMs }) {
       stream.allow(OWN_BYTES);
       for (const statement of beginning({ maxRows, timeoutMs, isMariadb })) await ask(statement);
       stream.allow(maxBytes);
       const sql = parameters.length === 0 ? given : fillPlaceholders(given, parameters);
-      return Promise.race([readRows(driver, stream, { sql, maxRows }), ended]);
+      return untilEnd(readRows(driver, stream, { sql, maxRows }));
     },
     async write(rows) {
       stream.allow(OWN_BYTES);
-      await Promise.race([writeRows(driver, rows, isMariadb), ended]);
+      await untilEnd(writeRows(driver, rows, isMariadb));
     },
     cancel,
     async reset() {
@@ -156,7 +158,7 @@ function sessionOf(
           error === null || error === undefined ? resolve() : reject(error),
         );
       });
-      await Promise.race([done, ended]);
+      await untilEnd(done);
     },
     isUsable: () => !stream.destroyed,
     close: () => {

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import { type ConnectPinned, secureSocket } from "../../../lib/egress/pinned-socket.ts";
+import { failWith } from "../../../lib/fail-with.ts";
 import type { SqlParameter } from "../../../lib/sql-gate/tokens/fill-placeholders.ts";
 import { untilAborted } from "../../../lib/until-aborted.ts";
 import type { QueryRows } from "../connection.ts";
@@ -110,22 +111,23 @@ interface SessionParts {
 }
 
 function sessionOf({ sql, stream, ended }: SessionParts, cancel: Session["cancel"]): Session {
+  const untilEnd = failWith(ended);
   return {
     async read({ sql: statement, parameters = [], maxRows, maxBytes, timeoutMs }) {
       stream.allow(OWN_BYTES);
-      await Promise.race([sql.unsafe(beginning(timeoutMs)), ended]);
+      await untilEnd(sql.unsafe(beginning(timeoutMs)));
       stream.allow(maxBytes);
-      return Promise.race([readRows(sql, { statement, parameters, maxRows }), ended]);
+      return untilEnd(readRows(sql, { statement, parameters, maxRows }));
     },
     async write(rows) {
       stream.allow(OWN_BYTES);
-      await Promise.race([writeRows(sql, rows), ended]);
+      await untilEnd(writeRows(sql, rows));
     },
     cancel,
     async reset() {
       stream.allow(OWN_BYTES);
-      await Promise.race([sql.unsafe("rollback"), ended]);
-      await Promise.race([sql.unsafe("discard all"), ended]);
+      await untilEnd(sql.unsafe("rollback"));
+      await untilEnd(sql.unsafe("discard all"));
     },
     isUsable: () => !stream.destroyed,
     close() {
