@@ -1,7 +1,8 @@
 // Runs the tests; what failed beside other files is run once more with nothing beside it.
 // usage: node scripts/run-tests.mjs COMMAND… [: PATH…]     such as `npm test -- --retry=1 : tests/db tests/usage`
 // A machine that is slow or busy makes a test fail now and then. A file that fails alone, too, has a fault; both runs
-// are printed whole, so that a race is seen although it stops nobody.
+// are printed whole, so that a race is seen although it stops nobody. An error that no test has caught is always a
+// failure: files share processes, so that nobody knows whose it was.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

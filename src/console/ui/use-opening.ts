@@ -3,8 +3,8 @@ import type { UrlState } from "../lib/url-state.ts";
 
 declare module "@tanstack/react-router" {
   interface HistoryState {
-    /** The address from which what is open was opened. */
-    readonly openedFrom?: string;
+    /** The addresses from which what is open was opened, one within the other. */
+    readonly openedFrom?: readonly string[];
   }
 }
 
@@ -19,6 +19,9 @@ interface Opening {
   readonly close: (target: Target) => void;
 }
 
+/** While a step back is on its way: whoever closes twice must not go back twice. */
+let isGoingBack = false;
+
 /**
  * Opens something within a view, such as a row's panel, as one step of the browser's history: Back closes it, whatever
  * was opened in its place meanwhile, and so Back once more leaves the view.
@@ -30,14 +33,20 @@ export function useOpening(isOpen: boolean): Opening {
   const router = useRouter();
   return {
     open(target) {
-      const state = isOpen || { openedFrom: addressOf(router.state.location) };
+      const { location } = router.state;
+      const { openedFrom = [] } = location.state;
+      const state = isOpen || { openedFrom: [...openedFrom, addressOf(location)] };
       void navigate({ ...target, replace: isOpen, state });
     },
     close(target) {
-      const { state } = router.state.location;
+      const { openedFrom = [] } = router.state.location.state;
+      const place = openedFrom.lastIndexOf(addressOf(router.buildLocation(target)));
       // An open row that was linked to has no step to go back to; nor has one whose list was filtered meanwhile.
-      if (state.openedFrom === addressOf(router.buildLocation(target))) router.history.back();
-      else void navigate({ ...target, replace: true });
+      if (place < 0) return void navigate({ ...target, replace: true });
+      if (isGoingBack) return;
+      isGoingBack = true;
+      window.addEventListener("popstate", () => (isGoingBack = false), { once: true });
+      router.history.go(place - openedFrom.length);
     },
   };
 }

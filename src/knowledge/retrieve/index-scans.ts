@@ -73,13 +73,15 @@ export interface RankedWords {
   readonly words: readonly WeightedWord[];
   /** Those of the words that choose candidates; the others only weigh. */
   readonly choosing: readonly WeightedWord[];
+  /** The filter passes few chunks: then each candidate passes it, however far off the counts of the words are. */
+  readonly isOfFew: boolean;
 }
 
 /** The chunks with the heaviest words. */
 export function wordedSql(
   store: Generation,
   { vector, filter, limit }: Nearest,
-  { words, choosing }: RankedWords,
+  { words, choosing, isOfFew }: RankedWords,
 ): SQL {
   const codes = words.filter(({ isCode }) => isCode).map(({ word }) => word);
   const any = tsqueryOf(choosing.map(({ word }) => word));
@@ -88,14 +90,17 @@ export function wordedSql(
       sql`case when words @@ ${tsqueryOf([word])}::tsquery then ${weight}::float8 else 0 end`,
   );
   const text = vectorText(vector);
-  // The files of the best chunks only are looked up, until enough pass: "offset 0" keeps the steps in this order.
+  const passes = isOfFew ? sql`and (${isFound(store, filter)})` : sql``;
+  // Otherwise the files of the best chunks only are looked up, until enough pass: "offset 0" keeps the steps in this order.
   return sql`
-    select id, score as words, "hasCode", -(embedding::vector <#> ${text}::vector) as cosine from (
-      select id, embedding, score, "hasCode" from (
-        select id, file_id, embedding, ${sql.join(score, sql` + `)} as score,
+    select id, score as words, "hasCode", (select -(embedding::vector <#> ${text}::vector) from chunks
+        where id = found.id) as cosine
+    from (
+      select id, score, "hasCode" from (
+        select id, file_id, ${sql.join(score, sql` + `)} as score,
           words @@ ${tsqueryOf(codes)}::tsquery as "hasCode"
-        from (select id, file_id, embedding, words from chunks
-          where ${ofGeneration(store)} and words @@ ${any}::tsquery limit ${FOUND_MAX}) as chunks
+        from (select id, file_id, words from chunks
+          where ${ofGeneration(store)} and words @@ ${any}::tsquery ${passes} limit ${FOUND_MAX}) as chunks
         order by score desc offset 0) as chunks
       where (${isFound(store, filter)}) limit ${limit}) as found`;
 }

@@ -28,6 +28,9 @@ import type {
 const FEW_CHUNKS = 10_000;
 /** Words by which chunks are ranked: the heaviest of the question. */
 const RANKING_WORDS_MAX = 24;
+/** Samples of words are taken beside the searches, which go on with the old one: they only weigh words. */
+const WORDS_KEPT_MS = 3_600_000;
+const PASSING_KEPT_MS = 600_000;
 /** What an entry and a word take in memory beside their characters, about. */
 const ENTRY_BYTES = 300;
 const WORD_BYTES = 60;
@@ -40,8 +43,8 @@ export class IndexedStores {
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
-    this.#commonWords = new RememberedFigures(clock, bytesOf);
-    this.#passing = new RememberedFigures(clock, () => ENTRY_BYTES);
+    this.#commonWords = new RememberedFigures(clock, WORDS_KEPT_MS, bytesOf);
+    this.#passing = new RememberedFigures(clock, PASSING_KEPT_MS, () => ENTRY_BYTES);
   }
 
   open(store: StoreState): SearchedStore {
@@ -84,10 +87,14 @@ export class IndexedStores {
   }
 
   async #findNearest(store: StoreState, question: StoreQuestion): Promise<readonly Hit[]> {
-    const { filter } = question;
-    const isOfFew = filter !== undefined && (await this.#countPassing(store, filter)) <= FEW_CHUNKS;
-    const statement = isOfFew ? nearestOfFewSql(store, question) : nearestSql(store, question);
+    const statement = (await this.#isOfFew(store, question))
+      ? nearestOfFewSql(store, question)
+      : nearestSql(store, question);
     return (await this.#scan<HitRow>(statement)).map(toHit);
+  }
+
+  async #isOfFew(store: StoreState, { filter }: StoreQuestion): Promise<boolean> {
+    return filter !== undefined && (await this.#countPassing(store, filter)) <= FEW_CHUNKS;
   }
 
   #countPassing(store: StoreState, filter: AttributeFilter): Promise<number> {
@@ -111,7 +118,8 @@ export class IndexedStores {
       .slice(0, RANKING_WORDS_MAX);
     const choosing = rarest(words);
     if (choosing.length === 0) return [];
-    const rows = await this.#scan<HitRow>(wordedSql(store, question, { words, choosing }));
+    const isOfFew = await this.#isOfFew(store, question);
+    const rows = await this.#scan<HitRow>(wordedSql(store, question, { words, choosing, isOfFew }));
     return rows.map(toHit);
   }
 

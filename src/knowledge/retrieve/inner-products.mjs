@@ -47,30 +47,47 @@ const MODULE = Uint8Array.of(
   ...[0x20, 0x04, 0x41, 0x04, 0x6a, 0x21, 0x04, 0x0c, 0x00, 0x0b, 0x0b, 0x0b],
 );
 
+/** Undefined where the processor lacks these instructions, or the runtime has no WebAssembly. */
+const program = compile();
+/** @type {Map<number, InnerProducts>} */
+const shared = new Map();
+
+/**
+ * Returns what multiplies vectors of a length. All stores share it: an answer to `ask` holds until the next one, and nobody
+ * else asks within one search.
+ *
+ * @param {number} dimensions
+ */
+export function innerProductsOf(dimensions) {
+  const known = shared.get(dimensions) ?? new InnerProducts(dimensions, program);
+  shared.set(dimensions, known);
+  return known;
+}
+
 /** Multiplies one question with vectors of its length. */
 export class InnerProducts {
   #dimensions;
   /** With zeros at the end, up to a whole number of turns. */
   #stride;
   #portion;
-  /** @type {(question: number, vectors: number, end: number, bytes: number, products: number) => void} */
+  /** @type {((question: number, vectors: number, end: number, bytes: number, products: number) => void) | undefined} */
   #multiply;
   /** The question, a portion of vectors, and their products. */
   #numbers;
 
-  /** @param {number} dimensions */
-  constructor(dimensions) {
+  /**
+   * @param {number} dimensions
+   * @param {WebAssembly.Module | undefined} module undefined: in plain JavaScript.
+   */
+  constructor(dimensions, module) {
     this.#dimensions = dimensions;
     this.#stride = Math.ceil(dimensions / TURN_NUMBERS) * TURN_NUMBERS;
     const bytes = this.#stride * NUMBER_BYTES;
     this.#portion = Math.max(1, Math.floor(PORTION_BYTES / bytes));
     const needed = bytes + this.#portion * (bytes + NUMBER_BYTES);
-    const memory = new WebAssembly.Memory({ initial: Math.ceil(needed / PAGE_BYTES) });
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(MODULE), {
-      m: { m: memory },
-    });
-    this.#multiply = /** @type {any} */ (exports["f"]);
-    this.#numbers = new Float32Array(memory.buffer);
+    const made = module && instantiate(module, Math.ceil(needed / PAGE_BYTES));
+    this.#multiply = made?.multiply;
+    this.#numbers = made?.numbers ?? new Float32Array(dimensions);
   }
 
   /** @param {Float32Array} question for all calls of `each` until the next one */
@@ -89,6 +106,12 @@ export class InnerProducts {
     const numbers = this.#numbers;
     const stride = this.#stride;
     const dimensions = this.#dimensions;
+    const multiply = this.#multiply;
+    if (multiply === undefined) {
+      for (let index = 0; index < count; index += 1)
+        visit(index, innerProduct(numbers, block, index * dimensions, dimensions));
+      return;
+    }
     const products = stride * (1 + this.#portion);
     for (let from = 0; from < count; from += this.#portion) {
       const to = Math.min(count, from + this.#portion);
@@ -100,9 +123,47 @@ export class InnerProducts {
           numbers.set(block.subarray(at, at + dimensions), stride * (1 + index - from));
         }
       const bytes = stride * NUMBER_BYTES;
-      this.#multiply(0, bytes, bytes * (1 + to - from), bytes, products * NUMBER_BYTES);
+      multiply(0, bytes, bytes * (1 + to - from), bytes, products * NUMBER_BYTES);
       for (let index = from; index < to; index += 1)
         visit(index, /** @type {number} */ (numbers[products + index - from]));
     }
+  }
+}
+
+/**
+ * @param {Float32Array} question
+ * @param {Float32Array} vectors
+ * @param {number} offset
+ * @param {number} dimensions
+ */
+export function innerProduct(question, vectors, offset, dimensions) {
+  let sum = 0;
+  for (let index = 0; index < dimensions; index += 1)
+    sum +=
+      /** @type {number} */ (question[index]) * /** @type {number} */ (vectors[offset + index]);
+  return sum;
+}
+
+function compile() {
+  try {
+    return new WebAssembly.Module(MODULE);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {WebAssembly.Module} module
+ * @param {number} pages
+ * @returns undefined where the process may take no such memory: a runtime reserves gigabytes of addresses for it.
+ */
+function instantiate(module, pages) {
+  try {
+    const memory = new WebAssembly.Memory({ initial: pages });
+    const { exports } = new WebAssembly.Instance(module, { m: { m: memory } });
+    const multiply = /** @type {any} */ (exports["f"]);
+    return { multiply, numbers: new Float32Array(memory.buffer) };
+  } catch {
+    return undefined;
   }
 }

@@ -2,7 +2,6 @@ import { BoundedMemory } from "../../lib/bounded-memory.ts";
 import type { Clock } from "../../lib/clock.ts";
 
 const FRESH_MS = 600_000;
-const KEPT_MS = 3_600_000;
 const ENTRIES_MAX = 1_000;
 const BYTES_MAX = 16 * 1024 * 1024;
 
@@ -12,17 +11,20 @@ interface Figure<Value> {
 }
 
 /**
- * Figures of stores that take long to make and change as slowly as the store. After 10 minutes one is made again, and the
- * old one is returned meanwhile: only the first search of an hour waits.
+ * Figures of stores that take long to make and change as slowly as the store. After 10 minutes one is made again; until
+ * then the old one is returned as long as it is kept.
  */
 export class RememberedFigures<Value> {
   readonly #memory: BoundedMemory<Figure<Value>>;
   readonly #clock: Clock;
   readonly #bytesOf: (value: Value) => number;
 
-  /** @param bytesOf what a value takes in memory, about. */
-  constructor(clock: Clock, bytesOf: (value: Value) => number) {
-    const bounds = { maxSize: BYTES_MAX, maxEntries: ENTRIES_MAX, timeToLiveMs: KEPT_MS };
+  /**
+   * @param keptMs how old a figure may be: from 10 minutes, when nobody uses an old one.
+   * @param bytesOf what a value takes in memory, about.
+   */
+  constructor(clock: Clock, keptMs: number, bytesOf: (value: Value) => number) {
+    const bounds = { maxSize: BYTES_MAX, maxEntries: ENTRIES_MAX, timeToLiveMs: keptMs };
     this.#memory = new BoundedMemory(clock, bounds);
     this.#clock = clock;
     this.#bytesOf = bytesOf;
@@ -52,7 +54,10 @@ export class RememberedFigures<Value> {
     const madeAt = this.#clock.now();
     const keep = (value: Promise<Value>, made: Value) =>
       this.#memory.set(name, { value, madeAt }, this.#bytesOf(made));
-    void old.value.then((made) => keep(old.value, made));
+    old.value.then(
+      (made) => keep(old.value, made),
+      () => undefined,
+    );
     const value = make();
     value.then(
       (made) => keep(value, made),

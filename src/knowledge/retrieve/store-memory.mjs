@@ -1,6 +1,6 @@
 // @ts-check
 // The vectors and words of one vector store in memory: exact search by cosine, and by words with the weights of BM25.
-import { InnerProducts } from "./inner-products.mjs";
+import { innerProduct, innerProductsOf } from "./inner-products.mjs";
 import { WordPostings } from "./word-postings.mjs";
 
 /** @typedef {import("./memory-thread.ts").LoadedChunk} LoadedChunk */
@@ -33,7 +33,7 @@ export class StoreMemory {
   /** @param {number} dimensions */
   constructor(dimensions) {
     this.#dimensions = dimensions;
-    this.#products = new InnerProducts(dimensions);
+    this.#products = innerProductsOf(dimensions);
     this.#blockChunks = Math.max(1, Math.floor(BLOCK_BYTES / (dimensions * 4)));
   }
 
@@ -254,20 +254,6 @@ class Best {
   items() {
     return this.#items;
   }
-}
-
-/**
- * @param {Float32Array} question
- * @param {Float32Array} vectors
- * @param {number} offset
- * @param {number} dimensions
- */
-function innerProduct(question, vectors, offset, dimensions) {
-  let sum = 0;
-  for (let index = 0; index < dimensions; index += 1)
-    sum +=
-      /** @type {number} */ (question[index]) * /** @type {number} */ (vectors[offset + index]);
-  return sum;
 }
 
 /**

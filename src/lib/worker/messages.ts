@@ -95,11 +95,12 @@ export class MessageReader<Head> {
 
   #begin(line: string): void {
     const head = JSON.parse(line) as Head & { readonly bytes?: number };
-    const { bytes } = head;
-    this.#tooLong = (bytes ?? 0) > this.#maxBytes;
+    const { bytes = 0 } = head;
+    // A number that is no length comes from a process that is broken, or in other hands: nothing more is read of it.
+    this.#tooLong = !(Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= this.#maxBytes);
     if (this.#tooLong) return;
-    const data = bytes === undefined ? undefined : Buffer.alloc(bytes);
-    this.#begun = { head, data, missing: bytes ?? 0 };
+    const data = head.bytes === undefined ? undefined : Buffer.alloc(bytes);
+    this.#begun = { head, data, missing: bytes };
   }
 }
 

@@ -109,7 +109,11 @@ export class WorkerProcess {
    * hold every part until then.
    */
   #whileAlive(part: Promise<Uint8Array | null>): Promise<Uint8Array | null> {
-    if (!this.#isUsable) return Promise.resolve(null);
+    if (!this.#isUsable) {
+      // Nobody waits for it any more, so that its failure is nobody's.
+      part.catch(() => undefined);
+      return Promise.resolve(null);
+    }
     return new Promise((resolve, reject) => {
       const end = () => resolve(null);
       this.#child.once("exit", end);

@@ -65,7 +65,7 @@ async function jsonOf(bytes: Uint8Array, parsing: Parsing): Promise<string> {
   const text = new TextDecoder().decode(bytes);
   const json =
     bytes.length > LONG_BYTES
-      ? await rewriteElsewhere(text, parsing)
+      ? await rewriteElsewhere(text, bytes, parsing)
       : rewriteHere(text, bytes, parsing.maxDepth);
   return json ?? JSON.stringify(text);
 }
@@ -79,8 +79,10 @@ function rewriteHere(text: string, bytes: Uint8Array, maxDepth: number): string 
   }
 }
 
+/** The endpoint has done its work: whatever becomes of that process, its answer is not lost, and it is not called again. */
 async function rewriteElsewhere(
   text: string,
+  bytes: Uint8Array,
   { maxDepth, rewrite, signal }: Parsing,
 ): Promise<string | undefined> {
   try {
@@ -88,6 +90,7 @@ async function rewriteElsewhere(
   } catch (thrown) {
     const isNone = thrown instanceof StepFailure && NO_JSON.has(thrown.code);
     if (isNone) return undefined;
-    throw thrown;
+    signal.throwIfAborted();
+    return rewriteHere(text, bytes, maxDepth);
   }
 }

@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { InnerProducts } from "../../../src/knowledge/retrieve/inner-products.mjs";
+import { InnerProducts, innerProductsOf } from "../../../src/knowledge/retrieve/inner-products.mjs";
 import { createRandom } from "../../support/faults/random.ts";
 
 const random = createRandom(7);
 const numbers = (length: number) => Float32Array.from({ length }, () => random() - 0.5);
 
-describe("The inner products of a question", () => {
+const KINDS = [
+  { kind: "in WebAssembly", make: innerProductsOf },
+  { kind: "in plain JavaScript", make: (length: number) => new InnerProducts(length, undefined) },
+];
+
+describe.each(KINDS)("The inner products of a question $kind", ({ make }) => {
   // Lengths below, at and between whole turns; and counts in one portion, at its end, and in several.
   it.each([
     { dimensions: 1, count: 3 },
@@ -16,7 +21,7 @@ describe("The inner products of a question", () => {
     { dimensions: 4_000, count: 40 },
     { dimensions: 100_000, count: 2 },
   ])("are right for $count vectors of $dimensions numbers", ({ dimensions, count }) => {
-    const products = new InnerProducts(dimensions);
+    const products = make(dimensions);
     // There is room for more vectors in the block than there are.
     const block = numbers(dimensions * (count + 1));
     for (const question of [numbers(dimensions), numbers(dimensions)]) {

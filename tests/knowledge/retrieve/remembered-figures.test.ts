@@ -15,7 +15,7 @@ describe("A figure that takes long to make", () => {
 
   beforeEach(() => {
     [now, made] = [0, 0];
-    figures = new RememberedFigures({ now: () => now }, () => 8);
+    figures = new RememberedFigures({ now: () => now }, 60 * MINUTE_MS, () => 8);
   });
 
   it("is made once for all who ask meanwhile", async () => {

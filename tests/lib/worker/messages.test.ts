@@ -46,7 +46,10 @@ test.each([
   ["a line", `{"job":"${"x".repeat(100)}"}\n`],
   ["a line without an end", "x".repeat(101)],
   ["bytes behind a line", '{"bytes":101}\n'],
-])("%s that is too long ends the reading", (_, text) => {
+  ["half a byte behind a line", '{"bytes":0.5}\nx'],
+  ["less than no byte behind a line", '{"bytes":-1}\nx'],
+  ["no number of bytes behind a line", '{"bytes":"1"}\nx'],
+])("%s, which is too long or no length, ends the reading", (_, text) => {
   const reader = new MessageReader<ServerMessage>(100);
   const before = '{"job":1}\n';
   expect(reader.read(Buffer.from(before + text)).map(told)).toEqual([[{ job: 1 }, undefined]]);

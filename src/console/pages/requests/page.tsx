@@ -186,7 +186,7 @@ function statusesWith(status: string) {
 
 function rangesWith({ range, until }: ViewState) {
   if (until === "" && RANGES.some(({ value }) => value === range)) return RANGES;
-  const days = countOf(Number(range), "day");
+  const days = /^\d+$/.test(range) ? countOf(Number(range), "day") : range;
   const label = until === "" ? `Last ${days}` : `${days} until ${until}`;
   return [...RANGES.filter(({ value }) => value !== range), { value: range, label }];
 }
