@@ -11,9 +11,13 @@ const FILTER = "?filtered=yes";
 /** Chats are links to places of their own. */
 const WITHOUT_ROWS: ReadonlySet<string> = new Set(["chat"]);
 
+// biome-ignore lint/style/noProcessEnv: `npm run test:console` asks for the whole grid
+const isWhole = process.env["CONSOLE_GRID"] === "whole";
+/** All of them share one way of opening; a third is enough for each day. */
 const lists = pages
   .filter(({ opensRows, path }) => opensRows && !WITHOUT_ROWS.has(path))
-  .map(({ path }) => path);
+  .map(({ path }) => path)
+  .filter((_, index) => isWhole || index % 3 === 0);
 
 describe.skipIf(!hasChromium)("Back", () => {
   let stage: ConsoleStage;
