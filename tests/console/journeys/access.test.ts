@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
   it(
     "a key is issued, limited, rotated and deleted by keyboard, and its calls follow",
     async () => {
-      await walk({ role: "administrator" }, async ({ page, open }) => {
+      await walk({ role: "administrator" }, async ({ page, open, settled }) => {
         await open("keys");
         await page.keyboard.press("n");
         await typeInto(page, "Name", "nightly");
@@ -75,7 +75,9 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
 
         await page.keyboard.press("j");
         await pressControl(page, "nightly");
-        await page.getByRole("heading", { name: "nightly" }).waitFor();
+        // The heading stands before the key is there, and its shortcuts come with it.
+        await page.getByRole("button", { name: "Change key" }).waitFor();
+        await settled();
         await page.keyboard.press("e");
         await typeInto(page, "Calls a minute", "1");
         await pressControl(page, "Save key");
