@@ -1,7 +1,7 @@
 import { Fingerprint, LogIn } from "lucide-react";
 import type { PageDefinition } from "./page-definition.ts";
 
-/** The pages that stand alone, for who is not logged in yet: no bar leads to them. */
+/** The pages for users without a session. The navigation does not list them. */
 export const openPages: readonly PageDefinition[] = [
   {
     path: "login",

@@ -19,7 +19,7 @@ interface Opening {
   readonly close: (target: Target) => void;
 }
 
-/** While a step back is on its way: whoever closes twice must not go back twice. */
+/** True until a step back has happened, because a second close in that time must not go back twice. */
 let isGoingBack = false;
 
 /**

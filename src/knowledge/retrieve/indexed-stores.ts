@@ -11,6 +11,7 @@ import {
   nearestSql,
   passingSql,
   RANKED_MAX,
+  type RankedWords,
   SCAN_SETTINGS,
   wordedSql,
 } from "./index-scans.ts";
@@ -51,12 +52,17 @@ export class IndexedStores {
     return {
       begin: async (question) => {
         // The nearest chunks depend on no word: they are looked for while the words are counted.
-        const nearest = this.#findNearest(store, question);
+        const isOfFew = this.#isOfFew(store, question);
+        const nearest = this.#findNearest(store, question, isOfFew);
         nearest.catch(() => undefined);
         return {
           counts: await this.#countWords(store, question.words),
           finish: async (words) => {
-            const worded = await this.#findWorded(store, question, words);
+            const worded = await this.#findWorded(
+              store,
+              question,
+              rankedWords(words, await isOfFew),
+            );
             return { nearest: await nearest, worded };
           },
         };
@@ -86,8 +92,12 @@ export class IndexedStores {
     );
   }
 
-  async #findNearest(store: StoreState, question: StoreQuestion): Promise<readonly Hit[]> {
-    const statement = (await this.#isOfFew(store, question))
+  async #findNearest(
+    store: StoreState,
+    question: StoreQuestion,
+    isOfFew: Promise<boolean>,
+  ): Promise<readonly Hit[]> {
+    const statement = (await isOfFew)
       ? nearestOfFewSql(store, question)
       : nearestSql(store, question);
     return (await this.#scan<HitRow>(statement)).map(toHit);
@@ -111,16 +121,10 @@ export class IndexedStores {
   async #findWorded(
     store: StoreState,
     question: StoreQuestion,
-    weighted: readonly WeightedWord[],
+    ranked: RankedWords,
   ): Promise<readonly Hit[]> {
-    const words = [...weighted]
-      .sort((one, other) => other.weight - one.weight)
-      .slice(0, RANKING_WORDS_MAX);
-    const choosing = rarest(words);
-    if (choosing.length === 0) return [];
-    const isOfFew = await this.#isOfFew(store, question);
-    const rows = await this.#scan<HitRow>(wordedSql(store, question, { words, choosing, isOfFew }));
-    return rows.map(toHit);
+    if (ranked.choosing.length === 0) return [];
+    return (await this.#scan<HitRow>(wordedSql(store, question, ranked))).map(toHit);
   }
 
   /** In one transaction, because the settings of the scans hold for it only. */
@@ -132,6 +136,13 @@ export class IndexedStores {
       }),
     );
   }
+}
+
+function rankedWords(weighted: readonly WeightedWord[], isOfFew: boolean): RankedWords {
+  const words = weighted
+    .toSorted((one, other) => other.weight - one.weight)
+    .slice(0, RANKING_WORDS_MAX);
+  return { words, choosing: rarest(words), isOfFew };
 }
 
 /** The rarest words, as many as choose no more chunks than can be ranked. */

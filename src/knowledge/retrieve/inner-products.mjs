@@ -53,8 +53,8 @@ const program = compile();
 const shared = new Map();
 
 /**
- * Returns what multiplies vectors of a length. All stores share it: an answer to `ask` holds until the next one, and nobody
- * else asks within one search.
+ * Returns what multiplies vectors of a length. All stores share it: a question of `ask` holds until the next one, and a
+ * search is not interrupted by another.
  *
  * @param {number} dimensions
  */

@@ -20,7 +20,7 @@ export class RememberedFigures<Value> {
   readonly #bytesOf: (value: Value) => number;
 
   /**
-   * @param keptMs how old a figure may be: from 10 minutes, when nobody uses an old one.
+   * @param keptMs how old a figure may be: 10 minutes when no old one may be used.
    * @param bytesOf what a value takes in memory, about.
    */
   constructor(clock: Clock, keptMs: number, bytesOf: (value: Value) => number) {
@@ -49,7 +49,7 @@ export class RememberedFigures<Value> {
     return value;
   }
 
-  /** The old figure counts as new until the other one is there, so that nobody else begins it; also when that fails. */
+  /** The old figure counts as new until the other one is there, so that it is begun once; also when that fails. */
   #makeAgain(name: string, old: Figure<Value>, make: () => Promise<Value>): void {
     const madeAt = this.#clock.now();
     const keep = (value: Promise<Value>, made: Value) =>

@@ -105,12 +105,12 @@ export class WorkerProcess {
   }
 
   /**
-   * Settles as `part` does, or with null when the process ends. It leaves nothing behind: a race against `#ended` would
+   * Settles as `part` does, or with null when the process ends. It keeps nothing: a race against `#ended` would
    * hold every part until then.
    */
   #whileAlive(part: Promise<Uint8Array | null>): Promise<Uint8Array | null> {
     if (!this.#isUsable) {
-      // Nobody waits for it any more, so that its failure is nobody's.
+      // Its failure concerns no job any more.
       part.catch(() => undefined);
       return Promise.resolve(null);
     }
