@@ -19,6 +19,11 @@ const CARD_REM = 8.25;
  */
 export function Table<Row>(props: RowsProps<Row>) {
   const isSmall = useMedia(SMALL);
+  // Another list of its own, because what is still measured of a card must not become a row's height.
+  return <List key={isSmall ? "cards" : "rows"} isSmall={isSmall} {...props} />;
+}
+
+function List<Row>({ isSmall, ...props }: RowsProps<Row> & { readonly isSmall: boolean }) {
   const isCoarse = useMedia("(pointer: coarse)");
   const scroller = useRef<HTMLElement>(null);
   const { rows, rowId, openId, onOpen, hasMore, onMore } = props;
@@ -29,8 +34,7 @@ export function Table<Row>(props: RowsProps<Row>) {
     getScrollElement: () => scroller.current,
     estimateSize: () => (isSmall ? CARD_REM * em : rowHeight),
     overscan: OVERSCAN,
-    // What was measured of a card is no row's height.
-    getItemKey: (index) => `${isSmall ? "card" : "row"} ${rowId(rows[index] as Row)}`,
+    getItemKey: (index) => rowId(rows[index] as Row),
   });
   const focusRow = (index: number) => {
     virtual.scrollToIndex(index);

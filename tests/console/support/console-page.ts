@@ -55,8 +55,9 @@ export async function openConsolePage(
   const page = await context.newPage();
   page.setDefaultTimeout(SETTLE_MS);
   const isRefused = (call: string, status: string) => {
-    if (status === "404") return isMissing && !OF_SESSION.test(call);
-    return isFailing ? !OF_SESSION.test(call) : role === undefined && OF_SESSION.test(call);
+    const isOfSession = OF_SESSION.test(call);
+    if (status === "401") return role === undefined && isOfSession;
+    return (status === "404" ? isMissing : isFailing) && !isOfSession;
   };
   const watch = await watchPage(page, stage.url, isRefused);
   if (isFailing) await failCalls(page, stage.url);
