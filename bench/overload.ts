@@ -3,12 +3,12 @@
 import { parseArgs } from "node:util";
 import { buildTools, loadRequests, type RequestLoad } from "./load/load-tools.ts";
 import { startTargets, type Target } from "./targets.ts";
+import { watchHealth } from "./watch-health.ts";
 
 const RESULTS = "bench/results";
 const PEAK_CONNECTIONS = [16, 32, 64, 128];
 const TIMES = 5;
 const OVERLOAD_CONNECTIONS = 1_000;
-const PROBE_EVERY_MS = 20;
 const GOODPUT_SHARE_MIN = 0.8;
 const HEALTH_P99_MAX_MS = 100;
 /** The time in which the gateway detects the overload; the measurement starts after it. */
@@ -72,27 +72,8 @@ async function measure(
 ): Promise<Row> {
   const health = watchHealth(target.port);
   const { result, use } = await target.process.watch(() => loadRequests(target, load));
-  return { name, load: result, healthP99Ms: await health.stop(), cpuSeconds: use.cpuSeconds };
-}
-
-/** Requests the server's health at fixed times; a late answer does not delay the next request. */
-function watchHealth(port: number): { readonly stop: () => Promise<number> } {
-  const answers: Promise<number>[] = [];
-  const timer = setInterval(() => answers.push(askHealth(port)), PROBE_EVERY_MS);
-  return {
-    async stop() {
-      clearInterval(timer);
-      const times = (await Promise.all(answers)).sort((one, other) => one - other);
-      return times[Math.ceil(times.length * 0.99) - 1] ?? Number.NaN;
-    },
-  };
-}
-
-async function askHealth(port: number): Promise<number> {
-  const startedAt = performance.now();
-  const answer = await fetch(`http://127.0.0.1:${port}/api/health`);
-  await answer.arrayBuffer();
-  return answer.status === 200 ? performance.now() - startedAt : Number.POSITIVE_INFINITY;
+  const { p99Ms } = await health.stop();
+  return { name, load: result, healthP99Ms: p99Ms, cpuSeconds: use.cpuSeconds };
 }
 
 function print(rows: readonly Row[], peak: number): void {

@@ -22,6 +22,7 @@ import {
 } from "../../support/workflows/run-stage.ts";
 
 const WAIT = { timeout: 90_000, interval: 20 };
+vi.setConfig({ testTimeout: trialSize(120_000, 1_200_000) });
 const open: RunStage[] = [];
 let database: Database | undefined;
 
