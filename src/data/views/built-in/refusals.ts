@@ -1,5 +1,6 @@
 import type { BuiltInView } from "../data-view.ts";
 import { estimateRows, fingerprintTimes, utcDay, withinDay } from "../days.ts";
+import { USED_CHANNEL } from "../usage-columns.ts";
 
 export const refusals: BuiltInView = {
   name: "refusals",
@@ -18,12 +19,7 @@ export const refusals: BuiltInView = {
       comment: "Id of the API key, as in keys; `other` adds up keys beyond 10,000 at once.",
       nullable: false,
     },
-    {
-      name: "channel",
-      type: "text",
-      comment: "The kind of call: chat, messages, responses, embeddings, audio or mcp.",
-      nullable: false,
-    },
+    USED_CHANNEL,
     {
       name: "code",
       type: "text",

@@ -1,5 +1,6 @@
 import type { BuiltInView } from "../data-view.ts";
 import { listDays, utcDay, withinDay } from "../days.ts";
+import { TOKENS, USED_CHANNEL, USED_KEY, USED_MODEL } from "../usage-columns.ts";
 
 export const requests: BuiltInView = {
   name: "requests",
@@ -13,19 +14,9 @@ export const requests: BuiltInView = {
       comment: "When it began. Filter by it: each UTC day is stored by itself.",
       nullable: false,
     },
-    {
-      name: "key_id",
-      type: "text",
-      comment: "Id of the API key, as in keys; that of a deleted key stays.",
-      nullable: false,
-    },
-    {
-      name: "channel",
-      type: "text",
-      comment: "The kind of call: chat, messages, responses, embeddings, audio or mcp.",
-      nullable: false,
-    },
-    { name: "model", type: "text", comment: "The model that was called.", nullable: false },
+    USED_KEY,
+    USED_CHANNEL,
+    USED_MODEL,
     {
       name: "outcome",
       type: "text",
@@ -40,20 +31,7 @@ export const requests: BuiltInView = {
       comment: "The HTTP status that the client received.",
       nullable: false,
     },
-    { name: "input_tokens", type: "bigint", comment: "Tokens of the prompts.", nullable: false },
-    { name: "output_tokens", type: "bigint", comment: "Tokens of the answers.", nullable: false },
-    {
-      name: "cached_tokens",
-      type: "bigint",
-      comment: "Input tokens that the model server had in its cache; part of input_tokens.",
-      nullable: false,
-    },
-    {
-      name: "reasoning_tokens",
-      type: "bigint",
-      comment: "Output tokens of reasoning; part of output_tokens.",
-      nullable: false,
-    },
+    ...TOKENS,
     {
       name: "estimated",
       type: "boolean",

@@ -1,5 +1,6 @@
 import type { BuiltInView } from "../data-view.ts";
 import { estimateRows, listDays, utcDay, withinDay } from "../days.ts";
+import { USAGE_SUMS, USED_CHANNEL, USED_KEY, USED_MODEL } from "../usage-columns.ts";
 
 export const usageByHour: BuiltInView = {
   name: "usage_by_hour",
@@ -12,59 +13,10 @@ export const usageByHour: BuiltInView = {
       comment: "Start of the hour, UTC; of a day past the retention, start of the day.",
       nullable: false,
     },
-    {
-      name: "key_id",
-      type: "text",
-      comment: "Id of the API key, as in keys; that of a deleted key stays.",
-      nullable: false,
-    },
-    { name: "model", type: "text", comment: "The model that was called.", nullable: false },
-    {
-      name: "channel",
-      type: "text",
-      comment: "The kind of call: chat, messages, responses, embeddings, audio or mcp.",
-      nullable: false,
-    },
-    { name: "requests", type: "bigint", comment: "Metered requests.", nullable: false },
-    {
-      name: "failures",
-      type: "bigint",
-      comment:
-        "Requests that were not answered: by an error, or refused by the model server as too many.",
-      nullable: false,
-    },
-    {
-      name: "rate_limited",
-      type: "bigint",
-      comment: "The failures that the model server refused as too many.",
-      nullable: false,
-    },
-    {
-      name: "aborted",
-      type: "bigint",
-      comment: "Requests whose client disconnected.",
-      nullable: false,
-    },
-    { name: "input_tokens", type: "bigint", comment: "Tokens of the prompts.", nullable: false },
-    { name: "output_tokens", type: "bigint", comment: "Tokens of the answers.", nullable: false },
-    {
-      name: "cached_tokens",
-      type: "bigint",
-      comment: "Input tokens that the model server had in its cache; part of input_tokens.",
-      nullable: false,
-    },
-    {
-      name: "reasoning_tokens",
-      type: "bigint",
-      comment: "Output tokens of reasoning; part of output_tokens.",
-      nullable: false,
-    },
-    {
-      name: "latency_ms_sum",
-      type: "bigint",
-      comment: "Sum of the latencies, milliseconds; divided by requests it is the mean.",
-      nullable: false,
-    },
+    USED_KEY,
+    USED_MODEL,
+    USED_CHANNEL,
+    ...USAGE_SUMS,
   ],
   key: ["hour", "key_id", "model", "channel"],
   select: `select hour, key_id, model, channel, requests, failures, rate_limited, aborted, input_tokens, output_tokens, cached_tokens, reasoning_tokens,
