@@ -1,40 +1,32 @@
 import { useState } from "react";
 import type { IssuedBiKey } from "../../api/queries/bi-keys.ts";
-import { Button } from "../../ui/button.tsx";
+import { IssuedDialog } from "../../parts/issued-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { type ConnectionTool, connectionTools } from "./connection-tools.ts";
 
-interface IssuedDialogProps {
+interface BiKeyDialogProps {
   readonly issued: IssuedBiKey | undefined;
   readonly onClose: () => void;
 }
 
-/** A key's secret and the texts with it, which are shown this once: only its own button closes the dialog. */
-export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
+/** A key's secret and the texts with it. */
+export function BiKeyDialog(props: BiKeyDialogProps) {
   return (
-    <Dialog
-      isOpen={issued !== undefined}
-      onClose={onClose}
-      title={`The secret of ${issued?.name ?? ""}`}
+    <IssuedDialog
+      {...props}
+      title={({ name }) => `The secret of ${name}`}
       description="It is shown this once, and so are the texts with it. Who has it can read the key's tables."
-      isFirm
       isWide
     >
-      {issued !== undefined && (
+      {(issued) => (
         <>
           <CodeBlock label="The BI key" text={issued.key} />
           <Connections issued={issued} />
-          <div className="flex justify-end">
-            <Button look="primary" onClick={onClose}>
-              I have copied it
-            </Button>
-          </div>
         </>
       )}
-    </Dialog>
+    </IssuedDialog>
   );
 }
 

@@ -11,7 +11,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
-import { IssuedDialog } from "./issued-dialog.tsx";
+import { BiKeyDialog } from "./bi-key-dialog.tsx";
 import { toStatementFilters } from "./statement-outcome.tsx";
 
 // Each is large, and a page shows one of them.
@@ -84,7 +84,7 @@ export function Page() {
         <CallButton call={callOf({ ...state, view })} />
       </PageHeader>
       <Tabs label="BI keys" tabs={tabs} value={view} onChange={(id) => change({ view: id })} />
-      <IssuedDialog issued={issued} onClose={() => setIssued(undefined)} />
+      <BiKeyDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>
   );
 }

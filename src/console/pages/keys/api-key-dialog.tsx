@@ -1,44 +1,36 @@
 import { Suspense } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import { Button } from "../../ui/button.tsx";
+import { IssuedDialog } from "../../parts/issued-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { lazyPart } from "../../ui/lazy-part.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 
 /** Not needed for the list of keys. Where it is gone from the server, the secret stays on the screen. */
 const KeyInUse = lazyPart(async () => (await import("./key-in-use.tsx")).KeyInUse, NotLoaded);
 
-interface IssuedDialogProps {
+interface ApiKeyDialogProps {
   readonly issued: IssuedApiKey | undefined;
   readonly onClose: () => void;
 }
 
-/** A key's secret, which is shown this once, and how clients use it: only its own button closes the dialog. */
-export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
+/** A key's secret, and how clients use it. */
+export function ApiKeyDialog(props: ApiKeyDialogProps) {
   return (
-    <Dialog
-      isOpen={issued !== undefined}
-      onClose={onClose}
-      title={`The secret of ${issued?.name ?? ""}`}
+    <IssuedDialog
+      {...props}
+      title={({ name }) => `The secret of ${name}`}
       description="It is shown this once. Who has it can use the gateway as this key."
       isWide
-      isFirm
     >
-      {issued !== undefined && (
+      {(issued) => (
         <>
           <CodeBlock label="The key" text={issued.key} />
           <Suspense fallback={<Skeleton shape="block" label="The clients are loading" />}>
             <KeyInUse issued={issued} />
           </Suspense>
-          <div className="flex justify-end">
-            <Button look="primary" onClick={onClose}>
-              I have copied it
-            </Button>
-          </div>
         </>
       )}
-    </Dialog>
+    </IssuedDialog>
   );
 }
 

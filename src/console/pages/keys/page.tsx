@@ -16,7 +16,7 @@ import { Select } from "../../ui/select.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { useOpenRow } from "../../ui/use-open-row.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
-import { IssuedDialog } from "./issued-dialog.tsx";
+import { ApiKeyDialog } from "./api-key-dialog.tsx";
 import { keyColumns } from "./key-columns.tsx";
 import { KeyPanel } from "./key-panel.tsx";
 
@@ -104,7 +104,7 @@ export function Page() {
       <OnceOpen isOpen={isIssuing}>
         <IssueDialog isOpen={isIssuing} onClose={() => setIssuing(false)} onIssued={setIssued} />
       </OnceOpen>
-      <IssuedDialog issued={issued} onClose={() => setIssued(undefined)} />
+      <ApiKeyDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>
   );
 }

@@ -19,7 +19,7 @@ import { Time } from "../../ui/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { useOpenRow } from "../../ui/use-open-row.ts";
 import { useUrlState } from "../../ui/use-url-state.ts";
-import { IssuedDialog } from "./issued-dialog.tsx";
+import { ServiceTokenDialog } from "./service-token-dialog.tsx";
 import { IssueDialog } from "./token-dialogs.tsx";
 import { TokenPanel } from "./token-panel.tsx";
 
@@ -85,7 +85,7 @@ export function Page() {
         )}
       </div>
       <IssueDialog isOpen={isIssuing} onClose={() => setIssuing(false)} onIssued={setIssued} />
-      <IssuedDialog issued={issued} onClose={() => setIssued(undefined)} />
+      <ServiceTokenDialog issued={issued} onClose={() => setIssued(undefined)} />
     </>
   );
 }

@@ -1,35 +1,27 @@
 import type { IssuedServiceToken } from "../../api/queries/service-tokens.ts";
-import { Button } from "../../ui/button.tsx";
+import { IssuedDialog } from "../../parts/issued-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 
-interface IssuedDialogProps {
+interface ServiceTokenDialogProps {
   readonly issued: IssuedServiceToken | undefined;
   readonly onClose: () => void;
 }
 
-/** A token's secret, which is shown this once: only its own button closes the dialog. */
-export function IssuedDialog({ issued, onClose }: IssuedDialogProps) {
+/** A token's secret, and a call that it may make. */
+export function ServiceTokenDialog(props: ServiceTokenDialogProps) {
   return (
-    <Dialog
-      isOpen={issued !== undefined}
-      onClose={onClose}
-      title={`The secret of ${issued?.name ?? ""}`}
+    <IssuedDialog
+      {...props}
+      title={({ name }) => `The secret of ${name}`}
       description="It is shown this once. Who has it can do what its scopes say."
-      isFirm
     >
-      {issued !== undefined && (
+      {(issued) => (
         <>
           <CodeBlock label="The token" text={issued.token} />
           <CodeBlock label="A first call" text={firstCall(issued)} />
-          <div className="flex justify-end">
-            <Button look="primary" onClick={onClose}>
-              I have copied it
-            </Button>
-          </div>
         </>
       )}
-    </Dialog>
+    </IssuedDialog>
   );
 }
 

@@ -1,6 +1,5 @@
-import { Button } from "../../ui/button.tsx";
+import { IssuedDialog } from "../../parts/issued-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 
 export interface ShownPassword {
   readonly username: string;
@@ -12,26 +11,16 @@ interface PasswordDialogProps {
   readonly onClose: () => void;
 }
 
-/** A password that was generated, which is shown this once. */
+/** A password that was generated. */
 export function PasswordDialog({ shown, onClose }: PasswordDialogProps) {
   return (
-    <Dialog
-      isOpen={shown !== undefined}
+    <IssuedDialog
+      issued={shown}
       onClose={onClose}
-      title={`The password of ${shown?.username ?? ""}`}
+      title={({ username }) => `The password of ${username}`}
       description="It is shown this once. It has to be changed at the first login."
-      isFirm
     >
-      {shown !== undefined && (
-        <>
-          <CodeBlock label="The password" text={shown.password} />
-          <div className="flex justify-end">
-            <Button look="primary" onClick={onClose}>
-              I have copied it
-            </Button>
-          </div>
-        </>
-      )}
-    </Dialog>
+      {({ password }) => <CodeBlock label="The password" text={password} />}
+    </IssuedDialog>
   );
 }

@@ -1,7 +1,6 @@
 import type { WorkflowWebhook } from "../../api/queries/workflows.ts";
-import { Button } from "../../ui/button.tsx";
+import { IssuedDialog } from "../../parts/issued-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 
 /** A webhook with its credential, which is shown once. */
 export interface IssuedWebhook extends WorkflowWebhook {
@@ -15,22 +14,20 @@ interface WebhookDialogProps {
 }
 
 /** The address of a webhook and what opens it. */
-export function WebhookDialog({ issued, onClose }: WebhookDialogProps) {
+export function WebhookDialog(props: WebhookDialogProps) {
   return (
-    <Dialog
-      isOpen={issued !== undefined}
-      onClose={onClose}
-      title={`The webhook of ${issued?.name ?? ""}`}
+    <IssuedDialog
+      {...props}
+      title={({ name }) => `The webhook of ${name}`}
       description="Its credential is shown this once."
-      isFirm
       isWide
     >
-      {issued !== undefined && <Shown issued={issued} onClose={onClose} />}
-    </Dialog>
+      {(issued) => <Shown issued={issued} />}
+    </IssuedDialog>
   );
 }
 
-function Shown({ issued, onClose }: WebhookDialogProps & { readonly issued: IssuedWebhook }) {
+function Shown({ issued }: { readonly issued: IssuedWebhook }) {
   const { path, secret } = issued;
   const { origin } = window.location;
   const call = [
@@ -52,11 +49,6 @@ function Shown({ issued, onClose }: WebhookDialogProps & { readonly issued: Issu
         {secret !== undefined && " WEBHOOK_SECRET is the secret."}
       </p>
       <CodeBlock label="The call" text={call} />
-      <div className="flex justify-end">
-        <Button look="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
     </>
   );
 }
