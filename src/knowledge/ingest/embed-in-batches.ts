@@ -15,9 +15,13 @@ const REQUEST_TIMEOUT_MS = 120_000;
  * use up the tries of every file that waits its turn.
  */
 const AWAY_PAUSES_MS = [1_000, 2_000, 5_000, 10_000, 20_000, 20_000, 30_000, 30_000] as const;
-/** While chat calls are in progress: the pause before each request, and between two looks whether it is its turn. */
-const BUSY_PAUSE_MS = 100;
-const TURN_LOOK_MS = 20;
+/**
+ * While chat calls are in progress: so many passages in a request, because neither the engine nor this process may be
+ * held for long, and the pause before each request, and between two looks whether it is its turn.
+ */
+const BUSY_BATCH_TEXTS = 16;
+const BUSY_PAUSE_MS = 25;
+const TURN_LOOK_MS = 5;
 /** Refusals that smaller requests may avoid. */
 const TOO_MUCH: ReadonlySet<ErrorCode> = new Set([
   "context_length_exceeded",
@@ -47,7 +51,7 @@ export type EmbedFirst = (
 /** Creates the one way of a process to the embedding engine for all files that it ingests. */
 export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOptions): EmbedFirst {
   const inTurn = takeTurnsWithChat(isBusy);
-  const size = createBatchSize();
+  const size = createBatchSize(isBusy);
   const embed = (model: string, texts: readonly string[], signal: AbortSignal) =>
     inTurn(signal, () =>
       embedder.embedPassages(model, texts, limitSignal(signal, REQUEST_TIMEOUT_MS)),
@@ -81,11 +85,11 @@ function awayPauseMs(failures: number, thrown: unknown): number {
 }
 
 /** How many texts the engine takes: halved by each refusal, and doubled after some requests without one. */
-function createBatchSize() {
+function createBatchSize(isBusy: () => boolean) {
   let size = BATCH_TEXTS;
   let accepted = 0;
   return {
-    now: () => size,
+    now: () => (isBusy() ? Math.min(BUSY_BATCH_TEXTS, size) : size),
     refused(texts: number) {
       size = Math.max(1, Math.floor(texts / 2));
       accepted = 0;

@@ -6,7 +6,7 @@ import type { IngestionTarget } from "./ingestion-target.ts";
 import type { FileChunk } from "./read-chunks.ts";
 
 /** Chunks that are written as text before other work gets its turn: a stream must not wait for a whole batch. */
-const CHUNKS_A_TURN = 8;
+const CHUNKS_A_TURN = 4;
 /**
  * Vectors are sent in whole numbers of this part of 1: PostgreSQL reads them many times faster than fractions, most of
  * all the embedded one. A number of a vector of length 1 fits into 4 bytes so, with more digits than it has.

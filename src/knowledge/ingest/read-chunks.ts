@@ -41,7 +41,7 @@ export function openChunkReader(
   originals: Pick<FileStore, "originals">,
 ): ChunkReader {
   const processes = Math.max(LEAST_PROCESSES, INGEST_CONCURRENCY);
-  const reader = openDocumentReader({ processes });
+  const reader = openDocumentReader({ processes, isBackground: true });
   const automatic = { size: RAG_CHUNK_SIZE, overlap: RAG_CHUNK_OVERLAP };
   return {
     async readChunks(file, signal) {

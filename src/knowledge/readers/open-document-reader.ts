@@ -37,13 +37,15 @@ export interface DocumentReader {
 export interface DocumentReaderOptions {
   /** Files that are read at once; others wait. */
   readonly processes: number;
+  /** Nobody waits for the text. */
+  readonly isBackground?: boolean;
   readonly limits?: Partial<ReadLimits>;
 }
 
-export function openDocumentReader({ processes, limits }: DocumentReaderOptions): DocumentReader {
+export function openDocumentReader({ limits, ...options }: DocumentReaderOptions): DocumentReader {
   const all: ReadLimits = { ...READ_LIMITS, ...limits };
   const { memoryBytes, timeMs } = all;
-  const workers = openWorkers({ program: PROGRAM, processes, memoryBytes, idleMs: IDLE_MS });
+  const workers = openWorkers({ ...options, program: PROGRAM, memoryBytes, idleMs: IDLE_MS });
   const outputBytes = all.characters * BYTES_PER_CHARACTER;
   return {
     async *read({ path, filename }, signal) {

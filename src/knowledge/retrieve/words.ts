@@ -1,11 +1,16 @@
 /** Scripts that put no spaces between words, and Korean, which writes its particles onto them. */
 const UNSPACED =
   "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}ー]";
-const SPACED = `(?:(?!${UNSPACED})[\\p{L}\\p{M}\\p{N}])+`;
+const SPACED = `[[\\p{L}\\p{M}\\p{N}]--${UNSPACED}]+`;
 /** A run of such a script, or a word with its connected parts: `E-4711`, `XR-20/B`, `10.0.0.1`. */
-const RUN = new RegExp(`${UNSPACED}+|${SPACED}(?:[-_./'’]${SPACED})*`, "gu");
+const RUN = new RegExp(`${UNSPACED}+|${SPACED}(?:[\\-_.\\/'’]${SPACED})*`, "gv");
 const IS_UNSPACED = new RegExp(`^${UNSPACED}`, "u");
+/** Thai is the first of these scripts. */
+const UNSPACED_FROM = 0x0e00;
+const ASCII = /^[\0-\x7f]*$/;
 const CONNECTORS = /[-_./'’]+/u;
+/** What a literal doubles. */
+const DOUBLED = /['\\]/g;
 const DIGIT = /\p{N}/u;
 const ACCENTS = /(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+/gu;
 
@@ -37,7 +42,9 @@ export function tsvectorOf(text: string): string {
     if (known === undefined) positions.set(word, [position]);
     else if (known.length < POSITIONS_MAX && known.at(-1) !== position) known.push(position);
   }
-  return Array.from(positions, ([word, at]) => `${quoted(word)}:${at.join(",")}`).join(" ");
+  const lexemes: string[] = [];
+  for (const [word, at] of positions) lexemes.push(`${quoted(word)}:${at.join(",")}`);
+  return lexemes.join(" ");
 }
 
 /** What is looked for in the words of texts. */
@@ -65,7 +72,7 @@ function wordsOf(text: string, limit: number): readonly string[] {
   const words: string[] = [];
   for (const run of runsOf(text)) {
     if (words.length >= limit) break;
-    words.push(...(IS_UNSPACED.test(run) ? pairsOf(run) : formsOf(run)));
+    words.push(...(isUnspaced(run) ? pairsOf(run) : formsOf(run)));
   }
   return words.slice(0, limit);
 }
@@ -74,16 +81,21 @@ function runsOf(text: string): readonly string[] {
   return folded(text).match(RUN) ?? [];
 }
 
+function isUnspaced(run: string): boolean {
+  return run.charCodeAt(0) >= UNSPACED_FROM && IS_UNSPACED.test(run);
+}
+
 /** Compatible characters become one; case and accents are ignored. */
 function folded(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
   const lower = text.normalize("NFKC").toLowerCase().replaceAll("ß", "ss");
   return lower.normalize("NFD").replaceAll(ACCENTS, "").normalize("NFC");
 }
 
 /** The forms under which a connected word is found. */
 function formsOf(connected: string): readonly string[] {
+  if (!CONNECTORS.test(connected)) return plainForms(connected);
   const parts = connected.split(CONNECTORS);
-  if (parts.length === 1) return plainForms(connected);
   const joined = parts.join("");
   const whole = DIGIT.test(connected) ? [connected, joined] : [joined];
   return [...whole.map(cut), ...parts.flatMap(plainForms)];
@@ -105,5 +117,5 @@ function cut(word: string): string {
 }
 
 function quoted(word: string): string {
-  return `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
+  return `'${word.replace(DOUBLED, "$&$&")}'`;
 }

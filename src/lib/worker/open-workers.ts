@@ -1,17 +1,13 @@
 import { Turns } from "./turns.ts";
 import { WorkFailure } from "./work-failure.ts";
-import { type JobLimits, WorkerProcess } from "./worker-process.ts";
+import { type JobLimits, WorkerProcess, type WorkerProgram } from "./worker-process.ts";
 
 /** More waiting jobs than this are refused. */
 const WAITING_MAX = 1_000;
 
-export interface WorkersOptions {
-  /** Path of a module that calls `serveJobs`. */
-  readonly program: string;
+export interface WorkersOptions extends WorkerProgram {
   /** Processes at most; each does one job at a time. */
   readonly processes: number;
-  /** Resident memory of one process at most. */
-  readonly memoryBytes: number;
   /** A process without work ends after this time. */
   readonly idleMs: number;
 }
@@ -35,7 +31,7 @@ export interface Workers {
   readonly close: () => void;
 }
 
-export function openWorkers({ program, processes, memoryBytes, idleMs }: WorkersOptions): Workers {
+export function openWorkers({ processes, idleMs, ...program }: WorkersOptions): Workers {
   const all = new Set<WorkerProcess>();
   const idle: { worker: WorkerProcess; timer: NodeJS.Timeout }[] = [];
   const turns = new Turns(processes);
@@ -47,7 +43,7 @@ export function openWorkers({ program, processes, memoryBytes, idleMs }: Workers
       if (next.worker.isUsable) return next.worker;
       all.delete(next.worker);
     }
-    const worker = new WorkerProcess(program, memoryBytes);
+    const worker = new WorkerProcess(program);
     all.add(worker);
     return worker;
   };

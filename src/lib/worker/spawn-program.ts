@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { getPriority, setPriority } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
 
@@ -11,13 +12,22 @@ export type ChildProgram = ChildProcessByStdio<Writable, Readable, null>;
 export interface SpawnOptions {
   /** What the runtime may use for its heap: it collects garbage before that. */
   readonly heapBytes: number;
+  /** Nobody waits for it: it takes what processor time the calls leave. */
+  readonly isBackground?: boolean;
 }
+
+/** It gets a tenth of the server's processor time where both want all of it. */
+const BACKGROUND_STEPS = 10;
+const LOWEST_PRIORITY = 19;
 
 /**
  * Starts a module of this program as a process of its own, in this runtime. It sees none of the server's environment,
  * and it is the first to end when the machine runs out of memory.
  */
-export function spawnProgram(program: string, { heapBytes }: SpawnOptions): ChildProgram {
+export function spawnProgram(
+  program: string,
+  { heapBytes, isBackground = false }: SpawnOptions,
+): ChildProgram {
   const heapMb = Math.floor(heapBytes / MIB);
   const flags =
     process.versions["bun"] === undefined
@@ -28,7 +38,10 @@ export function spawnProgram(program: string, { heapBytes }: SpawnOptions): Chil
     env: { BUN_JSC_forceRAMSize: String(heapMb * MIB) },
     stdio: ["pipe", "pipe", "ignore"],
   });
-  if (child.pid !== undefined) killFirst(child.pid);
+  const { pid } = child;
+  if (pid === undefined) return child;
+  killFirst(pid);
+  if (isBackground) yieldToCalls(pid);
   return child;
 }
 
@@ -42,5 +55,14 @@ function killFirst(pid: number): void {
     writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
   } catch {
     // The system has no such file, or the process has ended.
+  }
+}
+
+/** Its threads inherit it, because they start later. */
+function yieldToCalls(pid: number): void {
+  try {
+    setPriority(pid, Math.min(LOWEST_PRIORITY, getPriority() + BACKGROUND_STEPS));
+  } catch {
+    // It has ended, or the system does not let it.
   }
 }

@@ -13,6 +13,15 @@ const REUSE_SHARE = 0.5;
 /** A longer timer fires at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
+export interface WorkerProgram {
+  /** Path of a module that calls `serveJobs`. */
+  readonly program: string;
+  /** Resident memory of one process at most. */
+  readonly memoryBytes: number;
+  /** Nobody waits for the jobs: calls go before them where processor time is short. */
+  readonly isBackground?: boolean;
+}
+
 export interface JobLimits {
   /** Aborting kills the process; the job then throws the signal's reason. */
   readonly signal: AbortSignal;
@@ -39,10 +48,9 @@ export class WorkerProcess {
   #killedFor: WorkFailureReason | undefined;
   #isUsable = true;
 
-  /** @param program a module that calls `serveJobs`, beside its source. */
-  constructor(program: string, memoryBytes: number) {
+  constructor({ program, memoryBytes, isBackground = false }: WorkerProgram) {
     this.#memoryBytes = memoryBytes;
-    this.#child = spawnProgram(program, { heapBytes: memoryBytes * HEAP_SHARE });
+    this.#child = spawnProgram(program, { heapBytes: memoryBytes * HEAP_SHARE, isBackground });
     this.#reads = this.#child.stdout[Symbol.asyncIterator]();
     this.#ended = new Promise((resolve) => {
       this.#child.once("error", (error) => resolve(error.message));

@@ -108,6 +108,20 @@ describe("an embedding engine", () => {
     expect(sizes.filter((size) => size > most)).toHaveLength(4);
   });
 
+  test("gets fewer texts at a time while chat calls are in progress", async () => {
+    let isBusy = true;
+    const embedFirst = createBatchEmbedder({
+      isBusy: () => isBusy,
+      scale: 0,
+      embedder: { embedPassages: async (_, texts) => texts.map(() => new Float32Array([1])) },
+    });
+    const { signal } = new AbortController();
+    const texts = Array.from({ length: 64 }, () => "text");
+    expect(await embedFirst("any", texts, signal)).toHaveLength(16);
+    isBusy = false;
+    expect(await embedFirst("any", texts, signal)).toHaveLength(64);
+  });
+
   test("whose model reads less than a chunk gets the chunk's beginning", async () => {
     // More tokens than the model of 2,048 reads.
     const words = Array.from({ length: 2_400 }, (_, index) => `w${index % 10}`).join(" ");

@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -77,6 +77,13 @@ describe("jobs", () => {
     });
     expect(first?.environment).not.toContain("PATH");
     expect(await pidOf(workers)).toBe(first?.pid);
+  });
+
+  test("a process that works in the background goes behind the server", async () => {
+    const before = getPriority();
+    expect(getPriority(await pidOf(start()))).toBe(before);
+    const behind = getPriority(await pidOf(start({ isBackground: true })));
+    expect(behind).toBe(Math.min(19, before + 10));
   });
 
   test("jobs wait for a free process", async () => {
