@@ -9,6 +9,8 @@ type Element = DefaultTreeAdapterTypes.Element;
 type Step = Node | { readonly closes: Element };
 
 const EXTENSIONS = new Set(["html", "htm", "xhtml", "xht"]);
+/** White space that is more than one space. Single spaces are not replaced, because that takes longer than the rest. */
+const GAP = / ?[\t\n\f\r][ \t\n\f\r]*| {2,}[ \t\n\f\r]*/g;
 const BEGINNING = /^\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]/is;
 const DECLARED = /<meta[^>]+charset\s*=\s*["']?([\w:.-]+)/i;
 /** They hold no text for readers, or repeat on every page. */
@@ -118,7 +120,7 @@ class Page {
   }
 
   #addText(value: string): void {
-    this.#text += this.#preformatted > 0 ? value : value.replaceAll(/[ \t\n\f\r]+/g, " ");
+    this.#text += this.#preformatted > 0 ? value : value.replaceAll(GAP, " ");
   }
 
   /** Ends the paragraph or heading so far; within a cell it is only a gap. */

@@ -52,12 +52,18 @@ async function* readContainer(file: SourceFile): AsyncGenerator<Block, void> {
       "unsupported_file",
       "Older Word and PowerPoint files are not read. Save it as DOCX, PPTX or PDF.",
     );
+  await loadCodePages();
   yield* readWorkbook(bytes);
 }
 
-async function* readWorkbook(bytes: Buffer): AsyncGenerator<Block, void> {
-  const { read, set_cptable } = await import("@e965/xlsx");
+/** Only the older format has texts in them, and loading them takes longer than reading a workbook. */
+async function loadCodePages(): Promise<void> {
+  const { set_cptable } = await import("@e965/xlsx");
   set_cptable(await import("@e965/xlsx/dist/cpexcel.full.mjs"));
+}
+
+async function* readWorkbook(bytes: Buffer): AsyncGenerator<Block, void> {
+  const { read } = await import("@e965/xlsx");
   let workbook: WorkBook;
   try {
     workbook = read(bytes, { type: "buffer", dense: true, cellHTML: false, cellFormula: false });

@@ -91,6 +91,22 @@ describe("texts", () => {
     ]);
   });
 
+  test("HTML has one space for white space of any kind", async () => {
+    const page = "<!doctype html><p>one two  three\tfour \n five\f\f six   \r\n seven</p>";
+    expect(await read("a.html", page)).toEqual(["one two three four five six seven"]);
+  });
+
+  test("an old XLS has its texts in the code page that it names", async () => {
+    const book = utils.book_new(utils.aoa_to_sheet([["XXXXX"]]), "Sheet");
+    const bytes: Buffer = write(book, { type: "buffer", bookType: "biff5" });
+    const [codePage, westEuropean] = [Buffer.from([0x42, 0, 2, 0]), 1_252];
+    const at = bytes.indexOf(codePage) + codePage.length;
+    expect(bytes.readUInt16LE(at)).toBe(westEuropean);
+    bytes.writeUInt16LE(1_251, at);
+    bytes.set(iconv.encode("Насос", "windows-1251"), bytes.indexOf("XXXXX"));
+    expect(await read("a.xls", bytes)).toEqual(["=Насос"]);
+  });
+
   test("HTML has headings, paragraphs and tables without scripts and navigation", async () => {
     const text =
       "<!doctype html><title>T</title><style>p{}</style><script>x()</script><nav>Menu</nav><h2>Head</h2><p>One <b>two</b>\n three<br>four<ul><li>a<li>b</ul><pre>x\n  y</pre><table><tr><th>Name<th>Price<tr><td>Bolt<td><p>5</p><p>6</p></table>";

@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { analyse } from "chardet";
 import iconv from "iconv-lite";
@@ -91,7 +92,7 @@ async function sampleBeyondUtf8(path: string, maxBytes: number): Promise<Buffer 
     end: maxBytes - 1,
   }) as AsyncIterable<Buffer>) {
     isUtf8 &&= isDecodable(decoder, bytes);
-    const start = sampled > 0 ? 0 : bytes.findIndex((byte) => byte >= 0x80);
+    const start = sampled > 0 ? 0 : beyondAscii(bytes);
     if (start >= 0 && sampled < SAMPLE_BYTES) {
       sample.push(bytes.subarray(start));
       sampled += bytes.length - start;
@@ -100,6 +101,11 @@ async function sampleBeyondUtf8(path: string, maxBytes: number): Promise<Buffer 
   }
   // A file whose last character is cut off is still UTF-8: the decoder reports it only at the end, which is not asked.
   return isUtf8 ? undefined : Buffer.concat(sample).subarray(0, SAMPLE_BYTES);
+}
+
+/** The place of the first byte that is not ASCII; -1 when all are, which is known without a call for each. */
+function beyondAscii(bytes: Buffer): number {
+  return isAscii(bytes) ? -1 : bytes.findIndex((byte) => byte >= 0x80);
 }
 
 function isDecodable(decoder: TextDecoder, bytes: Buffer): boolean {
