@@ -1,12 +1,9 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { and, asc, eq, gt, sql } from "drizzle-orm";
-import type { AttributeFilter } from "../../core/file-search.ts";
+import { and, eq } from "drizzle-orm";
 import type { Database } from "../../db/database.ts";
-import { type FileAttributes, vectorStoreFiles, vectorStores } from "../../db/tables/knowledge.ts";
+import { vectorStores } from "../../db/tables/knowledge.ts";
 import { takeTurns } from "../../lib/concurrency.ts";
 import type { Log } from "../../lib/log.ts";
-import { passesFilter } from "./attribute-filter.ts";
-import { type FileRange, loadChunks } from "./load-chunks.ts";
+import { loadChunks } from "./load-chunks.ts";
 import { MemoryThread } from "./memory-thread.ts";
 import {
   OutgrownStore,
@@ -14,11 +11,15 @@ import {
   StaleStore,
   type StoreState,
 } from "./searched-store.ts";
+import {
+  chunksOf,
+  type HeldFile,
+  listFiles,
+  passingFiles,
+  rangesOf,
+  type StoredFile,
+} from "./stored-files.ts";
 
-/** Files that one statement lists, so that a long list does not stop the streams. */
-const FILES_PAGE = 5_000;
-/** Files that are compared with a filter in one turn of the event loop. */
-const FILTERED_AT_ONCE = 2_000;
 /** A store that was evicted at once by others is loaded again. */
 const ATTEMPTS_MAX = 3;
 /** What the words of a passage take, about, and the rest of it that is neither text nor vector. */
@@ -27,19 +28,6 @@ const WORDS_BYTES = 1_500;
 /** The bytes of memory that chunks take, about. */
 export function memoryNeeded(chunks: number, dimensions: number): number {
   return chunks * (dimensions * 4 + WORDS_BYTES);
-}
-
-interface StoredFile {
-  readonly id: string;
-  /** Changes with every change of its row. */
-  readonly mark: string;
-  readonly attributes: FileAttributes;
-  readonly chunks: number;
-}
-
-interface HeldFile extends StoredFile {
-  /** Its number in the thread. */
-  readonly number: number;
 }
 
 /** A store in memory. */
@@ -127,8 +115,8 @@ export class MemoryStores {
     if (old?.generation === store.generation && old.version >= store.version) return;
     // Read before the files, so that a change meanwhile is noticed by the next search.
     const version = await this.#readVersion(store);
-    const files = await this.#listFiles(store.id);
-    const chunks = sumOf(files);
+    const files = await listFiles(this.#options.database, store.id);
+    const chunks = chunksOf(files);
     const bytesMax = this.#options.maxBytes;
     if (memoryNeeded(chunks, store.dimensions) > bytesMax) {
       this.#discard(store.id);
@@ -136,7 +124,7 @@ export class MemoryStores {
     }
     const kept = old === undefined ? undefined : this.#withoutGone(old, store, files);
     const added = files.filter(({ id }) => kept?.files.has(id) !== true);
-    this.#makeRoom(store.id, memoryNeeded(sumOf(added), store.dimensions));
+    this.#makeRoom(store.id, memoryNeeded(chunksOf(added), store.dimensions));
     try {
       const held = kept ?? (await this.#create(store));
       await this.#load(store, held, files);
@@ -158,36 +146,12 @@ export class MemoryStores {
     return row.version;
   }
 
-  /** Sorted by id as the database sorts. */
-  async #listFiles(storeId: string): Promise<readonly StoredFile[]> {
-    const table = vectorStoreFiles;
-    const isCompleted = and(eq(table.vectorStoreId, storeId), eq(table.status, "completed"));
-    const files: StoredFile[] = [];
-    for (let after = ""; ; after = files.at(-1)?.id ?? "") {
-      const page = await this.#options.database.askOwn((db) =>
-        db
-          .select({
-            id: table.fileId,
-            mark: sql<string>`vector_store_files.xmin::text`,
-            attributes: table.attributes,
-            chunks: sql<number>`coalesce(${table.chunksTotal}, ${table.chunksDone})`,
-          })
-          .from(table)
-          .where(and(isCompleted, gt(table.fileId, after)))
-          .orderBy(asc(table.fileId))
-          .limit(FILES_PAGE),
-      );
-      files.push(...page);
-      if (page.length < FILES_PAGE) return files;
-    }
-  }
-
   /** Returns the held store without files that are gone or changed; undefined where a new start costs less memory. */
   #withoutGone(old: Held, store: StoreState, files: readonly StoredFile[]): Held | undefined {
     const marks = new Map(files.map(({ id, mark }) => [id, mark]));
     const gone = [...old.files.values()].filter(({ id, mark }) => marks.get(id) !== mark);
-    const removedChunks = old.removedChunks + sumOf(gone);
-    if (old.generation !== store.generation || removedChunks > sumOf(files)) {
+    const removedChunks = old.removedChunks + chunksOf(gone);
+    if (old.generation !== store.generation || removedChunks > chunksOf(files)) {
       this.#discard(store.id);
       return undefined;
     }
@@ -263,39 +227,4 @@ export class MemoryStores {
     this.#held.delete(storeId);
     void this.#thread.ask("discard", held.name, {}).catch(() => undefined);
   }
-}
-
-function sumOf(files: readonly StoredFile[]): number {
-  return files.reduce((sum, { chunks }) => sum + chunks, 0);
-}
-
-async function passingFiles(
-  files: ReadonlyMap<string, HeldFile>,
-  filter: AttributeFilter,
-): Promise<Uint32Array> {
-  const passing: number[] = [];
-  let compared = 0;
-  for (const { attributes, number } of files.values()) {
-    if (compared > 0 && compared % FILTERED_AT_ONCE === 0) await nextTurn();
-    compared += 1;
-    if (passesFilter(attributes, filter)) passing.push(number);
-  }
-  return Uint32Array.from(passing);
-}
-
-/** Neighbours among the files are loaded together. */
-function rangesOf(
-  files: readonly StoredFile[],
-  wanted: ReadonlyMap<string, number>,
-): readonly FileRange[] {
-  const ranges: { first: string; last: string }[] = [];
-  let isOpen = false;
-  for (const { id } of files) {
-    const isWanted = wanted.has(id);
-    const range = ranges.at(-1);
-    if (isWanted && isOpen && range !== undefined) range.last = id;
-    else if (isWanted) ranges.push({ first: id, last: id });
-    isOpen = isWanted;
-  }
-  return ranges;
 }
