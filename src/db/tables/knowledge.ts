@@ -180,6 +180,10 @@ export const vectorStoreFiles = pgTable(
     index("vector_store_files_source_index")
       .on(table.vectorStoreId, table.sourceConnection, table.sourcePath)
       .where(sql`${table.sourcePath} is not null`),
+    index("vector_store_files_attributes_index").using(
+      "gin",
+      table.attributes.op("jsonb_path_ops"),
+    ),
     check(
       "vector_store_files_status_is_known",
       sql`${table.status} in ('in_progress', 'completed', 'failed', 'cancelled')`,

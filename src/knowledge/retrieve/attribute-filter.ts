@@ -5,6 +5,8 @@ import type { FileAttributes } from "../../db/tables/knowledge.ts";
 type Comparison = Exclude<AttributeFilter, { filters: unknown }>;
 type Value = string | number | boolean;
 
+/** Values that the index is asked for one by one. */
+const CONTAINED_MAX = 20;
 const OPERATORS = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
 /**
@@ -35,7 +37,8 @@ export function passesFilter(
 }
 
 /**
- * The same as a condition.
+ * The same as a condition. Equality is containment, which an index of the attributes answers: without it the filter is
+ * applied to every file of a store.
  *
  * @param attributes the column, qualified as the statement needs it.
  */
@@ -46,16 +49,15 @@ export function filterSql(attributes: SQL, filter: AttributeFilter | undefined):
     const none = filter.type === "and" ? sql`true` : sql`false`;
     return parts.length === 0 ? none : sql`(${sql.join(parts, sql.raw(` ${filter.type} `))})`;
   }
-  const attribute = sql`(${attributes} -> ${filter.key}::text)`;
   switch (filter.type) {
     case "eq":
     case "in":
-      return sql`coalesce(${isListed(attribute, filter)}, false)`;
+      return isListed(attributes, filter);
     case "ne":
     case "nin":
-      return sql`not coalesce(${isListed(attribute, filter)}, false)`;
+      return sql`not ${isListed(attributes, filter)}`;
     default:
-      return orderSql(attribute, filter);
+      return orderSql(sql`(${attributes} -> ${filter.key}::text)`, filter);
   }
 }
 
@@ -67,9 +69,17 @@ function isAmong(attribute: Value | undefined, filter: Comparison): boolean {
   return attribute !== undefined && listOf(filter).includes(attribute);
 }
 
-function isListed(attribute: SQL, filter: Comparison): SQL {
-  const values = listOf(filter).map((value) => sql`${JSON.stringify(value)}::jsonb`);
-  return values.length === 0 ? sql`false` : sql`${attribute} in (${sql.join(values, sql`, `)})`;
+function isListed(attributes: SQL, filter: Comparison): SQL {
+  const values = listOf(filter);
+  if (values.length === 0) return sql`false`;
+  const parts = values.map((value) => JSON.stringify({ [filter.key]: value }));
+  if (parts.length > CONTAINED_MAX)
+    return sql`${attributes} @> any(array[${sql.join(
+      parts.map((part) => sql`${part}`),
+      sql`, `,
+    )}]::jsonb[])`;
+  const contained = parts.map((part) => sql`${attributes} @> ${part}::jsonb`);
+  return sql`(${sql.join(contained, sql` or `)})`;
 }
 
 function hasOrder(attribute: Value | undefined, { type, value }: Comparison): boolean {

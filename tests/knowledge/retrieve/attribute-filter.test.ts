@@ -67,6 +67,39 @@ describe("A filter of attributes", () => {
     }
   });
 
+  test.each<readonly [string, AttributeFilter]>([
+    ["a value", { type: "eq", key: "year", value: 2024 }],
+    ["one of several", { type: "in", key: "owner", value: ["ann", "bob"] }],
+    [
+      "one of two attributes",
+      {
+        type: "or",
+        filters: [
+          { type: "eq", key: "year", value: 2024 },
+          { type: "eq", key: "owner", value: "ann" },
+        ],
+      },
+    ],
+  ])("finds the files with %s by the index", async (_, filter) => {
+    const plan = await database.db.transaction(async (transaction) => {
+      await transaction.execute(sql`set local enable_seqscan = off`);
+      return transaction.execute<{ "QUERY PLAN": string }>(
+        sql`explain select file_id from vector_store_files where ${filterSql(sql`attributes`, filter)}`,
+      );
+    });
+    const lines = plan.map((row) => row["QUERY PLAN"]);
+    expect(lines.join("\n")).toContain("vector_store_files_attributes_index");
+  });
+
+  test("of many values passes the same files", async () => {
+    const value = Array.from({ length: 200 }, (_, year) => 1_900 + year);
+    const filter = { type: "in", key: "year", value } as const;
+    const [row] = await database.db.execute<{ found: boolean; other: boolean }>(sql`
+      select ${filterSql(sql`'{"year": 2024}'::jsonb`, filter)} as found,
+        ${filterSql(sql`'{"year": 2124}'::jsonb`, filter)} as other`);
+    expect(row).toEqual({ found: true, other: false });
+  });
+
   test.each<readonly [string, AttributeFilter, boolean]>([
     ["equal values", { type: "eq", key: "year", value: 2024 }, true],
     ["no equality of a number and its text", { type: "eq", key: "year", value: "2024" }, false],

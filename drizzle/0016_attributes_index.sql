@@ -1,0 +1,1 @@
+CREATE INDEX "vector_store_files_attributes_index" ON "vector_store_files" USING gin ("attributes" jsonb_path_ops);
