@@ -4,6 +4,7 @@ import type { Part } from "../core/part.ts";
 import type { Log } from "../lib/log.ts";
 import { inFolderOf } from "../lib/start-refusal.ts";
 import type { Database } from "./database.ts";
+import { tendTables } from "./embedded/tend-tables.ts";
 import { openReplicaGuard, type ReplicaGuard } from "./locks/replica-guard.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open-db.ts";
@@ -30,7 +31,8 @@ export async function openStore(settings: Settings, log: Log): Promise<Store> {
   }
   // A server whose schema is not up to date does not start.
   const checks = { db: database.ping, migrations: () => true };
-  return { database, guard, metrics: storeMetrics(database), checks, close };
+  const jobs = database.kind === "embedded" ? [tendTables(database.db)] : [];
+  return { database, guard, jobs, metrics: storeMetrics(database), checks, close };
 }
 
 function storeMetrics({ figures }: Database): readonly Metric[] {

@@ -72,13 +72,10 @@ function isAmong(attribute: Value | undefined, filter: Comparison): boolean {
 function isListed(attributes: SQL, filter: Comparison): SQL {
   const values = listOf(filter);
   if (values.length === 0) return sql`false`;
-  const parts = values.map((value) => JSON.stringify({ [filter.key]: value }));
+  const parts = values.map((value) => sql`${JSON.stringify({ [filter.key]: value })}::jsonb`);
   if (parts.length > CONTAINED_MAX)
-    return sql`${attributes} @> any(array[${sql.join(
-      parts.map((part) => sql`${part}`),
-      sql`, `,
-    )}]::jsonb[])`;
-  const contained = parts.map((part) => sql`${attributes} @> ${part}::jsonb`);
+    return sql`${attributes} @> any(array[${sql.join(parts, sql`, `)}])`;
+  const contained = parts.map((part) => sql`${attributes} @> ${part}`);
   return sql`(${sql.join(contained, sql` or `)})`;
 }
 
