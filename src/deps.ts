@@ -93,7 +93,10 @@ export function buildDeps(
     const wake = () => [events.wake(), viewsChanged()];
     const { datasets } = parts.add(openDatasets(base, { events: { wake }, views }));
     const isLicensed = () => !license.isInvalid();
-    const reading = await openData(base, { biKeys, roles, secret, installation, isLicensed, add });
+    const reading = await openData(base, {
+      ...{ biKeys, roles, secret, installation, isLicensed, add },
+      clients: openCalls.clients,
+    });
     const { data, viewsChanged } = parts.add(reading);
     const workflows = await openWorkflows(base, {
       ...{ gateway, knowledge, connections, datasets, events, deliveries, secret, isLicensed },

@@ -38,6 +38,8 @@ export interface DataParts {
   /** A text that is unique to this installation. */
   readonly installation: string;
   readonly isLicensed: () => boolean;
+  /** The number of open calls of clients, to which readers give way. */
+  readonly clients: () => number;
   readonly add: (part: CopyFeed) => unknown;
 }
 
@@ -61,7 +63,7 @@ export interface OpenData extends Part<Db> {
 
 export async function openData(base: Base, parts: DataParts): Promise<OpenData> {
   const { settings, database, clock, log } = base;
-  const { biKeys, roles, secret } = parts;
+  const { biKeys, roles, secret, clients } = parts;
   const isEnabled = settings.BIKEY_PG_PROXY_ENABLED;
   const statements = openStatementLog(base);
   const socketFolder = await makeSocketFolder(resolve(settings.DATA_DIR, "data-socket"));
@@ -79,6 +81,7 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
         statements.note(statement);
       },
     },
+    clients,
     log,
   });
   const feed = feedCopy(base, { ...parts, dataProcess, list });

@@ -19,6 +19,8 @@ export interface Control {
   readonly onEnd: (
     listener: (principalIds: readonly string[] | "all", reason: string) => void,
   ) => void;
+  /** Calls the listener with how late the server is while clients call it, and with null when they have stopped. */
+  readonly onCalls: (listener: (lateMs: number | null) => void) => void;
   /**
    * Ends this process, because a turn on the embedded copy cannot be ended otherwise. The server starts another one at
    * once.

@@ -15,6 +15,8 @@ export interface OpenSession {
   readonly principal: Principal;
   /** Null on the embedded copy. */
   readonly login: UpstreamLogin | null;
+  /** Statements of one name take turns with each other; the principal's id by default. */
+  readonly turnKey?: string;
   /** What the client sent at its start, such as `application_name`, `client_encoding`, `DateStyle` or `TimeZone`. */
   readonly parameters: ReadonlyMap<string, string>;
 }

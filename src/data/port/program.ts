@@ -12,6 +12,7 @@ import { openPostgresEngine } from "./postgres/postgres-engine.ts";
 import { requireOwnLogin } from "./queries/own-login.ts";
 import { serveRead } from "./queries/read-endpoint.ts";
 import { createStatementReader } from "./queries/read-statement.ts";
+import { ReadingPace } from "./reading-pace.ts";
 import { createServeSession } from "./session/serve-session.ts";
 import { openStdioControl, type StdioControl } from "./stdio-control.ts";
 
@@ -37,7 +38,10 @@ async function serve(config: ProcessConfig, control: StdioControl): Promise<void
       failed: (thrown) =>
         control.log("warn", "a BI key's login at the database failed", causeFields(thrown)),
     });
-  const reader = requireOwnLogin(createStatementReader({ engine, checkText, control }));
+  const pace = new ReadingPace();
+  // The copy serves one reader at a time: whoever paused would hold up the others.
+  if (copy === undefined) control.onCalls((lateMs) => pace.tell(lateMs));
+  const reader = requireOwnLogin(createStatementReader({ engine, checkText, control, pace }));
   const answers: Record<string, Answer> = {
     "/read": (request, response) => serveRead(reader, request, response),
     ...(copy !== undefined && {

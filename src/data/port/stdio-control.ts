@@ -31,6 +31,7 @@ export async function openStdioControl(): Promise<{
 }> {
   const logins = new Map<number, (admission: Admission) => void>();
   const endListeners: EndListener[] = [];
+  const callListeners: ((lateMs: number | null) => void)[] = [];
   const stopListeners: (() => void)[] = [];
   let lastLogin = 0;
   let configured: ((config: ProcessConfig) => void) | undefined;
@@ -45,6 +46,9 @@ export async function openStdioControl(): Promise<{
         return;
       case "end":
         for (const listener of endListeners) listener(message.principalIds, message.reason);
+        return;
+      case "calls":
+        for (const listener of callListeners) listener(message.lateMs);
         return;
       case "stop":
         for (const listener of stopListeners) listener();
@@ -71,6 +75,7 @@ export async function openStdioControl(): Promise<{
     connections: (open) => write({ type: "connections", open }),
     log: (level, text, fields = {}) => writeIfRead({ type: "log", level, text, fields }),
     onEnd: (listener) => void endListeners.push(listener),
+    onCalls: (listener) => void callListeners.push(listener),
     exitForTurn() {
       setTimeout(() => process.exit(TURN_EXIT_CODE), TURN_EXIT_DELAY_MS);
     },

@@ -11,6 +11,7 @@ import {
   TURN_EXIT_CODE,
 } from "./process-messages.ts";
 import { type StartedProcess, startProcess } from "./start-process.ts";
+import { watchCalls } from "./watch-calls.ts";
 
 /** A process that ran for this long starts again at once when it ends; else the pause doubles. */
 const STEADY_MS = 10_000;
@@ -25,6 +26,8 @@ export interface DataProcessOptions {
   readonly configure: () => Promise<ProcessConfig>;
   readonly login: (secret: string, address: string) => Promise<Admission>;
   readonly observe: ProcessObserver;
+  /** The number of open calls of clients, to which readers give way. */
+  readonly clients: () => number;
   readonly log: Log;
 }
 
@@ -67,9 +70,15 @@ class WatchedProcess implements OpenedDataProcess {
   #asked = 0;
   #lastAskedAt = performance.now();
   readonly #idle: NodeJS.Timeout;
+  readonly #endWatch: () => void;
 
   constructor(options: DataProcessOptions) {
     this.#options = options;
+    const { clients } = options;
+    this.#endWatch = watchCalls({
+      clients,
+      tell: (lateMs) => this.#process?.send({ type: "calls", lateMs }),
+    });
     this.#idle = setInterval(() => this.#endWhenIdle(), IDLE_LOOK_MS).unref();
   }
 
@@ -105,6 +114,7 @@ class WatchedProcess implements OpenedDataProcess {
 
   close = async (): Promise<void> => {
     this.#isClosed = true;
+    this.#endWatch();
     clearInterval(this.#idle);
     clearTimeout(this.#again);
     await this.#opened?.catch(() => undefined);

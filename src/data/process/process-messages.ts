@@ -48,6 +48,8 @@ export type ToProcess =
       readonly principalIds: readonly string[] | "all";
       readonly reason: string;
     }
+  /** How late the server is while clients call it; null once when they have stopped. */
+  | { readonly type: "calls"; readonly lateMs: number | null }
   | { readonly type: "stop" };
 
 /** A line that the process writes to the server. */

@@ -37,7 +37,7 @@ const checkText: CheckText = async (sql) => {
 };
 
 /** The data process' reads on a unix socket in this process, over the database of the URL. */
-export async function openReadStage(url: string, limits?: ReadParts["limits"]) {
+export async function openReadStage(url: string, parts: Pick<ReadParts, "limits" | "pace"> = {}) {
   const folder = await mkdtemp(join(tmpdir(), "read-"));
   const engine = createSocketEngine(url);
   const statements: Statement[] = [];
@@ -46,7 +46,7 @@ export async function openReadStage(url: string, limits?: ReadParts["limits"]) {
     statement: (statement: Statement) => void statements.push(statement),
     onEnd: (listener: (typeof endings)[number]) => void endings.push(listener),
   };
-  const reader = createStatementReader({ engine, checkText, control, ...(limits && { limits }) });
+  const reader = createStatementReader({ engine, checkText, control, ...parts });
   const server = createServer((request, response) => void serveRead(reader, request, response));
   const socketPath = join(folder, "socket");
   server.listen(socketPath);

@@ -56,7 +56,7 @@ export function openPostgresEngine(options: PostgresEngineOptions): Engine {
             takePlace: placeStatement(mostSessions),
             requestCancel: () => requestCancel(address, session.key),
             closed: () => sessions.delete(upstream),
-            ...{ turns, turnKey: request.principal.id },
+            ...{ turns, turnKey: request.turnKey ?? request.principal.id },
           });
           sessions.add(upstream);
           if (isClosed) upstream.close();

@@ -1,4 +1,4 @@
-import type { Principal, UpstreamLogin } from "../../principal.ts";
+import type { ReadRequest } from "../../process/process-messages.ts";
 import type { Control } from "../control.ts";
 import { type Engine, EngineRefusal, type EngineSession, type SessionReceiver } from "../engine.ts";
 
@@ -23,9 +23,12 @@ interface Held {
   isOver: boolean;
 }
 
+/** For whom a session is taken, and for which kind of reads. */
+export type ReadOwner = Pick<ReadRequest, "principal" | "login" | "via">;
+
 export interface ReadSessions {
   /** Rejects with an `EngineRefusal`. */
-  readonly take: (principal: Principal, login: UpstreamLogin | null) => Promise<ReadSession>;
+  readonly take: (owner: ReadOwner) => Promise<ReadSession>;
   readonly close: () => void;
 }
 
@@ -79,11 +82,11 @@ export function createReadSessions(
     }
   });
 
-  const openNew = async (key: string, principal: Principal, login: UpstreamLogin | null) => {
-    const one: { readonly id: string; endedBy?: string } = { id: principal.id };
+  const openNew = async (key: string, owner: ReadOwner) => {
+    const one: { readonly id: string; endedBy?: string } = { id: owner.principal.id };
     opening.add(one);
     try {
-      const held = await openHeld(open, key, principal, login);
+      const held = await openHeld(open, key, owner);
       if (one.endedBy === undefined) return held;
       held.session.close();
       throw new EngineRefusal("57P01", one.endedBy);
@@ -93,14 +96,15 @@ export function createReadSessions(
   };
 
   return {
-    async take(principal, login) {
+    async take(owner) {
+      const { principal, login, via } = owner;
       const { id } = principal;
       if ((reads.get(id) ?? 0) >= principal.maxConnections) throw tooMany("This key has");
       if (total >= MAX_READS) throw tooMany("The server has");
-      const key = JSON.stringify([id, login?.url ?? null, principal.views]);
+      const key = JSON.stringify([id, via, login?.url ?? null, principal.views]);
       count(id, 1);
       try {
-        const held = idleOf(key)[0] ?? (await openNew(key, principal, login));
+        const held = idleOf(key)[0] ?? (await openNew(key, owner));
         clearTimeout(idle.get(held)?.timer);
         idle.delete(held);
         busy.set(held, id);
@@ -133,8 +137,7 @@ export function createReadSessions(
 async function openHeld(
   open: Engine["open"],
   key: string,
-  principal: Principal,
-  login: UpstreamLogin | null,
+  { principal, login, via }: ReadOwner,
 ): Promise<Held> {
   const forward: { held?: Held; isOver: boolean } = { isOver: false };
   const receiver: SessionReceiver = {
@@ -148,7 +151,9 @@ async function openHeld(
     },
   };
   const parameters = new Map([["application_name", principal.name]]);
-  const session = await open({ principal, login, parameters }, receiver);
+  // A list comes in short goes: it does not wait behind the long statements of its own key.
+  const turnKey = via === "list" ? `${principal.id} list` : principal.id;
+  const session = await open({ principal, login, parameters, turnKey }, receiver);
   if (forward.isOver) throw new EngineRefusal("57P01", "The session ended as it began.");
   forward.held = { key, session, receiver: NOBODY, isOver: false };
   return forward.held;

@@ -2,6 +2,7 @@ import type { ReadFailure, ReadRequest, Statement } from "../../process/process-
 import type { Control } from "../control.ts";
 import { type Engine, EngineRefusal } from "../engine.ts";
 import type { CheckText, GateVerdict } from "../gate/statement-gate.ts";
+import { type Pace, ReadingPace } from "../reading-pace.ts";
 import { createReadSessions, type ReadSession } from "./read-sessions.ts";
 import { RUN_LIMITS, type RunLimits, type RunResult } from "./run-limits.ts";
 import { StatementRun } from "./statement-run.ts";
@@ -13,6 +14,8 @@ export interface ReadParts {
   readonly checkText: CheckText;
   readonly control: Pick<Control, "statement" | "onEnd">;
   readonly limits?: RunLimits;
+  /** None by default. */
+  readonly pace?: Pace;
 }
 
 export type ReadAnswer =
@@ -31,14 +34,14 @@ export interface StatementReader {
 }
 
 export function createStatementReader(parts: ReadParts): StatementReader {
-  const { engine, checkText, control, limits = RUN_LIMITS } = parts;
+  const { engine, checkText, control, limits = RUN_LIMITS, pace = new ReadingPace() } = parts;
   const sessions = createReadSessions(engine, control);
   return {
     async read(request, signal) {
       const log = statementLog(request, control);
       let held: ReadSession | undefined;
       try {
-        held = await sessions.take(request.principal, request.login);
+        held = await sessions.take(request);
         if (request.via === "query") {
           const verdict = await checkText(request.sql, held.session.catalog, { isOneQuery: true });
           log.text = verdict.normalized;
@@ -49,7 +52,7 @@ export function createStatementReader(parts: ReadParts): StatementReader {
             return { failure: refusal };
           }
         }
-        return await answer(held, request, { signal, limits, onOver: log.write });
+        return await answer(held, request, { signal, limits, pace, onOver: log.write });
       } catch (thrown) {
         held?.release(false);
         if (!(thrown instanceof EngineRefusal)) throw thrown;
@@ -68,20 +71,19 @@ async function answer(
   given: {
     readonly signal: AbortSignal;
     readonly limits: RunLimits;
+    readonly pace: Pace;
     readonly onOver: (result: RunResult) => void;
   },
 ): Promise<ReadAnswer> {
-  const { signal, limits, onOver } = given;
+  const { signal, limits, pace, onOver } = given;
   const abandon = () => run.abandon();
-  const run = new StatementRun(
-    held,
-    request,
-    (result) => {
+  const run = new StatementRun(held, request, {
+    ...{ limits, pace },
+    onOver(result) {
       signal.removeEventListener("abort", abandon);
       onOver(result);
     },
-    limits,
-  );
+  });
   if (signal.aborted) abandon();
   else signal.addEventListener("abort", abandon, { once: true });
   const begun = await run.begun();

@@ -89,10 +89,11 @@ export class RunAnswer {
     return this.#output.total > this.#limits.answerBytes ? { cutBy: TOO_LARGE } : undefined;
   }
 
-  /** Rows to ask for next, by the size of those that came. */
-  goRows(): number {
+  /** Rows to ask for next, by the size of those that came. @param bytes that they may have. */
+  goRows(bytes: number): number {
     const rowBytes = this.#output.total / Math.max(this.#rows, 1);
-    const sized = this.#rows === 0 ? FIRST_GO_ROWS : Math.floor(GO_BYTES / rowBytes);
+    const sized =
+      this.#rows === 0 ? FIRST_GO_ROWS : Math.floor(Math.min(bytes, GO_BYTES) / rowBytes);
     const rest = this.#maxRows - this.#rows + 1;
     return Math.max(1, Math.min(sized, MAX_GO_ROWS, rest));
   }

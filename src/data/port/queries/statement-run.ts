@@ -1,6 +1,8 @@
 import type { ReadFailure, ReadRequest } from "../../process/process-messages.ts";
 import type { SessionReceiver } from "../engine.ts";
 import type { ServerError } from "../protocol/backend-messages.ts";
+import type { Pace } from "../reading-pace.ts";
+import { PacedGoes } from "./paced-goes.ts";
 import type { ReadSession } from "./read-sessions.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { CANCELLED, RunEnding } from "./run-ending.ts";
@@ -11,13 +13,19 @@ import {
   HIGH_BYTES,
   PAUSE_BYTES,
   type Phase,
-  RUN_LIMITS,
   type RunLimits,
   type RunResult,
 } from "./run-limits.ts";
 import { beginReading, endReading, firstGo, nextGo } from "./run-messages.ts";
 import { RunReader } from "./run-reader.ts";
 import { RunSession } from "./run-session.ts";
+
+export interface RunOptions {
+  readonly limits: RunLimits;
+  readonly pace: Pace;
+  /** Called once, when the session has been given back. */
+  readonly onOver: (result: RunResult) => void;
+}
 
 /**
  * One statement in a transaction of its own that only reads. Rows become the bytes of the answer as they come. They are
@@ -26,6 +34,7 @@ import { RunSession } from "./run-session.ts";
 export class StatementRun implements SessionReceiver {
   readonly #request: ReadRequest;
   readonly #limits: RunLimits;
+  readonly #goes: PacedGoes;
   readonly #onOver: (result: RunResult) => void;
   readonly #session: RunSession;
   readonly #reader: RunReader;
@@ -37,14 +46,9 @@ export class StatementRun implements SessionReceiver {
   #isSuspended = false;
   #wake: () => void = () => undefined;
 
-  /** @param onOver is called once, when the session has been given back. */
-  constructor(
-    held: ReadSession,
-    request: ReadRequest,
-    onOver: (result: RunResult) => void,
-    limits: RunLimits = RUN_LIMITS,
-  ) {
+  constructor(held: ReadSession, request: ReadRequest, { limits, pace, onOver }: RunOptions) {
     this.#request = request;
+    this.#goes = new PacedGoes(pace, () => this.#beginGo());
     this.#onOver = onOver;
     this.#limits = limits;
     this.#reader = new RunReader(limits.rowBytes, {
@@ -155,15 +159,19 @@ export class StatementRun implements SessionReceiver {
     }
   }
 
-  /** Asks for the next go, unless the client has not taken the last ones. */
+  /** Asks for the next go at the pace, unless the client has not taken the last ones. */
   #go(): void {
-    if (this.#answer.waiting < HIGH_BYTES) {
-      this.#session.watchNobody();
-      this.#phase = "run";
-      this.#session.send(nextGo(this.#goRows()));
+    if (this.#answer.waiting >= HIGH_BYTES) {
+      this.#watchClient();
       return;
     }
-    this.#watchClient();
+    this.#session.watchNobody();
+    this.#goes.next(this.#answer.bytes);
+  }
+
+  #beginGo(): void {
+    this.#phase = "run";
+    this.#session.send(nextGo(this.#goRows()));
   }
 
   #watchClient(): void {
@@ -195,12 +203,13 @@ export class StatementRun implements SessionReceiver {
 
   /** Rows of the next go; 0 for all. */
   #goRows(): number {
-    return this.#isWhole() ? 0 : this.#answer.goRows();
+    return this.#isWhole() ? 0 : this.#answer.goRows(this.#goes.goBytes);
   }
 
   #finish(): void {
     if (this.#phase === "end" || this.#phase === "over") return;
     this.#phase = "end";
+    this.#goes.end();
     this.#session.watchNobody();
     const fault = this.#ending.isOpen ? this.#answer.end() : undefined;
     if (fault !== undefined) this.#ending.byError(fault);
@@ -211,6 +220,7 @@ export class StatementRun implements SessionReceiver {
   #over(isReady: boolean): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
+    this.#goes.end();
     this.#session.release(isReady);
     const { rows, bytes } = this.#answer;
     this.#onOver({ rows, bytes, ...this.#ending.outcome() });

@@ -157,6 +157,7 @@ export async function startPort(
     onEnd: (listener) => {
       stage.end = listener;
     },
+    onCalls: () => undefined,
     exitForTurn: () => undefined,
   };
   const port = await openPort(

@@ -147,6 +147,22 @@ describe.skipIf(databaseServerUrl === undefined)("turns on a database server", (
     reader.close();
   });
 
+  test("of a list are apart from those of the other statements of its key", async () => {
+    const control = { statement: () => undefined, onEnd: () => undefined };
+    const reader = createStatementReader({ engine, checkText: passAll, control });
+    const { first, endFirst } = await queueUp(SHORT);
+    const request = readRequest({
+      ...{ principal: { ...PRINCIPAL, id: "bik_one" }, login: { url: database.url } },
+      ...{ via: "list", format: "csv", sql: "select n from numbers order by n" },
+    });
+    const answer = await reader.read(request, new AbortController().signal);
+    const { body } = answer as { readonly body: AsyncIterable<Buffer> };
+    expect((await textOf(body)).split("\r\n")).toHaveLength(5_002);
+    endFirst();
+    await first.answers();
+    reader.close();
+  });
+
   const bind = message("B", text(""), text(""), Buffer.alloc(6));
   const execute = (rows: number) => message("E", text(""), Buffer.from([0, 0, 0, rows]));
   test.each<[string, string, readonly Buffer[]]>([

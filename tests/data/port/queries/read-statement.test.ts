@@ -232,7 +232,7 @@ describe.skipIf(databaseServerUrl === undefined)("a read in the data process", (
 
   it("holds little for a client that stalls, and ends the statement after a while", async () => {
     const limits = { ...RUN_LIMITS, stallMs: 300 };
-    const other = await openReadStage(database.url, limits);
+    const other = await openReadStage(database.url, { limits });
     const signal = new AbortController().signal;
     const request = readRequest({
       sql: "select repeat('x', 1000) as t from generate_series(1, 1000000)",
@@ -255,6 +255,45 @@ describe.skipIf(databaseServerUrl === undefined)("a read in the data process", (
     expect(bytes).toBeLessThan(20 * 1024 * 1024);
     expect(last).toContain("# error 57014");
     await other.close();
+  });
+
+  const ROWS = "select n, repeat('x', 90) as t from generate_series(1, 5000) n";
+
+  it("comes in small goes at the pace, as whole as without", async () => {
+    const goes: number[] = [];
+    const timeMs = (bytes: number) => {
+      goes.push(bytes);
+      return 1;
+    };
+    const paced = await openReadStage(database.url, { pace: { goBytes: () => 20_000, timeMs } });
+    const asked = { sql: ROWS, format: "csv" } as const;
+    const { body } = await paced.process.request(
+      "/read",
+      readRequest(asked),
+      new AbortController().signal,
+    );
+    expect(await textOf(body)).toBe((await read(asked)).text);
+    const [, ...later] = goes;
+    expect(later.length).toBeGreaterThan(10);
+    expect(Math.max(...later)).toBeLessThan(25_000);
+    await paced.close();
+  });
+
+  it("ends when its client leaves in a pause", async () => {
+    const pace = { goBytes: () => 20_000, timeMs: () => 3_600_000 };
+    const paced = await openReadStage(database.url, { pace });
+    const leaving = new AbortController();
+    const request = readRequest({ sql: ROWS, format: "csv" });
+    const { body } = await paced.process.request("/read", request, leaving.signal);
+    for await (const chunk of body) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+    leaving.abort();
+    await expect
+      .poll(() => paced.statements.at(-1), { timeout: 10_000 })
+      .toMatchObject({ outcome: "cancelled" });
+    await paced.close();
   });
 
   it("refuses a row that is too large, and goes on with another session", async () => {
