@@ -1,5 +1,6 @@
-// Measures how many webhooks are accepted a second, and what one large body costs.
-// Usage: bun bench/intake.ts [--embedded] [--seconds 30] [--senders 64]
+// Measures how many webhooks are accepted a second, what one large body costs, and what 100 webhooks a second cost 100
+// chats a second. Usage: bun bench/intake.ts [--only rate,large,chats] [--embedded] [--seconds 30] [--senders 64]
+// [--rounds 3]. Chats need a C compiler.
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,15 +23,20 @@ import { randomBase62 } from "../src/lib/id.ts";
 import { createLog } from "../src/lib/log.ts";
 import { percentile } from "../tests/support/percentile.ts";
 import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
-import { startMeasured } from "./load/measured-process.ts";
+import { measureBesideChats } from "./intake-chats.ts";
+import { buildTools } from "./load/load-tools.ts";
+import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
 
 const { values: options } = parseArgs({
   options: {
+    only: { type: "string", default: "rate,large,chats" },
     embedded: { type: "boolean", default: false },
     seconds: { type: "string", default: "30" },
     senders: { type: "string", default: "64" },
+    rounds: { type: "string", default: "3" },
   },
 });
+const PARTS = options.only.split(",");
 const SECONDS = Number(options.seconds);
 const SENDERS = Number(options.senders);
 const WORKFLOWS = 10;
@@ -39,6 +45,7 @@ const LARGE_ROWS = 100_000;
 const LARGE_MAX_MS = 2_000;
 const STALL_MAX_MS = 100;
 const PROBE_MS = 5;
+const KEY = "sk-benchmark0123456789abcdefghijklmnopqrstuvwxyz";
 const BUN = process.versions["bun"] === undefined ? "bun" : process.execPath;
 const BODY = JSON.stringify([{ ticket: 4711, text: "The lid does not close.", at: "2026-11-23" }]);
 
@@ -46,10 +53,20 @@ const BODY = JSON.stringify([{ ticket: 4711, text: "The lid does not close.", at
 const sent = { accepted: 0 };
 const folder = mkdtempSync(join(tmpdir(), "intake-bench-"));
 const cluster = options.embedded ? undefined : await startPostgresCluster({ isDurable: true });
+const upstream = PARTS.includes("chats")
+  ? await startMeasured(
+      {
+        ...{ name: "upstream", command: buildTools(), args: ["0"] },
+        ready: /listening 127\.0\.0\.1:(\d+)/,
+      },
+      "bench/results",
+    )
+  : undefined;
 const settings = {
   DATA_DIR: folder,
   LLM_BACKEND: "vllm",
-  LLM_BASE_URL: "http://127.0.0.1:9",
+  LLM_BASE_URL: `http://127.0.0.1:${upstream?.port ?? 9}`,
+  BOOTSTRAP_API_KEY: KEY,
   PIPELINE_MAX_QUEUED_RUNS: "100000",
   // Nothing ends: the queues only grow.
   WORKFLOW_CONCURRENCY: "0",
@@ -76,19 +93,16 @@ try {
   const url = `http://127.0.0.1:${gateway.port}`;
   try {
     await sendFor(url, addresses, 2);
-    const { result, use } = await gateway.watch(() => sendFor(url, addresses, SECONDS));
-    const rate = result.accepted / SECONDS;
-    const { latencies } = result;
-    console.log(
-      `${options.embedded ? "embedded database" : "PostgreSQL, fsync on"}: ${Math.round(rate)} accepted/s (goal ${GOAL}), ` +
-        `p50 ${percentile(latencies, 0.5).toFixed(1)} ms, p99 ${percentile(latencies, 0.99).toFixed(1)} ms, ` +
-        `others ${JSON.stringify(result.others)}, gateway ${use.cpuSeconds.toFixed(1)} s CPU, ${Math.round(use.peakMemoryMb)} MB`,
-    );
-    const large = await sendLarge(url, addresses[0] ?? "");
-    console.log(
-      `${LARGE_ROWS} rows, ${(large.bytes / 1e6).toFixed(1)} MB in one body: ${Math.round(large.tookMs)} ms (goal ${LARGE_MAX_MS}), ` +
-        `longest answer of /api/health beside it ${Math.round(large.stallMs)} ms (goal ${STALL_MAX_MS}), before it ${Math.round(large.usualMs)} ms`,
-    );
+    const met: boolean[] = [];
+    if (PARTS.includes("rate")) met.push(await measureRate(gateway, addresses));
+    if (PARTS.includes("large")) met.push(await measureLarge(url, addresses[0] ?? ""));
+    if (PARTS.includes("chats")) {
+      let turn = 0;
+      const send = () => post(url, addresses[turn++ % addresses.length] ?? "", BODY);
+      const address = { port: gateway.port, key: KEY };
+      const rounds = Number(options.rounds);
+      met.push(await measureBesideChats({ address, rounds, seconds: SECONDS, send }));
+    }
     await gateway.stop();
     const stored = await inDatabase(async ({ db }) => {
       const [found] = await db.select({ runs: count() }).from(workflowRuns);
@@ -96,18 +110,41 @@ try {
     });
     const answered = sent.accepted;
     console.log(`runs stored ${stored}, answered with 202: ${answered}`);
-    const isMet =
-      rate >= GOAL &&
-      large.tookMs <= LARGE_MAX_MS &&
-      large.stallMs <= STALL_MAX_MS &&
-      stored === answered;
-    if (!isMet) process.exitCode = 1;
+    if (met.includes(false) || stored !== answered) process.exitCode = 1;
   } finally {
     await gateway.stop();
   }
 } finally {
+  await upstream?.stop();
   await cluster?.remove();
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Returns whether the goal is met. */
+async function measureRate(
+  gateway: MeasuredProcess,
+  addresses: readonly string[],
+): Promise<boolean> {
+  const url = `http://127.0.0.1:${gateway.port}`;
+  const { result, use } = await gateway.watch(() => sendFor(url, addresses, SECONDS));
+  const rate = result.accepted / SECONDS;
+  const { latencies } = result;
+  console.log(
+    `${options.embedded ? "embedded database" : "PostgreSQL, fsync on"}: ${Math.round(rate)} accepted/s (goal ${GOAL}), ` +
+      `p50 ${percentile(latencies, 0.5).toFixed(1)} ms, p99 ${percentile(latencies, 0.99).toFixed(1)} ms, ` +
+      `others ${JSON.stringify(result.others)}, gateway ${use.cpuSeconds.toFixed(1)} s CPU, ${Math.round(use.peakMemoryMb)} MB`,
+  );
+  return rate >= GOAL;
+}
+
+/** Returns whether the goals are met. */
+async function measureLarge(url: string, address: string): Promise<boolean> {
+  const { bytes, tookMs, stallMs, usualMs } = await sendLarge(url, address);
+  console.log(
+    `${LARGE_ROWS} rows, ${(bytes / 1e6).toFixed(1)} MB in one body: ${Math.round(tookMs)} ms (goal ${LARGE_MAX_MS}), ` +
+      `longest answer of /api/health beside it ${Math.round(stallMs)} ms (goal ${STALL_MAX_MS}), before it ${Math.round(usualMs)} ms`,
+  );
+  return tookMs <= LARGE_MAX_MS && stallMs <= STALL_MAX_MS;
 }
 
 async function inDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
