@@ -1,10 +1,8 @@
 import { isFromDatabase, toDatabaseError } from "./database-error.ts";
 
-/**
- * SQLSTATE of a deadlock, of a transaction that has met another one's change, and of a row for the partition of other
- * days whose own day got its partition at that moment.
- */
-const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001", "23514"]);
+/** SQLSTATE of a deadlock, and of a transaction that has met another one's change. */
+const CONFLICTS: ReadonlySet<string> = new Set(["40P01", "40001"]);
+const CHECK_VIOLATION = "23514";
 const TRIES = 3;
 
 /** Runs a transaction again that was undone because of another one beside it, three times at most. */
@@ -20,5 +18,8 @@ export async function repeatConflict<Result>(run: () => Promise<Result>): Promis
 
 /** Whether a transaction was undone because of another one beside it, so that it can be run again. */
 export function isConflict(thrown: unknown): boolean {
-  return isFromDatabase(thrown) && CONFLICTS.has(toDatabaseError(thrown).code);
+  if (!isFromDatabase(thrown)) return false;
+  const { code, constraint } = toDatabaseError(thrown);
+  // Without a constraint: a row for the partition of other days whose own day got its partition at that moment.
+  return CONFLICTS.has(code) || (code === CHECK_VIOLATION && constraint === undefined);
 }
