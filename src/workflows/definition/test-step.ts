@@ -7,6 +7,8 @@ import {
   type RowChunk,
   type RowError,
   type StepInput,
+  textOfRow,
+  textWithField,
 } from "../rows/row.ts";
 import { MAIN } from "../rows/row-store.ts";
 import { type ClaimedRun, rowFailure, StepFailure } from "../runs/run.ts";
@@ -179,10 +181,12 @@ class TestStage {
     };
   }
 
-  async #reject(error: RowError, row: Row): Promise<void> {
+  async #reject(error: RowError, row: MadeRow): Promise<void> {
     this.#count(error);
     if (this.#test.step.on_row_error !== "route") return;
-    await this.#writer("errors").push({ ...row, [ERROR_FIELD]: { ...error } });
+    await this.#writer("errors").push(
+      textWithField(textOfRow(row), ERROR_FIELD, JSON.stringify(error)),
+    );
   }
 
   #count(error: RowError): void {
@@ -192,7 +196,8 @@ class TestStage {
 
   async #eachRow(runId: string, work: RowWork): Promise<void> {
     const rows = [...this.#test.inputs.values()].flat();
-    const prepared = rows.length === 0 ? [] : await work.prepare?.(rows, this.#signal);
+    const texts = rows.map(textOfRow);
+    const prepared = rows.length === 0 ? [] : await work.prepare?.(texts, this.#signal);
     const results = new Map<number, readonly MadeRow[] | RowError>();
     const numbers = rows.keys();
     const lane = async (): Promise<void> => {
@@ -202,7 +207,7 @@ class TestStage {
         results.set(
           at,
           await this.#workOn(work, {
-            row: rows[at] ?? {},
+            row: texts[at] ?? "{}",
             number,
             prepared: prepared?.[at],
             idempotencyKey: `${runId}:${this.#test.step.id}:${number}`,

@@ -1,8 +1,8 @@
 import { takeTurns } from "../../lib/concurrency.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { within } from "../../lib/within.ts";
-import { unpackRows } from "../rows/pack-rows.ts";
-import { MAX_ROW_BYTES, type Row, type RowError, type StepInput, textOfRow } from "../rows/row.ts";
+import { unpackTexts } from "../rows/pack-rows.ts";
+import { MAX_ROW_BYTES, type RowError, type StepInput, textOfRow } from "../rows/row.ts";
 import { rowFailure, StepFailure } from "../runs/run.ts";
 import type { RowWork } from "../steps/step-kind.ts";
 import { type Pauses, retryPauseMs } from "./retry-pause.ts";
@@ -34,7 +34,7 @@ export interface RowLoopOptions {
   readonly done: number;
   readonly left: readonly RowOutcome[];
   /** Takes the next row of the outputs' order. */
-  readonly write: (outcome: RowOutcome, row: Row) => Promise<void>;
+  readonly write: (outcome: RowOutcome, row: string) => Promise<void>;
   /** Stores what was written, and finished rows that have to wait for others. */
   readonly save: (state: {
     readonly done: number;
@@ -44,7 +44,7 @@ export interface RowLoopOptions {
 }
 
 interface Item {
-  readonly row: Row;
+  readonly row: string;
   readonly number: number;
   readonly prepared: unknown;
 }
@@ -67,7 +67,7 @@ export class RowLoop {
   /** Finished, and not written. */
   readonly #finished = new Map<number, Finished>();
   /** Rows of the window that the inputs have yielded: a failed one is routed with its fields. */
-  readonly #rows = new Map<number, Row>();
+  readonly #rows = new Map<number, string>();
   /** Finished since the last save, and not stored. */
   #unsaved: RowOutcome[] = [];
   #unsavedBytes = 0;
@@ -116,7 +116,7 @@ export class RowLoop {
         const start = first;
         first += chunk.rows;
         if (first - 1 <= this.#options.done) continue;
-        const rows = await unpackRows(chunk);
+        const rows = await unpackTexts(chunk);
         const prepared = await work.prepare?.(rows, this.#signal);
         for (const [index, row] of rows.entries()) {
           const number = start + index;

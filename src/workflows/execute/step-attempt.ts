@@ -3,9 +3,11 @@ import type { RowResult } from "../row-process/row-process.ts";
 import {
   ERROR_FIELD,
   MAX_ROW_BYTES,
-  type Row,
+  type MadeRow,
   type RowError,
   type StepInput,
+  textOfRow,
+  textWithField,
 } from "../rows/row.ts";
 import { MAIN, type OutputPlace, readChunks } from "../rows/row-store.ts";
 import { rowFailure } from "../runs/run.ts";
@@ -202,15 +204,15 @@ export class StepAttempt {
     if (result.kind === "row_errors") this.#countErrors(result.count, result.first);
   }
 
-  async #reject(error: RowError, row: Row): Promise<void> {
+  async #reject(error: RowError, row: MadeRow): Promise<void> {
     this.#countErrors(1, error);
     if (this.#work.step.on_row_error !== "route") return;
     const { row: number, code, message } = error;
-    const told = { [ERROR_FIELD]: { row: number, code, message } };
-    const routed = { ...row, ...told };
+    const told = { row: number, code, message };
+    const routed = textWithField(textOfRow(row), ERROR_FIELD, JSON.stringify(told));
     // A row that fits alone may be too large with its error.
-    const fits = Buffer.byteLength(JSON.stringify(routed)) <= MAX_ROW_BYTES;
-    await this.#outputs.writer("errors").push(fits ? routed : told);
+    const fits = Buffer.byteLength(routed) <= MAX_ROW_BYTES;
+    await this.#outputs.writer("errors").push(fits ? routed : { [ERROR_FIELD]: told });
   }
 
   #countErrors(count: number, first: RowError): void {

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import { openWorkers, type Workers, type WorkersLimits } from "../../lib/worker/open-workers.ts";
 import { Turns } from "../../lib/worker/turns.ts";
 import { WorkFailure } from "../../lib/worker/work-failure.ts";
-import type { RowChunk, StepInput } from "../rows/row.ts";
+import { type RowChunk, type StepInput, textOfRow } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
 import { failureOf, OVER_SETS } from "./row-failure.ts";
 import type { SentResult } from "./row-outputs.ts";
@@ -78,7 +78,8 @@ export function openRowProcess({ processes, times }: RowProcessOptions): RowProc
     },
     async evaluate(templates, rows, scope, signal) {
       if (rows.length === 0) return [];
-      const settings = { templates: templates as unknown as JsonObject, rows };
+      const texts = rows.map(textOfRow);
+      const settings = { templates: templates as unknown as JsonObject, rows: texts };
       const run = String(scope.run["id"]);
       await evaluations.enter(run, signal);
       try {

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import type { OnRowError } from "../definition/definition.ts";
-import type { Row, RowChunk, RowError, StepInput } from "../rows/row.ts";
+import type { MadeRow, RowChunk, RowError, StepInput } from "../rows/row.ts";
 
 /** The work of one step in a row process: the kind of a program, and its settings. */
 export interface RowJob {
@@ -85,7 +85,7 @@ export interface RowProcess {
   /** Evaluates templates for a few rows, at most one chunk, and frees the process. */
   readonly evaluate: (
     templates: Readonly<Record<string, Template>>,
-    rows: readonly Row[],
+    rows: readonly MadeRow[],
     scope: ExpressionScope,
     signal: AbortSignal,
   ) => Promise<readonly Evaluated[]>;

@@ -76,12 +76,16 @@ export function unpackText(chunk: RowChunk): Promise<Buffer> {
   return decompress(chunk.data, { maxOutputLength: MAX_CHUNK_BYTES });
 }
 
+/** Returns the JSON texts of a chunk's rows. */
+export async function unpackTexts(chunk: RowChunk): Promise<string[]> {
+  return (await unpackText(chunk)).toString("utf8").split("\n").slice(0, -1);
+}
+
 /** Returns the rows of a chunk. In a turn of the event loop some of them are parsed, or a single long one. */
 export async function unpackRows(chunk: RowChunk): Promise<Row[]> {
-  const text = (await unpackText(chunk)).toString("utf8");
   const rows: Row[] = [];
   let parsed = 0;
-  for (const line of text.split("\n").slice(0, -1)) {
+  for (const line of await unpackTexts(chunk)) {
     if (parsed > 0 && parsed + line.length > TURN_CHARACTERS) {
       await nextTurn();
       parsed = 0;

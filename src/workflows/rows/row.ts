@@ -10,8 +10,18 @@ export function textOfRow(made: MadeRow): string {
   return typeof made === "string" ? made : JSON.stringify(made);
 }
 
-/** Returns the JSON text of a row with one more field, or another value of it, that is JSON text already. */
-export function textWithField(row: Row, field: string, json: string): string {
+/**
+ * Returns the JSON text of a row with one more field, or another value of it, that is JSON text already. A row without
+ * that name anywhere is not parsed.
+ */
+export function textWithField(row: string, field: string, json: string): string {
+  const name = JSON.stringify(field);
+  if (row.includes(name)) return replaceField(JSON.parse(row) as Row, field, json);
+  const rest = row.trimEnd().slice(0, -1).trimEnd();
+  return rest === "{" ? `{${name}:${json}}` : `${rest},${name}:${json}}`;
+}
+
+function replaceField(row: Row, field: string, json: string): string {
   const members = Object.entries({ ...row, [field]: null }).map(
     ([name, value]) => `${JSON.stringify(name)}:${name === field ? json : JSON.stringify(value)}`,
   );

@@ -14,6 +14,7 @@ import {
   template,
   textExpressions,
 } from "../models/model-fields.ts";
+import { textWithField } from "../rows/row.ts";
 import { defineStepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -72,7 +73,7 @@ export function chatStep({ models, rowProcess }: StepServices) {
             form === undefined
               ? await askForText(models, call, question)
               : await askForJson(models, call, question, form);
-          return [{ ...row, [output]: answer }];
+          return [textWithField(row, output, JSON.stringify(answer))];
         },
       });
       return undefined;

@@ -12,6 +12,7 @@ import {
   template,
   textExpressions,
 } from "../models/model-fields.ts";
+import { textWithField } from "../rows/row.ts";
 import { defineStepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -75,7 +76,7 @@ export function classifyStep({ models, rowProcess }: StepServices) {
           };
           const answer = await askForJson(models, { run, signal, addUsage }, question, form);
           const { labels, label } = answer as JsonObject;
-          return [{ ...row, [output]: multiple ? labels : label }];
+          return [textWithField(row, output, JSON.stringify(multiple ? labels : label))];
         },
       });
       return undefined;

@@ -10,6 +10,7 @@ import {
 } from "../models/model-fields.ts";
 import { joinRows } from "../models/row-batches.ts";
 import type { StepCall, StepModels } from "../models/step-models.ts";
+import { textWithField } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
 import { defineStepKind } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -82,7 +83,7 @@ export function embedStep({ models, rowProcess }: StepServices) {
           if (item === "") throw new StepFailure("empty_text", "The text of this row is empty.");
           const vector = await embedJoined({ number, item });
           if (vector instanceof StepFailure) throw vector;
-          return [{ ...row, [output]: numbersOf(vector) }];
+          return [textWithField(row, output, JSON.stringify(numbersOf(vector)))];
         },
       });
       return undefined;

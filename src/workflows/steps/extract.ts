@@ -14,6 +14,7 @@ import {
   template,
   textExpressions,
 } from "../models/model-fields.ts";
+import { textWithField } from "../rows/row.ts";
 import { defineStepKind, type FieldFault } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -110,8 +111,13 @@ export function extractStep({ models, rowProcess }: StepServices) {
             prompt: texts["text"] ?? texts["prompt"] ?? "",
           };
           const found = await askForJson(models, { run, signal, addUsage }, question, form);
-          if (output !== undefined) return [{ ...row, [output]: found }];
-          return [{ ...row, ...(isJsonObject(found) && found) }];
+          const fields = output === undefined ? found : { [output]: found };
+          const entries = isJsonObject(fields) ? Object.entries(fields) : [];
+          const made = entries.reduce(
+            (text, [name, value]) => textWithField(text, name, JSON.stringify(value)),
+            row,
+          );
+          return [made];
         },
       });
       return undefined;

@@ -11,7 +11,7 @@ import {
 import { eachRowWithTexts, type RowItem } from "../models/each-row.ts";
 import { concurrency, fieldName, template, textExpressions } from "../models/model-fields.ts";
 import { type Batched, joinRows } from "../models/row-batches.ts";
-import { type Row, textWithField } from "../rows/row.ts";
+import { textWithField } from "../rows/row.ts";
 import { defineStepKind, type StepContext } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -117,7 +117,7 @@ function requestOf(
   const { url = "", body } = texts;
   return {
     ...{ url, idempotencyKey, signal },
-    body: body ?? JSON.stringify(row),
+    body: body ?? row,
     isJson: body === undefined,
     rows: 1,
   };
@@ -161,10 +161,10 @@ function senderOf(
 function batchSender(send: Send, { run, step, settings }: StepContext<HttpRequest>) {
   const { url, batch = 1 } = settings;
   return joinRows<RowItem, string | undefined>(batch, async (entries) => {
-    const rows: readonly Row[] = entries.map(({ item }) => item.row);
+    const rows = entries.map(({ item }) => item.row);
     const answer = await send({
       ...{ url, isJson: true, signal: signalOf(entries), rows: rows.length },
-      body: JSON.stringify(rows),
+      body: `[${rows.join(",")}]`,
       idempotencyKey: `${run.id}:${step.id}:${entries[0]?.number}-${entries.at(-1)?.number}`,
     });
     return entries.map(() => answer);

@@ -9,8 +9,7 @@ import { addFiles, type NewStoreFile } from "../../knowledge/stores/add-files.ts
 import { lockStore, type readStore } from "../../knowledge/stores/stores.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../lib/json.ts";
 import { readOwner } from "../owner-caller.ts";
-import { unpackRows } from "../rows/pack-rows.ts";
-import type { Row } from "../rows/row.ts";
+import { unpackTexts } from "../rows/pack-rows.ts";
 import { StepFailure } from "../runs/run.ts";
 import { markKnowledge, writerOf } from "../triggers/marks.ts";
 import { checkedTemplates, fillForRows } from "./shared/step-templates.ts";
@@ -101,7 +100,8 @@ async function checkStore(
 
 /** One row's file: what it is made of, or which one it is. */
 interface Item {
-  readonly row: Row;
+  /** Its JSON text. */
+  readonly row: string;
   readonly filled: JsonObject;
 }
 
@@ -140,7 +140,7 @@ async function* filledRows({ rowProcess }: StepServices, context: StepContext<Se
   const templates: JsonObject = { ...made, attributes };
   for (const input of context.inputs) {
     for await (const chunk of input.chunks()) {
-      const rows = await unpackRows(chunk);
+      const rows = await unpackTexts(chunk);
       const filled = await fillForRows(rowProcess, templates, rows, context);
       yield rows.map((row, index) => {
         const result = filled[index];

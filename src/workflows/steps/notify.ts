@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import { enqueue, type NewJob } from "../../queue/enqueue.ts";
 import { NOTIFY_TOPIC } from "../notify/open-notifications.ts";
-import { unpackRows } from "../rows/pack-rows.ts";
-import type { Row } from "../rows/row.ts";
+import { unpackRows, unpackTexts } from "../rows/pack-rows.ts";
+import type { MadeRow, Row } from "../rows/row.ts";
 import { StepFailure } from "../runs/run.ts";
 import { checkedTemplates, type Filled, fillForRows } from "./shared/step-templates.ts";
 import { defineStepKind, type FieldFault, type StepContext, type StepKind } from "./step-kind.ts";
@@ -128,7 +128,7 @@ async function eachRow(
   const messages: JsonObject[] = [];
   let number = 0;
   for await (const chunk of chunksOf(context)) {
-    const rows = await unpackRows(chunk);
+    const rows = await unpackTexts(chunk);
     const filled = await fill(services, context, rows);
     for (const [index, row] of rows.entries()) {
       number += 1;
@@ -149,7 +149,7 @@ async function eachRow(
 function fill(
   { rowProcess }: StepServices,
   context: StepContext<Settings>,
-  rows: readonly Row[],
+  rows: readonly MadeRow[],
 ): Promise<readonly Filled[]> {
   const { text, body } = context.settings;
   return fillForRows(rowProcess, (body ?? { text }) as JsonValue, rows, context);

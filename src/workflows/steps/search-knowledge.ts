@@ -13,6 +13,7 @@ import {
   textExpressions,
 } from "../models/model-fields.ts";
 import { StepRefusal, toStepFailure } from "../models/to-step-failure.ts";
+import { textWithField } from "../rows/row.ts";
 import type { ClaimedRun } from "../runs/run.ts";
 import { type CheckContext, defineStepKind, type FieldFault } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
@@ -93,12 +94,12 @@ export function searchKnowledgeStep(services: StepServices) {
         texts: { query: settings.query },
         async work({ row, signal }, texts) {
           const text = cutQuestion(texts["query"] ?? "").trim();
-          if (text === "") return [{ ...row, [settings.output]: [] }];
+          if (text === "") return [textWithField(row, settings.output, "[]")];
           const passages = await models.search(
             { run, signal, addUsage },
             { model, query: text, search: (until) => search({ ...question, text, signal: until }) },
           );
-          return [{ ...row, [settings.output]: passages.map(shown) }];
+          return [textWithField(row, settings.output, JSON.stringify(passages.map(shown)))];
         },
       });
       return undefined;

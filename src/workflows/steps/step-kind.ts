@@ -4,7 +4,7 @@ import type { Db } from "../../db/context.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Definition, Step } from "../definition/definition.ts";
 import type { Expression, ExpressionScope, RowResult } from "../row-process/row-process.ts";
-import type { MadeRow, Row, RowChunk, RowError, StepInput } from "../rows/row.ts";
+import type { MadeRow, RowChunk, RowError, StepInput } from "../rows/row.ts";
 import type { ClaimedRun } from "../runs/run.ts";
 
 /** `source`: needs no input and always runs. `sink`: has an effect outside and passes its rows on. */
@@ -85,7 +85,7 @@ export interface StepContext<Settings extends object = JsonObject> {
   /** Takes over what a row process yields: chunks, row errors. */
   readonly take: (result: RowResult) => Promise<void>;
   /** Treats a row that could not be taken as `on_row_error` says. Throws the `StepFailure` of `fail`. */
-  readonly reject: (error: RowError, row: Row) => Promise<void>;
+  readonly reject: (error: RowError, row: MadeRow) => Promise<void>;
   readonly addUsage: (usage: Partial<StepUsage>) => void;
   /** Works on each row by itself, for calls that cost: finished rows are stored every second and not done again. */
   readonly eachRow: (work: RowWork) => Promise<void>;
@@ -106,9 +106,12 @@ export interface OutputWriter {
 export interface RowWork {
   /** Rows at once. */
   readonly concurrency: number;
-  /** Called for each chunk of rows, for example to render templates. Its results are passed to `work` by position. */
+  /**
+   * Called for each chunk with the JSON texts of its rows, for example to render templates. Its results are passed to
+   * `work` by position.
+   */
   readonly prepare?: (
-    rows: readonly Row[],
+    rows: readonly string[],
     signal: AbortSignal,
   ) => Promise<readonly (unknown | { readonly error: Omit<RowError, "row"> })[]>;
   /**
@@ -116,7 +119,8 @@ export interface RowWork {
    * backoff; any other one, and the last, is this row's error. `RunFailure`-like faults of the gateway fail the step.
    */
   readonly work: (item: {
-    readonly row: Row;
+    /** Its JSON text: parsing a long one would keep the event loop busy. */
+    readonly row: string;
     /** Counted from 1 over all inputs. */
     readonly number: number;
     readonly prepared: unknown;

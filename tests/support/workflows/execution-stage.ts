@@ -35,6 +35,7 @@ import {
   type StepKind,
 } from "../../../src/workflows/steps/step-kind.ts";
 import { openTestDatabase } from "../servers/test-database.ts";
+import { rowOf } from "./row-of.ts";
 
 const LEASE_MS = 20_000;
 
@@ -370,9 +371,9 @@ function testKinds(ledger: string[]): readonly StepKind[] {
         work: async ({ row, number, idempotencyKey }) => {
           ledger.push(`${step.id}:${number}`);
           addUsage({ calls: 1 });
-          if (row["bad"] === true) throw new StepFailure("bad_row", "The row is bad.");
+          if (rowOf(row)["bad"] === true) throw new StepFailure("bad_row", "The row is bad.");
           if (settings["slow"] === true) await new Promise((resolve) => setTimeout(resolve, 1));
-          return [{ ...row, key: idempotencyKey }];
+          return [{ ...rowOf(row), key: idempotencyKey }];
         },
       });
       return undefined;

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../../src/lib/json.ts";
 import type { RowProcess } from "../../../src/workflows/row-process/row-process.ts";
+import { rowOf } from "./row-of.ts";
 
 /** Renders `{{ row.a.b }}`, `{{ run.id }}` and `{{ trigger.kind }}` in this process; a missing field is a row error. */
 export const plainRowProcess: Pick<RowProcess, "evaluate"> = {
@@ -10,7 +11,7 @@ export const plainRowProcess: Pick<RowProcess, "evaluate"> = {
         if (template.kind !== "text") throw new Error("only texts are rendered here");
         let missing: string | undefined;
         values[name] = template.text.replaceAll(/\{\{\s*([\w.]+)\s*\}\}/g, (_, path: string) => {
-          let value: unknown = { ...scope, row };
+          let value: unknown = { ...scope, row: rowOf(row) };
           for (const key of path.split(".")) value = (value as Record<string, unknown>)?.[key];
           if (value === undefined) missing = path;
           return typeof value === "string" ? value : JSON.stringify(value);

@@ -1,4 +1,5 @@
 import type { RowProcess, Template } from "../../../src/workflows/row-process/row-process.ts";
+import { rowOf } from "./row-of.ts";
 
 /** Stands in for the row process: `{{ row.field }}` and nothing else. */
 export const simpleTexts: RowProcess = {
@@ -10,7 +11,9 @@ export const simpleTexts: RowProcess = {
     return rows.map((row) => {
       const rendered = Object.entries(templates).map(([name, template]) => [
         name,
-        textOf(template).replace(/\{\{ row\.(\w+) \}\}/g, (_, field) => String(row[field] ?? "")),
+        textOf(template).replace(/\{\{ row\.(\w+) \}\}/g, (_, field) =>
+          String(rowOf(row)[field] ?? ""),
+        ),
       ]);
       return { values: Object.fromEntries(rendered) };
     });

@@ -24,6 +24,7 @@ import type {
   StepKind,
   StepUsage,
 } from "../../../src/workflows/steps/step-kind.ts";
+import { rowOf } from "./row-of.ts";
 
 export interface StepCase {
   /** The kind's own fields; they go through its schema. */
@@ -154,7 +155,7 @@ class Stage {
       tell: (text) => this.#told.push(text),
       output: (name = "main") => this.#writer(name),
       take: (result) => this.#take(result),
-      reject: (error, row) => this.#reject(error, row),
+      reject: (error, row) => this.#reject(error, rowOf(row)),
       addUsage: (more) => {
         this.#usage.calls += more.calls ?? 0;
         this.#usage.inputTokens += more.inputTokens ?? 0;
@@ -232,7 +233,8 @@ class Stage {
   ): Promise<void> {
     const signal = this.#signal();
     const rows = Object.values(inputs).flat();
-    const prepared = rows.length === 0 ? [] : await work.prepare?.(rows, signal);
+    const texts = rows.map(textOfRow);
+    const prepared = rows.length === 0 ? [] : await work.prepare?.(texts, signal);
     const finished = this.#given.finished ?? new Map<number, readonly MadeRow[] | RowError>();
     const finish = async (number: number): Promise<void> => {
       const ready = prepared?.[number - 1];
@@ -241,7 +243,7 @@ class Stage {
         finished.set(number, { row: number, ...fault });
         return;
       }
-      const row = rows[number - 1] as Row;
+      const row = texts[number - 1] ?? "{}";
       const idempotencyKey = `${run.id}:${this.#step.id}:${number}`;
       const item = { row, number, prepared: ready, idempotencyKey, signal };
       finished.set(number, await this.#tryRow(work, item));

@@ -4,6 +4,7 @@ import type { Row, StepInput } from "../../../src/workflows/rows/row.ts";
 import { StepFailure } from "../../../src/workflows/runs/run.ts";
 import type { StepKinds } from "../../../src/workflows/steps/registry.ts";
 import { defineStepKind, type StepKind } from "../../../src/workflows/steps/step-kind.ts";
+import { rowOf } from "./row-of.ts";
 
 /** Kinds of steps as small as they can be, one of each sort, for tests of what stands around them. */
 
@@ -68,9 +69,12 @@ const model = defineStepKind({
     await context.eachRow({
       concurrency: settings.concurrency,
       async work({ row, idempotencyKey }) {
-        if (row["n"] === 3) throw new StepFailure("bad_answer", "The model answered nothing.");
+        if (rowOf(row)["n"] === 3)
+          throw new StepFailure("bad_answer", "The model answered nothing.");
         context.addUsage({ calls: 1, inputTokens: 5, outputTokens: 1 });
-        return [{ ...row, label: settings.labels[0], key: idempotencyKey.split(":").at(-1) }];
+        return [
+          { ...rowOf(row), label: settings.labels[0], key: idempotencyKey.split(":").at(-1) },
+        ];
       },
     });
     return undefined;

@@ -11,6 +11,7 @@ import {
   openExecutionStage,
   type StepText,
 } from "../../support/workflows/execution-stage.ts";
+import { rowOf } from "../../support/workflows/row-of.ts";
 import { runStep } from "../../support/workflows/step-stage.ts";
 
 /** What the tests' kind does with a row. */
@@ -85,11 +86,11 @@ describe("rows one by one", () => {
     const sizes: number[] = [];
     prepare = async (rows) => {
       sizes.push(rows.length);
-      return rows.map(({ n }) =>
-        n === 2
-          ? { error: { code: "no_text", message: "There is no text." } }
-          : { text: `row ${n}` },
-      );
+      return rows.map((row) => {
+        const { n } = rowOf(row);
+        if (n === 2) return { error: { code: "no_text", message: "There is no text." } };
+        return { text: `row ${n}` };
+      });
     };
     rowWork = async ({ prepared }) => [prepared as Row];
     const run = await accept(1_500, { on_row_error: "route" });
@@ -160,7 +161,8 @@ describe("rows one by one", () => {
 
   test("one result that is too large to be a row is that row's error", async () => {
     const text = "x".repeat(600_000);
-    rowWork = async ({ row, number }) => (number === 2 ? [{ ...row, text, more: text }] : [row]);
+    rowWork = async ({ row, number }) =>
+      number === 2 ? [{ ...rowOf(row), text, more: text }] : [row];
     const run = await accept(3, { on_row_error: "skip" });
     expect(await stage.work(run)).toMatchObject({ end: { status: "completed" } });
     expect(await stage.rows(run, "s")).toEqual([{ n: 1 }, { n: 3 }]);
@@ -173,7 +175,7 @@ describe("rows one by one", () => {
 
   test("a row that is too large with its error is routed as the error alone", async () => {
     const text = "x".repeat(1024 * 1024 - 20);
-    rowWork = async ({ row }) => [{ ...row, answer: `${text}${text}` }];
+    rowWork = async ({ row }) => [{ ...rowOf(row), answer: `${text}${text}` }];
     const run = await stage.accept([step({ on_row_error: "route" })], {
       rows: [{ text }, { n: 2 }],
     });
@@ -235,7 +237,7 @@ describe("a resumed step does only the rows that were not stored", () => {
       await wait(1);
       done.set(number, (done.get(number) ?? 0) + 1);
       if (number % 10 === 0) throw new StepFailure("tenth", "Each tenth fails.");
-      const made = { ...row, number };
+      const made = { ...rowOf(row), number };
       // Some are texts, as long ones are.
       return [number % 2 === 0 ? JSON.stringify(made) : made];
     };
@@ -295,7 +297,7 @@ describe("a resumed step does only the rows that were not stored", () => {
     const big = "x".repeat(20_000);
     rowWork = async ({ number, row }) => {
       await wait(number % 7);
-      return [{ ...row, big }];
+      return [{ ...rowOf(row), big }];
     };
     // Unsaved results beyond 4 MiB are stored at once, so that there are many saves.
     const run = await accept(1_000);

@@ -14,6 +14,7 @@ import {
   openDatasetStage,
 } from "../../data/datasets/dataset-stage.ts";
 import { openTestDatabase } from "../../support/servers/test-database.ts";
+import { rowOf } from "../../support/workflows/row-of.ts";
 import { runStep, type StepCase } from "../../support/workflows/step-stage.ts";
 
 const COLUMNS = [
@@ -40,11 +41,11 @@ beforeAll(async () => {
       },
       // The test's own condition, in the place of the expression.
       evaluate: async (_, rows) =>
-        rows.map((row) =>
-          row["n"] === 13
-            ? { error: { code: "x", message: "bad" } }
-            : { values: { where: row["n"] === 7 } },
-        ),
+        rows.map((row) => {
+          const { n } = rowOf(row);
+          if (n === 13) return { error: { code: "x", message: "bad" } };
+          return { values: { where: n === 7 } };
+        }),
       parse: () => {
         throw new Error("not asked for");
       },

@@ -1,11 +1,10 @@
 import type { JsonObject, JsonValue } from "../../../lib/json.ts";
-import type { Row } from "../../rows/row.ts";
 import { CelObject } from "../expressions/cel-values.ts";
 import { compileExpression, type Names, namesOf } from "../expressions/expression.ts";
 import { compileText } from "../expressions/template.ts";
 import type { Evaluated, Template } from "../row-process.ts";
 import type { RowWork } from "../row-program.ts";
-import { RowFault, setField } from "../row-work.ts";
+import { parseRow, RowFault, setField } from "../row-work.ts";
 
 /** One line of results, so that no line is too long. */
 const BATCH_CHARACTERS = 512 * 1024;
@@ -15,7 +14,7 @@ const RESULT_MAX_CHARACTERS = 1024 * 1024;
 export async function* evaluateTemplates({ settings, scope, outputs }: RowWork) {
   const { templates, rows } = settings as unknown as {
     templates: Readonly<Record<string, Template>>;
-    rows: readonly Row[];
+    rows: readonly string[];
   };
   const compiled = Object.entries(templates).map(
     ([name, template]) => [name, compileTemplate(template)] as const,
@@ -24,7 +23,7 @@ export async function* evaluateTemplates({ settings, scope, outputs }: RowWork) 
   let batch: Evaluated[] = [];
   let characters = 0;
   for (const row of rows) {
-    names.row = new CelObject(row);
+    names.row = new CelObject(parseRow(row));
     const { result, length } = evaluate(compiled, names);
     batch.push(result);
     characters += length;

@@ -5,7 +5,7 @@ import type {
   RowProcess,
   Template,
 } from "../../row-process/row-process.ts";
-import type { Row, RowError } from "../../rows/row.ts";
+import type { MadeRow, RowError } from "../../rows/row.ts";
 
 /**
  * A JSON value whose texts are templates: `{{ expression }}` in any of them. Numbers, booleans and null stay.
@@ -51,7 +51,7 @@ export type Filled = { readonly value: JsonValue } | { readonly error: Omit<RowE
 export async function fillForRows(
   rowProcess: Pick<RowProcess, "evaluate">,
   value: JsonValue,
-  rows: readonly Row[],
+  rows: readonly MadeRow[],
   { scope, signal }: { readonly scope: ExpressionScope; readonly signal: AbortSignal },
 ): Promise<readonly Filled[]> {
   const templates = templatesOf(value);
