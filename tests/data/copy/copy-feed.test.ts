@@ -162,6 +162,16 @@ describe("the feeding of the embedded copy", () => {
     expect(await readAll("show data.as_of")).toEqual([[new Date(now).toISOString()]]);
   });
 
+  test("reads one day after the other from the beginning, for to plan over all of them takes long", async () => {
+    const daysOf = (request: FeedRequest): readonly string[] => {
+      if (request.type !== "rows" || request.view !== "calls") return [];
+      return [...new Set(request.rows.match(/2026-01-\d\d/g))];
+    };
+    const batches = sent.map(daysOf).filter((days) => days.length > 0);
+    expect(new Set(batches.flat()).size).toBe(4);
+    expect(batches.filter((days) => days.length > 1)).toEqual([]);
+  });
+
   test("brings new rows of a day, late ones of old days, and what retention removed, and nothing else", async () => {
     const feed = feedOf();
     await run(feed);
