@@ -103,6 +103,8 @@ describe.skipIf(!hasChromium)("A restart of the gateway, seen by open pages", ()
     rows.release();
     await status("Completed").waitFor();
     await run.getByText("The gateway does not answer.").waitFor({ state: "detached" });
+    // Nobody asks for the list of chats: it is back because another call of the page was answered.
+    await history.waitFor({ state: "detached" });
     await issue.click();
     await keys
       .getByText(/^sk-[\w-]{40,}$/)
@@ -110,8 +112,6 @@ describe.skipIf(!hasChromium)("A restart of the gateway, seen by open pages", ()
       .waitFor();
     await cut.getByRole("button", { name: "Retry" }).click();
     await chat.waitForURL(/\/chat\/chat_/);
-    // With the chat's first save the list is fetched again.
-    await history.waitFor({ state: "detached" });
     await chat.getByRole("button", { name: "Stop", exact: true }).waitFor({ state: "detached" });
     expect(await composer(chat).inputValue()).toBe("And after that?");
     const messages = Object.values(

@@ -1,0 +1,82 @@
+import { type QueryClient, QueryObserver } from "@tanstack/react-query";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "../../../src/console/api/errors.ts";
+import { createQueryClient } from "../../../src/console/app/query-client.ts";
+
+/** All tries of a call have failed by then. */
+const TRIES_MS = 4_000;
+const PAUSE_MS = 5_000;
+
+describe("A call that the gateway did not answer", () => {
+  let client: QueryClient;
+  let isAway: boolean;
+  const ends: (() => void)[] = [];
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    client = createQueryClient();
+    isAway = true;
+  });
+  afterEach(() => {
+    for (const end of ends.splice(0)) end();
+    vi.useRealTimers();
+  });
+
+  const show = (name: string, status = 0) => {
+    const load = vi.fn(async () => {
+      if (isAway) throw failure(status);
+      return name;
+    });
+    const observer = new QueryObserver(client, { queryKey: [name], queryFn: load });
+    ends.push(observer.subscribe(() => undefined));
+    return { load, state: () => observer.getCurrentResult() };
+  };
+  const answerOther = () => client.fetchQuery({ queryKey: ["other"], queryFn: () => 1 });
+
+  it("is made again once, for each that is shown, when another is answered", async () => {
+    const lists = [show("keys"), show("users"), show("chats")];
+    await vi.advanceTimersByTimeAsync(TRIES_MS + PAUSE_MS);
+    expect(lists.map(({ state }) => state().status)).toEqual(["error", "error", "error"]);
+    for (const { load } of lists) load.mockClear();
+
+    isAway = false;
+    await answerOther();
+    await vi.advanceTimersByTimeAsync(TRIES_MS);
+    expect(lists.map(({ state }) => state().data)).toEqual(["keys", "users", "chats"]);
+    expect(lists.map(({ load }) => load.mock.calls.length)).toEqual([1, 1, 1]);
+  });
+
+  it("is not made again with each answer of others while it fails alone", async () => {
+    const list = show("keys");
+    await vi.advanceTimersByTimeAsync(TRIES_MS + PAUSE_MS);
+    list.load.mockClear();
+    await answerOther();
+    await vi.advanceTimersByTimeAsync(TRIES_MS);
+    expect(list.state().fetchStatus).toBe("idle");
+    const calls = list.load.mock.calls.length;
+    expect(calls).toBeGreaterThan(0);
+    for (let count = 0; count < 10; count += 1) {
+      await client.invalidateQueries({ queryKey: ["other"] });
+      await answerOther();
+    }
+    expect(list.load).toHaveBeenCalledTimes(calls);
+  });
+
+  it("stays as it is where it was refused, or is not shown any more", async () => {
+    const refused = show("refused", 403);
+    const left = show("left");
+    await vi.advanceTimersByTimeAsync(TRIES_MS + PAUSE_MS);
+    ends.at(-1)?.();
+    for (const { load } of [refused, left]) load.mockClear();
+    isAway = false;
+    await answerOther();
+    await vi.advanceTimersByTimeAsync(TRIES_MS);
+    expect(refused.load).not.toHaveBeenCalled();
+    expect(left.load).not.toHaveBeenCalled();
+  });
+});
+
+function failure(status: number): ApiError {
+  const nothing = { param: null, requestId: null, retryAfterSeconds: null };
+  return new ApiError("It failed.", { status, code: "failed", ...nothing });
+}
