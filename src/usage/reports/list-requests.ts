@@ -1,6 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import type { AnyCaller } from "../../core/caller.ts";
 import type { Channel } from "../../core/channel.ts";
+import type { Db } from "../../db/context.ts";
 import { DAY_MS, dayOf } from "../../db/days/day-table.ts";
 import { usageRecords } from "../../db/tables/usage.ts";
 import { firstKeptDay } from "../sums/usage-days.ts";
@@ -70,16 +71,13 @@ export async function listRequests(
   // No request starts after today; searching there would only use up the time limit.
   const last = Math.min(range.to, dayOf(now) + DAY_MS);
   const end = before === undefined ? last : Math.min(last, endBefore(before));
-  const { rows, from } = await searchNewestFirst(
-    { from: range.from, to: end },
-    limit + 1,
-    (part, wanted) => {
+  const { rows, from } = await searchNewestFirst({ from: range.from, to: end }, limit + 1, {
+    look(part, wanted) {
       const condition = and(filter, inRange(part), before && isAfter(before)) ?? sql`true`;
-      return reading.database.ask((db) =>
-        withStatementTimeout(db, LOOK_MS, (look) => selectRequests(look, condition, wanted)),
-      );
+      return lookBriefly(reading, (db) => selectRequests(db, condition, wanted));
     },
-  );
+    endOfRows: (part) => endOfRows(reading, part),
+  });
   const requests = rows.slice(0, limit);
   const isDone =
     from <= range.from ||
@@ -88,13 +86,31 @@ export async function listRequests(
 }
 
 /** Returns whether any rows are left, whatever is searched for: empty days have no next page. */
-async function hasRows({ database }: UsageReading, range: TimeRange): Promise<boolean> {
-  const found = await database.ask((db) =>
-    withStatementTimeout(db, LOOK_MS, (look) =>
-      look.execute(sql`select 1 from ${usageRecords} where ${inRange(range)} limit 1`),
-    ),
+async function hasRows(reading: UsageReading, range: TimeRange): Promise<boolean> {
+  const found = await lookBriefly(reading, (db) =>
+    db.execute(sql`select 1 from ${usageRecords} where ${inRange(range)} limit 1`),
   );
   return found === undefined || found.length > 0;
+}
+
+/** Returns the exclusive end of the newest rows; that of the range when finding it takes too long. */
+async function endOfRows(reading: UsageReading, range: TimeRange): Promise<number> {
+  const found = await lookBriefly(reading, (db) =>
+    db.execute<{ started_at: number }>(sql`
+      select extract(epoch from started_at)::float8 * 1000 as started_at from ${usageRecords}
+      where ${inRange(range)} order by usage_records.started_at desc limit 1`),
+  );
+  if (found === undefined) return range.to;
+  const [newest] = found;
+  return newest === undefined ? range.from : Math.round(newest.started_at) + 1;
+}
+
+/** Undefined when it took too long. */
+function lookBriefly<Result>(
+  { database }: UsageReading,
+  look: (db: Db) => Promise<Result>,
+): Promise<Result | undefined> {
+  return database.ask((db) => withStatementTimeout(db, LOOK_MS, look));
 }
 
 /** Returns the exclusive end of the search. A place before every id of its moment excludes the whole moment. */

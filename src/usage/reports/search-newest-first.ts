@@ -27,18 +27,28 @@ export interface Found<Row> {
   readonly from: number;
 }
 
+export interface Searched<Row> {
+  /**
+   * Returns the newest rows of a part of the range, up to a maximum; undefined when the part is too large for one search.
+   */
+  readonly look: (part: TimeRange, limit: number) => Promise<readonly Row[] | undefined>;
+  /**
+   * Returns the exclusive end of the newest rows of a range, whether they are searched for or not; its beginning when it
+   * has none.
+   */
+  readonly endOfRows: (range: TimeRange) => Promise<number>;
+}
+
 /**
  * Searches a range from its end to its beginning by UTC days, until `wanted` rows are found or the time is up. Most
- * searches end in the newest day. A rare, unindexed value takes several calls, but each call is bounded in time and in
- * database work. Each call makes progress, however many rows there are. Rejects with `storage_unavailable` when even a
- * few minutes are too much.
- * @param look returns the newest rows of a part of the range, up to a maximum; undefined when the part is too large for
- * one search.
+ * searches end in the newest day. Days without any rows are passed over together. A rare, unindexed value takes several
+ * calls, but each call is bounded in time and in database work. Each call makes progress, however many rows there are.
+ * Rejects with `storage_unavailable` when even a few minutes are too much.
  */
 export async function searchNewestFirst<Row>(
   range: TimeRange,
   wanted: number,
-  look: (part: TimeRange, limit: number) => Promise<readonly Row[] | undefined>,
+  { look, endOfRows }: Searched<Row>,
 ): Promise<Found<Row>> {
   const rows: Row[] = [];
   const began = performance.now();
@@ -48,6 +58,7 @@ export async function searchNewestFirst<Row>(
   const isOver = () => isBegun() && performance.now() - began + nextMs >= SEARCH_MS;
   let partMs = DAY_MS;
   let { to } = range;
+  let mayBeQuiet = true;
   while (to > range.from && rows.length < wanted && !isOver()) {
     const from = Math.max(range.from, beginningOf(to, partMs));
     const lookedAt = performance.now();
@@ -59,6 +70,11 @@ export async function searchNewestFirst<Row>(
       const lookedMs = partMs;
       partMs = tookMs < QUICK_MS ? Math.min(2 * partMs, PART_MAX_MS) : Math.min(partMs, DAY_MS);
       nextMs = (tookMs * partMs) / lookedMs;
+      if (found.length === 0 && to > range.from && mayBeQuiet) {
+        to = await endOfRows({ from: range.from, to });
+        // Where the next day has rows, those before it probably have some as well.
+        mayBeQuiet = from - to >= DAY_MS;
+      }
     } else if (isBegun()) break;
     else partMs = shareOf(partMs);
   }

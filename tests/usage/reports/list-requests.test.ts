@@ -97,6 +97,17 @@ function newestFirst(records: readonly UsageRecord[]): string[] {
 
 const idsOf = (rows: readonly MeteredRequest[]) => rows.map(({ id }) => id);
 
+/** As `list`, with how often the database was asked. */
+const countLooks = async (query: RequestQuery) => {
+  let looks = 0;
+  const ask: typeof store.database.ask = (work) => {
+    looks += 1;
+    return store.database.ask(work);
+  };
+  const reading = { database: { ask }, clock: store.access.clock, retentionDays: RETENTION_DAYS };
+  return { page: await listRequests(reading, store.admin.caller, query), looks };
+};
+
 describe("the list of requests", () => {
   it("shows what was metered, and whose key it was", async () => {
     const record = ledger.find(({ keyId }) => keyId === owned);
@@ -201,23 +212,23 @@ describe("the list of requests", () => {
   });
 
   it("looks for nothing in the days to come", async () => {
-    let looks = 0;
-    const { requests } = await listRequests(
-      {
-        database: {
-          ask: (work) => {
-            looks += 1;
-            return store.database.ask(work);
-          },
-        },
-        clock: store.access.clock,
-        retentionDays: RETENTION_DAYS,
-      },
-      store.admin.caller,
-      { limit: 1, to: Date.parse("9999-12-31T23:59:59.999Z") },
-    );
+    const to = Date.parse("9999-12-31T23:59:59.999Z");
+    const { page, looks } = await countLooks({ limit: 1, to });
     const newest = Math.max(...ledger.map(({ startedAt }) => startedAt));
-    expect([requests[0]?.startedAt, looks]).toEqual([newest, 1]);
+    expect([page.requests[0]?.startedAt, looks]).toEqual([newest, 1]);
+  });
+
+  it("passes over the days without rows at once", async () => {
+    const quiet = { from: NOW - 29 * DAY_MS, to: NOW - 7 * DAY_MS, limit: 1 };
+    const nothing = await countLooks(quiet);
+    expect([nothing.page.requests, nothing.page.next]).toEqual([[], null]);
+    expect(nothing.looks).toBeLessThanOrEqual(2);
+    const rare = { ...(ledger[100] as UsageRecord), id: "rare", startedAt: NOW - 20 * DAY_MS };
+    await storeUsage(store.database, [rare]);
+    const { page, looks } = await countLooks(quiet);
+    expect([idsOf(page.requests), page.next]).toEqual([["rare"], null]);
+    expect(looks).toBeLessThanOrEqual(5);
+    await store.database.db.execute(sql`delete from usage_records where id = 'rare'`);
   });
 
   it("does not reach beyond what is kept", async () => {

@@ -11,20 +11,26 @@ export interface WatchedCalls {
 }
 
 const EVERY_MS = 1_000;
+/** A call that is going on at the first look began before it. */
+const LONGEST_CALL_MS = 3_600_000;
 
 /**
  * Watches for a call that was not there at the first look, each second while the tab is seen, until one has succeeded.
- * One that fails is returned as well, until a later one comes. No clock is compared: the browser's may be wrong.
+ * One that fails is returned as well, until a later one comes. The server's clock counts: the browser's may be wrong.
  */
 export function useNextCall(watched: WatchedCalls) {
   const before = useRef<string>(undefined);
+  const from = useRef<string>(undefined);
   const query = useQuery({
     queryKey: ["next-call", watched],
     queryFn: async ({ signal }) => {
-      const params = { query: { ...watched, limit: 1 } };
+      const since = from.current !== undefined && { from: from.current };
+      const params = { query: { ...watched, ...since, limit: 1 } };
       const page = await unwrap(api.GET("/api/requests", { params, signal }));
       // The route has CSV as well, for those who ask for it.
-      const { data } = page as components["schemas"]["MeteredRequestList"];
+      const { data, to } = page as components["schemas"]["MeteredRequestList"];
+      // What came earlier is searched once, not each second.
+      from.current ??= new Date(Date.parse(to) - LONGEST_CALL_MS).toISOString();
       const newest = data[0];
       before.current ??= newest?.id ?? "none";
       return newest === undefined || newest.id === before.current ? null : newest;
