@@ -14,7 +14,7 @@ import { resourceRoute } from "../openapi/resource-route.ts";
 import { createRouter, type Router } from "../request/router.ts";
 
 const ENGINE_PATIENCE_MS = 1_000;
-/** However many consoles poll, the database is asked for its figures this often. */
+/** However many consoles poll, the database is asked whether it answers, and for its figures, this often. */
 const FIGURES_FRESH_MS = 2_000;
 
 const names = z.array(z.string());
@@ -97,13 +97,14 @@ export function statusRoutes(deps: Deps): Router {
     runtime_version: bun ?? process.versions.node,
     platform: `${process.platform}-${process.arch}`,
   };
+  const checked = shareRecent(deps.readiness, FIGURES_FRESH_MS);
   const failing = shareRecent(() => countFailingWorkflows(deps.workflows), FIGURES_FRESH_MS);
   const events = shareRecent(
     () => database.ask((db) => outboxFigures(db, clock.now())),
     FIGURES_FRESH_MS,
   );
   router.add(SHOW, async (_, caller) => {
-    const [readiness, engine] = await Promise.all([deps.readiness(), engineOf(gateway.models)]);
+    const [readiness, engine] = await Promise.all([checked(), engineOf(gateway.models)]);
     const { ready, failed, report } = readiness;
     const unavailable = Object.keys(report).filter((name) => report[name] === "unavailable");
     const isAdministrator = caller.role === "admin";
