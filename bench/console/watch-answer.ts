@@ -9,7 +9,7 @@ const LONGEST_MS = 600_000;
 /** What it cost a page to show an answer as it came. */
 export interface AnswerFigures {
   readonly seconds: number;
-  /** Of scripts on the page's thread. */
+  /** Processor time of scripts on the page's thread. */
   readonly scriptSeconds: number;
   /** Of styles and layout there. */
   readonly layoutSeconds: number;
@@ -34,7 +34,7 @@ export async function watchAnswer(bench: ConsoleBench, asked: AskedAnswer): Prom
   const { page, long, tokensPerSecond, ask } = asked;
   await bench.say({ text: long.text, tokensPerSecond });
   const tools = await page.context().newCDPSession(page);
-  await tools.send("Performance.enable");
+  await tools.send("Performance.enable", { timeDomain: "threadTicks" });
   await page.evaluate(watch);
   const before = await durations(tools);
   await ask();
@@ -89,21 +89,26 @@ function watch(): void {
       seen.longestTask = Math.max(seen.longestTask, duration);
     }
   }).observe({ type: "longtask" });
-  let isDue = false;
+  const changed = new Set<Element>();
   const look = () => {
-    isDue = false;
-    const answers = document.getElementsByClassName("answer");
-    const blocks = [...(answers[answers.length - 1]?.children ?? [])].slice(-2);
-    const text = blocks.map((block) => (block.textContent ?? "").slice(-600)).join("");
-    const mark = Number([...text.matchAll(/§(\d+);/g)].at(-1)?.[1] ?? -1);
-    if (mark > (marks.at(-1)?.[0] ?? -1)) {
+    for (const answer of changed) {
+      const last = answer.lastElementChild;
+      const blocks = [last?.previousElementSibling, last];
+      const text = blocks.map((block) => (block?.textContent ?? "").slice(-600)).join("");
+      const mark = Number([...text.matchAll(/§(\d+);/g)].at(-1)?.[1] ?? -1);
+      if (mark <= (marks.at(-1)?.[0] ?? -1)) continue;
       marks.push([mark, performance.timeOrigin + performance.now()]);
     }
+    changed.clear();
   };
-  new MutationObserver(() => {
-    if (isDue) return;
-    isDue = true;
-    requestAnimationFrame(look);
+  // To look for the last answer in the whole page would take longer than to draw it.
+  new MutationObserver((mutations) => {
+    if (changed.size === 0) requestAnimationFrame(look);
+    for (const { target } of mutations) {
+      const element = target instanceof Element ? target : target.parentElement;
+      const answer = element?.closest(".answer");
+      if (answer) changed.add(answer);
+    }
   }).observe(document.body, { childList: true, characterData: true, subtree: true });
 }
 
