@@ -7,6 +7,8 @@ export interface Block {
   readonly text: string;
   /** Of code: the words behind the fence. */
   readonly language?: string;
+  /** Of code: no fence closes it, so that more of it may come. */
+  readonly isOpen?: boolean;
 }
 
 /** Lexers take longer than a frame for more than this, and some shapes of it take minutes. */
@@ -93,7 +95,8 @@ function divide(text: string, from: number, most: number): ReadBlocks {
     at = next;
     if (fence === undefined) continue;
     const close = closeOf(text, fence);
-    blocks.push(codeBlock(start, text.slice(fence.inside, close.at), fence.words));
+    const code = codeBlock(start, text.slice(fence.inside, close.at), fence.words);
+    blocks.push(close.isOpen ? { ...code, isOpen: true } : code);
     [start, at, isAfterBlank] = [close.next, close.next, false];
   }
   end(text.length);
@@ -120,8 +123,8 @@ function closeOf(text: string, { mark, inside }: Fence) {
   // The line feed at the end of the line that opens it.
   closing.lastIndex = inside - 1;
   const found = closing.exec(text);
-  if (found === null) return { at: text.length, next: text.length };
-  return { at: found.index + 1, next: found.index + found[0].length };
+  if (found === null) return { at: text.length, next: text.length, isOpen: true };
+  return { at: found.index + 1, next: found.index + found[0].length, isOpen: false };
 }
 
 function endsBefore(line: string, length: number, isAfterBlank: boolean): boolean {

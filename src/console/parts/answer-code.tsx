@@ -10,14 +10,15 @@ const SHOWN_LINES = 2_000;
 
 let loaded: Highlight | undefined;
 
-/** Code of an answer, in colours once these have been loaded; they come with the first code there is. */
-export function AnswerCode({
-  text,
-  language,
-}: {
+interface AnswerCodeProps {
   readonly text: string;
   readonly language: string;
-}) {
+  /** More of it may come. */
+  readonly isOpen?: boolean | undefined;
+}
+
+/** Code of an answer, in colours once these have been loaded; they come with the first code there is. */
+export function AnswerCode({ text, language, isOpen = false }: AnswerCodeProps) {
   const [highlight, setHighlight] = useState<Highlight | undefined>(() => loaded);
   useEffect(() => {
     if (highlight !== undefined || language === "") return;
@@ -35,14 +36,17 @@ export function AnswerCode({
   }, [highlight, language]);
   const [steps, setSteps] = useState(1);
   const shown = beginOf(text, steps);
+  // Colours are found for all of the code anew, so a line that grows has none until it ends.
+  const ended = isOpen ? shown.slice(0, shown.lastIndexOf("\n") + 1) : shown;
   const coloured = useMemo(
-    (): ReactNode => highlight?.(shown, language),
-    [highlight, shown, language],
+    (): ReactNode => highlight?.(ended, language),
+    [highlight, ended, language],
   );
   return (
     <>
       <CodeBlock text={text} label={language === "" ? "Code" : `Code, ${language.slice(0, 32)}`}>
-        {coloured ?? shown}
+        {coloured ?? ended}
+        {shown.slice(ended.length)}
       </CodeBlock>
       {shown.length < text.length && (
         <Button onClick={() => setSteps(steps + 1)}>Show more of this code</Button>

@@ -38,8 +38,8 @@ export function Markdown({ text }: { readonly text: string }) {
   const drawn = useGrowing(shown, GROWING);
   return (
     <div className="answer" aria-busy={drawn < shown.length || undefined}>
-      {(drawn < shown.length ? shown.slice(0, drawn) : shown).map((block) => (
-        <BlockView key={block.start} block={block} />
+      {groupsOf(shown.slice(0, drawn)).map((group) => (
+        <BlockGroup key={group[0]?.start} blocks={group} />
       ))}
       {(shown.length < blocks.length || end < text.length) && (
         <Button onClick={() => setSteps(steps + 1)}>Show more of this answer</Button>
@@ -47,6 +47,24 @@ export function Markdown({ text }: { readonly text: string }) {
     </div>
   );
 }
+
+/** Blocks that are compared with those of the drawing before at once. */
+const GROUP = 16;
+
+function groupsOf(blocks: readonly Block[]): readonly (readonly Block[])[] {
+  return Array.from({ length: Math.ceil(blocks.length / GROUP) }, (_, index) =>
+    blocks.slice(index * GROUP, (index + 1) * GROUP),
+  );
+}
+
+/** Some blocks that follow each other; as long as these are the same ones, none of them is looked at. */
+const BlockGroup = memo(
+  function BlockGroup({ blocks }: { readonly blocks: readonly Block[] }) {
+    return blocks.map((block) => <BlockView key={block.start} block={block} />);
+  },
+  ({ blocks }, { blocks: now }) =>
+    blocks.length === now.length && blocks.every((block, index) => block === now[index]),
+);
 
 /** Returns the first blocks that together weigh no more than that, or the first one. */
 function firstOf(blocks: readonly Block[], most: number): readonly Block[] {
@@ -73,7 +91,7 @@ function weightOf(block: Block): number {
 const BlockView = memo(function BlockView({ block }: { readonly block: Block }) {
   const tokens = useMemo(() => lex(block), [block]);
   if (block.kind === "code")
-    return <AnswerCode text={block.text} language={block.language ?? ""} />;
+    return <AnswerCode text={block.text} language={block.language ?? ""} isOpen={block.isOpen} />;
   if (tokens === undefined) return <LongText text={block.text} what="paragraph" />;
   return renderTokens(tokens, PARTS);
 });

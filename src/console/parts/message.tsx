@@ -6,6 +6,7 @@ import { CopyButton, CopyRequestId } from "../ui/copy-button.tsx";
 import { Count, Duration } from "../ui/count.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
 import { Time } from "../ui/time.tsx";
+import { useInTurn } from "../ui/use-in-turn.ts";
 import { MessagePartView } from "./message-part.tsx";
 
 /** What happens to a message. The functions stay the same ones: a message is drawn again only when it changes. */
@@ -94,9 +95,12 @@ interface AskButtonProps {
   readonly onClick: () => void;
 }
 
+/** A long chat has a hundred of these: what a new reason costs is spread over many turns. */
 function AskButton(props: AskButtonProps) {
-  return <IconButton {...props} disabledReason={useContext(BlockedReason)} />;
+  return <SteadyButton {...props} disabledReason={useInTurn(useContext(BlockedReason))} />;
 }
+
+const SteadyButton = memo(IconButton);
 
 function RetryButton({ onClick }: Pick<AskButtonProps, "onClick">) {
   return (

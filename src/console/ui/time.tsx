@@ -1,6 +1,6 @@
 import { memo, useSyncExternalStore } from "react";
 import { now, onClock } from "../lib/clock.ts";
-import { formatRelative, formatTime, formatUtc } from "../lib/time.ts";
+import { formatRelative, formatTime, formatUtc, type Zone } from "../lib/time.ts";
 import { usePreferences } from "./preferences.ts";
 
 const TICK_MS = 10_000;
@@ -18,14 +18,23 @@ interface TimeProps {
 export const Time = memo(function Time(props: TimeProps) {
   const { value, isRelative, hasSeconds = false, instead = "never" } = props;
   const { zone } = usePreferences();
-  const at = useNow();
   if (value === null || value === undefined) return <span className="text-muted">{instead}</span>;
   return (
     <time dateTime={new Date(value).toISOString()} title={formatUtc(value)}>
-      {isRelative ? formatRelative(value, at, zone) : formatTime(value, zone, hasSeconds)}
+      {isRelative ? <Ago value={value} zone={zone} /> : formatTime(value, zone, hasSeconds)}
     </time>
   );
 });
+
+interface AgoProps {
+  readonly value: string | number;
+  readonly zone: Zone;
+}
+
+/** Only what grows older by itself is drawn every ten seconds: a long chat has a time at each message. */
+function Ago({ value, zone }: AgoProps) {
+  return formatRelative(value, useNow(), zone);
+}
 
 let shown = now();
 const listeners = new Set<() => void>();

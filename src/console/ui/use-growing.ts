@@ -18,11 +18,12 @@ export function useGrowing<Item>(items: readonly Item[], growing: Growing<Item>)
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   if (drawn.current < items.length) drawn.current = endOfTurn(items, drawn.current, growing);
   const isBehind = drawn.current < items.length;
-  // After each render: what was drawn meanwhile may be behind again.
+  // Again after each turn. A list that is drawn whole has no effect to run each time that it grows by a little.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what one turn has drawn asks for the next
   useEffect(() => {
     // At once, so that what it takes counts as the turn's time.
     return isBehind ? takeTurn(() => flushSync(redraw)) : undefined;
-  });
+  }, [isBehind, drawn.current]);
   return Math.min(drawn.current, items.length);
 }
 

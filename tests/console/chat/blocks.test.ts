@@ -56,6 +56,12 @@ it("divides no more of an answer than is shown, and goes on from there", () => {
   expect(all.end).toBe(text.length);
 });
 
+it("tells code that may go on from code that a fence has closed", () => {
+  const openOf = (text: string) => new Blocks().read(text).blocks.map(({ isOpen }) => isOpen);
+  expect(openOf("```ts\nlet a;\nlet b")).toEqual([true]);
+  expect(openOf("```ts\nlet a;\n```\n")).toEqual([undefined]);
+});
+
 it("shows code whose fence is still open as code", () => {
   expect(shapes("a\n\n```python\nprint(1)\n")).toEqual([
     ["markdown", "a"],

@@ -1,6 +1,7 @@
-import { useMemo, useSyncExternalStore } from "react";
+import { type ComponentProps, useEffect, useMemo, useState } from "react";
+import { flushSync } from "react-dom";
 import type { Model } from "../../api/queries/models.ts";
-import { type BranchMessage, branchOf } from "../../chat/chat-document.ts";
+import { type BranchMessage, branchOf, type ChatMessage } from "../../chat/chat-document.ts";
 import { sentPart } from "../../chat/chat-request.ts";
 import { BlockedReason, Message, type MessageActions } from "../../parts/message.tsx";
 import { useGrowing } from "../../ui/use-growing.ts";
@@ -20,10 +21,9 @@ const DRAWN_AT_ONCE = 32 * 1024;
 const MOST_OF_ONE = 16 * 1024;
 const GROWING = { weightOf: weightOfMessage, most: DRAWN_AT_ONCE };
 
-/** The branch in view, with a line where what a turn sends begins. Nothing else of the page is drawn as an answer grows. */
+/** The branch in view, with a line where what a turn sends begins. It is not drawn while an answer grows. */
 export function MessageList({ use, models, editing, onEditing }: MessageListProps) {
-  const { chat, save } = use;
-  const { document, answering } = useSyncExternalStore(chat.subscribe, chat.state);
+  const { chat, save, document, answering } = use;
   const branch = branchOf(document);
   const drawn = useGrowing([...branch].reverse(), GROWING);
   const shown = branch.slice(branch.length - drawn);
@@ -62,7 +62,8 @@ export function MessageList({ use, models, editing, onEditing }: MessageListProp
                 Older messages are no longer sent
               </p>
             )}
-            <Message
+            <LiveMessage
+              chat={chat}
               message={message}
               name={nameOf(message.model ?? document.model, models)}
               isAnswering={message.id === answering}
@@ -74,6 +75,21 @@ export function MessageList({ use, models, editing, onEditing }: MessageListProp
       </BlockedReason>
     </div>
   );
+}
+
+type LiveMessageProps = ComponentProps<typeof Message> & Pick<ChatUse, "chat">;
+
+/** A message; as long as it is the answer that is being written, nothing else of the page is drawn with it. */
+function LiveMessage({ chat, ...shown }: LiveMessageProps) {
+  const { message, isAnswering } = shown;
+  const { id } = message;
+  const [grown, setGrown] = useState<ChatMessage>();
+  useEffect(() => {
+    if (!isAnswering) return;
+    // `useSyncExternalStore` would bring an effect to run with each drawing, a tenth of what that takes.
+    return chat.subscribe(() => flushSync(() => setGrown(chat.state().document.messages[id])));
+  }, [chat, id, isAnswering]);
+  return <Message {...shown} message={isAnswering ? { ...message, ...grown } : message} />;
 }
 
 function blockOf(model: string, answering: string | null): string | undefined {
