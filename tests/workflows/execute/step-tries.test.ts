@@ -42,7 +42,7 @@ const slowFirst = defineStepKind({
   kind: "slow_first",
   async run({ attempt, output, signal, timeMs }) {
     // Of the first try's time nothing is left.
-    await output().push({ attempt, hasTime: timeMs > 0 && timeMs <= 200 });
+    await output().push({ attempt, hasTime: timeMs > 0 && timeMs <= 2_000 });
     if (attempt > 1) return undefined;
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
     await output().push({ is: "late" });
@@ -140,7 +140,7 @@ describe("time", () => {
     expect(end).toMatchObject({ error: { step: "hang", code: "step_timeout" } });
     expect(steps["hang"]).toMatchObject({ status: "failed", attempts: 2 });
     expect(stage.paused).toEqual([2_000]);
-    const slow = await work([{ id: "slow", kind: "slow_first", timeout_seconds: 0.2 }]);
+    const slow = await work([{ id: "slow", kind: "slow_first", timeout_seconds: 2 }]);
     expect(slow.end.status).toBe("completed");
     expect(await stage.rows(slow.run, "slow")).toEqual([{ attempt: 2, hasTime: true }]);
   });
