@@ -31,7 +31,7 @@ const LEVELS: readonly (readonly [RegExp, Level])[] = [
   [/^GET \/metrics$/, "open"],
   [/^POST \/api\/auth\/login$/, "open"],
   [/^GET \/api\/auth\/(methods|oidc\/(login|callback|link))$/, "open"],
-  [/^(POST \/api\/auth\/oidc\/link|GET \/api\/auth\/identities)$/, "session"],
+  [/^(POST \/api\/auth\/oidc\/link|(GET|DELETE) \/api\/auth\/identities)$/, "session"],
   [/^\w+ \/api\/auth\/(logout|password|me)$/, "pending-session"],
   [/^\w+ \/api\/chats(\/|$)/, "session"],
   [/^GET \/api\/(license|status|models\/figures)$/, "session"],

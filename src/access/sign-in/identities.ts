@@ -1,9 +1,9 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, isNotNull } from "drizzle-orm";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
-import { identities } from "../../db/tables/users.ts";
-import type { Access } from "../access.ts";
-import type { Actor, Origin } from "../actor.ts";
+import { identities, users } from "../../db/tables/users.ts";
+import type { Access, UserAccess } from "../access.ts";
+import type { Actor, Origin, SessionActor } from "../actor.ts";
 import { recordAudit } from "../audit/record-audit.ts";
 import { change } from "../change.ts";
 import { readUser } from "../users/user.ts";
@@ -62,20 +62,48 @@ export function linkIdentity(
 
 /** Unlinks a user from all accounts. Sessions go on. Rejects with `not_found`. */
 export function unlinkIdentities(access: Access, actor: Actor, userId: string): Promise<void> {
-  const frame = {
+  return change(access, actor, unlinkOf(userId), async (transaction) => {
+    await readUser(transaction, userId);
+    return removeAll(transaction, userId);
+  });
+}
+
+/**
+ * Unlinks the caller from all accounts. Sessions go on. Rejects with `insufficient_permission` when the caller could not
+ * log in any more.
+ */
+export function unlinkOwnIdentities(access: UserAccess, actor: SessionActor): Promise<void> {
+  const { ownerId } = actor.caller;
+  return change(access, actor, unlinkOf(ownerId), async (transaction) => {
+    const hasPassword = and(eq(users.id, ownerId), isNotNull(users.passwordHash));
+    const [found] = await transaction.select({ id: users.id }).from(users).where(hasPassword);
+    if (access.oidcOnly || found === undefined) {
+      throw new ServiceError(
+        "insufficient_permission",
+        access.oidcOnly
+          ? "Passwords are switched off here, so this account is your only way to log in. Administrators can unlink it."
+          : "You have no password, so this account is your only way to log in. Ask an administrator for a password first.",
+      );
+    }
+    return removeAll(transaction, ownerId);
+  });
+}
+
+function unlinkOf(userId: string) {
+  return {
     action: "user.unlink",
     targetKind: "user",
     targetId: userId,
     lock: lockUsers,
   } as const;
-  return change(access, actor, frame, async (transaction) => {
-    await readUser(transaction, userId);
-    const gone = await transaction
-      .delete(identities)
-      .where(eq(identities.userId, userId))
-      .returning();
-    return { result: undefined, details: gone.length === 0 ? null : { accounts: gone.length } };
-  });
+}
+
+async function removeAll(transaction: Db, userId: string) {
+  const gone = await transaction
+    .delete(identities)
+    .where(eq(identities.userId, userId))
+    .returning();
+  return { result: undefined, details: gone.length === 0 ? null : { accounts: gone.length } };
 }
 
 /** Links a user in a sign-in. Throws a SignInRefusal for an account of another user. */

@@ -1,5 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { linkIdentity, listIdentities, unlinkIdentities } from "../../access/sign-in/identities.ts";
+import {
+  linkIdentity,
+  listIdentities,
+  unlinkIdentities,
+  unlinkOwnIdentities,
+} from "../../access/sign-in/identities.ts";
 import { SignInRefusal } from "../../access/sign-in/sign-in-refusal.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Deps } from "../../deps.ts";
@@ -67,16 +72,29 @@ const UNLINK = resourceRoute({
   errors: unknown,
 });
 
-const LIST_OWN = resourceRoute({
+const OWN = {
   path: "/api/auth/identities",
   access: "session",
   tokens: "closed",
   tag: "Sessions",
+} as const;
+const LIST_OWN = resourceRoute({
+  ...OWN,
   method: "get",
   operationId: "listOwnIdentities",
   summary: "List the accounts that one signs in with",
-  description: "Administrators unlink them.",
   answer: { description: "The accounts of providers.", schema: identityList },
+});
+const UNLINK_OWN = resourceRoute({
+  ...OWN,
+  method: "delete",
+  operationId: "unlinkOwnIdentities",
+  summary: "Unlink oneself from all accounts",
+  description: "Sessions go on.",
+  answer: { status: 204, description: "The user has no account." },
+  errors: {
+    403: "The user has no password, or OIDC_ONLY is set: nothing to log in with would be left.",
+  },
 });
 
 /** The accounts of providers that users sign in with: `/api/admin/users/{id}/identities`, and one's own. */
@@ -89,6 +107,10 @@ export function identitiesRoutes(deps: Deps): Router {
   router.add(LIST_OWN, async (_, { ownerId }) =>
     jsonResponse(toJson(identityList, { data: await listIdentities(access, ownerId) })),
   );
+  router.add(UNLINK_OWN, async (context, caller) => {
+    await unlinkOwnIdentities(access, actorOf(context, caller));
+    return new Response(null, { status: 204 });
+  });
   router.add(LINK, async (context, caller) => {
     const given = await readCheckedBody(context, newIdentity);
     const asked = {

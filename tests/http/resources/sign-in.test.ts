@@ -278,6 +278,28 @@ describe("a person who signs in at the provider", () => {
     browser = new Browser(newAddress());
     await signIn();
     expect(await me()).toMatchObject({ id: made.id, username: name });
+    const unlink = () => call("DELETE", "/api/auth/identities", undefined, token);
+    expect((await unlink()).status).toBe(204);
+    expect(await lastAudit()).toMatchObject({ action: "user.unlink", details: { accounts: 1 } });
+    expect((await call("GET", "/api/auth/identities", undefined, token)).body.data).toEqual([]);
+    expect((await unlink()).status).toBe(204);
+  });
+
+  it("may not give up their only way to log in", async () => {
+    setClaims({ preferred_username: name, groups: ["staff"] });
+    await signIn();
+    const own = () => browser.open(`${gateway.url}/api/auth/identities`, gateway.url);
+    const before = (await own()).text;
+    expect(JSON.parse(before).data).toHaveLength(1);
+    const url = new URL(`${gateway.url}/api/auth/identities`);
+    const refused = await fetch(url, {
+      method: "DELETE",
+      headers: { cookie: browser.cookieHeader(url), origin: gateway.url },
+    });
+    const { error } = (await refused.json()) as { error: { code: string; message: string } };
+    expect([refused.status, error.code]).toEqual([403, "insufficient_permission"]);
+    expect(error.message).toContain("You have no password");
+    expect((await own()).text).toBe(before);
   });
 });
 

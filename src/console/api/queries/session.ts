@@ -52,6 +52,15 @@ export function useOwnIdentities() {
   });
 }
 
+/** Unlinks one's user from all accounts. */
+export function useUnlinkOwnIdentities() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => unwrap(api.DELETE("/api/auth/identities")),
+    onSuccess: () => client.invalidateQueries({ queryKey: [...SESSION_KEY, "identities"] }),
+  });
+}
+
 /** Asks for the provider's page where one's user is linked to an account there. */
 export function useLinkOwnAccount() {
   return useMutation({

@@ -1,6 +1,13 @@
-import { useLinkOwnAccount, useLoginMethods, useOwnIdentities } from "../../api/queries/session.ts";
+import { useState } from "react";
+import {
+  useLinkOwnAccount,
+  useLoginMethods,
+  useOwnIdentities,
+  useUnlinkOwnIdentities,
+} from "../../api/queries/session.ts";
 import { LinkedAccounts } from "../../parts/linked-accounts.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { ErrorCard } from "../../ui/error-card.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useUrlState } from "../../ui/use-url-state.ts";
@@ -35,10 +42,34 @@ export function OwnIdentities() {
       {link.error !== null && (
         <ErrorCard what="The account could not be linked" error={link.error} />
       )}
-      <Button isBusy={link.isPending} onClick={go}>
-        Link account
-      </Button>
+      <div className="flex flex-wrap gap-2">
+        <Button isBusy={link.isPending} onClick={go}>
+          Link account
+        </Button>
+        <Unlink />
+      </div>
     </section>
+  );
+}
+
+function Unlink() {
+  const identities = useOwnIdentities().data?.data ?? [];
+  const unlink = useUnlinkOwnIdentities();
+  const [isAsking, setAsking] = useState(false);
+  if (identities.length === 0) return null;
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>Unlink account…</Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title="Unlink your account?"
+        action="Unlink account"
+        onConfirm={() => unlink.mutateAsync()}
+      >
+        You can no longer log in with it. Your password stays.
+      </ConfirmDialog>
+    </>
   );
 }
 
