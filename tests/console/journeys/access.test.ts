@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
   );
 
   it(
-    "a user sees the accounts of the provider that they sign in with",
+    "a user sees the accounts of the provider that they sign in with, and unlinks them",
     async () => {
       const me = await callHttp(stage.url, { path: "/api/auth/me", token: stage.sessions.user });
       await walk({ role: "user" }, async ({ page, open }) => {
@@ -121,6 +121,9 @@ describe.skipIf(!hasChromium)("journeys: who may use the gateway, in a browser",
         expect(linked.status).toBe(201);
         await open("account");
         await page.getByText("ada-at-the-provider").waitFor();
+        await pressControl(page, "Unlink account…");
+        await pressControl(page, "Unlink account");
+        await page.getByText("None: you sign in with a password.").waitFor();
       });
     },
     LIMIT_MS,
