@@ -12,6 +12,8 @@ export interface ConsoleStage {
   readonly simulator: TestSimulator;
   /** Each person's session, for calls of tests. */
   readonly sessions: Readonly<Record<Role, string>>;
+  /** Returns another session of one of them: after many sign-ins the oldest are over. */
+  readonly logIn: (role: Role) => Promise<string>;
   /** Gives a browser the session of one of them. */
   readonly signIn: (context: BrowserContext, role: Role) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -57,11 +59,13 @@ export async function openConsoleStage(
     ...environment,
   });
   const { url } = gateway;
-  const administrator = await logIn(url, NAMES.administrator, PASSWORDS.administrator);
+  const logInAs = (role: Role) => logIn(url, NAMES[role], PASSWORDS[role]);
+  const administrator = await logInAs("administrator");
   const user = await createUser(url, administrator);
   return {
     ...{ url, simulator },
     sessions: { administrator, user },
+    logIn: logInAs,
     async signIn(context, role) {
       const answer = await context.request.post(`${url}/api/auth/login`, {
         data: { username: NAMES[role], password: PASSWORDS[role] },

@@ -18,8 +18,8 @@ export interface Credentials {
 }
 
 /** Makes what an administrator would: a key, a BI key, and a service token for each scope. */
-export async function makeCredentials({ url, sessions }: ConsoleStage): Promise<Credentials> {
-  const token = sessions.administrator;
+export async function makeCredentials({ url, logIn }: ConsoleStage): Promise<Credentials> {
+  const token = await logIn("administrator");
   const create = async (path: string, body: unknown) => {
     const answer = await callHttp(url, { method: "POST", path, token, body });
     if (answer.status !== 201) throw new Error(`POST ${path} was answered ${answer.text}`);
