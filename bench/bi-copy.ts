@@ -74,10 +74,13 @@ async function measure(port: number): Promise<void> {
   const before = await repeat(WINDOWS, load);
   const startedAt = performance.now();
   let isWhole = false;
-  const copied = untilCopied(url, reader).then(() => {
-    isWhole = true;
-    return (performance.now() - startedAt) / 1_000;
-  });
+  const copied = untilCopied(url, reader)
+    .then(() => (performance.now() - startedAt) / 1_000)
+    .finally(() => {
+      isWhole = true;
+    });
+  // A failure is thrown once the chats have ended.
+  copied.catch(() => undefined);
   const during: RequestLoad[] = [];
   while (!isWhole) during.push(await load());
   const seconds = await copied;

@@ -6,6 +6,8 @@ const MAX_TRIES = 2;
 const AWAY: ReadonlySet<number> = new Set([0, 502, 503, 504]);
 /** What goes on failing while other calls are answered is not asked for with each of them. */
 const PAUSE_MS = 5_000;
+/** Each failure doubles the pause, so often at most: a search that is too expensive is a 503 as well. */
+const DOUBLED_MOST = 6;
 
 /** Returns the store of what was fetched. What failed while the gateway was away is fetched again once any call succeeds. */
 export function createQueryClient(): QueryClient {
@@ -23,9 +25,11 @@ export function createQueryClient(): QueryClient {
   return client;
 }
 
-function isLost({ state: { error, errorUpdatedAt, fetchStatus } }: Query): boolean {
+function isLost({ state }: Query): boolean {
+  const { error, errorUpdatedAt, errorUpdateCount, fetchStatus } = state;
   if (!(error instanceof ApiError && AWAY.has(error.status))) return false;
-  return fetchStatus === "idle" && Date.now() - errorUpdatedAt >= PAUSE_MS;
+  const pauseMs = PAUSE_MS * 2 ** Math.min(errorUpdateCount - 1, DOUBLED_MOST);
+  return fetchStatus === "idle" && Date.now() - errorUpdatedAt >= pauseMs;
 }
 
 /** Whether another try may help: what was refused is refused again. */

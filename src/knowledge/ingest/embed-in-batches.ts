@@ -61,7 +61,7 @@ export function createBatchEmbedder({ embedder, isBusy, scale }: BatchEmbedderOp
     for (let failures = 0; ; ) {
       try {
         const vectors = await embed(model, batch, signal);
-        size.accepted();
+        size.accepted(batch.length);
         return vectors;
       } catch (thrown) {
         signal.throwIfAborted();
@@ -94,7 +94,9 @@ function createBatchSize(isBusy: () => boolean) {
       size = Math.max(1, Math.floor(texts / 2));
       accepted = 0;
     },
-    accepted() {
+    accepted(texts: number) {
+      // What is smaller for another reason shows nothing.
+      if (texts < size) return;
       accepted += 1;
       if (accepted < REQUESTS_BEFORE_GROWTH) return;
       size = Math.min(BATCH_TEXTS, size * 2);

@@ -15,15 +15,26 @@ export function textOfRow(made: MadeRow): string {
  * that name anywhere is not parsed.
  */
 export function textWithField(row: string, field: string, json: string): string {
-  const name = JSON.stringify(field);
-  if (row.includes(name)) return replaceField(JSON.parse(row) as Row, field, json);
-  const rest = row.trimEnd().slice(0, -1).trimEnd();
-  return rest === "{" ? `{${name}:${json}}` : `${rest},${name}:${json}}`;
+  return textWithFields(row, new Map([[field, json]]));
 }
 
-function replaceField(row: Row, field: string, json: string): string {
-  const members = Object.entries({ ...row, [field]: null }).map(
-    ([name, value]) => `${JSON.stringify(name)}:${name === field ? json : JSON.stringify(value)}`,
+/** The same for several fields: each name with its JSON text. */
+export function textWithFields(row: string, fields: ReadonlyMap<string, string>): string {
+  const names = [...fields.keys()];
+  if (names.length === 0) return row;
+  if (names.some((name) => row.includes(JSON.stringify(name)))) {
+    return replaceFields(JSON.parse(row) as Row, fields);
+  }
+  const rest = row.trimEnd().slice(0, -1).trimEnd();
+  const members = Array.from(fields, ([name, json]) => `${JSON.stringify(name)}:${json}`).join(",");
+  return rest === "{" ? `{${members}}` : `${rest},${members}}`;
+}
+
+function replaceFields(row: Row, fields: ReadonlyMap<string, string>): string {
+  const names = new Set([...Object.keys(row), ...fields.keys()]);
+  const members = Array.from(
+    names,
+    (name) => `${JSON.stringify(name)}:${fields.get(name) ?? JSON.stringify(row[name])}`,
   );
   return `{${members.join(",")}}`;
 }

@@ -14,7 +14,7 @@ import {
   template,
   textExpressions,
 } from "../models/model-fields.ts";
-import { textWithField } from "../rows/row.ts";
+import { textWithFields } from "../rows/row.ts";
 import { defineStepKind, type FieldFault } from "./step-kind.ts";
 import type { StepServices } from "./step-services.ts";
 
@@ -113,11 +113,8 @@ export function extractStep({ models, rowProcess }: StepServices) {
           const found = await askForJson(models, { run, signal, addUsage }, question, form);
           const fields = output === undefined ? found : { [output]: found };
           const entries = isJsonObject(fields) ? Object.entries(fields) : [];
-          const made = entries.reduce(
-            (text, [name, value]) => textWithField(text, name, JSON.stringify(value)),
-            row,
-          );
-          return [made];
+          const added = entries.map(([name, value]) => [name, JSON.stringify(value)] as const);
+          return [textWithFields(row, new Map(added))];
         },
       });
       return undefined;

@@ -83,7 +83,7 @@ describe("jobs", () => {
     const before = getPriority();
     expect(getPriority(await pidOf(start()))).toBe(before);
     const behind = getPriority(await pidOf(start({ isBackground: true })));
-    expect(behind).toBe(Math.min(19, before + 10));
+    expect(behind).toBe(Math.min(19, before + 5));
   });
 
   test("jobs wait for a free process", async () => {

@@ -225,10 +225,15 @@ describe("the list of requests", () => {
     expect(nothing.looks).toBeLessThanOrEqual(2);
     const rare = { ...(ledger[100] as UsageRecord), id: "rare", startedAt: NOW - 20 * DAY_MS };
     await storeUsage(store.database, [rare]);
-    const { page, looks } = await countLooks(quiet);
-    expect([idsOf(page.requests), page.next]).toEqual([["rare"], null]);
-    expect(looks).toBeLessThanOrEqual(5);
-    await store.database.db.execute(sql`delete from usage_records where id = 'rare'`);
+    try {
+      const { page, looks } = await countLooks(quiet);
+      expect(looks).toBeLessThanOrEqual(5);
+      // A search whose time is up, on a busy machine, goes on with the next page.
+      expect([[], ["rare"]]).toContainEqual(idsOf(page.requests));
+      expect(idsOf(await listAll(quiet))).toEqual(["rare"]);
+    } finally {
+      await store.database.db.execute(sql`delete from usage_records where id = 'rare'`);
+    }
   });
 
   it("does not reach beyond what is kept", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { textWithField } from "../../../src/workflows/rows/row.ts";
+import { textWithField, textWithFields } from "../../../src/workflows/rows/row.ts";
 
 describe("a field that a row gets", () => {
   test.each([
@@ -17,6 +17,19 @@ describe("a field that a row gets", () => {
       deep: { answer: "kept" },
     });
   });
+
+  test.each(['{"a":1}', '{"a":1,"first":"old"}', '{"__proto__":{"a":1}}'])(
+    "stands beside others in %s",
+    (row) => {
+      const added = new Map([
+        ["first", "1"],
+        ["second", '"two"'],
+      ]);
+      const expected = JSON.stringify({ ...JSON.parse(row), first: 1, second: "two" });
+      expect(JSON.parse(textWithFields(row, added))).toEqual(JSON.parse(expected));
+      expect(textWithFields(row, new Map())).toBe(row);
+    },
+  );
 
   test("keeps the other fields as their text says, without a look into them", () => {
     expect(textWithField('{"n":1.50,"broken":}', "answer", "1")).toBe(

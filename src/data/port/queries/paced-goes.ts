@@ -2,6 +2,8 @@ import type { Pace } from "../reading-pace.ts";
 
 /** A reader that is late may catch up with so much of its time. */
 const LATE_MAX_MS = 250;
+/** The server ends a transaction that waits for a minute. */
+const PAUSE_MAX_MS = 10_000;
 
 /** The goes of one statement after its first: each one begins when the pace allows it. */
 export class PacedGoes {
@@ -27,7 +29,8 @@ export class PacedGoes {
     if (this.#pausing !== undefined) return;
     const now = performance.now();
     const from = Math.max(this.#dueAt, now - LATE_MAX_MS);
-    this.#dueAt = from + this.#pace.timeMs(bytes - this.#bytesBefore);
+    const dueAt = from + this.#pace.timeMs(bytes - this.#bytesBefore);
+    this.#dueAt = Math.min(dueAt, now + PAUSE_MAX_MS);
     this.#bytesBefore = bytes;
     if (this.#dueAt <= now) this.#begin();
     else this.#pausing = setTimeout(() => this.#resume(), this.#dueAt - now);
