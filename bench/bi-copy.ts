@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
 import { loadConfig } from "../src/config/load-config.ts";
 import { dayOf } from "../src/db/days/day-table.ts";
 import { migrate } from "../src/db/migrate.ts";
@@ -15,13 +14,13 @@ import { openDatabase } from "../src/db/open-db.ts";
 import { createLog } from "../src/lib/log.ts";
 import { callHttp, logIn } from "../tests/support/clients/http-session.ts";
 import { fillUsage } from "./fill-usage.ts";
-import { buildTools, loadRequests, type RequestLoad } from "./load/load-tools.ts";
+import { type Address, buildTools, loadRequests, type RequestLoad } from "./load/load-tools.ts";
 import { startMeasured } from "./load/measured-process.ts";
+import { startGateway } from "./targets.ts";
 
 const { values } = parseArgs({
   options: { rows: { type: "string", default: "1000000" }, check: { type: "boolean" } },
 });
-const KEY = "sk-benchmark0123456789abcdefghijklmnopqrstuvwxyz";
 const PASSWORD = "a good password";
 const WINDOW = { connections: 32, seconds: 8, ratePerS: 50 } as const;
 /** Before the copy, and as many behind it. */
@@ -42,33 +41,25 @@ try {
     },
     folder,
   );
-  const gateway = await startMeasured(
-    {
-      name: "gateway",
-      command: process.versions["bun"] === undefined ? "bun" : process.execPath,
-      args: ["--no-env-file", "src/main.ts"],
-      env: {
-        ...BUN_SETTINGS,
-        ...{ ...env, LLM_BASE_URL: `http://127.0.0.1:${upstream.port}` },
-        ...{ BOOTSTRAP_API_KEY: KEY, ADMIN_PASSWORD: PASSWORD, HOST: "127.0.0.1", PORT: "0" },
-      },
-      ready: /"url":"http:\/\/127\.0\.0\.1:(\d+)".*"msg":"ready"/,
-    },
-    folder,
-  );
+  const gateway = await startGateway({
+    ...{ name: "gateway", dataFolder: folder, logFolder: folder },
+    upstreamPort: upstream.port,
+    databaseUrl: undefined,
+    env: { ADMIN_PASSWORD: PASSWORD },
+  });
   try {
-    await measure(gateway.port);
+    await measure(gateway);
   } finally {
-    await gateway.stop();
+    await gateway.process.stop();
     await upstream.stop();
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function measure(port: number): Promise<void> {
+async function measure({ port, key }: Address): Promise<void> {
   const url = `http://127.0.0.1:${port}`;
-  const load = () => loadRequests({ port, key: KEY }, WINDOW);
+  const load = () => loadRequests({ port, key }, WINDOW);
   const reader = await issueKey(url);
   await load();
   const before = await repeat(WINDOWS, load);
@@ -96,7 +87,7 @@ async function measure(port: number): Promise<void> {
     `the chats' p99: ${p99Of(before).toFixed(1)} ms before, ${p99Of(during).toFixed(1)} ms while copying, ${p99Of(after).toFixed(1)} ms after: ` +
       `${more.toFixed(1)} ms more (at most ${MOST_MORE_MS}), ${isAnswered ? "all answered" : "NOT all answered"}`,
   );
-  const lateMs = await untilReadable(url, reader);
+  const lateMs = await untilReadable(url, { reader, key });
   say(
     `a new request was readable after ${(lateMs / 1_000).toFixed(1)} s (at most ${FRESH_MS / 1_000})`,
   );
@@ -141,12 +132,15 @@ async function untilCopied(url: string, reader: string): Promise<void> {
 }
 
 /** Makes a request, and returns the milliseconds until the reader finds it. */
-async function untilReadable(url: string, reader: string): Promise<number> {
+async function untilReadable(
+  url: string,
+  { reader, key }: { readonly reader: string; readonly key: string },
+): Promise<number> {
   const known = await newestRequest(url, reader);
   const startedAt = performance.now();
   const answer = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "bench", messages: [{ role: "user", content: "Say hello." }] }),
   });
   const id = answer.headers.get("x-request-id");

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { BUN_SETTINGS } from "../scripts/task/bun-settings.mjs";
 import { callHttp, logIn } from "../tests/support/clients/http-session.ts";
 import { bomb } from "../tests/support/documents/build-bombs.ts";
 import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
 import { startMeasured } from "./load/measured-process.ts";
+import { startGateway } from "./targets.ts";
 import { watchChats } from "./watch-chats.ts";
 import { watchHealth } from "./watch-health.ts";
 
@@ -27,7 +27,6 @@ const TIMEOUT_S = 5;
 const WARM_UP_MS = 5_000;
 const POLL_MS = 100;
 const RESULTS = "bench/results";
-const KEY = "sk-benchmark0123456789abcdefghijklmnopqrstuvwxyz";
 const PASSWORD = "the administrator's password";
 const BUN = process.versions["bun"] === undefined ? "bun" : process.execPath;
 
@@ -148,31 +147,17 @@ const simulator = await startMeasured(
   },
   RESULTS,
 );
-const gateway = await startMeasured(
-  {
-    name: "gateway",
-    command: BUN,
-    args: ["--no-env-file", "src/main.ts"],
-    env: {
-      ...BUN_SETTINGS,
-      DATABASE_URL: cluster.url,
-      BOOTSTRAP_API_KEY: KEY,
-      ADMIN_PASSWORD: PASSWORD,
-      DATA_DIR: folder,
-      HOST: "127.0.0.1",
-      PORT: "0",
-      LLM_BACKEND: "vllm",
-      LLM_BASE_URL: `http://127.0.0.1:${simulator.port}`,
-    },
-    ready: /"url":"http:\/\/127\.0\.0\.1:(\d+)".*"msg":"ready"/,
-  },
-  RESULTS,
-);
+const gateway = await startGateway({
+  ...{ name: "gateway", dataFolder: folder, logFolder: RESULTS },
+  upstreamPort: simulator.port,
+  databaseUrl: cluster.url,
+  env: { ADMIN_PASSWORD: PASSWORD },
+});
 const url = `http://127.0.0.1:${gateway.port}`;
 
 try {
   const token = await logIn(url, "admin", PASSWORD);
-  await watchChats({ url, key: KEY }, WARM_UP_MS);
+  await watchChats({ url, key: gateway.key }, WARM_UP_MS);
   let isMissed = false;
   print("       ", "nothing", await watchedWhile(() => sleep(WARM_UP_MS, "")));
   for (const hostile of CASES) {
@@ -191,7 +176,7 @@ try {
   }
   if (options.check && isMissed) process.exitCode = 1;
 } finally {
-  await gateway.stop();
+  await gateway.process.stop();
   await simulator.stop();
   await cluster.remove();
   rmSync(folder, { recursive: true, force: true });
@@ -199,10 +184,10 @@ try {
 process.exit();
 
 async function watchedWhile<T>(work: () => Promise<T>) {
-  const before = gateway.memoryMb();
+  const before = gateway.process.memoryMb();
   const startedMs = performance.now();
   const health = watchHealth(gateway.port);
-  const { result, use } = await gateway.watch(work);
+  const { result, use } = await gateway.process.watch(work);
   const seconds = (performance.now() - startedMs) / 1_000;
   return { result, seconds, ...(await health.stop()), grownMb: use.peakMemoryMb - before };
 }
