@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { loadConfig } from "../src/config/load-config.ts";
-import { dayOf } from "../src/db/days/day-table.ts";
+import { DAY_MS, dayOf } from "../src/db/days/day-table.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open-db.ts";
 import { createLog } from "../src/lib/log.ts";
@@ -99,7 +99,8 @@ async function fill(rows: number): Promise<void> {
   const database = await openDatabase(loadConfig(env).settings, createLog("error"));
   await migrate(database);
   const startedAt = performance.now();
-  await fillUsage(database.db, dayOf(Date.now()), rows);
+  // Until yesterday: what a chat adds is the newest.
+  await fillUsage(database.db, dayOf(Date.now()) - DAY_MS, rows);
   await database.close();
   say(`${rows} requests stored in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
 }

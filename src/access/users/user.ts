@@ -1,4 +1,4 @@
-import { asc, count, eq, like, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, like, sql } from "drizzle-orm";
 import type { Role } from "../../core/caller.ts";
 import { ServiceError } from "../../core/service-error.ts";
 import type { Db } from "../../db/context.ts";
@@ -31,6 +31,8 @@ export interface User {
 export interface UserQuery {
   /** A part of the name, in any case; undefined matches every user. */
   readonly search?: string | undefined;
+  /** Only these users; undefined matches every user. */
+  readonly ids?: readonly string[] | undefined;
   readonly limit: number;
   readonly offset: number;
 }
@@ -38,14 +40,16 @@ export interface UserQuery {
 /** Lists users by name, with the number of users on all pages. */
 export function listUsers(
   { database }: Pick<Access, "database">,
-  { search, limit, offset }: UserQuery,
+  { search, ids, limit, offset }: UserQuery,
 ): Promise<{ readonly users: readonly User[]; readonly total: number }> {
-  const condition =
+  const hasText =
     search === undefined
       ? undefined
       : like(users.username, `%${escapeLike(search.toLowerCase())}%`);
+  const isNamed = ids === undefined ? undefined : inArray(users.id, [...ids]);
+  const condition = and(hasText, isNamed);
   return database.ask(async (db) => {
-    const rows = await selectUsers(db)
+    const rows = await selectUsers(db, ids)
       .where(condition)
       .orderBy(asc(users.username))
       .limit(limit)
@@ -67,13 +71,18 @@ export async function readUser(db: Db, id: string): Promise<User> {
   throw new ServiceError("not_found", "There is no user with this id; see GET /api/admin/users.");
 }
 
-/** Selects all users, for a condition to be added, without the hashes of their passwords. */
-export function selectUsers(db: Db) {
+/**
+ * Selects users, for a condition to be added, without the hashes of their passwords.
+ *
+ * @param ids the only users whose keys are counted; undefined counts those of all.
+ */
+export function selectUsers(db: Db, ids?: readonly string[]) {
   // The keys are counted for all users at once, because a separate count for each user may read all keys of another
   // user.
   const counted = db
     .select({ ownerId: apiKeys.ownerId, total: count().as("total") })
     .from(apiKeys)
+    .where(ids && inArray(apiKeys.ownerId, [...ids]))
     .groupBy(apiKeys.ownerId)
     .as("counted");
   return db

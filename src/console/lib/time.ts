@@ -8,28 +8,25 @@ const DAY = 24 * HOUR;
 const LOCALE = "en-GB";
 const OLDEST_RELATIVE = 30 * DAY;
 
+const DATE = { day: "numeric", month: "short", year: "numeric" } as const;
+const MINUTES = { ...DATE, hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+const SHAPES = {
+  date: DATE,
+  minutes: MINUTES,
+  seconds: { ...MINUTES, second: "2-digit" },
+} as const;
+
+/** Making one takes a hundred times as long as using it, and a list shows one in each row. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 /** Returns `22 Nov 2026, 19:04`, with seconds where asked. */
 export function formatTime(time: string | number, zone: Zone, hasSeconds = false): string {
-  return new Intl.DateTimeFormat(LOCALE, {
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    ...(hasSeconds && { second: "2-digit" }),
-    hourCycle: "h23",
-    ...zoneOption(zone),
-  }).format(new Date(time));
+  return formatAs(hasSeconds ? "seconds" : "minutes", zone).format(new Date(time));
 }
 
 /** Returns `22 Nov 2026`. */
 export function formatDay(time: string | number, zone: Zone): string {
-  return new Intl.DateTimeFormat(LOCALE, {
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    ...zoneOption(zone),
-  }).format(new Date(time));
+  return formatAs("date", zone).format(new Date(time));
 }
 
 /** Returns the time as the API writes it, to the second: `2026-11-22 18:04:11 UTC`. */
@@ -76,6 +73,12 @@ function largestUnit(seconds: number, roundDays: (days: number) => number): stri
   return `${roundDays(seconds / DAY)} d`;
 }
 
-function zoneOption(zone: Zone): { timeZone?: string } {
-  return zone === "utc" ? { timeZone: "UTC" } : {};
+function formatAs(shape: keyof typeof SHAPES, zone: Zone): Intl.DateTimeFormat {
+  const name = `${shape} ${zone}`;
+  const known = formats.get(name);
+  if (known !== undefined) return known;
+  const zoneOption = zone === "utc" ? { timeZone: "UTC" } : {};
+  const made = new Intl.DateTimeFormat(LOCALE, { ...SHAPES[shape], ...zoneOption });
+  formats.set(name, made);
+  return made;
 }

@@ -1,14 +1,24 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown, ArrowUp } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
+import {
+  memo,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { Cards } from "./cards.tsx";
 import { classes } from "./classes.ts";
 import { rootFontSize } from "./root-font-size.ts";
 import type { Column, RowsProps, VirtualRowsProps } from "./table-column.ts";
+import { Head } from "./table-head.tsx";
 import { SMALL, useMedia } from "./use-media.ts";
 import { useRowCursor } from "./use-row-cursor.ts";
 
-const OVERSCAN = 12;
+const OVERSCAN = 4;
+/** Rows come and go in steps of so many, so that most frames of a scroll change nothing in the document. */
+const STEP = 4;
 const ROWS_AHEAD = 20;
 /** A card of a name and two lines; cards are measured once they are there. */
 const CARD_REM = 8.25;
@@ -29,12 +39,15 @@ function List<Row>({ isSmall, ...props }: RowsProps<Row> & { readonly isSmall: b
   const { rows, rowId, openId, onOpen, hasMore, onMore } = props;
   const [em] = useState(rootFontSize);
   const rowHeight = (isCoarse ? 2.75 : 2.25) * em;
+  // Another function has all rows measured anew.
+  const getItemKey = useCallback((index: number) => rowId(rows[index] as Row), [rows, rowId]);
   const virtual = useVirtualizer<HTMLElement, Element>({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (isSmall ? CARD_REM * em : rowHeight),
     overscan: OVERSCAN,
-    getItemKey: (index) => rowId(rows[index] as Row),
+    rangeExtractor: isSmall ? defaultRangeExtractor : inSteps,
+    getItemKey,
   });
   const focusRow = (index: number) => {
     virtual.scrollToIndex(index);
@@ -44,7 +57,7 @@ function List<Row>({ isSmall, ...props }: RowsProps<Row> & { readonly isSmall: b
     // A row out of sight is there after the next paint.
     requestAnimationFrame(() => requestAnimationFrame(focus));
   };
-  const cursor = useRowCursor({ ids: rows.map(rowId), openId, onOpen, focusRow });
+  const cursor = useRowCursor({ rows, rowId, openId, onOpen, focusRow });
   const last = virtual.getVirtualItems().at(-1)?.index ?? 0;
   useEffect(() => {
     if (hasMore && last >= rows.length - ROWS_AHEAD) onMore?.();
@@ -66,16 +79,27 @@ function List<Row>({ isSmall, ...props }: RowsProps<Row> & { readonly isSmall: b
   );
 }
 
+/** The rows in sight and those around them, in whole steps. */
+function inSteps({ startIndex, endIndex, overscan, count }: Range): number[] {
+  const first = Math.max(0, Math.floor((startIndex - overscan) / STEP) * STEP);
+  const end = Math.min(count, Math.ceil((endIndex + 1 + overscan) / STEP) * STEP);
+  return Array.from({ length: end - first }, (_, place) => first + place);
+}
+
 function Rows<Row>(props: VirtualRowsProps<Row>) {
-  const { columns, rows, virtual, label, total, actions } = props;
+  const { columns, rows, virtual, label, total, actions, rowId, openId, onOpen, cursor } = props;
   const items = virtual.getVirtualItems();
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const open = useSteady((index: number) => {
+    cursor.setActive(index);
+    onOpen?.(rowId(rows[index] as Row));
+  });
   return (
     <table
       aria-label={label}
       aria-rowcount={(total ?? rows.length) + 1}
-      className="w-full table-fixed border-collapse"
+      className="w-full table-fixed border-separate border-spacing-0"
       style={{ minWidth: leastWidth(columns) }}
     >
       <thead className="sticky top-0 z-10 bg-surface">
@@ -92,9 +116,19 @@ function Rows<Row>(props: VirtualRowsProps<Row>) {
       </thead>
       <tbody>
         {before > 0 && <Space height={before} />}
-        {items.map(({ index, key }) => (
-          <RowOf key={key} {...props} index={index} row={rows[index] as Row} />
-        ))}
+        {items.map(({ index, key }) => {
+          const row = rows[index] as Row;
+          return (
+            <RowOf
+              key={key}
+              {...{ index, row, columns, actions }}
+              onOpen={onOpen && open}
+              onActive={cursor.setActive}
+              isOpen={openId === rowId(row)}
+              isActive={cursor.active === index}
+            />
+          );
+        })}
         {after > 0 && <Space height={after} />}
       </tbody>
     </table>
@@ -106,89 +140,67 @@ function leastWidth(columns: ReadonlyArray<{ readonly width?: string }>): string
   return `calc(${columns.map(({ width }) => width ?? "10rem").join(" + ")})`;
 }
 
-interface HeadProps<Row> {
-  readonly column: Column<Row>;
-  readonly sort: string | undefined;
-  readonly onSort: ((sort: string) => void) | undefined;
+interface RowProps<Row> {
+  readonly row: Row;
+  readonly index: number;
+  readonly columns: ReadonlyArray<Column<Row>>;
+  readonly actions: ((row: Row) => ReactNode) | undefined;
+  readonly onOpen: ((index: number) => void) | undefined;
+  readonly onActive: (index: number) => void;
+  readonly isOpen: boolean;
+  /** It is the one that Tab reaches. */
+  readonly isActive: boolean;
 }
 
-function Head<Row>({ column, sort, onSort }: HeadProps<Row>) {
-  const { head, width, isNumber, sort: by } = column;
-  const isUp = sort !== undefined && sort === by;
-  const isDown = sort !== undefined && sort === `-${by}`;
-  const order = isDown ? "descending" : "ascending";
-  const Arrow = isDown ? ArrowDown : ArrowUp;
-  return (
-    <th
-      scope="col"
-      aria-sort={isUp || isDown ? order : undefined}
-      style={{ width }}
-      className={classes(
-        "h-(--row) truncate border-b border-line px-3 text-sm font-medium text-muted",
-        isNumber ? "text-end" : "text-start",
-      )}
-    >
-      {by === undefined || onSort === undefined ? (
-        head
-      ) : (
-        <button
-          type="button"
-          onClick={() => onSort(isDown ? by : `-${by}`)}
-          className="inline-flex min-h-(--row) items-center gap-1 hover:text-text"
-        >
-          {head}
-          {(isUp || isDown) && <Arrow size={12} aria-hidden />}
-        </button>
-      )}
-    </th>
-  );
-}
-
-function RowOf<Row>(props: VirtualRowsProps<Row> & { readonly row: Row; readonly index: number }) {
-  const { row, index, columns, rowId, openId, onOpen, actions, cursor } = props;
-  const id = rowId(row);
-  const isOpen = id === openId;
+/** A row that stays is not drawn again while others come and go. */
+const RowOf = memo(function RowOf<Row>(props: RowProps<Row>) {
+  const { row, index, columns, actions, onOpen, onActive, isOpen, isActive } = props;
   return (
     <tr
       data-index={index}
       aria-rowindex={index + 2}
       onClick={(event) => {
-        if ((event.target as Element).closest("a, button, input") !== null) return;
-        cursor.setActive(index);
-        onOpen?.(id);
+        if ((event.target as Element).closest("a, button, input") === null) onOpen?.(index);
       }}
       className={classes(
-        "h-(--row) border-b border-line last:border-b-0",
+        "h-(--row) shadow-[inset_0_-1px_var(--color-line)] last:shadow-none",
         onOpen && "cursor-pointer",
         isOpen && "bg-accent-soft",
         onOpen && !isOpen && "hover:bg-sunken",
       )}
     >
-      {columns.map((column, place) => {
-        const content = column.cell(row);
-        return (
-          <td key={column.id} className={classes("truncate px-3", column.isNumber && "text-end")}>
-            {place === 0 && onOpen !== undefined ? (
-              <button
-                type="button"
-                data-open
-                aria-expanded={isOpen}
-                tabIndex={index === cursor.active ? 0 : -1}
-                onFocus={() => cursor.setActive(index)}
-                onClick={() => onOpen(id)}
-                className="-mx-1 max-w-full truncate rounded-sm px-1 text-start font-medium outline-offset-[-2px]"
-              >
-                {content}
-              </button>
-            ) : (
-              content
-            )}
-          </td>
-        );
-      })}
+      {columns.map((column, place) => (
+        <td key={column.id} className={classes("truncate px-3", column.isNumber && "text-end")}>
+          {place === 0 && onOpen !== undefined ? (
+            <button
+              type="button"
+              data-open
+              aria-expanded={isOpen}
+              tabIndex={isActive ? 0 : -1}
+              onFocus={() => onActive(index)}
+              onClick={() => onOpen(index)}
+              className="-mx-1 max-w-full truncate rounded-sm px-1 text-start font-medium outline-offset-[-2px]"
+            >
+              {column.cell(row)}
+            </button>
+          ) : (
+            column.cell(row)
+          )}
+        </td>
+      ))}
       {actions !== undefined && <td className="px-1 text-end">{actions(row)}</td>}
     </tr>
   );
+}) as <Row>(props: RowProps<Row>) => ReactNode;
+
+/** A function that stays the same while what it does changes, so that nothing is drawn again for its sake. */
+function useSteady<Given>(work: (given: Given) => void): (given: Given) => void {
+  const latest = useRef(work);
+  useLayoutEffect(() => {
+    latest.current = work;
+  });
+  const [steady] = useState(() => (given: Given) => latest.current(given));
+  return steady;
 }
 
 function Space({ height }: { readonly height: number }) {

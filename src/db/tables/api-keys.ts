@@ -84,6 +84,8 @@ export const apiKeys = pgTable(
   (table) => [
     index("api_keys_change_seq_index").on(table.changeSeq),
     index("api_keys_owner_id_index").on(table.ownerId),
+    // Lists of keys show the newest first.
+    index("api_keys_created_at_index").on(table.createdAt, table.id),
     check("api_keys_state_is_known", sql`${table.state} in ('active', 'inactive')`),
     check(
       "api_keys_max_level_is_known",

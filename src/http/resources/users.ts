@@ -3,11 +3,12 @@ import { createUser } from "../../access/users/create-user.ts";
 import { deleteUser } from "../../access/users/delete-user.ts";
 import { updateUser } from "../../access/users/update-user.ts";
 import { findUser, listUsers, USERNAME } from "../../access/users/user.ts";
+import { invalidValue } from "../../codecs/shared/check-request.ts";
 import type { Deps } from "../../deps.ts";
 import { jsonResponse, secretResponse } from "../answers/json-response.ts";
 import { toJson, toRecord } from "../answers/to-json.ts";
 import { readCheckedBody } from "../bodies/read-checked-body.ts";
-import { count, limit, newPassword, role, time } from "../fields.ts";
+import { count, limit, newPassword, queryId, role, time } from "../fields.ts";
 import { resourceRoute } from "../openapi/resource-route.ts";
 import { byOffset, countedList, page, readQuery, search } from "../page.ts";
 import { actorOf } from "../request/actor-of.ts";
@@ -93,7 +94,21 @@ const createdUser = user
   })
   .openapi("CreatedUser");
 const userList = countedList(user).openapi("UserList");
-const userQuery = page({ search: search("A part of the name, in any case.") }, byOffset);
+const MAX_IDS = 100;
+const userQuery = page(
+  {
+    search: search("A part of the name, in any case."),
+    ids: z
+      .string()
+      .max(MAX_IDS * 30)
+      .optional()
+      .openapi({
+        description: `Only these users: at most ${MAX_IDS} ids with commas between them.`,
+        example: "usr_7hB2kXw9PfM4sVt6JcN1Ra,usr_3v9QmTq2LxZ8cR5nYb7KdW",
+      }),
+  },
+  byOffset,
+);
 
 const COLLECTION = {
   path: "/api/admin/users",
@@ -159,7 +174,8 @@ export function usersRoutes(deps: Deps): Router {
   const { access } = deps;
   const router = createRouter(deps);
   router.add(LIST, async (context) => {
-    const { users, total } = await listUsers(access, readQuery(context, userQuery));
+    const { ids, ...query } = readQuery(context, userQuery);
+    const { users, total } = await listUsers(access, { ...query, ids: ids && readIds(ids) });
     return jsonResponse(toJson(userList, { data: users, total }));
   });
   router.add(CREATE, async (context, caller) => {
@@ -181,4 +197,10 @@ export function usersRoutes(deps: Deps): Router {
     return new Response(null, { status: 204 });
   });
   return router;
+}
+
+function readIds(text: string): readonly string[] {
+  const ids = text.split(",");
+  if (ids.length <= MAX_IDS && ids.every((id) => queryId.safeParse(id).success)) return ids;
+  throw invalidValue(["ids"], `at most ${MAX_IDS} ids with commas between them`, text);
 }

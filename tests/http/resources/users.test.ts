@@ -105,6 +105,15 @@ describe("administrators' users", () => {
     });
   });
 
+  it("are listed by their ids, with their keys counted", async () => {
+    await withUser(async (id, token) => {
+      await issueKey(token);
+      const { data, total } = await list(`?ids=${id},usr_0000000000000000000000`);
+      expect([total, data[0].id, data[0].key_count]).toEqual([1, id, 1]);
+      expect((await list(`?ids=${id}&search=admin`)).data).toEqual([]);
+    });
+  });
+
   it.each([
     ["limit=0", "limit"],
     ["limit=1001", "limit"],
@@ -114,6 +123,9 @@ describe("administrators' users", () => {
     ["offset=1e99", "offset"],
     ["search=%00", "search"],
     [`search=${"x".repeat(500)}`, "search"],
+    ["ids=usr_1,%00", "ids"],
+    ["ids=usr_1,,usr_2", "ids"],
+    [`ids=${Array.from({ length: 101 }, (_, place) => `usr_${place}`).join(",")}`, "ids"],
   ])("are not listed by %s", async (query, param) => {
     const { status, body } = await call({ path: `${USERS}?${query}` });
     expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_value", param]);

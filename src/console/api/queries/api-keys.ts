@@ -3,7 +3,9 @@ import { api } from "../client.ts";
 import { unwrap } from "../errors.ts";
 import type { components, paths } from "../schema.d.ts";
 import { forgetQuery } from "./forget-query.ts";
+import { useSession } from "./session.ts";
 import { nextOffset, useList } from "./use-list.ts";
+import { fetchUserNames } from "./user-names.ts";
 
 export type ApiKey = components["schemas"]["ApiKey"];
 export type IssuedApiKey = components["schemas"]["IssuedApiKey"];
@@ -18,19 +20,21 @@ const KEY = ["api-keys"] as const;
 const PAGE = 100;
 const FOUND = 20;
 
-/** The keys that one may see, the newest first. */
+/** The keys that one may see, the newest first; for administrators with the names of their owners. */
 export function useApiKeys(filters: ApiKeyFilters) {
+  const client = useQueryClient();
+  const isAdmin = useSession().data?.role === "admin";
   return useList<ApiKey, number>({
     key: [...KEY, "list", filters],
     first: 0,
     next: nextOffset,
-    load: (offset, signal) =>
-      unwrap(
-        api.GET("/api/v1/api-keys", {
-          params: { query: { ...filters, limit: PAGE, offset } },
-          signal,
-        }),
-      ),
+    load: async (offset, signal) => {
+      const query = { ...filters, limit: PAGE, offset };
+      const page = await unwrap(api.GET("/api/v1/api-keys", { params: { query }, signal }));
+      const owners = page.data.map(({ owner_id: id }) => id);
+      if (isAdmin) await fetchUserNames(client, owners);
+      return page;
+    },
   });
 }
 

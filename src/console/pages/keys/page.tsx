@@ -1,5 +1,5 @@
 import { Plus } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { type ApiKeyFilters, type IssuedApiKey, useApiKeys } from "../../api/queries/api-keys.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
@@ -34,6 +34,8 @@ export function Page() {
   const isAdmin = useSession().data?.role === "admin";
   const filters = toFilters(state);
   const list = useApiKeys(filters);
+  const isNarrow = openId !== undefined;
+  const columns = useMemo(() => keyColumns(isAdmin, isNarrow), [isAdmin, isNarrow]);
   const active = Object.values(state).filter((value) => value !== "").length;
   useKeys([{ keys: "n", label: "New key", run: () => setIssuing(true) }]);
   const newKey = (
@@ -84,7 +86,7 @@ export function Page() {
         <ListView
           label="API keys"
           list={list}
-          columns={keyColumns(isAdmin, openId !== undefined)}
+          columns={columns}
           rowId={({ id }) => id}
           openId={openId}
           onOpen={open}

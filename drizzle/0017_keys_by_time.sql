@@ -1,0 +1,1 @@
+CREATE INDEX "api_keys_created_at_index" ON "api_keys" USING btree ("created_at","id");
