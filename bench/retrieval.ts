@@ -26,6 +26,8 @@ const COMPARED = isQuick ? 10 : 50;
 const PAUSE_MS = 200;
 const WAIT_MS = 60_000;
 const HALF = { type: "gte", key: "share", value: 50 } as const;
+const QUARTER = { type: "lt", key: "share", value: 25 } as const;
+const TENTH = { type: "lt", key: "share", value: 10 } as const;
 const HUNDREDTH = { type: "eq", key: "share", value: 7 } as const;
 
 function say(text: string): void {
@@ -148,6 +150,8 @@ async function measureIndexed(): Promise<void> {
     const cases: readonly Case[] = [
       ...SIZES.map((chunks, index) => ({ name: `${chunks} chunks`, storeId: `vs_${index}` })),
       { name: `${SIZES.at(-1)} chunks, a filter of half`, storeId: "vs_2", filter: HALF },
+      { name: `${SIZES.at(-1)} chunks, a filter of a quarter`, storeId: "vs_2", filter: QUARTER },
+      { name: `${SIZES.at(-1)} chunks, a filter of a tenth`, storeId: "vs_2", filter: TENTH },
       { name: `${SIZES.at(-1)} chunks, a filter of 1%`, storeId: "vs_2", filter: HUNDREDTH },
     ];
     for (const one of cases) await measureRecall(database, retrieval, vectors, one);

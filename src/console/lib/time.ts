@@ -16,7 +16,8 @@ const SHAPES = {
   seconds: { ...MINUTES, second: "2-digit" },
 } as const;
 
-/** Making one takes a hundred times as long as using it, and a list shows one in each row. */
+/** Making one takes a hundred times as long as using it, and a list shows a time in each row. */
+const KEPT_MS = 1_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Returns `22 Nov 2026, 19:04`, with seconds where asked. */
@@ -79,6 +80,8 @@ function formatAs(shape: keyof typeof SHAPES, zone: Zone): Intl.DateTimeFormat {
   if (known !== undefined) return known;
   const zoneOption = zone === "utc" ? { timeZone: "UTC" } : {};
   const made = new Intl.DateTimeFormat(LOCALE, { ...SHAPES[shape], ...zoneOption });
+  // The device's zone may change, as on a journey.
+  if (formats.size === 0) setTimeout(() => formats.clear(), KEPT_MS);
   formats.set(name, made);
   return made;
 }

@@ -29,12 +29,19 @@ const CARD_REM = 8.25;
  */
 export function Table<Row>(props: RowsProps<Row>) {
   const isSmall = useMedia(SMALL);
-  // Another list of its own, because what is still measured of a card must not become a row's height.
-  return <List key={isSmall ? "cards" : "rows"} isSmall={isSmall} {...props} />;
+  const isCoarse = useMedia("(pointer: coarse)");
+  // Another list of its own, because what is known of the heights of one must not count for the other.
+  const rows = isCoarse ? "tall rows" : "rows";
+  return <List key={isSmall ? "cards" : rows} isSmall={isSmall} isCoarse={isCoarse} {...props} />;
 }
 
-function List<Row>({ isSmall, ...props }: RowsProps<Row> & { readonly isSmall: boolean }) {
-  const isCoarse = useMedia("(pointer: coarse)");
+interface ListProps<Row> extends RowsProps<Row> {
+  readonly isSmall: boolean;
+  /** A finger points, and needs taller rows. */
+  readonly isCoarse: boolean;
+}
+
+function List<Row>({ isSmall, isCoarse, ...props }: ListProps<Row>) {
   const scroller = useRef<HTMLElement>(null);
   const { rows, rowId, openId, onOpen, hasMore, onMore } = props;
   const [em] = useState(rootFontSize);
@@ -163,7 +170,7 @@ const RowOf = memo(function RowOf<Row>(props: RowProps<Row>) {
         if ((event.target as Element).closest("a, button, input") === null) onOpen?.(index);
       }}
       className={classes(
-        "h-(--row) shadow-[inset_0_-1px_var(--color-line)] last:shadow-none",
+        "h-(--row) *:border-b *:border-line last:*:border-b-0",
         onOpen && "cursor-pointer",
         isOpen && "bg-accent-soft",
         onOpen && !isOpen && "hover:bg-sunken",

@@ -103,7 +103,7 @@ const userQuery = page(
       .max(MAX_IDS * 30)
       .optional()
       .openapi({
-        description: `Only these users: at most ${MAX_IDS} ids with commas between them.`,
+        description: `Only these users: at most ${MAX_IDS} ids with commas between them. A page has \`limit\` of them.`,
         example: "usr_7hB2kXw9PfM4sVt6JcN1Ra,usr_3v9QmTq2LxZ8cR5nYb7KdW",
       }),
   },
@@ -175,7 +175,8 @@ export function usersRoutes(deps: Deps): Router {
   const router = createRouter(deps);
   router.add(LIST, async (context) => {
     const { ids, ...query } = readQuery(context, userQuery);
-    const { users, total } = await listUsers(access, { ...query, ids: ids && readIds(ids) });
+    const named = ids === undefined ? undefined : readIds(ids);
+    const { users, total } = await listUsers(access, { ...query, ids: named });
     return jsonResponse(toJson(userList, { data: users, total }));
   });
   router.add(CREATE, async (context, caller) => {

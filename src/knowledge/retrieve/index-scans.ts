@@ -5,8 +5,10 @@ import { type Generation, halfVectors, ofGeneration } from "./index-names.ts";
 import type { StoreQuestion, WeightedWord } from "./searched-store.ts";
 import { tsqueryOf } from "./words.ts";
 
-/** Candidates that a scan of the vectors' index keeps, and how many it visits for those that pass a filter. */
+/** Candidates that a scan of the vectors' index keeps; with a filter, which passes only a part of them, as many as it can. */
 const EF_SEARCH = 400;
+const FILTERED_EF_SEARCH = 1_000;
+/** How many it visits for those that pass a filter. */
 const SCAN_TUPLES_MAX = 20_000;
 /** Words are counted up to here. */
 export const COUNT_MAX = 2_000;
@@ -15,11 +17,14 @@ export const RANKED_MAX = 2_000;
 const FOUND_MAX = 2 * RANKED_MAX;
 
 /** The settings of the scans below, for their transaction. The planner would sort small stores instead. */
-export const SCAN_SETTINGS = sql`
-  select set_config('hnsw.ef_search', ${String(EF_SEARCH)}, true),
-    set_config('hnsw.iterative_scan', 'relaxed_order', true),
-    set_config('hnsw.max_scan_tuples', ${String(SCAN_TUPLES_MAX)}, true),
-    set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)`;
+export function scanSettings(filter: AttributeFilter | undefined): SQL {
+  const candidates = filter === undefined ? EF_SEARCH : FILTERED_EF_SEARCH;
+  return sql`
+    select set_config('hnsw.ef_search', ${String(candidates)}, true),
+      set_config('hnsw.iterative_scan', 'relaxed_order', true),
+      set_config('hnsw.max_scan_tuples', ${String(SCAN_TUPLES_MAX)}, true),
+      set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)`;
+}
 
 /** A generation with the length of its vectors. */
 interface VectorGeneration extends Generation {

@@ -23,6 +23,11 @@ const OLDEST_VERSION = [0, 8] as const;
 /** An index that does not fit into the memory of its build is finished on disk, many times slower. */
 const BUILD_BYTES_MIN = 256 * 1024 * 1024;
 const BUILD_MEMORY_MIN = `${BUILD_BYTES_MIN / 1024}kB`;
+/**
+ * Neighbours that are considered for each chunk. With pgvector's 64, a million chunks were found with a recall of 0.958,
+ * however wide the scan; with these 0.971, for twice the time of the build.
+ */
+const EF_CONSTRUCTION = 128;
 /** What a chunk takes there besides its vector: its neighbours. */
 const BUILD_BYTES_A_CHUNK = 1_700;
 /** Memory or shared memory was refused: containers often have 64 MB of the latter, which only parallel builds take. */
@@ -140,7 +145,8 @@ async function buildVectors(
   const index = sql.identifier(name);
   const build = () =>
     db.execute(sql`create index concurrently ${index} on chunks
-      using hnsw (${halfVectors(dimensions)} halfvec_ip_ops) where ${ofGeneration(generation)}`);
+      using hnsw (${halfVectors(dimensions)} halfvec_ip_ops)
+      with (ef_construction = ${sql.raw(String(EF_CONSTRUCTION))}) where ${ofGeneration(generation)}`);
   if (database.kind === "embedded") return void (await build());
   try {
     await setBuildMemory(db, generation);

@@ -3,11 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AttributeFilter } from "../../../src/core/file-search.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { passesFilter } from "../../../src/knowledge/retrieve/attribute-filter.ts";
-import {
-  countSql,
-  nearestSql,
-  SCAN_SETTINGS,
-} from "../../../src/knowledge/retrieve/index-scans.ts";
+import { countSql, nearestSql, scanSettings } from "../../../src/knowledge/retrieve/index-scans.ts";
 import { createRandom } from "../../support/faults/random.ts";
 import { trialSize } from "../../support/faults/trial-size.ts";
 import { openPgvectorDatabase } from "../../support/servers/pgvector-database.ts";
@@ -167,7 +163,7 @@ describe("A large store", { timeout: TIME_LIMIT_MS }, () => {
 
 function scan(statement: SQL): Promise<readonly Record<string, unknown>[]> {
   return database.db.transaction(async (transaction) => {
-    await transaction.execute(SCAN_SETTINGS);
+    await transaction.execute(scanSettings(undefined));
     return [...(await transaction.execute(statement))];
   });
 }

@@ -32,7 +32,7 @@ export function useApiKeys(filters: ApiKeyFilters) {
       const query = { ...filters, limit: PAGE, offset };
       const page = await unwrap(api.GET("/api/v1/api-keys", { params: { query }, signal }));
       const owners = page.data.map(({ owner_id: id }) => id);
-      if (isAdmin) await fetchUserNames(client, owners);
+      if (isAdmin) await fetchUserNames(client, owners, signal);
       return page;
     },
   });

@@ -6,7 +6,9 @@ import { unwrap } from "../errors.ts";
 const MOST = 100;
 /** Rows of a list ask within a frame or two; what is scrolled past within that time is not asked for. */
 const GATHER_MS = 40;
-const STALE_MS = 60_000;
+/** A user keeps the name. */
+const KEPT = { staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY } as const;
+const NAMES = ["user-names"] as const;
 
 interface Asked {
   readonly id: string;
@@ -23,7 +25,7 @@ export function useUserName(id: string, isWanted: boolean) {
     enabled: isWanted,
     queryKey: keyOf(id),
     queryFn: ({ signal }) => nameOf(id, signal),
-    staleTime: STALE_MS,
+    ...KEPT,
   });
 }
 
@@ -32,17 +34,27 @@ export function useKnownUserName(id: string): string | null | undefined {
   return useQueryClient().getQueryData<string | null>(keyOf(id));
 }
 
+/** Forgets the name of a user who is gone. */
+export function forgetUserName(client: QueryClient, id: string): void {
+  client.removeQueries({ queryKey: keyOf(id) });
+}
+
 /** Fetches the names of users that are not known yet, so that rows which show them need not ask. */
-export async function fetchUserNames(client: QueryClient, ids: readonly string[]): Promise<void> {
+export async function fetchUserNames(
+  client: QueryClient,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  client.setQueryDefaults(NAMES, KEPT);
   const unknown = [...new Set(ids)].filter((id) => client.getQueryData(keyOf(id)) === undefined);
   if (unknown.length === 0) return;
   // A row whose name did not come asks for it itself.
-  const names = await fetchNames(unknown).catch(() => new Map<string, string>());
+  const names = await fetchNames(unknown, signal).catch(() => new Map<string, string>());
   for (const [id, name] of names) client.setQueryData(keyOf(id), name);
 }
 
 function keyOf(id: string) {
-  return ["users", id, "name"] as const;
+  return [...NAMES, id] as const;
 }
 
 function nameOf(id: string, signal: AbortSignal): Promise<string | null> {
@@ -73,8 +85,13 @@ async function askTogether(): Promise<void> {
   }
 }
 
-async function fetchNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function fetchNames(
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
   const query = { ids: ids.join(","), limit: MOST };
-  const { data } = await unwrap(api.GET("/api/admin/users", { params: { query } }));
+  const { data } = await unwrap(
+    api.GET("/api/admin/users", { params: { query }, ...(signal && { signal }) }),
+  );
   return new Map(data.map(({ id, username }) => [id, username]));
 }

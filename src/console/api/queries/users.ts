@@ -4,6 +4,7 @@ import { unwrap } from "../errors.ts";
 import type { components } from "../schema.d.ts";
 import { forgetQuery } from "./forget-query.ts";
 import { nextOffset, useList } from "./use-list.ts";
+import { forgetUserName } from "./user-names.ts";
 
 export type User = components["schemas"]["User"];
 export type NewUser = components["schemas"]["NewUser"];
@@ -78,6 +79,7 @@ export function useDeleteUser(id: string) {
     mutationFn: () => unwrap(api.DELETE("/api/admin/users/{id}", { params: { path: { id } } })),
     onSuccess: () => {
       forgetQuery(client, [...KEY, id]);
+      forgetUserName(client, id);
       return client.invalidateQueries({ queryKey: [...KEY, "list"] });
     },
   });
