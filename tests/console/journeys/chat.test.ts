@@ -101,6 +101,8 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     process.stderr.write(`Esc freed the engine after ${freedMs} ms.\n`);
     await page.getByText("Stopped before its end").waitFor();
     await ended();
+    // Its address says only that the question is stored.
+    await stored("one two");
     await page.reload();
     await shown.settled();
     expect(await answers().textContent()).toContain("one two");
