@@ -12,6 +12,7 @@ import { callHttp, logIn } from "../tests/support/clients/http-session.ts";
 import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.ts";
 import { openDataStage } from "./data-stage.ts";
 import { buildTools, loadStreams, type StreamLoad } from "./load/load-tools.ts";
+import { type LoopLag, watchLoopLag } from "./load/loop-lag.ts";
 import { type MeasuredProcess, startMeasured } from "./load/measured-process.ts";
 
 const { values } = parseArgs({
@@ -40,12 +41,15 @@ interface Beside {
   /** Those that ended meanwhile. */
   readonly joins: number;
   readonly csvMbPerMinute: number;
+  readonly lag: LoopLag;
 }
 
 interface Reader {
   readonly url: string;
   readonly key: string;
+  /** Of the PostgreSQL protocol. */
   readonly port: number;
+  readonly gatewayPort: number;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
@@ -65,7 +69,10 @@ try {
     );
     rounds.push({ alone, beside });
     say(`round ${round + 1}: alone ${shown(alone)}; beside BI clients ${shown(beside.streams)}`);
-    say(`  ${beside.joins} joins, CSV at ${Math.round(beside.csvMbPerMinute)} MB a minute`);
+    const { joins, csvMbPerMinute, lag } = beside;
+    say(
+      `  ${joins} joins, CSV at ${Math.round(csvMbPerMinute)} MB a minute; the gateway's event loop was late by at most ${lag.atMostMs} ms in ${lag.looks} looks`,
+    );
   }
   const more = medianOf(rounds, ({ alone, beside }) => beside.streams.gapMs.p99 - alone.gapMs.p99);
   const csv = medianOf(rounds, ({ beside }) => beside.csvMbPerMinute);
@@ -95,7 +102,7 @@ async function startServers(databaseUrl: string) {
     // A database that is kept knows the secret of its first run.
     ...{ APP_SECRET: SECRET, DATA_DIR: folder, HOST: "127.0.0.1", PORT: "0" },
     ...{ LLM_BACKEND: "vllm", LLM_BASE_URL: `http://127.0.0.1:${upstream.port}` },
-    ...{ BIKEY_PG_PROXY_ENABLED: "1", BIKEY_PG_PROXY_PORT: "0" },
+    ...{ BIKEY_PG_PROXY_ENABLED: "1", BIKEY_PG_PROXY_PORT: "0", METRICS_ENABLED: "1" },
   };
   const ready = /"url":"http:\/\/127\.0\.0\.1:(\d+)".*"msg":"ready"/;
   const args = ["--no-env-file", "src/main.ts"];
@@ -113,14 +120,15 @@ async function issueReader({ port }: MeasuredProcess): Promise<Reader> {
       body: { name: "bench", datasets: ["*"], row_limit: 100_000_000, timeout_seconds: 600 },
     });
     const uri = body.connections?.uri;
-    if (uri !== undefined) return { url, key: body.key, port: Number(new URL(uri).port) };
+    if (uri !== undefined)
+      return { url, key: body.key, port: Number(new URL(uri).port), gatewayPort: port };
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 
 /** Loads the streams while clients read all the time. */
 async function readBeside(
-  { url, key, port }: Reader,
+  { url, key, port, gatewayPort }: Reader,
   load: () => Promise<StreamLoad>,
 ): Promise<Beside> {
   const end = new AbortController();
@@ -149,10 +157,12 @@ async function readBeside(
     }
   })().catch(() => undefined);
   const startedAt = performance.now();
+  const watch = await watchLoopLag(gatewayPort);
   const streams = await load();
+  const lag = await watch.stop();
   const minutes = (performance.now() - startedAt) / 60_000;
   if (end.signal.aborted) throw new Error("a BI client failed");
-  const beside = { streams, joins, csvMbPerMinute: bytes / 1e6 / minutes };
+  const beside = { streams, joins, csvMbPerMinute: bytes / 1e6 / minutes, lag };
   end.abort();
   for (const client of clients) await client.end().catch(() => undefined);
   await Promise.all([...joining, reading]);
