@@ -170,7 +170,8 @@ const RowOf = memo(function RowOf<Row>(props: RowProps<Row>) {
         if ((event.target as Element).closest("a, button, input") === null) onOpen?.(index);
       }}
       className={classes(
-        "h-(--row) *:border-b *:border-line last:*:border-b-0",
+        // One line of a background is painted faster than a border of each cell.
+        "h-(--row) bg-[linear-gradient(var(--color-line),var(--color-line))] bg-[length:100%_1px] bg-bottom bg-no-repeat last:bg-none",
         onOpen && "cursor-pointer",
         isOpen && "bg-accent-soft",
         onOpen && !isOpen && "hover:bg-sunken",
