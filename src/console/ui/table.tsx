@@ -46,7 +46,7 @@ function List<Row>({ isSmall, isCoarse, ...props }: ListProps<Row>) {
   const { rows, rowId, openId, onOpen, hasMore, onMore } = props;
   const [em] = useState(rootFontSize);
   const rowHeight = (isCoarse ? 2.75 : 2.25) * em;
-  // Another function has all rows measured anew.
+  // A new function would make the virtualizer measure all rows again.
   const getItemKey = useCallback((index: number) => rowId(rows[index] as Row), [rows, rowId]);
   const virtual = useVirtualizer<HTMLElement, Element>({
     count: rows.length,
