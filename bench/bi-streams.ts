@@ -1,6 +1,7 @@
 // Measures 1,000 token streams at 20 tokens/s without BI clients and beside them, in alternating rounds: eight in heavy
-// joins and one that reads a CSV of all requests. Usage: bun bench/bi-streams.ts [--rows 1000000] [--rounds 3]
-// [--readers joins,csv] [--database URL] [--check]. Needs PostgreSQL, a C compiler and Linux. With --check it fails when
+// joins and one that reads a CSV of all requests. The streams begin one after another, with --at-once in a tenth of a
+// second. Usage: bun bench/bi-streams.ts [--rows 1000000] [--rounds 3] [--readers joins,csv] [--at-once]
+// [--database URL] [--check]. Needs PostgreSQL, a C compiler and Linux. With --check it fails when
 // the p99 of the gaps grows by more than 15 ms, a stream breaks, or the CSV comes at less than 100 MB a minute.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "3" },
     readers: { type: "string", default: "joins,csv" },
     database: { type: "string" },
+    "at-once": { type: "boolean" },
     check: { type: "boolean" },
   },
 });
@@ -29,19 +31,27 @@ const PASSWORD = "a good password";
 const SECRET = "a secret of benchmarks, of 32 characters or more";
 const READERS = values.readers.split(",");
 const JOINERS = READERS.includes("joins") ? 8 : 0;
-const STREAMS = { streams: 1_000, seconds: 8, tokens: 128, intervalMs: 50 } as const;
+const STREAMS = {
+  ...{ streams: 1_000, tokens: 128, intervalMs: 50 },
+  // A thousand streams of 6.4 s: as many begin a second as end.
+  ...(values["at-once"] === true ? { seconds: 8 } : { seconds: 12, startsPerS: 160 }),
+};
 const MOST_MORE_MS = 15;
 const LEAST_MB_PER_MINUTE = 100;
 const JOIN = `select a.model, count(*), sum(b.latency_ms) from data.requests a join data.requests b
   on b.key_id = a.key_id and b.started_at between a.started_at and a.started_at + interval '1 minute'
   group by 1 order by 2 desc`;
 
-interface Beside {
+interface Watched {
   readonly streams: StreamLoad;
+  /** Of the gateway's event loop. */
+  readonly lag: LoopLag;
+}
+
+interface Beside extends Watched {
   /** Those that ended meanwhile. */
   readonly joins: number;
   readonly csvMbPerMinute: number;
-  readonly lag: LoopLag;
 }
 
 interface Reader {
@@ -61,20 +71,21 @@ await stage.close();
 const { upstream, gateway } = await startServers(database);
 try {
   const reader = await issueReader(gateway);
-  const rounds: { readonly alone: StreamLoad; readonly beside: Beside }[] = [];
+  const rounds: { readonly alone: Watched; readonly beside: Beside }[] = [];
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    const alone = await loadStreams({ port: gateway.port, key: KEY }, STREAMS);
-    const beside = await readBeside(reader, () =>
-      loadStreams({ port: gateway.port, key: KEY }, STREAMS),
-    );
+    const alone = await loadWatched(gateway.port);
+    const beside = await readBeside(reader);
     rounds.push({ alone, beside });
-    say(`round ${round + 1}: alone ${shown(alone)}; beside BI clients ${shown(beside.streams)}`);
-    const { joins, csvMbPerMinute, lag } = beside;
+    say(`round ${round + 1}, alone: ${shown(alone)}`);
+    const { joins, csvMbPerMinute } = beside;
     say(
-      `  ${joins} joins, CSV at ${Math.round(csvMbPerMinute)} MB a minute; the gateway's event loop was late by at most ${lag.atMostMs} ms in ${lag.looks} looks`,
+      `  beside ${joins} joins and a CSV at ${Math.round(csvMbPerMinute)} MB a minute: ${shown(beside)}`,
     );
   }
-  const more = medianOf(rounds, ({ alone, beside }) => beside.streams.gapMs.p99 - alone.gapMs.p99);
+  const more = medianOf(
+    rounds,
+    ({ alone, beside }) => beside.streams.gapMs.p99 - alone.streams.gapMs.p99,
+  );
   const csv = medianOf(rounds, ({ beside }) => beside.csvMbPerMinute);
   const broken = rounds.reduce(
     (sum, { beside: { streams } }) => sum + streams.broken + streams.refused,
@@ -126,11 +137,14 @@ async function issueReader({ port }: MeasuredProcess): Promise<Reader> {
   }
 }
 
+async function loadWatched(port: number): Promise<Watched> {
+  const watch = await watchLoopLag(port);
+  const streams = await loadStreams({ port, key: KEY }, STREAMS);
+  return { streams, lag: await watch.stop() };
+}
+
 /** Loads the streams while clients read all the time. */
-async function readBeside(
-  { url, key, port, gatewayPort }: Reader,
-  load: () => Promise<StreamLoad>,
-): Promise<Beside> {
+async function readBeside({ url, key, port, gatewayPort }: Reader): Promise<Beside> {
   const end = new AbortController();
   const clients = await Promise.all(
     Array.from({ length: JOINERS }, async () => {
@@ -157,12 +171,10 @@ async function readBeside(
     }
   })().catch(() => undefined);
   const startedAt = performance.now();
-  const watch = await watchLoopLag(gatewayPort);
-  const streams = await load();
-  const lag = await watch.stop();
+  const watched = await loadWatched(gatewayPort);
   const minutes = (performance.now() - startedAt) / 60_000;
   if (end.signal.aborted) throw new Error("a BI client failed");
-  const beside = { streams, joins, csvMbPerMinute: bytes / 1e6 / minutes, lag };
+  const beside = { ...watched, joins, csvMbPerMinute: bytes / 1e6 / minutes };
   end.abort();
   for (const client of clients) await client.end().catch(() => undefined);
   await Promise.all([...joining, reading]);
@@ -174,8 +186,8 @@ function medianOf<Item>(items: readonly Item[], figureOf: (item: Item) => number
   return figures[Math.floor(figures.length / 2)] ?? Number.NaN;
 }
 
-function shown({ gapMs, done, broken }: StreamLoad): string {
-  return `gap p99 ${gapMs.p99.toFixed(1)} ms, max ${gapMs.max.toFixed(1)} ms, ${done} streams, ${broken} broken`;
+function shown({ streams: { gapMs, done, broken }, lag }: Watched): string {
+  return `gap p99 ${gapMs.p99.toFixed(1)} ms, max ${gapMs.max.toFixed(1)} ms, ${done} streams, ${broken} broken, event loop late by at most ${lag.atMostMs} ms in ${lag.looks} looks`;
 }
 
 function say(text: string): void {

@@ -33,7 +33,8 @@ export interface Fill {
 
 /**
  * Fills a store where the database has pgvector, which makes the vectors itself: chunks of 60 words near topics. Two noises
- * on a topic make each vector another one: an index of equal ones finds nothing beside them.
+ * on a topic make each vector another one: an index of equal ones finds nothing beside them. Of their files' attributes
+ * `share` (0 to 99) says nothing of the topics, and `subject` (0 to 99) does: a file has 20 topics, by its subject.
  */
 export async function fillServer({ db }: Database, fill: Fill): Promise<void> {
   const { storeId, chunks, vectors, firstFile = 0 } = fill;
@@ -49,7 +50,8 @@ export async function fillServer({ db }: Database, fill: Fill): Promise<void> {
     select id, id, 'assistants', 1, id from (${ids}) as made`);
   await db.execute(sql`
     insert into vector_store_files (vector_store_id, file_id, status, attributes, chunks_done, chunks_total)
-    select ${storeId}, id, 'completed', jsonb_build_object('share', file % 100),
+    select ${storeId}, id, 'completed',
+      jsonb_build_object('share', abs(hashint4(file)::bigint) % 100, 'subject', file % 100),
       ${CHUNKS_PER_FILE}::int, ${CHUNKS_PER_FILE}::int from (${ids}) as made`);
   for (let from = 0; from < chunks; from += INSERTED_AT_ONCE) {
     const to = Math.min(chunks, from + INSERTED_AT_ONCE);

@@ -1,7 +1,8 @@
 // Measures the search of vector stores: by indexes beside a huge store, and exactly in memory.
-// Usage: bun bench/retrieval.ts [--quick], or the same with node --import tsx.
+// Usage: bun bench/retrieval.ts [--quick] [--questions 400], or the same with node --import tsx.
 // The whole takes about an hour and 15 GB of disk in the temporary folder, --quick some minutes; both clean up.
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { sql } from "drizzle-orm";
 import { loadConfig } from "../src/config/load-config.ts";
 import type { AttributeFilter } from "../src/core/file-search.ts";
@@ -17,18 +18,24 @@ import { startPostgresCluster } from "../tests/support/servers/postgres-cluster.
 import { openEmbeddedInMemory } from "../tests/support/servers/test-database.ts";
 import { fillEmbedded, fillServer, questionVectors } from "./fill-chunks.ts";
 
-const isQuick = process.argv.includes("--quick");
+const { values } = parseArgs({
+  options: { quick: { type: "boolean" }, questions: { type: "string" } },
+});
+const isQuick = values.quick === true;
 const SIZES = isQuick ? [10, 2_000, 55_000] : [10, 10_000, 989_990];
 const INDEXED_DIMENSIONS = 384;
 const EXACT = { chunks: isQuick ? 5_000 : 50_000, dimensions: 768 };
-const QUESTIONS = isQuick ? 40 : 400;
-const COMPARED = isQuick ? 10 : 50;
+const TOPICS = isQuick ? 40 : 400;
+const QUESTIONS = Number(values.questions ?? TOPICS);
+const COMPARED = Math.ceil(QUESTIONS / 8);
 const PAUSE_MS = 200;
 const WAIT_MS = 60_000;
 const HALF = { type: "gte", key: "share", value: 50 } as const;
 const QUARTER = { type: "lt", key: "share", value: 25 } as const;
 const TENTH = { type: "lt", key: "share", value: 10 } as const;
 const HUNDREDTH = { type: "eq", key: "share", value: 7 } as const;
+/** Passes nothing near half of the questions. */
+const SUBJECTS = { type: "lt", key: "subject", value: 10 } as const;
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -133,7 +140,7 @@ async function measureIndexed(): Promise<void> {
     await migrate(database);
     // As an administrator sets it who gives the database a machine.
     await database.db.execute(sql`alter role current_user set effective_cache_size = '16GB'`);
-    const vectors = questionVectors(random, { count: QUESTIONS, dimensions: INDEXED_DIMENSIONS });
+    const vectors = questionVectors(random, { count: TOPICS, dimensions: INDEXED_DIMENSIONS });
     const retrieval = await openSearch(database, vectors, cluster.url);
     if (retrieval.jobs?.length === 0) {
       say("This PostgreSQL has no pgvector: searches by indexes are not measured.");
@@ -153,6 +160,7 @@ async function measureIndexed(): Promise<void> {
       { name: `${SIZES.at(-1)} chunks, a filter of a quarter`, storeId: "vs_2", filter: QUARTER },
       { name: `${SIZES.at(-1)} chunks, a filter of a tenth`, storeId: "vs_2", filter: TENTH },
       { name: `${SIZES.at(-1)} chunks, a filter of 1%`, storeId: "vs_2", filter: HUNDREDTH },
+      { name: `${SIZES.at(-1)} chunks, a tenth by subject`, storeId: "vs_2", filter: SUBJECTS },
     ];
     for (const one of cases) await measureRecall(database, retrieval, vectors, one);
     for (const one of cases) await timeSearches(retrieval, one);
@@ -188,7 +196,7 @@ async function ingest(
 async function measureExact(): Promise<void> {
   const database = await openEmbeddedInMemory();
   const { chunks, dimensions } = EXACT;
-  const vectors = questionVectors(random, { count: QUESTIONS, dimensions });
+  const vectors = questionVectors(random, { count: TOPICS, dimensions });
   let from = performance.now();
   await fillEmbedded(database, { storeId: "vs_exact", chunks, dimensions, random, wordAt });
   say(`embedded: ${chunks} chunks × ${dimensions}, filled in ${seconds(from)} s`);

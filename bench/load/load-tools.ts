@@ -85,6 +85,8 @@ export function loadStreams(
     readonly tokens: number;
     readonly intervalMs: number;
     readonly family?: Family;
+    /** How fast the first streams begin: 10,000 a second, about all at once, where it is not said. */
+    readonly startsPerS?: number;
   },
 ): Promise<StreamLoad> {
   const family = FAMILIES[load.family ?? "chat"];
@@ -97,6 +99,7 @@ export function loadStreams(
     family.path,
     ...numbers,
     family.end,
+    load.startsPerS ?? 10_000,
     JSON.stringify(body),
   ]);
 }
