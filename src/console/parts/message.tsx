@@ -201,6 +201,9 @@ interface EditorProps {
 
 function Editor({ text, onCancel, onSend }: EditorProps) {
   const [draft, setDraft] = useState(text);
+  // Sent while an answer is written, the text would be lost.
+  const blockedReason = useContext(BlockedReason);
+  const unsentReason = draft.trim() === "" ? "The question is empty" : blockedReason;
   return (
     <div className="grid gap-2">
       <textarea
@@ -216,17 +219,13 @@ function Editor({ text, onCancel, onSend }: EditorProps) {
             onCancel();
           }
           const hasCommand = event.metaKey || event.ctrlKey;
-          if (event.key === "Enter" && hasCommand && draft.trim() !== "") onSend(draft);
+          if (event.key === "Enter" && hasCommand && unsentReason === undefined) onSend(draft);
         }}
         className="control w-full py-2"
       />
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>Keep it as it was</Button>
-        <Button
-          look="primary"
-          disabledReason={draft.trim() === "" ? "The question is empty" : undefined}
-          onClick={() => onSend(draft)}
-        >
+        <Button look="primary" disabledReason={unsentReason} onClick={() => onSend(draft)}>
           Ask again
         </Button>
       </div>

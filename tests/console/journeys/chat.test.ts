@@ -149,6 +149,28 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     ]);
   });
 
+  it("keeps the text of an edited question while another answer is written", async () => {
+    says("First answer.");
+    await ask("A question to edit");
+    await ended();
+    await page.getByRole("button", { name: "Edit the question" }).click();
+    const editor = page.getByRole("textbox", { name: "The question" });
+    await editor.fill("The edited question");
+    says("one two three four five six", { stall: { at: 4 } });
+    await ask("Asked meanwhile");
+    await answers().getByText("one two").waitFor();
+    await editor.press("Control+Enter");
+    expect(await editor.inputValue()).toBe("The edited question");
+    const again = page.getByRole("button", { name: "Ask again" });
+    expect(await again.getAttribute("aria-disabled")).toBe("true");
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await ended();
+    says("Answer to the edited question.");
+    await editor.press("Control+Enter");
+    await answers().getByText("Answer to the edited question.").waitFor();
+    await ended();
+  });
+
   it("tells that another tab has changed the chat, and brings both together", async () => {
     says("Answer.");
     await ask("One for two tabs");

@@ -115,6 +115,7 @@ describe("A large store", { timeout: TIME_LIMIT_MS }, () => {
     for (const filters of [undefined, filter]) {
       const plan = await explain(
         nearestSql(state, { vector: topicAt(0), limit: 50, filter: filters }),
+        filters,
       );
       expect(plan).toContain("chunks_vectors_vs_many_1");
       expect(plan).not.toContain("Sort Key: ((chunks.embedding)");
@@ -130,7 +131,7 @@ describe("A large store", { timeout: TIME_LIMIT_MS }, () => {
     let found = 0;
     for (const vector of questions) {
       const expected = nearestEight(vector, filter);
-      const rows = await scan(nearestSql(state, { vector, limit: 50, filter }));
+      const rows = await scan(nearestSql(state, { vector, limit: 50, filter }), filter);
       const scores = rows.map((row) => Number(row["cosine"])).sort((one, other) => other - one);
       const least = scores[7] ?? 0;
       found += expected.filter(({ product }) => product >= least - 1e-5).length / 8;
@@ -161,15 +162,18 @@ describe("A large store", { timeout: TIME_LIMIT_MS }, () => {
   });
 });
 
-function scan(statement: SQL): Promise<readonly Record<string, unknown>[]> {
+function scan(
+  statement: SQL,
+  filter?: AttributeFilter,
+): Promise<readonly Record<string, unknown>[]> {
   return database.db.transaction(async (transaction) => {
-    await transaction.execute(scanSettings(undefined));
+    await transaction.execute(scanSettings(filter));
     return [...(await transaction.execute(statement))];
   });
 }
 
-async function explain(statement: SQL): Promise<string> {
-  const rows = await scan(sql`explain ${statement}`);
+async function explain(statement: SQL, filter?: AttributeFilter): Promise<string> {
+  const rows = await scan(sql`explain ${statement}`, filter);
   return rows.map((row) => String(row["QUERY PLAN"])).join("\n");
 }
 

@@ -6,8 +6,6 @@ import { unwrap } from "../errors.ts";
 const MOST = 100;
 /** Rows of a list ask within a frame or two; what is scrolled past within that time is not asked for. */
 const GATHER_MS = 40;
-/** A user keeps the name. */
-const KEPT = { staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY } as const;
 const NAMES = ["user-names"] as const;
 
 interface Asked {
@@ -19,13 +17,18 @@ interface Asked {
 
 const gathered = new Set<Asked>();
 
+/** Lets the store hold every name for as long as the page lives, because a user keeps the name. */
+export function keepUserNames(client: QueryClient): void {
+  const { POSITIVE_INFINITY: forever } = Number;
+  client.setQueryDefaults(NAMES, { staleTime: forever, gcTime: forever });
+}
+
 /** A user's name, for administrators; null for one who is gone. One call brings those that are asked for together. */
 export function useUserName(id: string, isWanted: boolean) {
   return useQuery({
     enabled: isWanted,
     queryKey: keyOf(id),
     queryFn: ({ signal }) => nameOf(id, signal),
-    ...KEPT,
   });
 }
 
@@ -45,7 +48,6 @@ export async function fetchUserNames(
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  client.setQueryDefaults(NAMES, KEPT);
   const unknown = [...new Set(ids)].filter((id) => client.getQueryData(keyOf(id)) === undefined);
   if (unknown.length === 0) return;
   // A row whose name did not come asks for it itself.
