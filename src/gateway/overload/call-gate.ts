@@ -6,6 +6,7 @@ import { watchLoop } from "../../lib/process/watch-loop.ts";
 import { createOpenCalls, type OpenCalls } from "../open-calls.ts";
 import { BodiesInHand } from "./bodies-in-hand.ts";
 import { CallLimit } from "./call-limit.ts";
+import { CallStarts } from "./call-starts.ts";
 import { RefusalPace } from "./refusal-pace.ts";
 
 /** Refuses model calls that the process cannot carry in addition to its running ones. */
@@ -16,6 +17,8 @@ export interface CallGate {
    * @param isOpen is true when the call is among the open ones already.
    */
   readonly refusal: (isOpen?: boolean) => ServiceError | undefined;
+  /** Returns a promise for the time when a call that was not refused may begin; undefined when it may begin now. */
+  readonly start: () => Promise<void> | undefined;
   /** Returns a promise for the time when a refusal may be sent; undefined when it may be sent now. */
   readonly turn: () => Promise<void> | undefined;
   readonly close: () => void;
@@ -44,6 +47,8 @@ const MEMORY_SHARE_MAX = 0.85;
 const MEMORY_LOOK_EVERY_MS = 500;
 const FREE_EVERY_MS = 5_000;
 const TELL_EVERY_MS = 10_000;
+/** When calls wait for so long to begin, more arrive than the process can answer. */
+const START_WAIT_MAX_MS = 1_000;
 const BYTES_PER_MB = 1024 * 1024;
 /** The delays are spread, so that clients that were refused together do not return together. */
 const RETRY_SECONDS_MAX = 3;
@@ -76,6 +81,7 @@ export function openCallGate({
 }: CallGateOptions): CallGate {
   const limit = new CallLimit();
   const pace = new RefusalPace();
+  const starts = new CallStarts({ running: openCalls.count, now: readings.now });
   let memoryShare = readings.memoryShare();
   let memoryReadAt = readings.now();
   let freedAt = Number.NEGATIVE_INFINITY;
@@ -125,10 +131,12 @@ export function openCallGate({
       const calls = openCalls.count() - (isOpen ? 1 : 0);
       // One call continues however full the memory is, because only work makes the runtime collect garbage.
       const isShort = calls > 0 && isShortOfMemory();
-      if (calls < limit.calls && !isShort) return undefined;
+      const isInTime = starts.waitedMs() < START_WAIT_MAX_MS;
+      if (calls < limit.calls && isInTime && !isShort) return undefined;
       refused += 1;
       return overloaded(1 + (refused % RETRY_SECONDS_MAX));
     },
+    start: () => starts.next(),
     turn: () => pace.next(),
     close() {
       stopWatching();

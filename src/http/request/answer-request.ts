@@ -73,6 +73,8 @@ export function createAnswerRequest(
       await callGate.turn();
       return refuseUnread(overload, request, route);
     }
+    const start = route.modelCall ? callGate.start() : undefined;
+    if (start !== undefined) await start;
     const environment = openRequest(deps, { request, connection, path, route, underWay });
     const { errorForm, line, requestId } = environment;
     const refusal = refuseAtEdge(connection, route);

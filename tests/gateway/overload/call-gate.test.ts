@@ -157,6 +157,19 @@ describe("Model calls at once", () => {
     expect(stage.letIn(5)).toBe(5);
   });
 
+  it("are refused while others have waited for a second to begin", async () => {
+    const stage = openStage();
+    stage.calls = 100;
+    const starts = Array.from({ length: 17 }, () => stage.gate.start());
+    expect(starts.filter((start) => start !== undefined)).toHaveLength(1);
+    stage.look(0, 9);
+    expect(stage.gate.refusal()).toBeUndefined();
+    stage.look(0);
+    expect(stage.gate.refusal()).toMatchObject({ code: "overloaded" });
+    await starts[16];
+    expect(stage.gate.refusal()).toBeUndefined();
+  });
+
   it("are refused at once while refusals are few, and else within about a second, so that they cost little", async () => {
     const stage = openStage();
     const turns = Array.from({ length: 1_300 }, () => stage.gate.turn());
