@@ -9,6 +9,8 @@ const percentile =
   (run) =>
     run[of]?.[which];
 
+export const processorTime: Figure = (run) => (run.cpuSeconds * 1e6) / Math.max(1, run.answered);
+
 const FIGURES: Readonly<Record<string, Figure>> = {
   "answers/s": (run) => run.requestsPerS,
   "tokens/s": (run) => run.tokensPerS || undefined,
@@ -18,7 +20,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   "first token p99 ms": percentile("firstMs", "p99"),
   "gap p50 ms": percentile("gapMs", "p50"),
   "gap p99 ms": percentile("gapMs", "p99"),
-  "processor µs/answer": (run) => (run.cpuSeconds * 1e6) / Math.max(1, run.answered),
+  "processor µs/answer": processorTime,
   "memory MB": (run) => run.peakMemoryMb,
   failed: (run) => run.failed,
 };

@@ -1,6 +1,5 @@
 import { MutationCache, type Query, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "../api/errors.ts";
-import { keepUserNames } from "../api/queries/user-names.ts";
 
 const MAX_TRIES = 2;
 /** No answer, or that of a gateway which starts, of its database that is away, or of a proxy before it. */
@@ -23,7 +22,6 @@ export function createQueryClient(): QueryClient {
       },
     },
   });
-  keepUserNames(client);
   return client;
 }
 
