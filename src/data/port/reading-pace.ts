@@ -1,7 +1,7 @@
 /** Bytes a second that every reader gets, however late calls are: 150 MB a minute. */
 const LEAST_RATE = 2_500_000;
-/** What a reader gets at most while there are calls: 480 MB a minute. They feel it when rows come faster. */
-const MOST_RATE = 8_000_000;
+/** About as fast as rows can be read; beyond it there is nothing to slow down. */
+const FULL_RATE = 32_000_000;
 /** Calls that the server answers this late want the processor time that readers take. */
 const LATE_MS = 5;
 const FALL = 1 / 4;
@@ -24,8 +24,11 @@ export class ReadingPace {
   tell(lateMs: number | null): void {
     if (lateMs === null) this.#rate = Number.POSITIVE_INFINITY;
     else if (lateMs > LATE_MS) {
-      this.#rate = Math.max(LEAST_RATE, Math.min(this.#rate, MOST_RATE) * FALL);
-    } else this.#rate = Math.min(MOST_RATE, this.#rate * RISE);
+      this.#rate = Math.max(LEAST_RATE, Math.min(this.#rate, FULL_RATE) * FALL);
+    } else {
+      const risen = this.#rate * RISE;
+      this.#rate = risen < FULL_RATE ? risen : Number.POSITIVE_INFINITY;
+    }
   }
 
   /** The size of a go; infinite for any. */
