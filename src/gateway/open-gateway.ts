@@ -13,7 +13,6 @@ import type { ToolGateway } from "./call-tool.ts";
 import type { EmbeddingGateway } from "./embed.ts";
 import { createFailureLog } from "./failure-log.ts";
 import type { Gateway } from "./gateway.ts";
-import type { OpenCalls } from "./open-calls.ts";
 import { type GatedCalls, openGatedCalls } from "./overload/call-gate.ts";
 import type { TranscriptionGateway } from "./transcribe.ts";
 
@@ -53,7 +52,7 @@ export function openGateway(
       defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
       fallbacks: settings.MODEL_FALLBACKS,
     },
-    metrics: [...callMetrics(figures.channels), ...openCallMetrics(calls.openCalls)],
+    metrics: [...callMetrics(figures.channels), ...openCallMetrics(calls)],
     async close() {
       calls.callGate.close();
     },
@@ -105,7 +104,7 @@ function callMetrics(channels: Readonly<Record<string, ChannelFigures>>): readon
   ];
 }
 
-function openCallMetrics(openCalls: OpenCalls): readonly Metric[] {
+function openCallMetrics({ openCalls, callGate }: GatedCalls): readonly Metric[] {
   return [
     {
       name: "svc_gateway_open_calls",
@@ -113,6 +112,13 @@ function openCallMetrics(openCalls: OpenCalls): readonly Metric[] {
       help: "Calls in progress.",
       labels: [],
       read: () => single(openCalls.count()),
+    },
+    {
+      name: "svc_gateway_waiting_calls",
+      type: "gauge",
+      help: "Calls that wait for others to begin before them.",
+      labels: [],
+      read: () => single(callGate.waiting()),
     },
     {
       name: "svc_gateway_open_streams",

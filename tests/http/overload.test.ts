@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
-import { openCallGate } from "../../src/gateway/overload/call-gate.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type App, createApp } from "../../src/app.ts";
+import { ServiceError } from "../../src/core/service-error.ts";
+import { type CallGate, openCallGate } from "../../src/gateway/overload/call-gate.ts";
 import { serve } from "../../src/http/server/serve.ts";
 import type { Server } from "../../src/http/server/server.ts";
 import { createLog } from "../../src/lib/log.ts";
@@ -221,5 +222,82 @@ describe("A server that has as many calls as it carries", () => {
     const others = posted.filter(({ modelCall }) => modelCall !== true).map(({ path }) => path);
     const managed = /^\/v1\/(api-keys|assistants|bi-keys|data|files|vector_stores)/;
     expect(others.filter((path) => !managed.test(path))).toEqual([]);
+  });
+});
+
+describe("A server in which calls wait for others to begin", () => {
+  let ordered: Server;
+  let underWay: App["underWay"];
+  let logged = "";
+  /** Gives a call its turn, once it waits. */
+  let begin: ((refusal?: ServiceError) => void) | undefined;
+
+  beforeAll(async () => {
+    const { deps } = served;
+    const callGate: CallGate = {
+      ...deps.callGate,
+      start: () => new Promise((resolve) => (begin = resolve)),
+    };
+    const log = createLog("info", { write: (text) => (logged += text) });
+    const app = createApp({ ...deps, log, callGate });
+    ({ underWay } = app);
+    ordered = await serve({ host: "127.0.0.1", port: 0, quietSeconds: 30, fetch: app.fetch });
+  });
+  afterAll(async () => {
+    ordered.close();
+    await ordered.stop();
+  });
+  beforeEach(() => {
+    begin = undefined;
+    logged = "";
+  });
+
+  const untilWaiting = () => expect.poll(() => begin).toBeDefined();
+
+  it("answers everything else meanwhile, and the call in its turn", async () => {
+    const { port: at } = ordered;
+    const answering = callGateway(at, { body: chatBody(MODEL) });
+    await untilWaiting();
+    expect([underWay.count(), served.deps.openCalls.count()]).toEqual([1, 0]);
+    for (const path of ["/api/health", "/api/ready", "/metrics", "/v1/models"])
+      expect((await callGateway(at, { method: "GET", path })).status).toBe(200);
+    begin?.();
+    expect((await answering).status).toBe(200);
+    expect(underWay.count()).toBe(0);
+  });
+
+  it("counts the time before its turn as time of the call", async () => {
+    const answering = callGateway(ordered.port, { body: chatBody(MODEL) });
+    await untilWaiting();
+    const arrived = performance.now();
+    await expect.poll(() => performance.now() - arrived).toBeGreaterThan(50);
+    begin?.();
+    expect((await answering).status).toBe(200);
+    await expect.poll(() => logged).toContain("/v1/chat/completions");
+    expect(JSON.parse(logged.trim()).duration_ms).toBeGreaterThan(50);
+  });
+
+  it("refuses it in its turn where it no longer has room", async () => {
+    const answering = callGateway(ordered.port, { body: chatBody(MODEL) });
+    await untilWaiting();
+    begin?.(
+      new ServiceError("overloaded", "Overloaded; send the request again.", {
+        retryAfterSeconds: 1,
+      }),
+    );
+    expectOverloaded(await answering);
+  });
+
+  it("calls no engine for a client that has left meanwhile, and still knows its address", async () => {
+    const calls = simulator.ledger().length;
+    const client = await openCall(ordered.port, { body: chatBody(MODEL) });
+    await untilWaiting();
+    client.reset();
+    // The next call arrives after the end of that connection.
+    await callGateway(ordered.port, { method: "GET", path: "/api/health" });
+    begin?.();
+    await expect.poll(() => underWay.count()).toBe(0);
+    expect([served.deps.openCalls.count(), simulator.ledger().length]).toEqual([0, calls]);
+    expect(logged).toContain('"client":"127.0.0.1"');
   });
 });

@@ -17,10 +17,15 @@ export interface CallGate {
    * @param isOpen is true when the call is among the open ones already.
    */
   readonly refusal: (isOpen?: boolean) => ServiceError | undefined;
-  /** Returns a promise for the time when a call that was not refused may begin; undefined when it may begin now. */
-  readonly start: () => Promise<void> | undefined;
+  /**
+   * Returns undefined when a call that was not refused may begin now, else a promise for its turn: of undefined, or of
+   * the error when memory has become short meanwhile.
+   */
+  readonly start: () => Promise<ServiceError | undefined> | undefined;
   /** Returns a promise for the time when a refusal may be sent; undefined when it may be sent now. */
   readonly turn: () => Promise<void> | undefined;
+  /** Returns the number of calls that wait for their start. */
+  readonly waiting: () => number;
   readonly close: () => void;
 }
 
@@ -47,7 +52,7 @@ const MEMORY_SHARE_MAX = 0.85;
 const MEMORY_LOOK_EVERY_MS = 500;
 const FREE_EVERY_MS = 5_000;
 const TELL_EVERY_MS = 10_000;
-/** When calls wait for so long to begin, more arrive than the process can answer. */
+/** When calls wait for so many turns of the event loop that it takes this long, more arrive than the process can answer. */
 const START_WAIT_MAX_MS = 1_000;
 const BYTES_PER_MB = 1024 * 1024;
 /** The delays are spread, so that clients that were refused together do not return together. */
@@ -90,6 +95,12 @@ export function openCallGate({
   let toldAt = Number.NEGATIVE_INFINITY;
 
   const isShortOfMemory = () => memoryShare >= MEMORY_SHARE_MAX;
+  /** One call continues however full the memory is, because only work makes the runtime collect garbage. */
+  const isTooMuch = (calls: number) => calls > 0 && isShortOfMemory();
+  const refuse = () => {
+    refused += 1;
+    return overloaded(1 + (refused % RETRY_SECONDS_MAX));
+  };
   const lookAtMemory = (now: number) => {
     if (now - memoryReadAt < MEMORY_LOOK_EVERY_MS) return;
     memoryReadAt = now;
@@ -110,6 +121,7 @@ export function openCallGate({
       {
         refused,
         calls: openCalls.count(),
+        waiting: starts.waiting,
         loop_delay_ms: Math.round(delayMs),
         memory_percent: Math.round(memoryShare * 100),
       },
@@ -128,16 +140,15 @@ export function openCallGate({
 
   return {
     refusal(isOpen = false) {
-      const calls = openCalls.count() - (isOpen ? 1 : 0);
-      // One call continues however full the memory is, because only work makes the runtime collect garbage.
-      const isShort = calls > 0 && isShortOfMemory();
-      const isInTime = starts.waitedMs() < START_WAIT_MAX_MS;
-      if (calls < limit.calls && isInTime && !isShort) return undefined;
-      refused += 1;
-      return overloaded(1 + (refused % RETRY_SECONDS_MAX));
+      // Those that wait for their start were not refused, so the limit counts them too.
+      const calls = openCalls.count() + starts.waiting - (isOpen ? 1 : 0);
+      const isInTime = isOpen || starts.waitedMs < START_WAIT_MAX_MS;
+      if (calls < limit.calls && isInTime && !isTooMuch(calls)) return undefined;
+      return refuse();
     },
-    start: () => starts.next(),
+    start: () => starts.next()?.then(() => (isTooMuch(openCalls.count()) ? refuse() : undefined)),
     turn: () => pace.next(),
+    waiting: () => starts.waiting,
     close() {
       stopWatching();
       pace.close();

@@ -73,11 +73,11 @@ export function createAnswerRequest(
       await callGate.turn();
       return refuseUnread(overload, request, route);
     }
-    const start = route.modelCall ? callGate.start() : undefined;
-    if (start !== undefined) await start;
     const environment = openRequest(deps, { request, connection, path, route, underWay });
     const { errorForm, line, requestId } = environment;
-    const refusal = refuseAtEdge(connection, route);
+    const edgeRefusal = refuseAtEdge(connection, route);
+    const start = edgeRefusal === undefined && route.modelCall ? callGate.start() : undefined;
+    const refusal = edgeRefusal ?? (start && (await start));
     line.error = refusal;
     const response =
       refusal === undefined

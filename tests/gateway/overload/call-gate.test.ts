@@ -157,16 +157,47 @@ describe("Model calls at once", () => {
     expect(stage.letIn(5)).toBe(5);
   });
 
-  it("are refused while others have waited for a second to begin", async () => {
+  it("are as few as the limit says with those that wait to begin", () => {
+    const stage = openStage();
+    stage.calls = 1_000;
+    stage.look(500, 100);
+    stage.calls = 100;
+    // None of them is among the open ones before its turn.
+    let letIn = 0;
+    for (let call = 0; call < 1_000; call += 1) {
+      if (stage.gate.refusal() !== undefined) continue;
+      letIn += 1;
+      if (stage.gate.start() === undefined) stage.calls += 1;
+    }
+    expect([letIn, stage.calls, stage.gate.waiting()]).toEqual([28, 116, 12]);
+  });
+
+  it("are refused in their turn when memory has become short meanwhile", async () => {
     const stage = openStage();
     stage.calls = 100;
     const starts = Array.from({ length: 17 }, () => stage.gate.start());
-    expect(starts.filter((start) => start !== undefined)).toHaveLength(1);
-    stage.look(0, 9);
-    expect(stage.gate.refusal()).toBeUndefined();
-    stage.look(0);
+    stage.memoryShare = 0.9;
+    stage.look(0, 10);
+    expect(await starts[16]).toMatchObject({ code: "overloaded", status: 503 });
+    stage.memoryShare = 0.5;
+    stage.look(0, 10);
+    const later = Array.from({ length: 17 }, () => stage.gate.start());
+    expect(await later[16]).toBeUndefined();
+  });
+
+  it("are refused while others have waited for a second to begin, but not the work of open ones", async () => {
+    const stage = openStage();
+    stage.calls = 100;
+    const starts = Array.from({ length: 17 + 5 * 16 }, () => stage.gate.start());
+    for (let turn = 0; turn < 4; turn += 1) {
+      // Of a turn a quarter of a second counts.
+      stage.look(200);
+      expect(stage.gate.refusal()).toBeUndefined();
+      await starts[16 * (turn + 2) - 1];
+    }
     expect(stage.gate.refusal()).toMatchObject({ code: "overloaded" });
-    await starts[16];
+    expect(stage.gate.refusal(true)).toBeUndefined();
+    await Promise.all(starts);
     expect(stage.gate.refusal()).toBeUndefined();
   });
 

@@ -51,19 +51,40 @@ describe("Calls that arrive together", () => {
     }
   });
 
+  it("are counted while they wait", async () => {
+    const stage = openStage(64);
+    stage.arrive(0, 2 * A_TURN + 1);
+    expect(stage.starts.waiting).toBe(A_TURN + 1);
+    await nextTurn();
+    expect(stage.starts.waiting).toBe(1);
+    await nextTurn();
+    expect(stage.starts.waiting).toBe(0);
+  });
+
   it("tell how long the first of those that wait has waited", async () => {
     const stage = openStage(64);
-    stage.arrive(0, A_TURN);
+    stage.arrive(0, 3 * A_TURN);
     stage.now = 5;
-    expect(stage.starts.waitedMs()).toBe(0);
-    stage.arrive(A_TURN, A_TURN);
-    stage.now = 9;
-    stage.arrive(2 * A_TURN, 1);
-    stage.now = 10;
-    expect(stage.starts.waitedMs()).toBe(5);
+    expect(stage.starts.waitedMs).toBe(0);
     await nextTurn();
-    expect(stage.starts.waitedMs()).toBe(1);
+    stage.arrive(3 * A_TURN, 1);
+    expect(stage.starts.waitedMs).toBe(5);
+    stage.now = 12;
     await nextTurn();
-    expect(stage.starts.waitedMs()).toBe(0);
+    // The one that is left came with the first turn.
+    expect(stage.starts.waitedMs).toBe(7);
+    await nextTurn();
+    expect(stage.starts.waitedMs).toBe(0);
+  });
+
+  it("have not waited for a pause of the process", async () => {
+    const stage = openStage(64);
+    stage.arrive(0, 4 * A_TURN);
+    stage.now = 60_000;
+    await nextTurn();
+    expect(stage.starts.waitedMs).toBe(250);
+    stage.now += 10;
+    await nextTurn();
+    expect(stage.starts.waitedMs).toBe(260);
   });
 });

@@ -5,6 +5,8 @@ import { buildTools, type Percentiles } from "../../../bench/load/load-tools.ts"
 import { TEST_KEY } from "../servers/start-gateway.ts";
 
 const STARTS_WITHIN_MS = 60_000;
+/** So many a second begin: all within a second or two. */
+const STARTS_PER_S = 10_000;
 
 /** What one process of clients has seen. */
 export interface StreamClientsReport {
@@ -53,7 +55,8 @@ export function buildLoadTools(): LoadTools | undefined {
       const body = JSON.stringify({ model: "bench", stream: true, messages });
       // So long a client that is done would begin anew; none is.
       const seconds = (events * intervalMs) / 1_000 - 1;
-      const words = [port, "/v1/chat/completions", streams, seconds, events, "data: [DONE]", body];
+      const path = "/v1/chat/completions";
+      const words = [port, path, streams, seconds, events, "data: [DONE]", STARTS_PER_S, body];
       const args = [...words.map(String), `Authorization: Bearer ${TEST_KEY}`];
       const child = spawn(join(folder, "streamload"), args, {
         stdio: ["ignore", "pipe", "inherit"],
