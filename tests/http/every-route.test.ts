@@ -401,31 +401,42 @@ function expected(level: Level, credential: Credential): Refusal | undefined {
   throw new Error(`what is ${name} to get?`);
 }
 
+/** One comparison for all of it, because thousands of answers are looked at. */
 async function expectRefusal(route: Route, response: Response, refusal: Refusal): Promise<void> {
+  const { status, headers } = response;
   const text = await response.text();
-  expect({ status: response.status, text }).toMatchObject({ status: refusal.status });
-  expect(response.headers.get("content-type")).toMatch(/^application\/json/);
-  expect(response.headers.get("x-request-id")).toMatch(/./);
-  expect(response.headers.get("www-authenticate")).toBe(refusal.status === 401 ? "Bearer" : null);
   const isHopeless = refusal.status === 401 || refusal.status === 403;
-  expect(response.headers.get("x-should-retry")).toBe(isHopeless ? "false" : null);
-  const body = JSON.parse(text);
-  if (/^(\/api)?\/v1\/messages/.test(route.path)) {
-    expect(body).toEqual({
-      type: "error",
-      error: expect.objectContaining({
-        type: refusal.status === 404 ? "not_found_error" : refusal.type,
-        message: expect.any(String),
-      }),
-      request_id: expect.any(String),
-    });
-    expect(response.headers.get("request-id")).toBe(response.headers.get("x-request-id"));
-  } else {
-    expect(Object.keys(body)).toEqual(["error"]);
-    expect(Object.keys(body.error).sort()).toEqual(["code", "message", "param", "type"]);
-    expect(body.error).toMatchObject({ type: refusal.type, code: refusal.code });
+  expect({
+    status,
+    type: headers.get("content-type"),
+    id: headers.get("x-request-id"),
+    challenge: headers.get("www-authenticate"),
+    shouldRetry: headers.get("x-should-retry"),
+    body: JSON.parse(text),
+    secrets: [...secrets].filter((secret) => text.includes(secret)),
+  }).toEqual({
+    status: refusal.status,
+    type: expect.stringMatching(/^application\/json/),
+    id: expect.stringMatching(/^req_/),
+    challenge: refusal.status === 401 ? "Bearer" : null,
+    shouldRetry: isHopeless ? "false" : null,
+    body: refusalBody(route, refusal, headers.get("request-id")),
+    secrets: [],
+  });
+  if (headers.has("request-id"))
+    expect(headers.get("request-id")).toBe(headers.get("x-request-id"));
+}
+
+/** What a refusal says in the form of the route's family. */
+function refusalBody({ path }: Route, refusal: Refusal, requestId: string | null) {
+  const message = expect.any(String);
+  if (/^(\/api)?\/v1\/messages/.test(path)) {
+    const type = refusal.status === 404 ? "not_found_error" : refusal.type;
+    const error = expect.objectContaining({ type, message });
+    return { type: "error", error, request_id: requestId };
   }
-  for (const secret of secrets) expect(text).not.toContain(secret);
+  const param = expect.toBeOneOf([null, expect.any(String)]);
+  return { error: { type: refusal.type, code: refusal.code, message, param } };
 }
 
 const allCredentials = () => [
