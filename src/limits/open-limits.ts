@@ -5,7 +5,7 @@ import type { ReplicaGuard } from "../db/locks/replica-guard.ts";
 import { type GuardedLimits, guardLimits, safetyOf } from "./guard-limits.ts";
 import type { MonthlyUseObserver } from "./limits.ts";
 import { openMemoryLimits } from "./memory-limits.ts";
-import { openRedisLimits } from "./redis/redis-limits.ts";
+import type { RedisLimitsOptions } from "./redis/redis-limits.ts";
 import { openSessionTokens } from "./session-tokens.ts";
 
 export interface OpenLimitsOptions {
@@ -48,7 +48,7 @@ export async function openLimits(
   const counted =
     url === undefined
       ? await openMemoryLimits({ ...common, monotonic })
-      : await openRedisLimits({ ...common, url, installation });
+      : await openOverRedis({ ...common, url, installation });
   const limits = guardLimits(counted, guard);
   return {
     ...limits,
@@ -78,4 +78,10 @@ export async function openLimits(
     ],
     checks: { limits: limits.isAvailable },
   };
+}
+
+/** Its client takes memory and time to load, which most installations do without. */
+async function openOverRedis(options: RedisLimitsOptions): Promise<GuardedLimits> {
+  const { openRedisLimits } = await import("./redis/redis-limits.ts");
+  return openRedisLimits(options);
 }

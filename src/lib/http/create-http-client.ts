@@ -1,11 +1,13 @@
 import { createSocketClient } from "./bun/socket-client.ts";
 import { createFetchClient } from "./fetch-client.ts";
 import type { HttpClient } from "./http-client.ts";
-import { createUndiciClient } from "./undici-client.ts";
+
+/** Only Node loads it. */
+const undici = "Bun" in globalThis ? undefined : await import("./undici-client.ts");
 
 /** Creates the fastest client of the runtime: on Node `undici.request`, which is about 50% faster than `fetch`. */
 export function createHttpClient(): HttpClient {
-  return "Bun" in globalThis ? createBunClient() : createUndiciClient();
+  return undici === undefined ? createBunClient() : undici.createUndiciClient();
 }
 
 /** Uses our own client for plain HTTP, which nearby engines use, and `fetch` for the rest. */

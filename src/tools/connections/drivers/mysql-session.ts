@@ -1,5 +1,5 @@
 import { checkServerIdentity, type TLSSocket } from "node:tls";
-import { type Connection, createConnection } from "mysql2";
+import type { Connection } from "mysql2";
 import { normalHost } from "../../../lib/egress/pinned-socket.ts";
 import { failWith } from "../../../lib/fail-with.ts";
 import type { JsonValue } from "../../../lib/json.ts";
@@ -27,10 +27,12 @@ type Driver = Connection & Internals;
 export function createOpenMysql(options: ServerDriverOptions): OpenSession {
   const open: OpenSession = async (target, signal) => {
     const { host, port } = target.connection;
+    // Loaded for those that have such a connection: it takes memory and a part of each start.
+    const mysql = await import("mysql2");
     const socket = await options.connect({ host: host ?? "", port: port ?? 0 }, signal);
     const stream = new CountedStream(socket);
     stream.allow(OWN_BYTES);
-    const { driver, tlsFailure } = openDriver(options, target, stream);
+    const { driver, tlsFailure } = openDriver(mysql, { options, target, stream });
     const ended = failureOf(driver, stream);
     try {
       const version = await untilAborted(
@@ -63,10 +65,15 @@ interface OpenedDriver {
   readonly tlsFailure: () => Error | undefined;
 }
 
+interface Opening {
+  readonly options: ServerDriverOptions;
+  readonly target: Target;
+  readonly stream: CountedStream;
+}
+
 function openDriver(
-  { authorities }: ServerDriverOptions,
-  { connection, password }: Target,
-  stream: CountedStream,
+  { createConnection }: Pick<typeof import("mysql2"), "createConnection">,
+  { options: { authorities }, target: { connection, password }, stream }: Opening,
 ): OpenedDriver {
   const { port, database, user, tls } = connection;
   const host = normalHost(connection.host ?? "").replace(/^\[(.*)\]$/, "$1");
