@@ -1,6 +1,7 @@
 import type { StreamEncoder } from "../../codecs/codec.ts";
 import type { ChatEvent, ChatEvents } from "../../core/chat-event.ts";
-import { type ServiceError, toServiceError } from "../../core/service-error.ts";
+import { ServiceError, toServiceError } from "../../core/service-error.ts";
+import { atTurnEnd, type TurnWork } from "../../lib/at-turn-end.ts";
 import {
   nextOf,
   type ReceivingSource,
@@ -8,18 +9,22 @@ import {
   type Source,
   type Taker,
 } from "../../lib/receive.ts";
+import { type TimeWatcher, unwatchTime, watchTimeBy } from "../../lib/watch-time.ts";
 import { isSettledWithin } from "../server/is-settled-within.ts";
-import { type SilenceLimits, watchSilence } from "../server/watch-silence.ts";
 
 type Step = IteratorResult<readonly ChatEvent[]>;
 
-export interface EventStream extends SilenceLimits {
+export interface EventStream {
   /** Pending until the engine begins to answer. */
   readonly events: Promise<ChatEvents>;
   /** Called once, on the first event or the failure. */
   readonly createEncoder: () => StreamEncoder;
   /** The text that is written when the engine is silent. */
   readonly keepalive: string;
+  /** The silence of the engine after which the stream gets a keepalive. */
+  readonly keepaliveMs: number;
+  /** The time for which the client may leave available data unread. */
+  readonly slowClientMs: number;
   /** Aborts the call, because the client disconnected or stopped reading. */
   readonly abort: (reason?: ServiceError) => void;
   /** Called with the error that ends the stream. */
@@ -49,72 +54,142 @@ export async function writeEventStream(stream: EventStream): Promise<ReadableStr
   // There may be events nevertheless: the failure may be in their encoding.
   first.catch(() => closeEvents(stream.events));
   const isBegun = await isSettledWithin(first, stream.keepaliveMs);
-  const firstText = isBegun ? await first : stream.keepalive;
-  let opening = isBegun ? undefined : first;
+  const begun = isBegun ? { text: await first } : { text: stream.keepalive, late: first };
+  return new ReadableStream<Uint8Array>(new EventBody(stream, texts, begun));
+}
 
-  let ended = false;
-  let write: (text: string) => void = () => {};
-  let close: () => void = () => {};
-  let fail: (error: ServiceError) => void = () => {};
-  const end = () => {
-    ended = true;
-    watch.stop();
-    stream.onEnd();
-  };
-  const leave = (reason?: ServiceError) => {
-    end();
-    stream.abort(reason);
-    closeEvents(stream.events);
-  };
-  const breakOff = (error: ServiceError) => {
-    leave(error);
-    fail(error);
-  };
-  const watch = watchSilence(stream, () => write(stream.keepalive), breakOff);
-  let isReading = false;
-  const put = (text: string) => {
-    isReading = false;
-    if (ended) return;
-    if (text === "") {
-      end();
-      close();
+interface Begun {
+  /** What leaves with the head of the response. */
+  readonly text: string;
+  /** The first frames, when they are still to come. */
+  readonly late?: Promise<string>;
+}
+
+// A class, because a stream lives long and each function of its own would take memory for all of its time.
+class EventBody
+  implements UnderlyingDefaultSource<Uint8Array>, Taker<string>, TimeWatcher, TurnWork
+{
+  readonly #stream: EventStream;
+  readonly #texts: EventTexts;
+  readonly #firstText: string;
+  #late: Promise<string> | undefined;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** The frames that leave at the end of this turn of the event loop. */
+  #text = "";
+  #waitingFor: "engine" | "client" = "engine";
+  #since = performance.now();
+  #isReading = false;
+  #isOver = false;
+
+  constructor(stream: EventStream, texts: EventTexts, { text, late }: Begun) {
+    this.#stream = stream;
+    this.#texts = texts;
+    this.#firstText = text;
+    this.#late = late;
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    watchTimeBy(this);
+    if (this.#holds(this.#firstText)) this.#write(this.#firstText);
+  }
+
+  pull(): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#waitFor("engine");
+    const late = this.#late;
+    this.#late = undefined;
+    if (late === undefined) {
+      this.#texts.receive(this);
       return;
     }
-    watch.waitForClient();
-    // It may pull again before it returns.
-    write(text);
-  };
-  const reader: Taker<string> = {
-    take: put,
-    fail(thrown) {
-      // Only a defect of the gateway leads here: the failure itself cannot be encoded. It breaks off this stream and
-      // nothing else.
-      const error = toServiceError(thrown);
-      stream.report(error);
-      if (!ended) breakOff(error);
-    },
-  };
+    late
+      .catch((thrown) => this.#texts.failure(thrown))
+      .then(
+        (text) => this.take(text),
+        (thrown: unknown) => this.fail(thrown),
+      );
+  }
 
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      write = (text) => controller.enqueue(utf8.encode(text));
-      close = () => controller.close();
-      fail = (error) => controller.error(error);
-      put(firstText);
-    },
-    pull() {
-      if (isReading) return;
-      isReading = true;
-      watch.waitForEngine();
-      const late = opening;
-      opening = undefined;
-      if (late === undefined) texts.receive(reader);
-      else late.catch((thrown) => texts.failure(thrown)).then(reader.take, reader.fail);
-    },
-    cancel() {
-      if (!ended) leave();
-    },
-  });
+  /** The client has left. */
+  cancel(): void {
+    if (!this.#isOver) this.#leave();
+  }
+
+  take(text: string): void {
+    if (this.#isOver || !this.#holds(text)) return;
+    this.#text = text;
+    atTurnEnd(this);
+  }
+
+  fail(thrown: unknown): void {
+    // Only a defect of the gateway leads here: the failure itself cannot be encoded. It breaks off this stream and
+    // nothing else.
+    const error = toServiceError(thrown);
+    this.#stream.report(error);
+    if (!this.#isOver) this.#breakOff(error);
+  }
+
+  runAtTurnEnd(): void {
+    // Not before: a pull meanwhile must not read the next frames.
+    this.#isReading = false;
+    if (!this.#isOver) this.#write(this.#text);
+  }
+
+  look(now: number): void {
+    const { keepaliveMs, slowClientMs, keepalive } = this.#stream;
+    const isForEngine = this.#waitingFor === "engine";
+    if (now - this.#since < (isForEngine ? keepaliveMs : slowClientMs)) return;
+    if (isForEngine) {
+      this.#since = now;
+      this.#write(keepalive);
+    } else {
+      this.#breakOff(new ServiceError("request_timeout", "The client stopped reading its stream."));
+    }
+  }
+
+  /** Returns true for frames, which are now the client's to read; without any the stream ends. */
+  #holds(text: string): boolean {
+    if (text !== "") {
+      this.#waitFor("client");
+      return true;
+    }
+    this.#end();
+    this.#controller?.close();
+    return false;
+  }
+
+  #waitFor(whom: "engine" | "client"): void {
+    this.#waitingFor = whom;
+    this.#since = performance.now();
+  }
+
+  /** The client may pull again before it returns. */
+  #write(text: string): void {
+    try {
+      this.#controller?.enqueue(utf8.encode(text));
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+  }
+
+  #breakOff(error: ServiceError): void {
+    this.#leave(error);
+    this.#controller?.error(error);
+  }
+
+  #leave(reason?: ServiceError): void {
+    this.#end();
+    this.#stream.abort(reason);
+    closeEvents(this.#stream.events);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    unwatchTime(this);
+    this.#stream.onEnd();
+  }
 }
 
 /** The frames of a stream, as texts. */
