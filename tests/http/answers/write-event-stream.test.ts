@@ -97,6 +97,24 @@ describe("an event stream", () => {
     expect((await reader.read()).done).toBe(true);
   });
 
+  it("loses nothing for a reader that asks again before it has what it asked for", async () => {
+    const list = ["a", "b", "c", "d"].map((text) => [delta(text)]);
+    const { stream } = await open(Promise.resolve(batches(...list, [finish])));
+    const reader = stream.getReader();
+    const reads = await Promise.all(Array.from({ length: 6 }, () => reader.read()));
+    const texts = reads.map(({ value }) => new TextDecoder().decode(value));
+    expect(texts).toEqual(["a", "b", "c", "d", ".", ""]);
+  });
+
+  it("writes nothing more for a client that left while frames waited for the end of the turn", async () => {
+    const { stream, log } = await open(Promise.resolve(batches([delta("a")], [delta("b")])));
+    const reader = stream.getReader();
+    await reader.read();
+    await reader.cancel();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toEqual(["end", "abort client"]);
+  });
+
   it("leaves the status free for a failure before the first event", async () => {
     const failure = new ServiceError("upstream_error", "away");
     const failed = open(Promise.reject(failure));
