@@ -11,6 +11,8 @@ export class RoundUsage {
   readonly #inputTokens: number;
   readonly #budget: TokenBudget;
   #characters = 0;
+  /** The pieces in which text came: engines send one for each token, vendors for several. */
+  #pieces = 0;
   #bytes = 0;
   /** Bytes of the open reasoning block. */
   #reasoningBytes = 0;
@@ -42,9 +44,9 @@ export class RoundUsage {
     return this.#inputTokens;
   }
 
-  /** An estimate of the output tokens so far. */
+  /** An estimate of the output tokens so far: no piece has less than one. */
   get outputTokensSoFar(): number {
-    return estimateTokens(this.#characters);
+    return Math.max(estimateTokens(this.#characters), this.#pieces);
   }
 
   /** The vendor's figures, as far as it has reported them; estimates are marked as such. */
@@ -81,11 +83,11 @@ export class RoundUsage {
           break;
         case "reasoning-delta":
           this.#reasoningBytes += Buffer.byteLength(event.text);
-          this.#count(event.text);
+          this.#count(event.text, event.literals?.length);
           break;
         case "text-delta":
         case "refusal-delta":
-          this.#count(event.text);
+          this.#count(event.text, event.literals?.length);
           break;
         case "tool-call-delta":
           this.#count(event.arguments);
@@ -104,7 +106,9 @@ export class RoundUsage {
     }
   }
 
-  #count(text: string): void {
+  #count(text: string, pieces = 1): void {
+    if (text === "") return;
+    this.#pieces += pieces;
     this.#characters += text.length;
     this.#bytes += Buffer.byteLength(text);
   }

@@ -68,7 +68,9 @@ const getResponse: RouteDefinition<"caller"> = {
   operationId: "getResponse",
   tags: ["Chat"],
   summary: "Show a remembered response",
-  description: "The answer as it was given. Query parameters are ignored.",
+  description:
+    "The answer as it was given. `stream` is refused with 400, because its events are not kept; other query parameters " +
+    "are ignored.",
   security: KEY_SECURITY,
   request: { params: rememberedId },
   responses: {
@@ -118,6 +120,7 @@ export function responsesRoutes(deps: Deps): Router {
   router.add(createResponse, createChatHandler(deps, { codec: responsesServer, channel, memory }));
   router.add(getResponse, ({ req }, caller) => {
     const id = req.param("response_id") ?? "";
+    if (req.query("stream") === "true") throw noEvents();
     const found = memory && findResponse(memory.of(caller), id);
     if (found === undefined) throw notRemembered(id);
     const { before, output, after } = found.response;
@@ -131,6 +134,14 @@ export function responsesRoutes(deps: Deps): Router {
     return jsonResponse({ id, object: "response", deleted: true });
   });
   return router;
+}
+
+function noEvents(): ServiceError {
+  return new ServiceError(
+    "unsupported_parameter",
+    "The events of a remembered response are not kept: leave `stream` out to get it whole.",
+    { param: "stream" },
+  );
 }
 
 function notRemembered(id: string): ServiceError {

@@ -186,6 +186,11 @@ describe.skipIf(!hasChromium)("chat in the console", () => {
     await ask("From this tab");
     await page.getByText("Another tab has changed this chat").waitFor();
     await answers().getByText("Answer to this tab.").waitFor();
+    // What only this tab has is not left without a question.
+    await page.getByRole("link", { name: "Models", exact: true }).click();
+    const question = page.getByRole("dialog", { name: "Leave without saving?" });
+    await question.getByRole("button", { name: "Stay here" }).click();
+    await question.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Keep both, as branches" }).click();
     await page.getByText("Another tab has changed this chat").waitFor({ state: "detached" });
     await page.getByText("2/2").waitFor();

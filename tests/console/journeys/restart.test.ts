@@ -95,6 +95,7 @@ describe.skipIf(!hasChromium)("A restart of the gateway, seen by open pages", ()
     const cut = chat.getByRole("alert").filter({ hasText: "No answer came" });
     await cut.getByText("The gateway does not answer.").waitFor();
     await chat.getByText("Where does water run?").first().waitFor();
+    await chat.getByText("The chat could not be saved").waitFor();
     await composer(chat).fill("And after that?");
     const history = chat.getByText("Chats could not be loaded");
     await history.waitFor();
@@ -105,6 +106,8 @@ describe.skipIf(!hasChromium)("A restart of the gateway, seen by open pages", ()
     await run.getByText("The gateway does not answer.").waitFor({ state: "detached" });
     // Nobody asks for the list of chats: it is back because another call of the page was answered.
     await history.waitFor({ state: "detached" });
+    // The question is saved for the same reason.
+    await chat.waitForURL(/\/chat\/chat_/);
     await issue.click();
     await keys
       .getByText(/^sk-[\w-]{40,}$/)

@@ -4,6 +4,7 @@ import { useModels } from "../../api/queries/models.ts";
 import { branchOf, type ChatDocument } from "../../chat/chat-document.ts";
 import { formatExact } from "../../lib/count.ts";
 import { Composer } from "../../parts/composer.tsx";
+import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
 import { useFollowEnd } from "../../ui/use-follow-end.ts";
 import { useKeys } from "../../ui/use-keys.ts";
 import { useSpokenStatus } from "../../ui/use-spoken-status.ts";
@@ -94,6 +95,10 @@ export function Conversation({
           }}
           id={keptId}
           chat={chat}
+        />
+        <UnsavedGuard
+          isUnsaved={keeping.state === "failed" || keeping.state === "conflict"}
+          what="The messages of this chat that could not be saved"
         />
         {!isAtEnd && (
           <button type="button" className="mb-2 w-full text-sm text-accent" onClick={goToEnd}>

@@ -1,3 +1,4 @@
+import { type QueryCache, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { ApiError, onSignedIn } from "../../api/errors.ts";
 import { type ChatList, type StoredDocument, useKeepChat } from "../../api/queries/chats.ts";
@@ -88,12 +89,17 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
   // Leaving the chat frees the engine; what there is of the answer is saved as stopped.
   useEffect(() => () => chat.stop(), [chat]);
   const outline = useSyncExternalStore(chat.subscribe, chat.outline);
-  // A session that ended within an answer kept it from being saved.
+  // What kept it from being saved may be over: a session that had ended, or a gateway that was away.
   const hasFailed = keeping.state === "failed";
-  useEffect(
-    () => (hasFailed ? onSignedIn(() => save(chat.state().document)) : undefined),
-    [hasFailed, save, chat],
-  );
+  const queries = useQueryClient().getQueryCache();
+  useEffect(() => {
+    if (!hasFailed) return undefined;
+    const again = () => save(chat.state().document);
+    const stops = [onSignedIn(again), onAnswered(queries, again)];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [hasFailed, save, chat, queries]);
 
   /** Saves over what another tab has saved, by the revision it has now. */
   const keepThis = (revision: number) => {
@@ -106,6 +112,13 @@ export function useChat({ opened, model, isTemporary, list, onKept }: ChatOption
     save(chat.state().document);
   };
   return { chat, ...outline, keptId, keeping, save, keep: keepNow, keepThis };
+}
+
+/** Calls the listener when the gateway has answered another call of the page; returns the function that ends it. */
+function onAnswered(queries: QueryCache, listener: () => void): () => void {
+  return queries.subscribe((event) => {
+    if (event.type === "updated" && event.action.type === "success") listener();
+  });
 }
 
 function faultOf(thrown: unknown): Keeping {

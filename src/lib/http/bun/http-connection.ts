@@ -1,3 +1,4 @@
+import { atTurnEnd, type TurnWork } from "../../at-turn-end.ts";
 import type { BunSocket, SocketOwner } from "./bun-socket.ts";
 
 /** Receives the response on a connection. */
@@ -9,7 +10,7 @@ export interface AnswerReceiver {
 }
 
 /** A connection to a server. It carries one call at a time. */
-export class HttpConnection implements SocketOwner {
+export class HttpConnection implements SocketOwner, TurnWork {
   readonly #socket: BunSocket;
   readonly #onIdleEnd: (connection: HttpConnection) => void;
   #receiver: AnswerReceiver | undefined;
@@ -40,7 +41,13 @@ export class HttpConnection implements SocketOwner {
     }
     this.#receiver = receiver;
     this.#socket.ref();
-    this.#send(request);
+    this.#unsent = request;
+    // Requests of one turn leave together.
+    atTurnEnd(this);
+  }
+
+  runAtTurnEnd(): void {
+    if (this.#unsent !== undefined) this.#send(this.#unsent);
   }
 
   /** The call is over and the connection waits for the next one. */
