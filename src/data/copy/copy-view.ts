@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../db/database.ts";
+import { listParts, type Segment, segmentsOf } from "../datasets/dataset-tables.ts";
 import type {
   BuiltInView,
   CopiedByDays,
@@ -153,25 +154,41 @@ async function copyDataset(
   if (before?.table === table && before.version === version) return false;
   const state = JSON.stringify({ table, version });
   const { name } = view;
-  const rows = (columns: BatchSource["columns"], where: string): BatchSource => ({
-    ...{ from: `datasets.${quoteName(table)}`, columns, key: ["_load", "_row"], where },
-  });
-  const all = [...view.columns, ...HIDDEN];
+  const parts = await round.database.askOwn((db) => listParts(db, table));
+  const add = async (after: number) => {
+    const columns = [...view.columns, ...HIDDEN];
+    for (const from of loadsOf(segmentsOf(table, parts, version), after))
+      await stage(round, name, { ...from, columns, where: `${from.where} and ${there}` });
+  };
   const there = `_load <= ${version} and (_gone is null or _gone > ${version})`;
   const isOld = known === null || round.asOf - known.asOf > DATASET_AGE_MS;
   if (before === null || before.table !== table || isOld) {
-    await stage(round, name, rows(all, there));
+    await add(0);
     const remove = { kind: "all" } as const;
     await round.send({ type: "apply", view: name, remove, state, asOf: round.asOf });
     return true;
   }
   const from = before.version;
-  await stage(round, name, rows(all, `_load > ${from} and ${there}`));
-  const gone = `_load <= ${from} and _gone > ${from} and _gone <= ${version}`;
-  await readBatches(round.database, rows(HIDDEN, gone), async (text) => {
-    await round.send({ type: "gone", view: name, rows: text });
-  });
+  await add(from);
+  const gone = `_gone > ${from} and _gone <= ${version}`;
+  for (const loads of loadsOf(segmentsOf(table, parts, from), 0)) {
+    const source = { ...loads, columns: HIDDEN, where: `${loads.where} and ${gone}` };
+    await readBatches(round.database, source, async (text) => {
+      await round.send({ type: "gone", view: name, rows: text });
+    });
+  }
   const remove = { kind: "gone" } as const;
   await round.send({ type: "apply", view: name, remove, state, asOf: round.asOf });
   return true;
+}
+
+/** Returns where to read the loads behind `after`. */
+function loadsOf(segments: readonly Segment[], after: number) {
+  return segments
+    .filter(({ upTo }) => upTo > after)
+    .map(({ name, isPart, ...loads }) => ({
+      from: `only datasets.${quoteName(name)}`,
+      key: isPart ? ["_row"] : ["_load", "_row"],
+      where: isPart ? "true" : `_load > ${Math.max(after, loads.after)} and _load <= ${loads.upTo}`,
+    }));
 }

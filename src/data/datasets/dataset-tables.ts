@@ -146,6 +146,35 @@ export async function listParts(
   );
 }
 
+/** A table, or one of its parts, from the loads behind `after` up to `upTo`. */
+export interface Segment {
+  readonly name: string;
+  readonly isPart: boolean;
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/**
+ * Returns where the loads of a version are, in their order: the parts hold one each, the table itself those between. Each
+ * segment has an index of its order; to read all of them at once would sort the whole dataset for each batch.
+ */
+export function segmentsOf(
+  table: string,
+  parts: readonly { readonly name: string; readonly version: number }[],
+  version: number,
+): readonly Segment[] {
+  const segments: Segment[] = [];
+  let after = 0;
+  for (const part of parts) {
+    if (part.version > version) break;
+    segments.push({ name: table, isPart: false, after, upTo: part.version - 1 });
+    segments.push({ name: part.name, isPart: true, after: part.version - 1, upTo: part.version });
+    after = part.version;
+  }
+  segments.push({ name: table, isPart: false, after, upTo: version });
+  return segments.filter(({ after: first, upTo }) => upTo > first);
+}
+
 /** Drops a table with its parts; one that is gone is no error. */
 export async function dropTable(db: Db, name: string): Promise<void> {
   await db.execute(sql`drop table if exists ${tableOf(name)} cascade`);

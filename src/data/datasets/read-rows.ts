@@ -5,7 +5,7 @@ import type { Ask } from "../../db/database.ts";
 import { toDatabaseError } from "../../db/database-error.ts";
 import type { DatasetColumn } from "../../db/tables/datasets.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
-import { isVisibleAt, listParts, tableOf } from "./dataset-tables.ts";
+import { isVisibleAt, listParts, type Segment, segmentsOf, tableOf } from "./dataset-tables.ts";
 
 const BATCH_ROWS = 1_000;
 /** Fewer rows where they are large: as many as this many bytes of the last batch suggest. */
@@ -27,14 +27,6 @@ export interface RowPlace {
 export interface RowBatch {
   readonly rows: readonly JsonObject[];
   readonly placeOf: (index: number) => RowPlace;
-}
-
-/** A table, or one of its parts, from the loads behind `after` up to `upTo`. */
-interface Segment {
-  readonly name: string;
-  readonly isPart: boolean;
-  readonly after: number;
-  readonly upTo: number;
 }
 
 /**
@@ -66,24 +58,6 @@ export async function* readVersion(
       size = sizeFor(found, limit);
     }
   }
-}
-
-/** The parts hold one load each; the table itself holds those between them. */
-function segmentsOf(
-  table: string,
-  parts: readonly { readonly name: string; readonly version: number }[],
-  version: number,
-): readonly Segment[] {
-  const segments: Segment[] = [];
-  let after = 0;
-  for (const part of parts) {
-    if (part.version > version) break;
-    segments.push({ name: table, isPart: false, after, upTo: part.version - 1 });
-    segments.push({ name: part.name, isPart: true, after: part.version - 1, upTo: part.version });
-    after = part.version;
-  }
-  segments.push({ name: table, isPart: false, after, upTo: version });
-  return segments.filter(({ after: first, upTo }) => upTo > first);
 }
 
 function select(

@@ -6,7 +6,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { FeedRequest } from "../../../src/data/copy/copy-messages.ts";
 import type { CopiedView } from "../../../src/data/copy/copy-view.ts";
 import { openCopyFeed } from "../../../src/data/copy/open-copy-feed.ts";
-import { createDatasetTable } from "../../../src/data/datasets/dataset-tables.ts";
+import {
+  attachPart,
+  createDatasetTable,
+  createLoadTable,
+} from "../../../src/data/datasets/dataset-tables.ts";
 import { type CopyEngine, openCopyEngine } from "../../../src/data/port/copy/copy-engine.ts";
 import type { DataProcess } from "../../../src/data/process/data-process.ts";
 import type {
@@ -239,6 +243,47 @@ describe("the feeding of the embedded copy", () => {
     views = [calls, people];
     await run(feed);
     expect(await readAll(all)).toBe("42P01");
+  });
+
+  test("reads a dataset's parts each in its own order, and the comment of a view is not its shape", async () => {
+    const shape = { columns: [{ name: "a", type: "integer" }] as const, key: [] };
+    await createDatasetTable(database.db, "parts_1", shape);
+    const load = async (version: number, rows: number) => {
+      const part = `parts_1_${version}`;
+      await createLoadTable(database.db, part, { ...shape, isUnique: false });
+      await write(
+        `insert into datasets.${part} select g, null, ${version} * 10000 + g from generate_series(1, ${rows}) g`,
+      );
+      await attachPart(database.db, { table: "parts_1", part, version });
+    };
+    const viewed = (version: number, comment: string): View => ({
+      ...sheet("parts_1", version),
+      ...{ name: "parts", comment, columns: [column("a", "bigint")] },
+    });
+    await load(1, 900);
+    await write("insert into datasets.parts_1 values (2, 1, null, 20001)");
+    await load(3, 400);
+    views = [calls, people, viewed(3, "Before.")];
+    const feed = feedOf();
+    await run(feed);
+    const isSameHere = () =>
+      same("select a from parts", "select a from datasets.parts_1 where _gone is null order by 1");
+    await isSameHere();
+    await write("update datasets.parts_1 set _gone = 4 where a in (10007, 20001, 30400)");
+    await load(5, 3);
+    views = [calls, people, viewed(5, "After.")];
+    await run(feed);
+    expect(applied()).toEqual(["parts"]);
+    expect(sent.flatMap((one) => (one.type === "apply" ? [one.remove.kind] : []))).toEqual([
+      "gone",
+    ]);
+    await same(
+      "select a from parts order by 1",
+      "select a from datasets.parts_1 where _gone is null order by 1",
+    );
+    expect(await readAll("select obj_description('data.parts'::regclass)")).toEqual([["After."]]);
+    views = [calls, people];
+    await run(feed);
   });
 
   test("makes the copy anew for another installation or secret, and where its folder does not open", async () => {

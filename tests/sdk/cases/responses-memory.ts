@@ -94,6 +94,9 @@ export function responseMemoryCases(opened: () => EngineGateway): void {
       } = await client.responses.retrieve(first.id);
       const { _request_id: ___, output_text: ____, ...given } = first;
       expect(shown).toEqual(given);
+      // Its events are gone, which the client must not take for an answer without any.
+      const replayed = client.responses.retrieve(first.id, { stream: true });
+      await expect(replayed).rejects.toMatchObject({ status: 400, param: "stream" });
       const headers = { authorization: `Bearer ${TEST_KEY}` };
       const path = `${world.gateway.url}/v1/responses/${first.id}`;
       const deleted = await fetch(path, { method: "DELETE", headers });

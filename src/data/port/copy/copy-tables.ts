@@ -34,8 +34,9 @@ interface TableOfView {
 const hidden = ({ isDataset }: FedView): string[] =>
   isDataset ? ["_load integer not null", "_row bigint not null"] : [];
 const names = (view: FedView): string => view.columns.map(({ name }) => quoteName(name)).join(", ");
-const shapeOf = ({ columns, key, isDataset, comment }: FedView): string =>
-  JSON.stringify([columns, key, isDataset, comment]);
+/** A view of another shape is filled anew. Its comment is none of it: it changes as often as a description. */
+const shapeOf = ({ columns, key, isDataset }: FedView): string =>
+  JSON.stringify([columns, key, isDataset]);
 const write = (...statements: string[]): string =>
   ["begin read write", ...statements, "commit"].join("; ");
 
@@ -47,6 +48,9 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
     const table = tables.get(view);
     if (table === undefined) throw new Error(`The copy has no view ${view}.`);
     return table;
+  };
+  const tell = async (view: FedView) => {
+    if (tables.get(view.name)?.view.comment !== view.comment) await run(commentOf(view));
   };
   /** Takes a table that is there already, and returns what notes its state. */
   const keep = (name: string, id: number, view: FedView) => {
@@ -78,6 +82,7 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
           tables.delete(name);
           continue;
         }
+        await tell(view);
         const known = keep(name, Number(id), view);
         if (typeof state === "string") states[name] = known(state, Number(time));
       }
@@ -215,13 +220,16 @@ function indexes(view: FedView, table: string): string[] {
     .map((columns) => `create index on ${table} (${columns.map(quoteName).join(", ")})`);
 }
 
+function commentOf({ name, comment }: FedView): string {
+  const text = comment === null ? "null" : quoteText(comment);
+  return `comment on view data.${quoteName(name)} is ${text}`;
+}
+
 function comments(view: FedView, name: string): string[] {
-  const own =
-    view.comment === null ? [] : [`comment on view ${name} is ${quoteText(view.comment)}`];
   const columns = view.columns.flatMap(({ name: column, comment }) =>
     comment === null
       ? []
       : [`comment on column ${name}.${quoteName(column)} is ${quoteText(comment)}`],
   );
-  return [...own, ...columns];
+  return [commentOf(view), ...columns];
 }
