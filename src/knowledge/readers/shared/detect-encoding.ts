@@ -10,6 +10,10 @@ const CONFIDENT = 25;
 const FALLBACK = "windows-1252";
 /** Text has hardly any of these control characters. */
 const CONTROLS_SHARE = 0.01;
+/** So many of the pairs of bytes have a zero only in UTF-16. */
+const MANY_ZEROS = 0.5;
+/** So many of the bytes stand in even places as often as in odd ones only in other encodings. */
+const ALIKE = 0.5;
 
 /**
  * Returns the name of a text file's encoding, or null when the content is no text.
@@ -54,11 +58,30 @@ function asUtf16(head: Buffer): string | undefined {
     ["utf-16be", even, odd],
   ] as const) {
     if (high <= low * 4 || low > pairs / 100) continue;
+    // Any text may hold a stray zero, and almost any two bytes are a character of UTF-16.
+    if (high < pairs * MANY_ZEROS && (isUtf8Aside(head) || arePlacesAlike(head))) continue;
     const text = iconv.decode(head.subarray(0, pairs * 2), encoding);
     // The last character may be half of one.
     if (!/\p{Surrogate}/u.test(text.slice(0, -1)) && controlsOf(text) === 0) return encoding;
   }
   return undefined;
+}
+
+/** Whether the bytes other than zeros are text by themselves. */
+function isUtf8Aside(head: Buffer): boolean {
+  const bytes = head.filter((byte) => byte !== 0);
+  return !hasControls(bytes) && isDecodable(new TextDecoder("utf-8", { fatal: true }), bytes);
+}
+
+/** Whether even and odd places mostly hold the same bytes, as in text of another encoding; in UTF-16 they differ. */
+function arePlacesAlike(head: Buffer): boolean {
+  const surplus = new Map<number, number>();
+  for (const [at, byte] of head.entries()) {
+    surplus.set(byte, (surplus.get(byte) ?? 0) + (at % 2 === 0 ? 1 : -1));
+  }
+  let differing = 0;
+  for (const count of surplus.values()) differing += Math.abs(count);
+  return differing < head.length * (1 - ALIKE);
 }
 
 function zeros(bytes: Buffer, from: number): number {
@@ -73,7 +96,7 @@ function controlsOf(text: string): number {
 }
 
 /** Zeros never occur in text, and other control characters hardly. */
-function hasControls(bytes: Buffer): boolean {
+function hasControls(bytes: Uint8Array): boolean {
   let count = 0;
   for (const byte of bytes) {
     if (byte === 0) return true;
@@ -108,7 +131,7 @@ function beyondAscii(bytes: Buffer): number {
   return isAscii(bytes) ? -1 : bytes.findIndex((byte) => byte >= 0x80);
 }
 
-function isDecodable(decoder: TextDecoder, bytes: Buffer): boolean {
+function isDecodable(decoder: TextDecoder, bytes: Uint8Array): boolean {
   try {
     decoder.decode(bytes, { stream: true });
     return true;
