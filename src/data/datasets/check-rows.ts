@@ -82,7 +82,7 @@ function isTooLarge(values: CheckedRow): boolean {
   return Buffer.byteLength(JSON.stringify(values)) > MAX_ROW_BYTES;
 }
 
-function unknownColumn(name: string): Fault {
+export function unknownColumn(name: string): Fault {
   const column = name.slice(0, SHOWN_CHARACTERS);
   return { column, message: "is not a column of the dataset; leave it out or add the column" };
 }

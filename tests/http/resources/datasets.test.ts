@@ -390,7 +390,7 @@ describe("an import", () => {
 
   it.each([
     ["a quotation mark that is not closed", CSV, 'n,name\n1,"a\n', /^Line \d: a quotation mark/],
-    ["an unknown column", CSV, "n,other\n1,2\n", /^Line 2, column 'other': is not a column/],
+    ["an unknown column", CSV, "n,other\n1,2\n", /^Line 1, column 'other': is not a column/],
     ["__proto__", NDJSON, '{"__proto__":1}', /^Line 1, column '__proto__': is not a column/],
     ["a damaged workbook", XLSX, "PK\u0003\u0004 no", /damaged/],
   ])("refuses %s by name", async (_, type, file, message) => {
@@ -399,6 +399,39 @@ describe("an import", () => {
     expect([status, body.error.code]).toEqual([400, "invalid_value"]);
     expect(body.error.message).toMatch(message);
     expect(await rowsOf(owner, id)).toEqual([]);
+  });
+
+  it.each([
+    ["CSV", CSV, (cells: string[]) => `${cells.join(",")}\n`],
+    ["XLSX", XLSX, (cells: string[]) => workbook([cells])],
+  ])(
+    "of headings alone in %s empties a dataset that has them, and no other",
+    async (_, type, toFile) => {
+      const { id } = await create(owner);
+      expect((await send(owner, rowsPath(id), CSV, "n,name\n1,a\n")).status).toBe(200);
+      const replace = (cells: string[]) =>
+        send(owner, rowsPath(id, "replace"), type, toFile(cells));
+      const refused = await replace(["n", "other", "more"]);
+      const { status, body } = refused;
+      expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_value", "other"]);
+      const message = "is not a column of the dataset; leave it out or add the column";
+      expect(body.error.message).toBe(`Line 1, column 'other': ${message}. Nothing was written.`);
+      expect(body.ext.errors).toEqual([
+        { line: 1, column: "other", message },
+        { line: 1, column: "more", message },
+      ]);
+      expect(await rowsOf(owner, id)).toHaveLength(1);
+      expect((await replace(["n", "name"])).body).toMatchObject({ rows: 0, dataset: { rows: 0 } });
+    },
+  );
+
+  it("of a CSV with a stray zero writes nothing", async () => {
+    const { id } = await create(owner);
+    expect((await send(owner, rowsPath(id), CSV, "n,name\n1,a\n")).status).toBe(200);
+    for (const file of ["n,name\n1,x\0y\n", "n,name\n12,x\0y\n"]) {
+      expect((await send(owner, rowsPath(id, "replace"), CSV, file)).status).toBe(400);
+    }
+    expect(await rowsOf(owner, id)).toHaveLength(1);
   });
 
   it("appends, replaces and upserts thousands of rows", async () => {

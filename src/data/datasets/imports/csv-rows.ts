@@ -8,7 +8,13 @@ import {
 } from "../../../knowledge/readers/shared/csv-records.ts";
 import { readText } from "../../../knowledge/readers/shared/read-text.ts";
 import type { JsonValue } from "../../../lib/json.ts";
-import { type FileRow, faultAt, MAX_ROW_CHARACTERS, TableFault } from "./table-job.ts";
+import {
+  type FileHeadings,
+  type FileRow,
+  faultAt,
+  MAX_ROW_CHARACTERS,
+  TableFault,
+} from "./table-job.ts";
 
 interface Record {
   readonly record: readonly (string | null)[];
@@ -19,7 +25,7 @@ interface Record {
  * Reads RFC 4180 with any usual delimiter and encoding. The first line has the headings. An empty cell without quotation
  * marks has no value; `""` is an empty text.
  */
-export async function* csvRows(file: SourceFile): AsyncGenerator<FileRow, void> {
+export async function* csvRows(file: SourceFile): AsyncGenerator<FileHeadings | FileRow, void> {
   if ((await file.encoding()) === null)
     throw new TableFault("The file is no text, so it is no CSV.");
   const pieces = readText(file);
@@ -40,8 +46,10 @@ export async function* csvRows(file: SourceFile): AsyncGenerator<FileRow, void> 
   try {
     for await (const { record, info } of parser as AsyncIterable<Record>) {
       const line = info.lines - linesWithin(record);
-      if (headings === undefined) headings = headingsOf(record, line);
-      else yield { line, values: byHeading(headings, record, line) };
+      if (headings === undefined) {
+        headings = headingsOf(record, line);
+        yield { line, headings };
+      } else yield { line, values: byHeading(headings, record, line) };
     }
   } catch (thrown) {
     throw isCsvError(thrown) ? unreadable(thrown) : thrown;

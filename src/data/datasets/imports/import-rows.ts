@@ -3,6 +3,7 @@ import { type ChangeFrame, change } from "../../../access/change.ts";
 import { ServiceError } from "../../../core/service-error.ts";
 import type { DatasetColumn } from "../../../db/tables/datasets.ts";
 import { detailsOf, newDatasetRow } from "../change-dataset.ts";
+import { unknownColumn } from "../check-rows.ts";
 import { createLoad } from "../dataset-load.ts";
 import {
   type DatasetStore,
@@ -16,6 +17,7 @@ import type { TableBatch, TableField } from "./table-job.ts";
 
 /** Wrong rows that are named; the rest of the file is not read once there are so many. */
 const FAULTS_MAX = 100;
+const NOT_READ = "The rows were not read: first the headings have to be right.";
 const TOO_MANY = "There may be more wrong rows: reading ended here.";
 /** A large upsert that met other changes is prepared again so often. */
 const COMMITS_MAX = 3;
@@ -79,7 +81,7 @@ async function finish(
   { fields, frame, details }: Finish,
 ): Promise<{ readonly dataset: Dataset; readonly rows: number }> {
   try {
-    const rows = await addRows(load, files.read(file, fields, signal));
+    const rows = await addRows(load, fields, files.read(file, fields, signal));
     for (let tries = 1; ; tries += 1) {
       await load.prepare();
       signal.throwIfAborted();
@@ -103,11 +105,16 @@ async function finish(
 }
 
 /** Adds all rows and returns their number. Rejects with `invalid_value` that names the wrong ones. */
-async function addRows(load: DatasetLoad, batches: AsyncIterable<TableBatch>): Promise<number> {
+async function addRows(
+  load: DatasetLoad,
+  fields: readonly TableField[],
+  batches: AsyncIterable<TableBatch>,
+): Promise<number> {
   const faults: LineFault[] = [];
   let rows = 0;
   try {
     for await (const batch of batches) {
+      refuseHeadings(batch.headings, fields);
       for (const { row, column, message } of await load.add(batch.rows)) {
         faults.push({ line: batch.lines[row - rows - 1] ?? 0, column, message });
       }
@@ -121,6 +128,17 @@ async function addRows(load: DatasetLoad, batches: AsyncIterable<TableBatch>): P
   }
   if (faults.length > 0) throw badRows(faults);
   return rows;
+}
+
+/** Without this, a file of other headings and no rows would empty a dataset that it replaces. */
+function refuseHeadings(headings: TableBatch["headings"], fields: readonly TableField[]): void {
+  if (headings === undefined) return;
+  const { names, line } = headings;
+  const known = new Set(fields.map(({ name }) => name));
+  const faults = names
+    .filter((name) => !known.has(name))
+    .map((name) => ({ line, ...unknownColumn(name) }));
+  if (faults.length > 0) throw badRows(faults, NOT_READ);
 }
 
 function isChanged(thrown: unknown): boolean {

@@ -8,6 +8,7 @@ import { csvRows } from "./csv-rows.ts";
 import { ColumnInference } from "./infer-columns.ts";
 import { jsonRows, ndjsonRows } from "./json-rows.ts";
 import {
+  type FileHeadings,
   type FileRow,
   type TableBatch,
   TableFault,
@@ -21,13 +22,13 @@ import { xlsxRows } from "./xlsx-rows.ts";
 const BATCH_ROWS = 500;
 const BATCH_CHARACTERS = 256 * 1024;
 
-const READERS: Readonly<Record<TableFormat, (file: SourceFile) => AsyncGenerator<FileRow, void>>> =
-  {
-    csv: csvRows,
-    ndjson: ndjsonRows,
-    json: jsonRows,
-    xlsx: xlsxRows,
-  };
+type Reader = (file: SourceFile) => AsyncGenerator<FileHeadings | FileRow, void>;
+const READERS: Readonly<Record<TableFormat, Reader>> = {
+  csv: csvRows,
+  ndjson: ndjsonRows,
+  json: jsonRows,
+  xlsx: xlsxRows,
+};
 
 serveJobs((job) => work(job as TableJob));
 
@@ -46,24 +47,29 @@ async function* work(job: TableJob): AsyncGenerator<readonly TableField[] | Tabl
 }
 
 async function inferFields(
-  rows: AsyncIterable<FileRow>,
+  rows: AsyncIterable<FileHeadings | FileRow>,
   format: TableFormat,
 ): Promise<readonly TableField[]> {
   const inference = new ColumnInference(format !== "csv");
-  for await (const { values } of rows) inference.add(values);
+  for await (const row of rows) if ("values" in row) inference.add(row.values);
   return inference.fields();
 }
 
 async function* readRows(
-  rows: AsyncIterable<FileRow>,
+  rows: AsyncIterable<FileHeadings | FileRow>,
   { fields, format }: Extract<TableJob, { kind: "read" }>,
 ): AsyncGenerator<TableBatch, void> {
   const convert = new RowConversion(fields, format === "csv");
   let batch: JsonObject[] = [];
   let lines: number[] = [];
   let characters = 0;
-  for await (const { values, line } of rows) {
-    const row = convert.row(values, line);
+  for await (const found of rows) {
+    const { line } = found;
+    if ("headings" in found) {
+      yield { headings: { names: convert.names(found.headings, line), line }, rows: [], lines: [] };
+      continue;
+    }
+    const row = convert.row(found.values, line);
     batch.push(row);
     lines.push(line);
     characters += sizeOf(row);
@@ -86,6 +92,10 @@ class RowConversion {
     this.#byHeading = new Map(fields.map((field) => [field.heading, field]));
     this.#byName = new Map(fields.map((field) => [field.name.toLowerCase(), field]));
     this.#isText = isText;
+  }
+
+  names(headings: readonly string[], line: number): readonly string[] {
+    return Object.keys(this.row(Object.fromEntries(headings.map((name) => [name, null])), line));
   }
 
   row(values: JsonObject, line: number): JsonObject {

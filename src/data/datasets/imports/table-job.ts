@@ -27,9 +27,17 @@ export type TableJob =
     };
 
 export interface TableBatch {
+  /** Only in a batch of its own before the rows, of a file that has headings: columns by name, or the heading itself. */
+  readonly headings?: { readonly names: readonly string[]; readonly line: number };
   readonly rows: readonly JsonObject[];
   /** The line of each row in its file; in a spreadsheet its row, in a JSON array the line where it begins. */
   readonly lines: readonly number[];
+}
+
+/** Comes before the rows of a file that has headings: they are known even where no row follows. */
+export interface FileHeadings {
+  readonly line: number;
+  readonly headings: readonly string[];
 }
 
 /** One row of a file, by its headings. */

@@ -3,12 +3,12 @@ import type { CellObject, WorkBook } from "@e965/xlsx";
 import type { SourceFile } from "../../../knowledge/readers/reader.ts";
 import type { JsonValue } from "../../../lib/json.ts";
 import { byHeading, headingsOf } from "./csv-rows.ts";
-import { type FileRow, TableFault } from "./table-job.ts";
+import { type FileHeadings, type FileRow, TableFault } from "./table-job.ts";
 
 const WORKBOOK = /^xl\/workbook\d*\.(?:xml|bin)$/;
 
 /** The first sheet with content. Its first row has the headings. Formulas count as their last results. */
-export async function* xlsxRows(file: SourceFile): AsyncGenerator<FileRow, void> {
+export async function* xlsxRows(file: SourceFile): AsyncGenerator<FileHeadings | FileRow, void> {
   const { zip } = file;
   if (zip?.names.some((name) => WORKBOOK.test(name)) !== true) {
     throw new TableFault("The file is no XLSX workbook, or it is protected with a password.");
@@ -38,8 +38,10 @@ export async function* xlsxRows(file: SourceFile): AsyncGenerator<FileRow, void>
       const line = index + 1;
       const values = Array.from(cells, (cell) => toValue(cell, line));
       if (values.every((value) => value === null || value === "")) continue;
-      if (headings === undefined) headings = headingsOf(values, line);
-      else yield { line, values: byHeading(headings, values, line) };
+      if (headings === undefined) {
+        headings = headingsOf(values, line);
+        yield { line, headings };
+      } else yield { line, values: byHeading(headings, values, line) };
     }
     if (headings !== undefined) return;
   }

@@ -27,7 +27,7 @@ async function rowsOf(format: Format, content: string | Uint8Array): Promise<Fil
   await writeFile(path, content);
   const file: SourceFile = await openSourceFile(path, `file.${format}`, READ_LIMITS);
   const rows: FileRow[] = [];
-  for await (const row of READERS[format](file)) rows.push(row);
+  for await (const row of READERS[format](file)) if ("values" in row) rows.push(row);
   return rows;
 }
 
