@@ -390,6 +390,12 @@ describe("an import", () => {
 
   it.each([
     ["a quotation mark that is not closed", CSV, 'n,name\n1,"a\n', /^Line \d: a quotation mark/],
+    [
+      "a quotation mark within a cell",
+      CSV,
+      'n,name\n1,5" pipe\n',
+      /^Line 2: a quotation mark stands within a cell/,
+    ],
     ["an unknown column", CSV, "n,other\n1,2\n", /^Line 1, column 'other': is not a column/],
     ["__proto__", NDJSON, '{"__proto__":1}', /^Line 1, column '__proto__': is not a column/],
     ["a damaged workbook", XLSX, "PK\u0003\u0004 no", /damaged/],
@@ -424,6 +430,17 @@ describe("an import", () => {
       expect((await replace(["n", "name"])).body).toMatchObject({ rows: 0, dataset: { rows: 0 } });
     },
   );
+
+  it.each([
+    ["CSV", CSV, "n,name\n"],
+    ["JSON", JSON_TYPE, "[]"],
+    ["XLSX", XLSX, workbook([["n", "name"]])],
+  ])("creates no dataset from %s without rows, and says why", async (_, type, file) => {
+    const path = `/api/datasets/import?name=${newName()}`;
+    const { status, body } = await send(owner, path, type, file);
+    expect([status, body.error.code]).toEqual([400, "invalid_value"]);
+    expect(body.error.message).toMatch(/no rows to guess the types of columns.*'columns'/);
+  });
 
   it("of a CSV with a stray zero writes nothing", async () => {
     const { id } = await create(owner);

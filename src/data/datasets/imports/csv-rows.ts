@@ -93,10 +93,13 @@ function linesWithin(record: readonly (string | null)[]): number {
 }
 
 function unreadable({ code, lines }: CsvError): TableFault {
-  return faultAt(
-    typeof lines === "number" ? lines : 0,
-    code === "CSV_MAX_RECORD_SIZE"
-      ? `the row has more than ${MAX_ROW_CHARACTERS} characters; a quotation mark may not be closed.`
-      : "a quotation mark stands where none can, or is not closed.",
-  );
+  return faultAt(typeof lines === "number" ? lines : 0, reasonOf(code));
+}
+
+function reasonOf(code: string): string {
+  if (code === "CSV_MAX_RECORD_SIZE")
+    return `the row has more than ${MAX_ROW_CHARACTERS} characters; a quotation mark may not be closed.`;
+  if (code === "INVALID_OPENING_QUOTE")
+    return "a quotation mark stands within a cell; write it twice, and the whole cell in quotation marks.";
+  return "a quotation mark stands where none can, or is not closed.";
 }

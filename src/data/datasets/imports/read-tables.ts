@@ -52,7 +52,11 @@ async function inferFields(
 ): Promise<readonly TableField[]> {
   const inference = new ColumnInference(format !== "csv");
   for await (const row of rows) if ("values" in row) inference.add(row.values);
-  return inference.fields();
+  const fields = inference.fields();
+  if (fields.length > 0) return fields;
+  throw new TableFault(
+    "The file has no rows to guess the types of columns from. Create the dataset with its 'columns', then import into it.",
+  );
 }
 
 async function* readRows(

@@ -92,6 +92,12 @@ describe("JSON", () => {
 it.each([
   ["a quotation mark that is not closed", "csv", 'n,name\n1,"a\n', /^Line \d: a quotation mark/],
   [
+    "a quotation mark within a cell",
+    "csv",
+    'n,name\n1,5" pipe\n',
+    /^Line 2: a quotation mark stands within a cell/,
+  ],
+  [
     "a row that is too long",
     "csv",
     `n,name\n1,${"x".repeat(1_100_000)}`,
