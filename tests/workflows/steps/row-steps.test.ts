@@ -241,7 +241,7 @@ describe("steps", () => {
       rows,
     );
     expect(first).toEqual({
-      ...{ g: "b", sum: 0.5, count: 3, min: 0.1, max: "0.2", first: 0.1, last: "0.2", rows: 4 },
+      ...{ g: "b", sum: "0.5", count: 3, min: 0.1, max: 0.2, first: 0.1, last: "0.2", rows: 4 },
       ...{ avg: 0.5 / 3, list: [0.1, 0.2, null, "0.2"], count_distinct: 3 },
     });
     expect(second).toMatchObject({ g: "a", sum: 5, rows: 1 });

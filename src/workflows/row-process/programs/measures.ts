@@ -1,6 +1,7 @@
 import type { JsonValue } from "../../../lib/json.ts";
 import type { Row } from "../../rows/row.ts";
 import { fieldOf, ProgramFailure, RowFault } from "../row-work.ts";
+import { compareDecimals, type Decimal, decimalOf, ExactSum } from "./exact-numbers.ts";
 import { compareValues, keyOf } from "./keys.ts";
 
 /** What is asked of each group: `field` is unset for `count` of rows. */
@@ -22,16 +23,10 @@ const BYTES_PER_CHARACTER = 2;
 const ITEM_BYTES = 40;
 
 const MEASURES: Readonly<Record<string, Make>> = {
-  sum: (field) => {
-    const sum = createSum(field);
-    return { add: sum.add, value: () => (sum.count() === 0 ? null : sum.total()) };
-  },
-  avg: (field) => {
-    const sum = createSum(field);
-    return { add: sum.add, value: () => (sum.count() === 0 ? null : sum.total() / sum.count()) };
-  },
-  min: (field) => createBest(field, (left, right) => compareValues(left, right) < 0),
-  max: (field) => createBest(field, (left, right) => compareValues(left, right) > 0),
+  sum: (field) => createSum(field, ({ total, hasTexts }) => (hasTexts ? total : Number(total))),
+  avg: (field) => createSum(field, ({ total, count }) => Number(total) / count),
+  min: (field) => createBest(field, -1),
+  max: (field) => createBest(field, 1),
   first: (field) => {
     let found: JsonValue | undefined;
     return {
@@ -99,50 +94,73 @@ function createCount(field: string | undefined): Measure {
   };
 }
 
-/** Keeps what rounding loses (Kahan and Neumaier), so that cents add up. */
-function createSum(field: string) {
-  let sum = 0;
-  let lost = 0;
+interface Summed {
+  readonly total: string;
+  readonly count: number;
+  /** A number was a text, as decimals and integers beyond 2^53 are: as a JSON number the sum would lose digits. */
+  readonly hasTexts: boolean;
+}
+
+function createSum(field: string, result: (summed: Summed) => JsonValue): Measure {
+  const sum = new ExactSum();
   let count = 0;
+  let hasTexts = false;
+  let longest = 0;
   return {
-    add(row: Row) {
-      const value = fieldOf(row, field);
-      if (value === null || value === undefined) return 0;
-      const number = numberOf(value as JsonValue, field);
-      const next = sum + number;
-      lost += Math.abs(sum) >= Math.abs(number) ? sum - next + number : number - next + sum;
-      sum = next;
+    add(row) {
+      const value = fieldOf(row, field) ?? null;
+      if (value === null) return 0;
+      sum.add(numberOf(value, field));
       count += 1;
-      return 0;
+      if (typeof value !== "string") return 0;
+      hasTexts = true;
+      const grown = Math.max(0, value.length - longest);
+      longest += grown;
+      return grown;
     },
-    count: () => count,
-    total: () => sum + lost,
+    value: () => (count === 0 ? null : result({ total: String(sum), count, hasTexts })),
   };
 }
 
-/** A text that is a number counts as one: CSV and integers beyond 2^53 have them. */
-function numberOf(value: JsonValue, field: string): number {
-  if (typeof value === "number") return value;
-  const isNumber = typeof value === "string" && /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(value);
-  if (isNumber) return Number(value);
+function numberOf(value: JsonValue, field: string): Decimal {
+  const number = decimalOf(value);
+  if (number !== undefined) return number;
   throw new RowFault(
     "not_a_number",
     `The field '${field}' is no number, so it cannot be summed up. Convert it with a map step first.`,
   );
 }
 
-function createBest(
-  field: string,
-  isBetter: (left: JsonValue, right: JsonValue) => boolean,
-): Measure {
+/**
+ * The smallest value for the sign -1, the largest for 1; of equal ones the first. Values that all are numbers, or texts
+ * that are, compare as numbers: decimals are texts. With any other value among them all compare as when sorted.
+ */
+function createBest(field: string, sign: 1 | -1): Measure {
   let best: JsonValue = null;
+  /** The best by number; undefined once there was a value that is none. */
+  let numeric: { readonly value: JsonValue; readonly number: Decimal } | null | undefined = null;
+  const takeNumber = (value: JsonValue): number => {
+    const number = numeric === undefined ? undefined : decimalOf(value);
+    if (numeric === undefined || number === undefined) {
+      numeric = undefined;
+      return 0;
+    }
+    if (numeric !== null && compareDecimals(number, numeric.number) * sign <= 0) return 0;
+    const grown = bytesOf(value) - bytesOf(numeric?.value ?? null);
+    numeric = { value, number };
+    return grown;
+  };
   return {
     add(row) {
       const value = fieldOf(row, field) ?? null;
-      if (value !== null && (best === null || isBetter(value, best))) best = value;
-      return 0;
+      if (value === null) return 0;
+      const grown = takeNumber(value);
+      if (best !== null && compareValues(value, best) * sign <= 0) return grown;
+      const before = bytesOf(best);
+      best = value;
+      return grown + bytesOf(value) - before;
     },
-    value: () => best,
+    value: () => numeric?.value ?? best,
   };
 }
 
