@@ -25,7 +25,9 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .default("right_")
-    .describe("Stands before a field of the other side that this side has, too."),
+    .describe(
+      "Stands before a field of the other side that any row of this side has, too; again, until no field has the name.",
+    ),
 });
 
 export const joinStep = ({ rowProcess }: Pick<StepServices, "rowProcess">) =>

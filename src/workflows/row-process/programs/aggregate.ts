@@ -1,8 +1,8 @@
-import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { Row } from "../../rows/row.ts";
-import { LineFile, readLineFile } from "../disk/line-file.ts";
+import { LineFile } from "../disk/line-file.ts";
+import { appendNumbered, readNumbered } from "../disk/numbered-lines.ts";
 import type { RowWork } from "../row-program.ts";
 import { fieldOf, type InputLine, parseRow, setField } from "../row-work.ts";
 import { keyOf } from "./keys.ts";
@@ -12,7 +12,6 @@ import { createMeasure, type Measure, type ValueSettings } from "./measures.ts";
 const GROUPS_MAX_BYTES = 96 * 1024 * 1024;
 const GROUP_BYTES = 300;
 const MEASURE_BYTES = 100;
-const BATCH_ROWS = 1_000;
 
 interface Group {
   readonly by: JsonObject;
@@ -38,7 +37,7 @@ export async function* aggregateRows(work: RowWork) {
     for await (const batch of lines) {
       for (const line of batch) {
         outputs.attempt(line, () => {
-          if (!groups.add(parseRow(line.text))) aside.append(`${line.number} ${line.text}`);
+          if (!groups.add(parseRow(line.text))) appendNumbered(aside, line);
         });
         if (outputs.isOver) return;
       }
@@ -48,7 +47,7 @@ export async function* aggregateRows(work: RowWork) {
     if (by.length === 0) groups.addEmpty();
     yield* pushGroups(work, groups);
     if (aside.lines === 0) return;
-    lines = asideLines(aside.finish());
+    lines = readNumbered(aside.finish());
   }
 }
 
@@ -106,16 +105,4 @@ async function* pushGroups({ outputs }: RowWork, groups: Groups) {
     outputs.attempt({ text: "{}", number }, () => outputs.push(made()));
     if (outputs.isFull) yield;
   }
-}
-
-async function* asideLines(path: string): Lines {
-  let batch: InputLine[] = [];
-  for await (const line of readLineFile(createReadStream(path))) {
-    const space = line.indexOf(" ");
-    batch.push({ number: Number(line.slice(0, space)), text: line.slice(space + 1) });
-    if (batch.length < BATCH_ROWS) continue;
-    yield batch;
-    batch = [];
-  }
-  yield batch;
 }

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { Row } from "../../rows/row.ts";
+import { LineFile } from "../disk/line-file.ts";
 import { LineStore } from "../disk/line-store.ts";
+import { appendNumbered, readNumbered } from "../disk/numbered-lines.ts";
 import type { RowWork } from "../row-program.ts";
 import {
   fieldOf,
@@ -12,6 +14,7 @@ import {
   setField,
 } from "../row-work.ts";
 import { keyOf } from "./keys.ts";
+import { mergingRows } from "./merge-rows.ts";
 
 interface JoinSettings {
   readonly with: string;
@@ -23,8 +26,14 @@ interface JoinSettings {
 interface Partners {
   readonly lines: LineStore;
   readonly byKey: ReadonlyMap<string, number | number[]>;
-  /** The names of all fields, for rows without a partner. */
-  readonly fields: readonly string[];
+  /** The names of all fields that are added to a row: not those of `on`. */
+  readonly added: readonly string[];
+}
+
+/** This side, of whose rows it is known what fields they have in all. */
+interface Left {
+  readonly lines: AsyncIterable<readonly InputLine[]>;
+  readonly names: ReadonlySet<string>;
 }
 
 type Pairs = readonly (readonly [string, string])[];
@@ -45,16 +54,15 @@ export async function* joinRows(work: RowWork) {
   if (other === undefined) throw unknownInput(settings.with, work.inputs);
   const pairs = pairsOf(settings.on);
   const partners = await readPartners(work, other, pairs);
-  const merge = merging(settings, pairs, partners.fields);
+  const left = how === "anti" ? streamLeft(work, other) : await readLeft(work, other, pairs);
+  const { prefix = "right_" } = settings;
+  const merge = mergingRows({ left: left.names, right: partners.added, prefix });
   const joining: Join = { work, settings, pairs, partners, merge };
   const used = new Uint8Array(partners.lines.size);
-  for (const input of work.inputs) {
-    if (input === other) continue;
-    for await (const lines of work.lines(input)) {
-      for (const line of lines) yield* joinRow(joining, line, used);
-      yield;
-      if (work.outputs.isOver) return;
-    }
+  for await (const lines of left.lines) {
+    for (const line of lines) yield* joinRow(joining, line, used);
+    yield;
+    if (work.outputs.isOver) return;
   }
   if (how === "right" || how === "full") yield* pushUnused(joining, used);
 }
@@ -105,6 +113,29 @@ function pairsOf(on: JoinSettings["on"]): Pairs {
     : Object.entries(on as Record<string, string>);
 }
 
+/** `anti` adds no fields, so the names do not matter. */
+function streamLeft(work: RowWork, other: SentInput): Left {
+  return { lines: leftLines(work, other), names: new Set() };
+}
+
+/** An input is read once, and the first row is written when the names of all are known: so they wait on the disk. */
+async function readLeft(work: RowWork, other: SentInput, pairs: Pairs): Promise<Left> {
+  const file = new LineFile(join(work.folder, "left"));
+  // Rows without a partner on this side have them.
+  const names = new Set(pairs.map(([left]) => left));
+  for await (const batch of leftLines(work, other)) {
+    for (const line of batch) {
+      for (const name of Object.keys(parseRow(line.text))) names.add(name);
+      appendNumbered(file, line);
+    }
+  }
+  return { lines: readNumbered(file.finish()), names };
+}
+
+async function* leftLines({ inputs, lines }: RowWork, other: SentInput) {
+  for (const input of inputs) if (input !== other) yield* lines(input);
+}
+
 async function readPartners(
   { lines, folder }: RowWork,
   input: SentInput,
@@ -114,6 +145,7 @@ async function readPartners(
   const byKey = new Map<string, number | number[]>();
   const names = new Set<string>();
   const fields = pairs.map(([, right]) => right);
+  const joined = new Set(fields);
   for await (const batch of lines(input)) {
     for (const { text } of batch) {
       const row = parseRow(text);
@@ -121,7 +153,7 @@ async function readPartners(
       addPartner(byKey, joinKey(row, fields), store.append(text));
     }
   }
-  return { lines: store, byKey, fields: [...names] };
+  return { lines: store, byKey, added: [...names].filter((name) => !joined.has(name)) };
 }
 
 function addPartner(
@@ -149,24 +181,6 @@ function numbersOf({ byKey }: Partners, row: Row, pairs: Pairs): readonly number
   const found = key === undefined ? undefined : byKey.get(key);
   if (found === undefined) return [];
   return typeof found === "number" ? [found] : found;
-}
-
-/** The left row's fields stay; a field that both have gets the prefix on the right. */
-function merging(
-  { prefix = "right_" }: JoinSettings,
-  pairs: Pairs,
-  fields: readonly string[],
-): (left: Row, right: Row) => Row {
-  const joined = new Set(pairs.map(([, right]) => right));
-  const added = fields.filter((name) => !joined.has(name));
-  return (left, right) => {
-    const merged: Record<string, unknown> = { ...left };
-    for (const name of added) {
-      const isTaken = Object.hasOwn(left, name);
-      setField(merged, isTaken ? prefix + name : name, fieldOf(right, name));
-    }
-    return merged as Row;
-  };
 }
 
 function unknownInput(name: string, inputs: readonly SentInput[]): ProgramFailure {
