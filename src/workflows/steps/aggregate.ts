@@ -44,6 +44,12 @@ export const aggregateStep = ({ rowProcess }: Pick<StepServices, "rowProcess">) 
       values: { orders: { op: "count" }, revenue: { op: "sum", field: "total" } },
     },
     schema,
+    async check({ by, values }) {
+      const name = by.find((field) => Object.hasOwn(values, field));
+      if (name === undefined) return [];
+      const message = `The field '${name}' is made by 'by' and by 'values', and one would overwrite the other. Give the value another name.`;
+      return [{ field: "values", message }];
+    },
     async run(context) {
       await runProgram(rowProcess, context, "aggregate");
       return undefined;
