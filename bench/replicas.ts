@@ -39,7 +39,6 @@ const upstream = await startMeasured(
 );
 const folders = [1, 2].map((replica) => mkdtempSync(join(tmpdir(), `gateway-replica-${replica}-`)));
 const replicas: Target[] = [];
-const single: number[] = [];
 const ratios: number[] = [];
 try {
   for (const [place, dataFolder] of folders.entries()) {
@@ -59,7 +58,6 @@ try {
     const one = await answered([first]);
     const both = await answered(replicas);
     if (round === 0) continue;
-    single.push(one);
     ratios.push(both / one);
     console.log(`round ${round}: one ${one.toFixed(0)}/s, both ${both.toFixed(0)}/s`);
   }

@@ -155,12 +155,12 @@ async function copyDataset(
   const state = JSON.stringify({ table, version });
   const { name } = view;
   const parts = await round.database.askOwn((db) => listParts(db, table));
+  const there = `_load <= ${version} and (_gone is null or _gone > ${version})`;
   const add = async (after: number) => {
     const columns = [...view.columns, ...HIDDEN];
     for (const from of loadsOf(segmentsOf(table, parts, version), after))
       await stage(round, name, { ...from, columns, where: `${from.where} and ${there}` });
   };
-  const there = `_load <= ${version} and (_gone is null or _gone > ${version})`;
   const isOld = known === null || round.asOf - known.asOf > DATASET_AGE_MS;
   if (before === null || before.table !== table || isOld) {
     await add(0);

@@ -86,7 +86,7 @@ export class HttpConnection implements SocketOwner, TurnWork {
   }
 
   writable(): void {
-    if (this.#unsent !== undefined) this.#send(this.#unsent);
+    this.runAtTurnEnd();
   }
 
   closed(error: unknown): void {
