@@ -231,6 +231,7 @@ export class CallMeter {
     const { requestId: id, caller, channel, startedAt, observer, runId } = this.#call;
     const { clock, figures } = this.#gateway;
     const usage = this.usage;
+    const extraCharge = charge - usage.inputTokens - usage.outputTokens;
     const record: UsageRecord = {
       id,
       keyId: caller.kind === "key" ? caller.keyId : "",
@@ -243,6 +244,7 @@ export class CallMeter {
       outputTokens: usage.outputTokens,
       cachedTokens: usage.cachedTokens ?? 0,
       reasoningTokens: usage.reasoningTokens ?? 0,
+      extraCharge: extraCharge > 0 ? extraCharge : undefined,
       estimated: usage.estimated ?? false,
       latencyMs: clock.now() - startedAt,
       firstTokenMs: this.#firstAt === undefined ? null : this.#firstAt - startedAt,

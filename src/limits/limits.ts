@@ -26,7 +26,7 @@ export interface Limits {
    * Counts a finished call of a key that had no limits when it began, so that limits set later include it. Never
    * throws.
    * @param startedAt Unix milliseconds; determines the month.
-   * @param tokens input and output.
+   * @param tokens the tokens charged: input and output, or more where they were not counted.
    * @param ownerId the key's owner, whose month includes them.
    */
   readonly book: (keyId: string, startedAt: number, tokens: number, ownerId?: string) => void;
@@ -102,7 +102,7 @@ export interface Admission {
    * 429 of the limit that leaves fewer than `least`, or `storage_unavailable`; then nothing is added.
    */
   readonly extend: (tokens: number, least: number) => number | Promise<number>;
-  /** Releases the reservation and counts the tokens used, input and output. Later calls do nothing. Never throws. */
+  /** Releases the reservation and counts the tokens charged. Later calls do nothing. Never throws. */
   readonly settle: (tokens: number) => void;
 }
 
@@ -113,7 +113,7 @@ export interface LostCall {
   readonly keyId: string;
   /** Unix milliseconds. */
   readonly startedAt: number;
-  /** Input and output. */
+  /** Charged: input, output and extra charge. */
   readonly tokens: number;
 }
 

@@ -75,7 +75,7 @@ export class UsageCounters {
   /**
    * Counts a call that has ended.
    * @param startedAt Unix milliseconds.
-   * @param tokens input and output.
+   * @param tokens the tokens charged: input and output, or more where they were not counted.
    */
   book(keyId: string, startedAt: number, tokens: number): void {
     const key = this.of(keyId);
@@ -115,7 +115,7 @@ export interface KeyUsage {
   /** The month's beginning in Unix milliseconds; null: all earlier months together. */
   readonly monthBeginsAt: number | null;
   readonly requests: number;
-  /** Input and output. */
+  /** Charged: input, output and extra charge. */
   readonly tokens: number;
 }
 

@@ -32,6 +32,8 @@ export interface UsageRecord extends UsageStart {
   readonly outputTokens: number;
   readonly cachedTokens: number;
   readonly reasoningTokens: number;
+  /** Tokens that limits were charged beyond input and output; absent when there were none. */
+  readonly extraCharge?: number | undefined;
   /** True when the gateway counted the tokens because the vendor did not. */
   readonly estimated: boolean;
   /** Milliseconds from admission to the end. */

@@ -212,8 +212,9 @@ describe("What a call reserved is settled once, by what its row tells,", () => {
     expect(events.at(-1)).toMatchObject({ type: "error" });
     expect(rows).toMatchObject([{ outcome: "error", estimated: true }]);
     // An answer that did not end is charged by its bytes, which are no fewer tokens.
-    const { inputTokens = 0, outputTokens = 0 } = rows[0] ?? {};
+    const { inputTokens = 0, outputTokens = 0, extraCharge = 0 } = rows[0] ?? {};
     const { tokens = 0, reserved } = await use();
+    expect(tokens).toBe(inputTokens + outputTokens + extraCharge);
     expect(tokens).toBeGreaterThanOrEqual(inputTokens + outputTokens);
     expect(tokens).toBeLessThan(inputTokens + 2 * outputTokens);
     expect(reserved).toBe(0);
@@ -421,6 +422,7 @@ describe("A call for embeddings", () => {
       expect(rows).toMatchObject([{ inputTokens: estimate, estimated: true }]);
       expect(reply.inputTokens > estimate).toBe(isMore);
       expect((await use()).tokens).toBe(Math.max(estimate, reply.inputTokens));
+      expect(rows[0]?.extraCharge ?? 0).toBe(Math.max(0, reply.inputTokens - estimate));
     },
   );
 });

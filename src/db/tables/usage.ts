@@ -15,6 +15,12 @@ import { CHANNELS } from "../../core/channel.ts";
 const count = (name: string) => bigint(name, { mode: "number" });
 
 /**
+ * Tokens that limits were charged beyond input and output: for an answer that was cut before its usage was known, and
+ * for embeddings whose engine counted more than the row states.
+ */
+const extraCharge = () => count("extra_charge").notNull().default(0);
+
+/**
  * One row per metered request, without bodies. Partitioned by UTC day of `started_at` in the migration, because drizzle
  * cannot express it. So a whole day is dropped at once, which frees its space immediately.
  */
@@ -47,6 +53,7 @@ export const usageRecords = pgTable(
     assistantId: text("assistant_id"),
     /** The workflow's run that made the call. */
     runId: text("run_id"),
+    extraCharge: extraCharge(),
   },
   (table) => [
     primaryKey({ columns: [table.id, table.startedAt] }),
@@ -90,6 +97,7 @@ export const usageHours = pgTable(
     model: text("model").notNull(),
     channel: text("channel", { enum: CHANNELS }).notNull(),
     ...sums(),
+    extraCharge: extraCharge(),
   },
   (table) => [
     primaryKey({ columns: [table.hour, table.keyId, table.model, table.channel] }),
@@ -194,7 +202,7 @@ export const usageMonths = pgTable(
     /** The first day of the month, UTC. */
     month: date("month", { mode: "string" }).notNull(),
     requests: count("requests").notNull(),
-    /** Input and output. */
+    /** What limits were charged: input, output and extra charge. */
     tokens: count("tokens").notNull(),
   },
   (table) => [primaryKey({ columns: [table.keyId, table.month] })],

@@ -78,7 +78,7 @@ type StoredRow = { name: string; requests: number; tokens: number };
 /** The rows of calls that may be in progress; -1 requests mark them. */
 function endedCalls(wanted: string, now: number): SQL {
   return sql`
-    select id, -1, (input_tokens + output_tokens)::float8
+    select id, -1, (input_tokens + output_tokens + extra_charge)::float8
     from ${usageRecords}
     where started_at > to_timestamp(${now - CALL_AGE_MAX_MS}::float8 / 1000)
       and id in (select json_array_elements_text(${wanted}::text::json))`;

@@ -91,8 +91,9 @@ function storeLost(
   checkpoint: Checkpoint,
 ): Promise<void> {
   const calls = records.map((json) => {
-    const { id, keyId, startedAt, inputTokens, outputTokens } = JSON.parse(json) as UsageRecord;
-    return { id, keyId, startedAt, tokens: inputTokens + outputTokens };
+    const record = JSON.parse(json) as UsageRecord;
+    const { id, keyId, startedAt, inputTokens, outputTokens, extraCharge = 0 } = record;
+    return { id, keyId, startedAt, tokens: inputTokens + outputTokens + extraCharge };
   });
   return replay.limits.settleLost(calls, () => storeRecords(replay, records, checkpoint));
 }

@@ -58,25 +58,25 @@ function insertStatement(): SQL {
       insert into ${usageRecords} (
         id, started_at, key_id, channel, model, outcome, success, status, input_tokens, output_tokens,
         cached_tokens, reasoning_tokens, estimated, latency_ms, first_token_ms, tool_name,
-        assistant_id, run_id
+        assistant_id, run_id, extra_charge
       )
       select
         record.id, to_timestamp(record."startedAt" / 1000), record."keyId", record.channel, record.model,
         record.outcome, record.outcome = 'ok', record.status, record."inputTokens", record."outputTokens",
         record."cachedTokens", record."reasoningTokens", record.estimated, record."latencyMs",
         record."firstTokenMs", record."toolName", record."assistantId",
-        record."runId"
+        record."runId", coalesce(record."extraCharge", 0)
       from json_to_recordset(${"[]"}::text::json) as record (
         id text, "startedAt" float8, "keyId" text, channel text, model text, outcome text, status float8,
         "inputTokens" float8, "outputTokens" float8, "cachedTokens" float8, "reasoningTokens" float8,
         estimated boolean, "latencyMs" float8, "firstTokenMs" float8, "toolName" text,
-        "assistantId" text, "runId" text
+        "assistantId" text, "runId" text, "extraCharge" float8
       )
       order by record.id
       on conflict (id, started_at) do nothing
       returning
         started_at, key_id, model, channel, outcome, latency_ms, input_tokens, output_tokens, cached_tokens,
-        reasoning_tokens
+        reasoning_tokens, extra_charge
     ),
     ${rollupUsage()}
     insert into ${journalCheckpoints} (journal, segment, byte_offset)

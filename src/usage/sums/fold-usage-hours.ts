@@ -4,7 +4,7 @@ import { DAY_MS } from "../../db/days/day-table.ts";
 import { withUpkeepLock } from "../../db/days/upkeep-lock.ts";
 import { ADVISORY_LOCK } from "../../db/locks/advisory-locks.ts";
 import { limitRefusals, modelHours, usageHours } from "../../db/tables/usage.ts";
-import { addFigures, eachFigure, HOUR_FIGURES, listOf } from "./usage-sums.ts";
+import { addFigures, eachFigure, HOUR_FIGURES, KEY_HOUR_FIGURES, listOf } from "./usage-sums.ts";
 
 /** A table of hourly sums, and the columns that identify its rows besides the hour. */
 interface HourSums {
@@ -16,7 +16,7 @@ interface HourSums {
 const USAGE: HourSums = {
   table: usageHours,
   keys: ["key_id", "model", "channel"],
-  figures: HOUR_FIGURES,
+  figures: KEY_HOUR_FIGURES,
 };
 const MODELS: HourSums = { table: modelHours, keys: ["model", "channel"], figures: HOUR_FIGURES };
 const REFUSALS: HourSums = {

@@ -7,7 +7,7 @@ import {
   usageRecords,
 } from "../../db/tables/usage.ts";
 
-/** The columns that hourly and daily sums add up. */
+/** The columns that all hourly and daily sums add up. */
 export const HOUR_FIGURES = [
   "requests",
   "failures",
@@ -19,6 +19,9 @@ export const HOUR_FIGURES = [
   "cached_tokens",
   "reasoning_tokens",
 ] as const;
+
+/** The columns that the hourly sums by key add up. Limits are computed from them. */
+export const KEY_HOUR_FIGURES = [...HOUR_FIGURES, "extra_charge"] as const;
 
 /** A table of sums, and how its rows are derived from the rows of `source`. */
 export interface UsageSums {
@@ -66,14 +69,15 @@ export const HOURS: UsageSums = {
   period: sql`date_trunc('hour', started_at, 'UTC')`,
   type: "timestamptz",
   keys: ["key_id", "model", "channel"],
-  figures: HOUR_FIGURES,
+  figures: KEY_HOUR_FIGURES,
   aggregates: sql`
     count(*) as requests,
     count(*) filter (where outcome in ('error', 'rate_limited')) as failures,
     count(*) filter (where outcome = 'rate_limited') as rate_limited,
     count(*) filter (where outcome = 'aborted') as aborted,
     sum(latency_ms) as latency_ms, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-    sum(cached_tokens) as cached_tokens, sum(reasoning_tokens) as reasoning_tokens`,
+    sum(cached_tokens) as cached_tokens, sum(reasoning_tokens) as reasoning_tokens,
+    sum(extra_charge) as extra_charge`,
 };
 
 const FROM_HOURS = {
@@ -109,7 +113,7 @@ export const MONTHS: UsageSums = {
   type: "date",
   keys: ["key_id"],
   figures: ["requests", "tokens"],
-  aggregates: sql`sum(requests) as requests, sum(input_tokens + output_tokens) as tokens`,
+  aggregates: sql`sum(requests) as requests, sum(input_tokens + output_tokens + extra_charge) as tokens`,
 };
 
 /** Builds the `select` of the sums of rows of `source`. */

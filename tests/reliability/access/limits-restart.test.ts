@@ -12,6 +12,8 @@ import { createMigratedDatabase } from "../../support/servers/test-database.ts";
 const MODEL = "sim-chat";
 const DEATHS = 3;
 const CALLS_A_LIFE = 20;
+/** Short words: an engine counts more tokens than characters / 4, which the row of an embedding states. */
+const SHORT_WORDS = "a b c d ".repeat(100);
 
 // A journal whose process was killed is replayed by the next start, before its first limited call is admitted.
 describe("A key's limits", () => {
@@ -71,6 +73,31 @@ describe("A key's limits", () => {
       expect(await ask(gateway, key)).toBe("request_limit_exceeded");
     } finally {
       await gateway.stop();
+    }
+  }, 120_000);
+
+  it("keep what was charged beyond the row of a call, killed or stopped", async () => {
+    let gateway = await start();
+    const key = await issueKey(gateway, { token_limit: 1_000_000 });
+    const embedding = await callGateway(gateway.port, {
+      path: "/v1/embeddings",
+      body: { model: "sim-embed", input: SHORT_WORDS },
+      headers: { authorization: `Bearer ${key.key}` },
+    });
+    expect(embedding.status).toBe(200);
+    const used = await readLimitUse(gateway, key, "tokens");
+    // The engine counts a token for each word.
+    expect(used?.used).toBeGreaterThan(SHORT_WORDS.length / 4);
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+    // The first start counts the call from the journal, the second from the rows and their sums.
+    for (let starts = 0; starts < 2; starts += 1) {
+      gateway = await start();
+      try {
+        expect(await readLimitUse(gateway, key, "tokens")).toEqual(used);
+      } finally {
+        await gateway.stop();
+      }
     }
   }, 120_000);
 });

@@ -45,6 +45,7 @@ export function randomUsage({ seed, count, keyIds, from, to }: LedgerOptions): U
       outputTokens: below(1_000),
       cachedTokens: below(100),
       reasoningTokens: below(100),
+      extraCharge: outcome === "aborted" ? below(100) : undefined,
       estimated: random() < 0.1,
       latencyMs: below(10_000),
       firstTokenMs: outcome === "ok" ? below(1_000) : null,

@@ -52,7 +52,7 @@ const COUNTED_MODELS = sql`(
   from usage_records group by 1, 2, 3) as counted`;
 const COUNTED_MONTHS = sql`(
   select key_id, date_trunc('month', started_at at time zone 'UTC')::date as month, count(*) as requests,
-    sum(input_tokens + output_tokens) as tokens
+    sum(input_tokens + output_tokens + extra_charge) as tokens
   from usage_records group by 1, 2) as counted`;
 const COUNTED_SLOTS = sql`(
   select to_timestamp(floor(extract(epoch from started_at) / 600) * 600) as slot, channel, count(*) as requests,
