@@ -149,7 +149,7 @@ function letIn(
   if (level !== "caller" && level !== "person") {
     throw new ServiceError(
       "insufficient_permission",
-      "An API key is valid under /v1 and /api/pipeline and at /mcp only. This path needs the session of a logged-in user.",
+      "An API key is valid under /v1, /api/pipeline and /api/datasets and at /mcp only. This path needs the session of a logged-in user.",
     );
   }
   keys.noteUse(key.caller.keyId, now);

@@ -30,6 +30,7 @@ import { BUILT_IN_VIEWS } from "./views/registry.ts";
 
 const KEEP_DAYS_PAUSE_MS = 60 * 60_000;
 const ROLE_RIGHT_PAUSE_MS = 10_000;
+const BUILT_IN = BUILT_IN_VIEWS.map(({ name }) => name);
 
 export interface DataParts {
   readonly biKeys: KnownBiKeys;
@@ -101,7 +102,8 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
         process: dataProcess,
         listViews: list,
         readExtents: (views) => database.askOwn((db) => readExtents(db, views)),
-        asOf: async (view) => asOf(feed, view?.name) ?? clock.now(),
+        asOf: async (view) =>
+          feed === undefined ? clock.now() : feed.asOf(view === null ? BUILT_IN : [view.name]),
         placeSecret: secret.derive("data-places"),
       },
       ofCaller: admissions.ofCaller,
@@ -200,14 +202,6 @@ function stateText(
 ): string {
   if (port === null) return `closed: ${failure ?? "it is starting"}`;
   return obstacle === undefined ? "open" : `closed: ${obstacle.message}`;
-}
-
-/** The time of a view of the copy, or the oldest of all. */
-function asOf(feed: CopyFeed | undefined, view: string | undefined): number | undefined {
-  if (feed === undefined) return undefined;
-  const names = view === undefined ? BUILT_IN_VIEWS.map(({ name }) => name) : [view];
-  const times = names.flatMap((name) => feed.asOf(name) ?? []);
-  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 async function configure(

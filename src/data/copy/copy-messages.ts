@@ -4,7 +4,7 @@ import type { ViewColumn } from "../views/data-view.ts";
 export type FeedRequest =
   /**
    * Begins a round. A copy with another mark is deleted; views that are not listed leave it, and those whose shape
-   * changed are empty again. Answered by `CopyStates`.
+   * changed are gone until their next `apply`. Answered by `CopyStates`.
    */
   | { readonly type: "begin"; readonly mark: string; readonly views: readonly FedView[] }
   /** Adds rows to what the next `apply` of the view brings. */

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Part } from "../../core/part.ts";
+import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
 import type { DataProcess } from "../process/data-process.ts";
 import type { CopyStates, FeedRequest } from "./copy-messages.ts";
 import { type CopiedView, copyView, type FeedRound, fedView } from "./copy-view.ts";
@@ -12,6 +14,9 @@ const ROUND_PAUSE_MS = 20_000;
 const USED_MS = 10 * 60_000;
 /** One request of a round: the copy may have to wait for a client's turn. */
 const REQUEST_MS = 11 * 60_000;
+/** How long a reader waits for a view that is not in the copy yet. */
+const FIRST_COPY_MS = 10_000;
+const MADE_WITHIN_SECONDS = 5;
 
 export interface CopyFeedParts {
   readonly database: Pick<Database, "askOwn" | "figures">;
@@ -27,8 +32,11 @@ export interface CopyFeedParts {
 export interface CopyFeed extends Part {
   /** Somebody reads, or logs in to read: the copy is made, or followed again. */
   readonly used: () => void;
-  /** Unix milliseconds up to which committed rows of a view are in the copy; undefined before the first time. */
-  readonly asOf: (view: string) => number | undefined;
+  /**
+   * Unix milliseconds up to which committed rows of all these views are in the copy. Waits for views that are not in it
+   * yet, and rejects with `storage_unavailable` when that takes long.
+   */
+  readonly asOf: (views: readonly string[]) => Promise<number>;
   /** Resolves once the copy is whole in the process that runs; rejects with the reason of a failed round. */
   readonly firstCopy: () => Promise<void>;
 }
@@ -37,14 +45,14 @@ export interface CopyFeed extends Part {
 export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
   const { dataProcess, clock, log } = parts;
   const closing = new AbortController();
-  let asOf = new Map<string, number>();
+  const times = new Map<string, number>();
   let usedAt: number | undefined;
   let isWhole = false;
   let current: Promise<void> | undefined;
 
   const isUsed = (): boolean => usedAt !== undefined && clock.now() - usedAt < USED_MS;
   const round = async (): Promise<void> => {
-    asOf = new Map(await runRound(parts, closing.signal, asOf));
+    await runRound(parts, closing.signal, times);
     isWhole = true;
   };
   /** One round at a time; a second caller gets the one that runs. */
@@ -54,27 +62,34 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
     });
     return current;
   };
-  const beginUnwatched = (): void => {
+  const beginLogged = (): Promise<void> =>
     begin().catch((thrown: unknown) => {
       if (!closing.signal.aborted)
         log.warn({ err: thrown }, "the copy for BI keys was not updated");
     });
-  };
   dataProcess.onStarted(() => {
     isWhole = false;
     if (!isUsed()) return;
     // A round that fed the process before fails by itself.
     void Promise.resolve(current)
       .catch(() => undefined)
-      .then(beginUnwatched);
+      .then(beginLogged);
   });
   return {
     used() {
       const wasUsed = isUsed();
       usedAt = clock.now();
-      if (!wasUsed || !isWhole) beginUnwatched();
+      if (!wasUsed || !isWhole) void beginLogged();
     },
-    asOf: (view) => asOf.get(view),
+    async asOf(views) {
+      const isMissing = () => views.some((view) => !times.has(view));
+      // A round in progress may not know the view yet; the one after it does.
+      for (let rounds = 0; rounds < 2 && isMissing(); rounds += 1) {
+        await within(beginLogged(), FIRST_COPY_MS, beingMade);
+      }
+      if (isMissing()) throw beingMade();
+      return Math.min(...views.map((view) => times.get(view) ?? 0));
+    },
     async firstCopy() {
       usedAt = clock.now();
       if (!isWhole || !dataProcess.isRunning()) await begin();
@@ -95,12 +110,19 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
   };
 }
 
-async function runRound(
-  { database, listViews, dataProcess, clock, log, identity }: CopyFeedParts,
-  closing: AbortSignal,
-  before: ReadonlyMap<string, number>,
-): Promise<Map<string, number>> {
-  const send = async (request: FeedRequest): Promise<unknown> => {
+/** The error for a reader of a view that is not in the copy yet. */
+export function beingMade(): ServiceError {
+  return new ServiceError(
+    "storage_unavailable",
+    "The copy of this table for BI keys is being made. Try again in some seconds.",
+    { retryAfterSeconds: MADE_WITHIN_SECONDS },
+  );
+}
+
+type Send = FeedRound["send"];
+
+function sendTo({ dataProcess }: CopyFeedParts, closing: AbortSignal): Send {
+  return async (request: FeedRequest) => {
     closing.throwIfAborted();
     const signal = AbortSignal.any([closing, AbortSignal.timeout(REQUEST_MS)]);
     const { status, body } = await dataProcess.request("/copy", request, signal);
@@ -110,26 +132,35 @@ async function runRound(
     if (status !== 200) throw new Error(`The data process refused the feed: ${text.slice(0, 500)}`);
     return JSON.parse(text);
   };
+}
+
+/** @param times by view, brought up to date. */
+async function runRound(
+  parts: CopyFeedParts,
+  closing: AbortSignal,
+  times: Map<string, number>,
+): Promise<void> {
+  const { database, listViews, clock, log, identity } = parts;
+  const send = sendTo(parts, closing);
   const asOf = clock.now();
   const feed: FeedRound = { database, send, asOf };
   const views = await listViews();
   const mark = createHash("sha256").update(identity).digest("base64url");
   const states = (await send({ type: "begin", mark, views: views.map(fedView) })) as CopyStates;
-  const times = new Map<string, number>();
   const unchanged: string[] = [];
   for (const view of views) {
     const known = states[view.name] ?? null;
+    if (known === null) times.delete(view.name);
     try {
       if (!(await copyView(feed, view, known))) unchanged.push(view.name);
       times.set(view.name, asOf);
     } catch (thrown) {
       // A dataset may be replaced or deleted meanwhile; what the copy has of the others is right.
       if (closing.aborted || known === null) throw thrown;
-      times.set(view.name, before.get(view.name) ?? known.asOf);
+      if (!times.has(view.name)) times.set(view.name, known.asOf);
       log.warn({ err: thrown, view: view.name }, "a view of the copy for BI keys was not updated");
     }
   }
   await send({ type: "unchanged", views: unchanged, asOf });
   await send({ type: "whole" });
-  return times;
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, ServiceError } from "../../core/service-error.ts";
+import { beingMade } from "../copy/open-copy-feed.ts";
 import type { Admission, AdmissionRefusal, Principal } from "../principal.ts";
 import type { DataProcess, ProcessAnswer } from "../process/data-process.ts";
 import type { ReadFailure, ReadRequest } from "../process/process-messages.ts";
@@ -8,6 +9,8 @@ import { DEFAULT_PAGE_ROWS, type ListQuery, MAX_PAGE_ROWS, readListQuery } from 
 import { listStatement } from "./list-statement.ts";
 import { readError } from "./read-error.ts";
 
+/** The SQLSTATE of a relation that does not exist. */
+const UNDEFINED_TABLE = "42P01";
 const MAX_FAILURE_BYTES = 64 * 1024;
 
 /** What reads of data need. */
@@ -146,16 +149,36 @@ export async function readStatement(
 }
 
 async function relay(
-  { process, asOf: timeOf }: DataReads,
+  reads: DataReads,
   { view, signal }: { readonly view: View | null; readonly signal: AbortSignal },
   request: Omit<ReadRequest, "asOf">,
 ): Promise<DataAnswer> {
-  const asOf = await timeOf(view);
+  const { process } = reads;
+  const asOf = await reads.asOf(view);
   const body: ReadRequest = { ...request, asOf: new Date(asOf).toISOString() };
   const answer = await process.request("/read", body, signal);
-  if (answer.status !== 200) throw readError(await failureOf(answer), request.via);
+  if (answer.status !== 200) {
+    const failure = await failureOf(answer);
+    if (await isNotCopied(reads, { ...request, view }, failure)) throw beingMade();
+    throw readError(failure, request.via);
+  }
   const contentType = answer.headers["content-type"] ?? "application/octet-stream";
   return { format: request.format, contentType, asOf, body: answer.body };
+}
+
+/** Whether a view is missing that is there for the caller: the embedded copy does not have it yet. */
+async function isNotCopied(
+  { listViews }: DataReads,
+  { principal, view }: Pick<ReadRequest, "principal"> & { readonly view: View | null },
+  { code, message }: ReadFailure,
+): Promise<boolean> {
+  if (code !== UNDEFINED_TABLE) return false;
+  const views = (await listViews()).filter(({ name }) => principal.views.includes(name));
+  const isMeant = ({ name }: View) =>
+    view === null
+      ? [`"${name}"`, `"data.${name}"`].some((named) => message.includes(named))
+      : view.name === name;
+  return views.some(isMeant);
 }
 
 async function failureOf({ body }: ProcessAnswer): Promise<ReadFailure> {

@@ -161,7 +161,7 @@ describe("the feeding of the embedded copy", () => {
     feed.used();
     await feed.firstCopy();
     await isSame();
-    expect(feed.asOf("calls")).toBe(now);
+    expect(await feed.asOf(["calls"])).toBe(now);
     expect(await readAll("select obj_description('data.calls'::regclass)")).toEqual([["Calls."]]);
     expect(await readAll("show data.as_of")).toEqual([[new Date(now).toISOString()]]);
   });
@@ -188,7 +188,7 @@ describe("the feeding of the embedded copy", () => {
     await run(feed);
     expect(applied()).toEqual(["calls", "calls", "calls", "people"]);
     await isSame();
-    expect(feed.asOf("calls")).toBe(now);
+    expect(await feed.asOf(["calls"])).toBe(now);
   });
 
   test("goes on in a process that started again, after a round that was interrupted", async () => {
@@ -243,6 +243,43 @@ describe("the feeding of the embedded copy", () => {
     views = [calls, people];
     await run(feed);
     expect(await readAll(all)).toBe("42P01");
+  });
+
+  test("shows no view before all its rows are there, nor one that changes its columns", async () => {
+    const other: BuiltInView = { ...people, name: "others" };
+    const all = "select id, name from others order by id";
+    views = [calls, people, other];
+    const feed = feedOf();
+    /** The rows have come, and the request that shows them does not. */
+    const half = async () => {
+      failAt = (request) => request.type === "apply" && request.view === "others";
+      await expect(run(feed)).rejects.toThrow("killed");
+      expect(await readAll(all)).toBe("42P01");
+    };
+    await half();
+    failAt = undefined;
+    // Waits for the round that brings it.
+    expect(await feed.asOf(["others"])).toBe(now);
+    await same(all, "select id, name from made_people order by id");
+    const changed = {
+      ...other,
+      columns: [column("id", "text")],
+      select: "select id from made_people",
+    };
+    views = [calls, people, changed];
+    await half();
+    await expect(feed.asOf(["others"])).rejects.toMatchObject({
+      code: "storage_unavailable",
+      retryAfterSeconds: expect.any(Number),
+    });
+    failAt = undefined;
+    expect(await feed.asOf(["others"])).toBe(now);
+    await same("select id from others order by id", "select id from made_people order by id");
+    expect(await readAll("select obj_description('data.people'::regclass) is null")).toEqual([
+      ["t"],
+    ]);
+    views = [calls, people];
+    await run(feed);
   });
 
   test("reads a dataset's parts each in its own order, and the comment of a view is not its shape", async () => {

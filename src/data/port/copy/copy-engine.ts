@@ -116,7 +116,7 @@ export function openCopyEngine(
       try {
         await host.vacate();
         if (request.type === "begin") return await begin(request);
-        await follow((await opened()).tables, request);
+        await follow(await opened(), request);
         if (request.type === "whole") whole.settle();
         return {};
       } finally {
@@ -175,12 +175,13 @@ function waitForWhole() {
 }
 
 async function follow(
-  tables: CopyTables,
+  { tables, forgetRoles }: Pick<Opened, "tables" | "forgetRoles">,
   request: Exclude<FeedRequest, { type: "begin" }>,
 ): Promise<void> {
   if (request.type === "rows" || request.type === "gone") await tables.add(request);
-  else if (request.type === "apply") await tables.apply(request);
-  else if (request.type === "discard") await tables.discard(request.view);
+  else if (request.type === "apply") {
+    if (await tables.apply(request)) forgetRoles();
+  } else if (request.type === "discard") await tables.discard(request.view);
   else if (request.type === "unchanged") await tables.unchanged(request.views, request.asOf);
 }
 

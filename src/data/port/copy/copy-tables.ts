@@ -17,7 +17,8 @@ export interface CopyTables {
   readonly begin: (request: Extract<FeedRequest, { type: "begin" }>) => Promise<CopyStates>;
   readonly add: (request: Extract<FeedRequest, { type: "rows" | "gone" }>) => Promise<void>;
   readonly discard: (view: string) => Promise<void>;
-  readonly apply: (request: ApplyRequest) => Promise<void>;
+  /** Returns true where clients see the view from now on, which nobody was granted yet. */
+  readonly apply: (request: ApplyRequest) => Promise<boolean>;
   readonly unchanged: (views: readonly string[], asOf: number) => Promise<void>;
   /** Unix milliseconds by view that is whole. */
   readonly asOf: ReadonlyMap<string, number>;
@@ -27,6 +28,8 @@ interface TableOfView {
   readonly id: number;
   readonly view: FedView;
   dead: number;
+  /** Clients see the view. Before its first `apply` they would read no rows of something that has many. */
+  isShown: boolean;
   /** Rows may have been added since the last `apply`, in this process or an earlier one. */
   hasAdded: boolean;
 }
@@ -49,17 +52,15 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
     if (table === undefined) throw new Error(`The copy has no view ${view}.`);
     return table;
   };
-  const tell = async (view: FedView) => {
-    if (tables.get(view.name)?.view.comment !== view.comment) await run(commentOf(view));
-  };
-  /** Takes a table that is there already, and returns what notes its state. */
-  const keep = (name: string, id: number, view: FedView) => {
-    const dead = tables.get(name)?.dead ?? 0;
-    tables.set(name, { id, view, dead, hasAdded: true });
-    return (state: string, time: number) => {
-      asOf.set(name, time);
-      return { state, asOf: time };
-    };
+  /** Takes a table that is there already, and returns its state. */
+  const keep = async ([name = "", id, , state, time]: string[], view: FedView) => {
+    const isShown = typeof state === "string";
+    const known = tables.get(name);
+    tables.set(name, { id: Number(id), view, dead: known?.dead ?? 0, isShown, hasAdded: true });
+    if (!isShown) return null;
+    if (known?.view.comment !== view.comment) await run(commentOf(view));
+    asOf.set(name, Number(time));
+    return { state, asOf: Number(time) };
   };
   return {
     asOf,
@@ -74,7 +75,8 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
       const found = await database.query("select name, id, shape, state, as_of from copy.views");
       const wanted = new Map(views.map((view) => [view.name, view]));
       const states: Record<string, CopyStates[string]> = {};
-      for (const [name = "", id, shape, state, time] of found as string[][]) {
+      for (const row of found as string[][]) {
+        const [name = "", id, shape] = row;
         const view = wanted.get(name);
         asOf.delete(name);
         if (view === undefined || shapeOf(view) !== shape) {
@@ -82,9 +84,7 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
           tables.delete(name);
           continue;
         }
-        await tell(view);
-        const known = keep(name, Number(id), view);
-        if (typeof state === "string") states[name] = known(state, Number(time));
+        states[name] = await keep(row, view);
       }
       for (const view of views) {
         if (!tables.has(view.name)) tables.set(view.name, await create(run, view));
@@ -107,8 +107,10 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
     },
     async apply(request) {
       const table = tableOf(request.view);
+      const isNew = !table.isShown;
       await apply(database, table, request);
       asOf.set(request.view, request.asOf);
+      return isNew;
     },
     async unchanged(views, time) {
       if (views.length === 0) return;
@@ -126,11 +128,12 @@ async function apply(
   table: TableOfView,
   { remove, state, asOf }: ApplyRequest,
 ): Promise<void> {
-  const { id } = table;
+  const { id, view, isShown } = table;
+  const shown = isShown ? [] : [viewOf(table), ...comments(view)];
   const empty = `truncate copy.n${id}, copy.g${id}`;
   const kept = `update copy.views set state = ${quoteText(state)}, as_of = ${asOf} where id = ${id}`;
   if (remove.kind === "all") {
-    await database.query(write(...exchange(table), empty, kept));
+    await database.query(write(...exchange(table), ...shown, empty, kept));
     table.dead = 0;
     await database.query(`analyze copy.t${id}`);
   } else {
@@ -140,9 +143,10 @@ async function apply(
         : `(_load, _row) in (select _load, _row from copy.g${id})`;
     const removed = `with removed as (delete from copy.t${id} where ${condition} returning 1) select count(*) from removed`;
     const inserted = `insert into copy.t${id} select * from copy.n${id}`;
-    const [counted] = await database.query(write(removed, inserted, empty, kept));
+    const [counted] = await database.query(write(removed, inserted, ...shown, empty, kept));
     table.dead += Number(counted?.[0] ?? 0);
   }
+  table.isShown = true;
   table.hasAdded = false;
   if (table.dead < VACUUM_ROWS) return;
   table.dead = 0;
@@ -180,28 +184,30 @@ async function create(run: Run, view: FedView): Promise<TableOfView> {
   );
   const id = Number(row?.[0]);
   const made = definition(view);
-  const name = `data.${quoteName(view.name)}`;
   await run(
     `create table copy.t${id} (${made})`,
     `create table copy.n${id} (${made})`,
     `create table copy.g${id} (_load integer, _row bigint)`,
     ...indexes(view, `copy.t${id}`),
-    `create view ${name} as select ${names(view)} from copy.t${id}`,
-    ...comments(view, name),
   );
-  return { id, view, dead: 0, hasAdded: false };
+  return { id, view, dead: 0, isShown: false, hasAdded: false };
 }
 
 /** The new rows become the table, and the view reads them from now on. */
-function exchange({ id, view }: TableOfView): string[] {
+function exchange(table: TableOfView): string[] {
+  const { id, view } = table;
   return [
     `alter table copy.t${id} rename to o${id}`,
     `alter table copy.n${id} rename to t${id}`,
     ...indexes(view, `copy.t${id}`),
-    `create or replace view data.${quoteName(view.name)} as select ${names(view)} from copy.t${id}`,
+    viewOf(table),
     `drop table copy.o${id}`,
     `create table copy.n${id} (${definition(view)})`,
   ];
+}
+
+function viewOf({ id, view }: TableOfView): string {
+  return `create or replace view data.${quoteName(view.name)} as select ${names(view)} from copy.t${id}`;
 }
 
 function definition(view: FedView): string {
@@ -225,7 +231,8 @@ function commentOf({ name, comment }: FedView): string {
   return `comment on view data.${quoteName(name)} is ${text}`;
 }
 
-function comments(view: FedView, name: string): string[] {
+function comments(view: FedView): string[] {
+  const name = `data.${quoteName(view.name)}`;
   const columns = view.columns.flatMap(({ name: column, comment }) =>
     comment === null
       ? []
