@@ -104,6 +104,7 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
         readExtents: (views) => database.askOwn((db) => readExtents(db, views)),
         asOf: async (view) =>
           feed === undefined ? clock.now() : feed.asOf(view === null ? BUILT_IN : [view.name]),
+        isCopy: feed !== undefined,
         placeSecret: secret.derive("data-places"),
       },
       ofCaller: admissions.ofCaller,
@@ -115,6 +116,7 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
     viewsChanged() {
       admissions.viewsChanged();
       readers.viewsChanged();
+      feed?.changed();
     },
     states: {
       bi: () => (isEnabled ? stateText(dataProcess.portState(), obstacle.current()) : undefined),

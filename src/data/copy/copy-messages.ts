@@ -38,8 +38,11 @@ export interface FedView {
   readonly comment: string | null;
   readonly columns: readonly ViewColumn[];
   readonly key: readonly string[];
-  /** Its rows are known by the hidden columns `_load` and `_row`. */
-  readonly isDataset: boolean;
+  /**
+   * The dataset that it shows, whose rows are known by the hidden columns `_load` and `_row`; another one of its name is
+   * another view. Null for a built-in view.
+   */
+  readonly datasetId: string | null;
 }
 
 /** By view: null where it has never been whole. */

@@ -29,7 +29,8 @@ export interface FeedRound {
 
 export function fedView(view: CopiedView): FedView {
   const { name, comment, columns, key } = view;
-  return { name, comment, columns, key, isDataset: !isBuiltIn(view) };
+  const datasetId = isBuiltIn(view) ? null : (view.dataset?.id ?? "");
+  return { name, comment, columns, key, datasetId };
 }
 
 const isBuiltIn = (view: CopiedView): view is BuiltInView => "copied" in view;

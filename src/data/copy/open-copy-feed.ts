@@ -4,7 +4,6 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { within } from "../../lib/within.ts";
 import type { DataProcess } from "../process/data-process.ts";
 import type { CopyStates, FeedRequest } from "./copy-messages.ts";
 import { type CopiedView, copyView, type FeedRound, fedView } from "./copy-view.ts";
@@ -17,6 +16,8 @@ const REQUEST_MS = 11 * 60_000;
 /** How long a reader waits for a view that is not in the copy yet. */
 const FIRST_COPY_MS = 10_000;
 const MADE_WITHIN_SECONDS = 5;
+/** Changes of datasets within this time share a round. */
+const CHANGED_PAUSE_MS = 1_000;
 
 export interface CopyFeedParts {
   readonly database: Pick<Database, "askOwn" | "figures">;
@@ -32,6 +33,8 @@ export interface CopyFeedParts {
 export interface CopyFeed extends Part {
   /** Somebody reads, or logs in to read: the copy is made, or followed again. */
   readonly used: () => void;
+  /** Datasets have changed: what is gone leaves the copy soon, also while nobody reads. */
+  readonly changed: () => void;
   /**
    * Unix milliseconds up to which committed rows of all these views are in the copy. Waits for views that are not in it
    * yet, and rejects with `storage_unavailable` when that takes long.
@@ -45,7 +48,8 @@ export interface CopyFeed extends Part {
 export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
   const { dataProcess, clock, log } = parts;
   const closing = new AbortController();
-  const times = new Map<string, number>();
+  const times = createTimes();
+  let soon: NodeJS.Timeout | undefined;
   let usedAt: number | undefined;
   let isWhole = false;
   let current: Promise<void> | undefined;
@@ -67,13 +71,15 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       if (!closing.signal.aborted)
         log.warn({ err: thrown }, "the copy for BI keys was not updated");
     });
+  /** Begins a round that knows what there is now; one in progress may not. */
+  const beginNext = (): Promise<void> =>
+    Promise.resolve(current)
+      .catch(() => undefined)
+      .then(() => (closing.signal.aborted ? undefined : beginLogged()));
   dataProcess.onStarted(() => {
     isWhole = false;
-    if (!isUsed()) return;
     // A round that fed the process before fails by itself.
-    void Promise.resolve(current)
-      .catch(() => undefined)
-      .then(beginLogged);
+    if (isUsed()) void beginNext();
   });
   return {
     used() {
@@ -81,14 +87,19 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       usedAt = clock.now();
       if (!wasUsed || !isWhole) void beginLogged();
     },
+    changed() {
+      // A copy that nobody has read in this process is not made for this.
+      if (!isWhole || !dataProcess.isRunning()) return;
+      soon ??= setTimeout(() => {
+        soon = undefined;
+        void beginNext();
+      }, CHANGED_PAUSE_MS).unref();
+    },
     async asOf(views) {
-      const isMissing = () => views.some((view) => !times.has(view));
-      // A round in progress may not know the view yet; the one after it does.
-      for (let rounds = 0; rounds < 2 && isMissing(); rounds += 1) {
-        await within(beginLogged(), FIRST_COPY_MS, beingMade);
-      }
-      if (isMissing()) throw beingMade();
-      return Math.min(...views.map((view) => times.get(view) ?? 0));
+      if (times.oldest(views) === undefined) await times.awaitAll(views, beginNext());
+      const time = times.oldest(views);
+      if (time === undefined) throw beingMade();
+      return time;
     },
     async firstCopy() {
       usedAt = clock.now();
@@ -105,8 +116,49 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
     ],
     async close() {
       closing.abort(new Error("The server stops."));
+      clearTimeout(soon);
       await current?.catch(() => undefined);
     },
+  };
+}
+
+type Times = ReturnType<typeof createTimes>;
+
+/** Up to when the views of the copy are brought, in Unix milliseconds. */
+function createTimes() {
+  const times = new Map<string, number>();
+  const watchers = new Set<() => void>();
+  const oldest = (views: readonly string[]): number | undefined =>
+    views.every((view) => times.has(view))
+      ? Math.min(...views.map((view) => times.get(view) ?? 0))
+      : undefined;
+  return {
+    /** Undefined while one of the views is not in the copy. */
+    oldest,
+    set(view: string, time: number): void {
+      times.set(view, time);
+      for (const look of watchers) look();
+    },
+    get: (view: string) => times.get(view),
+    /** Forgets the views that the copy does not have. */
+    keepOnly(states: CopyStates): void {
+      for (const view of times.keys()) if ((states[view] ?? null) === null) times.delete(view);
+    },
+    /** Resolves once the copy has these views, when the round is over, or after a while. */
+    awaitAll: (views: readonly string[], round: Promise<void>) =>
+      new Promise<void>((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          watchers.delete(look);
+          resolve();
+        };
+        const look = (): void => {
+          if (oldest(views) !== undefined) end();
+        };
+        const timer = setTimeout(end, FIRST_COPY_MS);
+        watchers.add(look);
+        void round.then(end);
+      }),
   };
 }
 
@@ -135,11 +187,7 @@ function sendTo({ dataProcess }: CopyFeedParts, closing: AbortSignal): Send {
 }
 
 /** @param times by view, brought up to date. */
-async function runRound(
-  parts: CopyFeedParts,
-  closing: AbortSignal,
-  times: Map<string, number>,
-): Promise<void> {
+async function runRound(parts: CopyFeedParts, closing: AbortSignal, times: Times): Promise<void> {
   const { database, listViews, clock, log, identity } = parts;
   const send = sendTo(parts, closing);
   const asOf = clock.now();
@@ -147,17 +195,17 @@ async function runRound(
   const views = await listViews();
   const mark = createHash("sha256").update(identity).digest("base64url");
   const states = (await send({ type: "begin", mark, views: views.map(fedView) })) as CopyStates;
+  times.keepOnly(states);
   const unchanged: string[] = [];
   for (const view of views) {
     const known = states[view.name] ?? null;
-    if (known === null) times.delete(view.name);
     try {
       if (!(await copyView(feed, view, known))) unchanged.push(view.name);
       times.set(view.name, asOf);
     } catch (thrown) {
       // A dataset may be replaced or deleted meanwhile; what the copy has of the others is right.
       if (closing.aborted || known === null) throw thrown;
-      if (!times.has(view.name)) times.set(view.name, known.asOf);
+      if (times.get(view.name) === undefined) times.set(view.name, known.asOf);
       log.warn({ err: thrown, view: view.name }, "a view of the copy for BI keys was not updated");
     }
   }

@@ -22,6 +22,8 @@ export interface DataReads {
   readonly readExtents: (views: readonly View[]) => Promise<ReadonlyMap<string, ViewExtent>>;
   /** The time, in Unix milliseconds, of what a view shows now; null asks for the oldest of all views. */
   readonly asOf: (view: View | null) => Promise<number>;
+  /** True where a copy is read, which may lack a view that is there. */
+  readonly isCopy: boolean;
   /** Authenticates places in lists; the same on all replicas. */
   readonly placeSecret: Buffer;
 }
@@ -159,7 +161,8 @@ async function relay(
   const answer = await process.request("/read", body, signal);
   if (answer.status !== 200) {
     const failure = await failureOf(answer);
-    if (await isNotCopied(reads, { ...request, view }, failure)) throw beingMade();
+    if (reads.isCopy && (await isNotCopied(reads, { ...request, view }, failure)))
+      throw beingMade();
     throw readError(failure, request.via);
   }
   const contentType = answer.headers["content-type"] ?? "application/octet-stream";

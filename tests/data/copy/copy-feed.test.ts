@@ -30,6 +30,7 @@ let engine: CopyEngine;
 let now = 1_000_000;
 let sent: FeedRequest[] = [];
 let failAt: ((request: FeedRequest) => boolean) | undefined;
+let holdAt: ((request: FeedRequest) => Promise<void> | undefined) | undefined;
 
 const column = (name: string, type: ViewColumn["type"]): ViewColumn => ({
   ...{ name, type, comment: `About "${name}", it's said.`, nullable: true },
@@ -89,6 +90,7 @@ const feedOf = (identity = "one") => {
   const request: DataProcess["request"] = async (_path, body) => {
     const request = JSON.parse(JSON.stringify(body)) as FeedRequest;
     if (failAt?.(request) === true) throw new Error("killed");
+    await holdAt?.(request);
     sent.push(request);
     const answer = JSON.stringify(await engine.applyFeed(request));
     const bytes = async function* () {
@@ -261,6 +263,8 @@ describe("the feeding of the embedded copy", () => {
     // Waits for the round that brings it.
     expect(await feed.asOf(["others"])).toBe(now);
     await same(all, "select id, name from made_people order by id");
+    // The rest of that round.
+    await run(feed);
     const changed = {
       ...other,
       columns: [column("id", "text")],
@@ -278,6 +282,55 @@ describe("the feeding of the embedded copy", () => {
     expect(await readAll("select obj_description('data.people'::regclass) is null")).toEqual([
       ["t"],
     ]);
+    views = [calls, people];
+    await run(feed);
+  });
+
+  test("never shows the rows of a deleted dataset to the owner of another one of its name", async () => {
+    const shape = { columns: [{ name: "a", type: "integer" }] as const, key: [] };
+    const salesOf = (id: string, tableName: string): View => ({
+      ...sheet(tableName, 1),
+      ...{ name: "sales", columns: [column("a", "bigint")] },
+      dataset: { ...dataset, id, tableName, version: 1 },
+    });
+    for (const name of ["sales_1", "sales_2"]) await createDatasetTable(database.db, name, shape);
+    await write("insert into datasets.sales_1 values (1, 1, null, 11)");
+    await write("insert into datasets.sales_2 values (1, 1, null, 22)");
+    views = [calls, people, salesOf("ds_1", "sales_1")];
+    const feed = feedOf();
+    await run(feed);
+    expect(await readAll("select a from sales")).toEqual([["11"]]);
+    views = [calls, people, salesOf("ds_2", "sales_2")];
+    failAt = (request) => request.type === "apply" && request.view === "sales";
+    await expect(run(feed)).rejects.toThrow("killed");
+    expect(await readAll("select a from sales")).toBe("42P01");
+    failAt = undefined;
+    // The time of the one before is not that of the other.
+    expect(await feed.asOf(["sales"])).toBe(now);
+    expect(await readAll("select a from sales")).toEqual([["22"]]);
+    views = [calls, people];
+    feed.changed();
+    const isGone = async () => (await readAll("select a from sales")) === "42P01";
+    await expect.poll(isGone).toBe(true);
+    await run(feed);
+    await expect(feed.asOf(["sales"])).rejects.toMatchObject({ code: "storage_unavailable" });
+  });
+
+  test("keeps no reader waiting for the views after its own", async () => {
+    const late: BuiltInView = { ...people, name: "late" };
+    const feed = feedOf();
+    await run(feed);
+    let arrived: () => void = () => undefined;
+    const isRead = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    holdAt = (request) =>
+      request.type === "discard" && request.view === "late" ? isRead : undefined;
+    views = [calls, people, { ...people, name: "early" }, late];
+    expect(await feed.asOf(["early"])).toBe(now);
+    arrived();
+    expect(await feed.asOf(["late"])).toBe(now);
+    holdAt = undefined;
     views = [calls, people];
     await run(feed);
   });

@@ -34,12 +34,12 @@ interface TableOfView {
   hasAdded: boolean;
 }
 
-const hidden = ({ isDataset }: FedView): string[] =>
-  isDataset ? ["_load integer not null", "_row bigint not null"] : [];
+const hidden = ({ datasetId }: FedView): string[] =>
+  datasetId !== null ? ["_load integer not null", "_row bigint not null"] : [];
 const names = (view: FedView): string => view.columns.map(({ name }) => quoteName(name)).join(", ");
 /** A view of another shape is filled anew. Its comment is none of it: it changes as often as a description. */
-const shapeOf = ({ columns, key, isDataset }: FedView): string =>
-  JSON.stringify([columns, key, isDataset]);
+const shapeOf = ({ columns, key, datasetId }: FedView): string =>
+  JSON.stringify([columns, key, datasetId ?? false]);
 const write = (...statements: string[]): string =>
   ["begin read write", ...statements, "commit"].join("; ");
 
@@ -220,7 +220,7 @@ function indexes(view: FedView, table: string): string[] {
   const times = view.columns
     .filter(({ type, name }) => /^(timestamp|date)/.test(type) && name !== view.key[0])
     .map(({ name }) => [name]);
-  const sets = [view.isDataset ? ["_load", "_row"] : [], view.key, ...times];
+  const sets = [view.datasetId !== null ? ["_load", "_row"] : [], view.key, ...times];
   return sets
     .filter((columns) => columns.length > 0)
     .map((columns) => `create index on ${table} (${columns.map(quoteName).join(", ")})`);

@@ -28,7 +28,7 @@ export const numbersView = {
   comment: "Numbers.",
   columns: [column("n", "bigint"), column("word", "text")],
   key: ["n"],
-  isDataset: false,
+  datasetId: null,
 };
 
 /** An engine whose one view has rows, and what it told the server. */
