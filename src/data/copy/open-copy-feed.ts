@@ -33,7 +33,7 @@ export interface CopyFeedParts {
 export interface CopyFeed extends Part {
   /** Somebody reads, or logs in to read: the copy is made, or followed again. */
   readonly used: () => void;
-  /** Datasets have changed: what is gone leaves the copy soon, also while nobody reads. */
+  /** Call it when datasets changed: the copy drops deleted ones within seconds, even while nobody reads. */
   readonly changed: () => void;
   /**
    * Unix milliseconds up to which committed rows of all these views are in the copy. Waits for views that are not in it
@@ -88,7 +88,7 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       if (!wasUsed || !isWhole) void beginLogged();
     },
     changed() {
-      // A copy that nobody has read in this process is not made for this.
+      // A change alone does not create the copy: only readers need one.
       if (!isWhole || !dataProcess.isRunning()) return;
       soon ??= setTimeout(() => {
         soon = undefined;
@@ -171,9 +171,7 @@ export function beingMade(): ServiceError {
   );
 }
 
-type Send = FeedRound["send"];
-
-function sendTo({ dataProcess }: CopyFeedParts, closing: AbortSignal): Send {
+function sendTo({ dataProcess }: CopyFeedParts, closing: AbortSignal): FeedRound["send"] {
   return async (request: FeedRequest) => {
     closing.throwIfAborted();
     const signal = AbortSignal.any([closing, AbortSignal.timeout(REQUEST_MS)]);

@@ -17,7 +17,7 @@ export interface CopyTables {
   readonly begin: (request: Extract<FeedRequest, { type: "begin" }>) => Promise<CopyStates>;
   readonly add: (request: Extract<FeedRequest, { type: "rows" | "gone" }>) => Promise<void>;
   readonly discard: (view: string) => Promise<void>;
-  /** Returns true where clients see the view from now on, which nobody was granted yet. */
+  /** Returns true when this made the view visible: no role may read it yet. */
   readonly apply: (request: ApplyRequest) => Promise<boolean>;
   readonly unchanged: (views: readonly string[], asOf: number) => Promise<void>;
   /** Unix milliseconds by view that is whole. */
