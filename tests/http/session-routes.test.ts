@@ -59,7 +59,7 @@ describe("/api/v1", () => {
     for (const headers of [{ authorization: `Bearer ${TEST_KEY}` }, { "x-api-key": TEST_KEY }]) {
       const refused = await post(CHAT, headers);
       expect([refused.status, refused.body.error.code]).toEqual([403, "insufficient_permission"]);
-      expect(refused.body.error.message).toMatch(/valid under \/v1 .*session/);
+      expect(refused.body.error.message).toMatch(/valid under \/v1, .*session/);
       const inMessages = await post("/api/v1/messages", headers);
       expect(inMessages.body).toMatchObject({ type: "error", error: { type: "permission_error" } });
     }
