@@ -47,30 +47,39 @@ function resembles(name: string, setting: string): boolean {
   const written = name.toUpperCase().replaceAll("-", "_");
   const most = setting.length < LONG_NAME ? 1 : 2;
   if (Math.abs(written.length - setting.length) > most) return false;
-  return countEdits(written, setting) <= most;
+  return takesEdits(written, setting, most);
 }
 
-/** Counts the edits between two texts: insertions, deletions, replacements and swaps of neighbours. */
-function countEdits(from: string, to: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
+/** Whether that many edits make one text of another: insertions, deletions, replacements and swaps of neighbours. */
+function takesEdits(from: string, to: string, most: number): boolean {
+  let beforeLast: readonly number[] = [];
+  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const at = (values: readonly number[], index: number) => values[index] ?? Infinity;
-      const isSame = from[i - 1] === to[j - 1];
-      const isSwapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      row.push(
-        Math.min(
-          at(row, j - 1) + 1,
-          at(last, j) + 1,
-          at(last, j - 1) + (isSame ? 0 : 1),
-          isSwapped ? at(beforeLast, j - 2) + 1 : Infinity,
-        ),
-      );
-    }
+    const row = nextRow(from, to, { i, last, beforeLast });
+    // Every start compares each name that is set with each setting: most of them differ from their first letters on.
+    if (Math.min(...row) > most && Math.min(...last) > most) return false;
     beforeLast = last;
     last = row;
   }
-  return last[to.length] ?? Infinity;
+  return (last[to.length] ?? Infinity) <= most;
+}
+
+interface Rows {
+  /** The characters of the first text that this row is about. */
+  readonly i: number;
+  readonly last: readonly number[];
+  readonly beforeLast: readonly number[];
+}
+
+/** The edits between the first `i` characters of one text and each beginning of the other. */
+function nextRow(from: string, to: string, { i, last, beforeLast }: Rows): readonly number[] {
+  const row = [i];
+  for (let j = 1; j <= to.length; j += 1) {
+    const isSame = from[i - 1] === to[j - 1];
+    const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+    const replaced = (last[j - 1] ?? Infinity) + (isSame ? 0 : 1);
+    const swapped = isSwapped ? (beforeLast[j - 2] ?? Infinity) + 1 : Infinity;
+    row.push(Math.min((row[j - 1] ?? Infinity) + 1, (last[j] ?? Infinity) + 1, replaced, swapped));
+  }
+  return row;
 }
