@@ -39,7 +39,7 @@ export async function runDev() {
 
   for (let run = 1; ; run += 1) {
     changed = false;
-    server = startServer(env);
+    server = startServer({ env });
     builder ??= startConsole({ watch: true });
     const code = await server.ended;
     if (!stopping && !changed && run > 1) {

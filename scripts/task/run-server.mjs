@@ -1,15 +1,18 @@
 import { BUN_SETTINGS } from "./bun-settings.mjs";
+import { bundleProgram } from "./bundle-program.mjs";
 import { loadEnvironmentFile } from "./load-environment-file.mjs";
 import { onStop } from "./on-stop.mjs";
-import { printRuntime, script, stopWithParent } from "./runtime.mjs";
+import { printRuntime, runtime, script, stopWithParent } from "./runtime.mjs";
 import { startConsole } from "./start-console.mjs";
 import { startProcess } from "./start-process.mjs";
 
-/** Starts the gateway; see `startProcess`. */
-export function startServer(env = {}) {
+const PROGRAM = "src/main.ts";
+
+/** Starts the gateway; see `startProcess`. `program` may be a file that was made of it. */
+export function startServer({ env = {}, program = PROGRAM } = {}) {
   const told = Object.keys(BUN_SETTINGS).filter((name) => process.env[name] !== undefined);
   const kept = Object.fromEntries(told.map((name) => [name, process.env[name]]));
-  return startProcess(script("src/main.ts", [printRuntime, stopWithParent]), {
+  return startProcess(script(program, [printRuntime, stopWithParent]), {
     env: { ...BUN_SETTINGS, ...kept, ...env },
     group: "own",
   });
@@ -21,10 +24,21 @@ export function startServer(env = {}) {
  */
 export async function runServer() {
   loadEnvironmentFile();
-  const { child, ended } = startServer();
+  const { child, ended } = startServer({ program: await quickProgram() });
   const builder = startConsole();
   onStop((signal) => child.kill(signal));
   const code = await ended;
   await builder.stop();
   return code;
+}
+
+/** Bun loads sources quickly by itself. */
+async function quickProgram() {
+  if (runtime === "bun") return PROGRAM;
+  try {
+    return await bundleProgram(PROGRAM);
+  } catch {
+    // Without the bundler, or with packages that are read-only, the sources start as well, only later.
+    return PROGRAM;
+  }
 }

@@ -4,7 +4,7 @@ const agent = process.env.npm_config_user_agent ?? "";
 const isBun = process.versions.bun !== undefined;
 
 /** "bun" or "node". */
-const runtime = (agent === "" ? isBun : agent.startsWith("bun/")) ? "bun" : "node";
+export const runtime = (agent === "" ? isBun : agent.startsWith("bun/")) ? "bun" : "node";
 
 /** A preload module that prints the runtime which actually runs the program. */
 export const printRuntime = "./scripts/task/print-runtime.mjs";
