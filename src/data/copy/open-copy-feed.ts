@@ -4,9 +4,11 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
 import type { DataProcess } from "../process/data-process.ts";
 import type { CopyStates, FeedRequest } from "./copy-messages.ts";
 import { type CopiedView, copyView, type FeedRound, fedView } from "./copy-view.ts";
+import { ViewTimes } from "./view-times.ts";
 
 const ROUND_PAUSE_MS = 20_000;
 /** The copy is followed for so long after somebody read it. */
@@ -48,7 +50,7 @@ export interface CopyFeed extends Part {
 export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
   const { dataProcess, clock, log } = parts;
   const closing = new AbortController();
-  const times = createTimes();
+  const times = new ViewTimes();
   let soon: NodeJS.Timeout | undefined;
   let usedAt: number | undefined;
   let isWhole = false;
@@ -96,7 +98,8 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       }, CHANGED_PAUSE_MS).unref();
     },
     async asOf(views) {
-      if (times.oldest(views) === undefined) await times.awaitAll(views, beginNext());
+      const isThere = () => times.oldest(views) !== undefined;
+      if (!isThere()) await within(times.until(isThere, beginNext()), FIRST_COPY_MS, beingMade);
       const time = times.oldest(views);
       if (time === undefined) throw beingMade();
       return time;
@@ -119,46 +122,6 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       clearTimeout(soon);
       await current?.catch(() => undefined);
     },
-  };
-}
-
-type Times = ReturnType<typeof createTimes>;
-
-/** Up to when the views of the copy are brought, in Unix milliseconds. */
-function createTimes() {
-  const times = new Map<string, number>();
-  const watchers = new Set<() => void>();
-  const oldest = (views: readonly string[]): number | undefined =>
-    views.every((view) => times.has(view))
-      ? Math.min(...views.map((view) => times.get(view) ?? 0))
-      : undefined;
-  return {
-    /** Undefined while one of the views is not in the copy. */
-    oldest,
-    set(view: string, time: number): void {
-      times.set(view, time);
-      for (const look of watchers) look();
-    },
-    get: (view: string) => times.get(view),
-    /** Forgets the views that the copy does not have. */
-    keepOnly(states: CopyStates): void {
-      for (const view of times.keys()) if ((states[view] ?? null) === null) times.delete(view);
-    },
-    /** Resolves once the copy has these views, when the round is over, or after a while. */
-    awaitAll: (views: readonly string[], round: Promise<void>) =>
-      new Promise<void>((resolve) => {
-        const end = (): void => {
-          clearTimeout(timer);
-          watchers.delete(look);
-          resolve();
-        };
-        const look = (): void => {
-          if (oldest(views) !== undefined) end();
-        };
-        const timer = setTimeout(end, FIRST_COPY_MS);
-        watchers.add(look);
-        void round.then(end);
-      }),
   };
 }
 
@@ -185,7 +148,11 @@ function sendTo({ dataProcess }: CopyFeedParts, closing: AbortSignal): FeedRound
 }
 
 /** @param times by view, brought up to date. */
-async function runRound(parts: CopyFeedParts, closing: AbortSignal, times: Times): Promise<void> {
+async function runRound(
+  parts: CopyFeedParts,
+  closing: AbortSignal,
+  times: ViewTimes,
+): Promise<void> {
   const { database, listViews, clock, log, identity } = parts;
   const send = sendTo(parts, closing);
   const asOf = clock.now();
