@@ -42,6 +42,10 @@ export interface CopyFeed extends Part {
    * yet, and rejects with `storage_unavailable` when that takes long.
    */
   readonly asOf: (views: readonly string[]) => Promise<number>;
+  /** True while this view is not in the copy. */
+  readonly lacks: (view: string) => boolean;
+  /** The same as `asOf`, of a round that begins after the call: what the copy has of these views is known to be old. */
+  readonly renewed: (views: readonly string[]) => Promise<number>;
   /** Resolves once the copy is whole in the process that runs; rejects with the reason of a failed round. */
   readonly firstCopy: () => Promise<void>;
 }
@@ -103,6 +107,14 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
       const time = times.oldest(views);
       if (time === undefined) throw beingMade();
       return time;
+    },
+    lacks: (view) => times.get(view) === undefined,
+    async renewed(views) {
+      const since = clock.now();
+      const isNew = () => (times.oldest(views) ?? Number.NEGATIVE_INFINITY) >= since;
+      await within(times.until(isNew, beginNext()), FIRST_COPY_MS, beingMade);
+      if (!isNew()) throw beingMade();
+      return times.oldest(views) ?? since;
     },
     async firstCopy() {
       usedAt = clock.now();

@@ -96,17 +96,27 @@ export const PORT_POLICY: PostgresPolicy = {
   checkCall,
 };
 
-/** For `query`, whose session is the next one's: nothing may be set. */
-export const QUERY_POLICY: PostgresPolicy = {
-  ...PORT_POLICY,
-  checkCall(called) {
-    if (called !== SET_CONFIG) return;
-    throw new Refused(
-      "set_config is refused here: each query has a session of its own.",
-      "Convert in the query, such as with to_char or AT TIME ZONE.",
-    );
-  },
-};
+/**
+ * For `query`, whose session is the next one's: nothing may be set.
+ * @param relations gets the names that the statement reads and that can be views of `data`.
+ */
+export function queryPolicy(relations: Set<string>): PostgresPolicy {
+  return {
+    ...PORT_POLICY,
+    refuseRelation(relation) {
+      const { schema = "data", name } = relation;
+      if (schema === "data") relations.add(name);
+      return refuseRelation(relation);
+    },
+    checkCall(called) {
+      if (called !== SET_CONFIG) return;
+      throw new Refused(
+        "set_config is refused here: each query has a session of its own.",
+        "Convert in the query, such as with to_char or AT TIME ZONE.",
+      );
+    },
+  };
+}
 
 const SCHEMAS = {
   functions: new Set(["pg_catalog", "information_schema"]),
