@@ -57,9 +57,12 @@ function refuseRelation({ schema, name }: RelationName): Refusal | undefined {
   };
 }
 
+/** The time of the rows that a session of the embedded copy reads. */
+const AS_OF = "data.as_of";
+
 /** Settings of applications (`app.x`) often hold secrets. The server hides its own from plain roles. */
 function refuseSetting(name: string): Refusal | undefined {
-  if (!name.includes(".")) return undefined;
+  if (!name.includes(".") || name === AS_OF) return undefined;
   return {
     message: `The setting ${name} is refused: settings of applications can be secrets.`,
     hint: "Name a setting of PostgreSQL's own, such as TimeZone or server_version.",
