@@ -73,10 +73,16 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
   );
   const dataProcess = openDataProcess({
     configure: () => configure(base, { roles, socketFolder }),
-    login: (key, address) => admissions.byKey(key, address),
+    async login(key, address) {
+      const admission = await admissions.byKey(key, address);
+      if (admission.refusal === undefined) await feed?.resumed();
+      return admission;
+    },
     observe: {
       ...observe,
       statement(statement) {
+        // A connection may stay open for hours after its login.
+        feed?.used();
         observe.statement(statement);
         statements.note(statement);
       },

@@ -18,6 +18,8 @@ const REQUEST_MS = 11 * 60_000;
 /** How long a reader waits for a view that is not in the copy yet. */
 const FIRST_COPY_MS = 10_000;
 const MADE_WITHIN_SECONDS = 5;
+/** How long the first readers after a pause wait for newer rows. A login on the port must not take 10 seconds. */
+const RESUMED_MS = 5_000;
 /** Changes of datasets within this time share a round. */
 const CHANGED_PAUSE_MS = 1_000;
 
@@ -39,9 +41,13 @@ export interface CopyFeed extends Part {
   readonly changed: () => void;
   /**
    * Unix milliseconds up to which committed rows of all these views are in the copy. Waits for views that are not in it
-   * yet, and rejects with `storage_unavailable` when that takes long.
+   * yet, and rejects with `storage_unavailable` when that takes long. After a pause of all readers it waits for newer
+   * rows, and for a few seconds only.
+   * @param also views whose time counts too, where the copy has them.
    */
-  readonly asOf: (views: readonly string[]) => Promise<number>;
+  readonly asOf: (views: readonly string[], also?: readonly string[]) => Promise<number>;
+  /** Resolves when the copy is up to date again after a pause of all readers, or could not be for a few seconds. */
+  readonly resumed: () => Promise<void>;
   /** True while this view is not in the copy. */
   readonly lacks: (view: string) => boolean;
   /** The same as `asOf`, of a round that begins after the call: what the copy has of these views is known to be old. */
@@ -57,31 +63,18 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
   const times = new ViewTimes();
   let soon: NodeJS.Timeout | undefined;
   let usedAt: number | undefined;
+  /** When reading began again after a pause, and the end of the wait for the round of then. */
+  let resumed = { at: Number.NEGATIVE_INFINITY, over: Promise.resolve() };
   let isWhole = false;
-  let current: Promise<void> | undefined;
 
   const isUsed = (): boolean => usedAt !== undefined && clock.now() - usedAt < USED_MS;
-  const round = async (): Promise<void> => {
-    await runRound(parts, closing.signal, times);
-    isWhole = true;
-  };
-  /** One round at a time; a second caller gets the one that runs. */
-  const begin = (): Promise<void> => {
-    current ??= round().finally(() => {
-      current = undefined;
-    });
-    return current;
-  };
-  const beginLogged = (): Promise<void> =>
-    begin().catch((thrown: unknown) => {
-      if (!closing.signal.aborted)
-        log.warn({ err: thrown }, "the copy for BI keys was not updated");
-    });
-  /** Begins a round that knows what there is now; one in progress may not. */
-  const beginNext = (): Promise<void> =>
-    Promise.resolve(current)
-      .catch(() => undefined)
-      .then(() => (closing.signal.aborted ? undefined : beginLogged()));
+  const { begin, beginLogged, beginNext, current } = createRounds(
+    async () => {
+      await runRound(parts, closing.signal, times);
+      isWhole = true;
+    },
+    { log, closing: closing.signal },
+  );
   dataProcess.onStarted(() => {
     isWhole = false;
     // A round that fed the process before fails by itself.
@@ -91,7 +84,11 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
     used() {
       const wasUsed = isUsed();
       usedAt = clock.now();
-      if (!wasUsed || !isWhole) void beginLogged();
+      if (wasUsed && isWhole) return;
+      const round = beginLogged();
+      if (wasUsed) return;
+      const over = within(round, RESUMED_MS, beingMade).catch(() => undefined);
+      resumed = { at: usedAt, over };
     },
     changed() {
       // A change alone does not create the copy: only readers need one.
@@ -101,12 +98,19 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
         void beginNext();
       }, CHANGED_PAUSE_MS).unref();
     },
-    async asOf(views) {
+    async asOf(views, also) {
+      const { at, over } = resumed;
       const isThere = () => times.oldest(views) !== undefined;
-      if (!isThere()) await within(times.until(isThere, beginNext()), FIRST_COPY_MS, beingMade);
-      const time = times.oldest(views);
+      const isRecent = () => (times.oldest(views, also) ?? at) >= at;
+      if (isThere()) await times.until(isRecent, over);
+      else await within(times.until(isThere, beginNext()), FIRST_COPY_MS, beingMade);
+      const time = times.oldest(views, also);
       if (time === undefined) throw beingMade();
       return time;
+    },
+    async resumed() {
+      // Before the first copy is whole its process lets nobody in.
+      if (isWhole) await resumed.over;
     },
     lacks: (view) => times.get(view) === undefined,
     async renewed(views) {
@@ -132,8 +136,37 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
     async close() {
       closing.abort(new Error("The server stops."));
       clearTimeout(soon);
-      await current?.catch(() => undefined);
+      await current()?.catch(() => undefined);
     },
+  };
+}
+
+/** Begins rounds, one at a time. */
+function createRounds(
+  round: () => Promise<void>,
+  { log, closing }: { readonly log: Log; readonly closing: AbortSignal },
+) {
+  let current: Promise<void> | undefined;
+  /** A second caller gets the round that runs. */
+  const begin = (): Promise<void> => {
+    current ??= round().finally(() => {
+      current = undefined;
+    });
+    return current;
+  };
+  const beginLogged = (): Promise<void> =>
+    begin().catch((thrown: unknown) => {
+      if (!closing.aborted) log.warn({ err: thrown }, "the copy for BI keys was not updated");
+    });
+  return {
+    begin,
+    beginLogged,
+    current: () => current,
+    /** Begins a round that knows what there is now; one in progress may not. */
+    beginNext: (): Promise<void> =>
+      Promise.resolve(current)
+        .catch(() => undefined)
+        .then(() => (closing.aborted ? undefined : beginLogged())),
   };
 }
 

@@ -14,10 +14,14 @@ export class ViewTimes {
     for (const look of this.#watchers) look();
   }
 
-  /** Returns the time of the oldest of these views; undefined while the copy lacks one of them. */
-  oldest(views: readonly string[]): number | undefined {
-    const times = views.flatMap((view) => this.#times.get(view) ?? []);
-    return times.length < views.length ? undefined : Math.min(...times);
+  /**
+   * Returns the time of the oldest of these views; undefined while the copy lacks one of them.
+   * @param also views that count where the copy has them.
+   */
+  oldest(views: readonly string[], also: readonly string[] = []): number | undefined {
+    const known = [...views, ...also].flatMap((view) => this.#times.get(view) ?? []);
+    if (views.some((view) => !this.#times.has(view))) return undefined;
+    return Math.min(...known);
   }
 
   /** Forgets the views that the copy does not have. */

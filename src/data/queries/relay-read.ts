@@ -17,7 +17,7 @@ export interface ReadSource {
   readonly process: Pick<DataProcess, "request">;
   /** All views that are there now. */
   readonly listViews: () => Promise<readonly View[]>;
-  /** The time, in Unix milliseconds, of what these views show now: of the oldest of them. A copy may have to get them. */
+  /** The time, in Unix milliseconds, of what these views show now: of the oldest. A copy may have to get them first. */
   readonly asOf: CopyFeed["asOf"];
   /** Null where no copy is read. A copy may lack what is there. */
   readonly copy: Pick<CopyFeed, "lacks" | "renewed"> | null;
@@ -47,7 +47,9 @@ export async function relayRead(
 ): Promise<DataAnswer> {
   const ask = (asOf: number) => readOnce(source, { ...request, asOf: isoTime(asOf) }, signal);
   const lacking = (failure: ReadFailure) => lackOf(source, { ...request, view }, failure);
-  const firstAsOf = await source.asOf(view === null ? BUILT_IN : [view.name]);
+  const firstAsOf = await (view === null
+    ? source.asOf(BUILT_IN, request.principal.views)
+    : source.asOf([view.name]));
   const first = await ask(firstAsOf);
   if (!("failure" in first)) return { ...first, asOf: firstAsOf };
   const caughtUp = await lacking(first.failure);
@@ -88,7 +90,7 @@ async function lackOf(
   const lacking = principal.views.filter(
     (name) => meant.has(name) && there.has(name) && copy.lacks(name),
   );
-  return lacking.length === 0 ? undefined : () => asOf(lacking);
+  return lacking.length === 0 ? undefined : () => asOf(lacking, principal.views);
 }
 
 async function failureOf({ body }: ProcessAnswer): Promise<ReadFailure> {

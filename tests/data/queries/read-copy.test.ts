@@ -172,6 +172,20 @@ describe("a read of the embedded copy", () => {
     expect(rounds()).toBe(0);
   });
 
+  it("by a query has the time of the oldest table that it may read", async () => {
+    views = [...BUILT_IN_VIEWS, things];
+    await feed.renewed(["things"]);
+    const before = now;
+    now += 1_000;
+    await database.db.execute(sql`insert into made_rows values ('c', 'not copied')`);
+    failAt = without("things");
+    await feed.renewed(BUILT_IN_VIEWS.map(({ name }) => name));
+    expect(await query("select count(*) as n from things")).toEqual({
+      asOf: before,
+      data: [{ n: 2 }],
+    });
+  });
+
   it("by a list is refused with Retry-After when its table is gone again before it is read", async () => {
     views = [...BUILT_IN_VIEWS, things];
     await feed.renewed(["things"]);
