@@ -58,7 +58,7 @@ async function openDirect(): Promise<number> {
 async function openRelay(): Promise<number> {
   const serveSession = createServeSession({
     clock,
-    check: async (sql) => ({ statements: ["read"], normalized: sql }),
+    check: async (sql) => ({ statements: ["read"], normalized: sql, relations: [] }),
     control: { statement: () => undefined, refused: console.error, log: console.error },
   });
   const server = createServer((client: Socket) => {

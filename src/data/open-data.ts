@@ -30,7 +30,6 @@ import { BUILT_IN_VIEWS } from "./views/registry.ts";
 
 const KEEP_DAYS_PAUSE_MS = 60 * 60_000;
 const ROLE_RIGHT_PAUSE_MS = 10_000;
-const BUILT_IN = BUILT_IN_VIEWS.map(({ name }) => name);
 
 export interface DataParts {
   readonly biKeys: KnownBiKeys;
@@ -74,10 +73,16 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
   );
   const dataProcess = openDataProcess({
     configure: () => configure(base, { roles, socketFolder }),
-    login: (key, address) => admissions.byKey(key, address),
+    async login(key, address) {
+      const admission = await admissions.byKey(key, address);
+      if (admission.refusal === undefined) await feed?.resumed();
+      return admission;
+    },
     observe: {
       ...observe,
       statement(statement) {
+        // A connection may stay open for hours after its login.
+        feed?.used();
         observe.statement(statement);
         statements.note(statement);
       },
@@ -102,9 +107,8 @@ export async function openData(base: Base, parts: DataParts): Promise<OpenData> 
         process: dataProcess,
         listViews: list,
         readExtents: (views) => database.askOwn((db) => readExtents(db, views)),
-        asOf: async (view) =>
-          feed === undefined ? clock.now() : feed.asOf(view === null ? BUILT_IN : [view.name]),
-        isCopy: feed !== undefined,
+        asOf: feed?.asOf ?? (async () => clock.now()),
+        copy: feed ?? null,
         placeSecret: secret.derive("data-places"),
       },
       ofCaller: admissions.ofCaller,

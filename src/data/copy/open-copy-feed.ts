@@ -4,9 +4,11 @@ import { ServiceError } from "../../core/service-error.ts";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { within } from "../../lib/within.ts";
 import type { DataProcess } from "../process/data-process.ts";
 import type { CopyStates, FeedRequest } from "./copy-messages.ts";
 import { type CopiedView, copyView, type FeedRound, fedView } from "./copy-view.ts";
+import { ViewTimes } from "./view-times.ts";
 
 const ROUND_PAUSE_MS = 20_000;
 /** The copy is followed for so long after somebody read it. */
@@ -16,6 +18,8 @@ const REQUEST_MS = 11 * 60_000;
 /** How long a reader waits for a view that is not in the copy yet. */
 const FIRST_COPY_MS = 10_000;
 const MADE_WITHIN_SECONDS = 5;
+/** How long the first readers after a pause wait for newer rows. A login on the port must not take 10 seconds. */
+const RESUMED_MS = 5_000;
 /** Changes of datasets within this time share a round. */
 const CHANGED_PAUSE_MS = 1_000;
 
@@ -37,9 +41,17 @@ export interface CopyFeed extends Part {
   readonly changed: () => void;
   /**
    * Unix milliseconds up to which committed rows of all these views are in the copy. Waits for views that are not in it
-   * yet, and rejects with `storage_unavailable` when that takes long.
+   * yet, and rejects with `storage_unavailable` when that takes long. After a pause of all readers it waits for newer
+   * rows, and for a few seconds only.
+   * @param also views whose time counts too, where the copy has them.
    */
-  readonly asOf: (views: readonly string[]) => Promise<number>;
+  readonly asOf: (views: readonly string[], also?: readonly string[]) => Promise<number>;
+  /** Resolves when the copy is up to date again after a pause of all readers, or could not be for a few seconds. */
+  readonly resumed: () => Promise<void>;
+  /** True while this view is not in the copy. */
+  readonly lacks: (view: string) => boolean;
+  /** The same as `asOf`, of a round that begins after the call: what the copy has of these views is known to be old. */
+  readonly renewed: (views: readonly string[]) => Promise<number>;
   /** Resolves once the copy is whole in the process that runs; rejects with the reason of a failed round. */
   readonly firstCopy: () => Promise<void>;
 }
@@ -48,34 +60,21 @@ export interface CopyFeed extends Part {
 export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
   const { dataProcess, clock, log } = parts;
   const closing = new AbortController();
-  const times = createTimes();
+  const times = new ViewTimes();
   let soon: NodeJS.Timeout | undefined;
   let usedAt: number | undefined;
+  /** When reading began again after a pause, and the end of the wait for the round of then. */
+  let resumed = { at: Number.NEGATIVE_INFINITY, over: Promise.resolve() };
   let isWhole = false;
-  let current: Promise<void> | undefined;
 
   const isUsed = (): boolean => usedAt !== undefined && clock.now() - usedAt < USED_MS;
-  const round = async (): Promise<void> => {
-    await runRound(parts, closing.signal, times);
-    isWhole = true;
-  };
-  /** One round at a time; a second caller gets the one that runs. */
-  const begin = (): Promise<void> => {
-    current ??= round().finally(() => {
-      current = undefined;
-    });
-    return current;
-  };
-  const beginLogged = (): Promise<void> =>
-    begin().catch((thrown: unknown) => {
-      if (!closing.signal.aborted)
-        log.warn({ err: thrown }, "the copy for BI keys was not updated");
-    });
-  /** Begins a round that knows what there is now; one in progress may not. */
-  const beginNext = (): Promise<void> =>
-    Promise.resolve(current)
-      .catch(() => undefined)
-      .then(() => (closing.signal.aborted ? undefined : beginLogged()));
+  const { begin, beginLogged, beginNext, current } = createRounds(
+    async () => {
+      await runRound(parts, closing.signal, times);
+      isWhole = true;
+    },
+    { log, closing: closing.signal },
+  );
   dataProcess.onStarted(() => {
     isWhole = false;
     // A round that fed the process before fails by itself.
@@ -85,7 +84,11 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
     used() {
       const wasUsed = isUsed();
       usedAt = clock.now();
-      if (!wasUsed || !isWhole) void beginLogged();
+      if (wasUsed && isWhole) return;
+      const round = beginLogged();
+      if (wasUsed) return;
+      const over = within(round, RESUMED_MS, beingMade).catch(() => undefined);
+      resumed = { at: usedAt, over };
     },
     changed() {
       // A change alone does not create the copy: only readers need one.
@@ -95,11 +98,27 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
         void beginNext();
       }, CHANGED_PAUSE_MS).unref();
     },
-    async asOf(views) {
-      if (times.oldest(views) === undefined) await times.awaitAll(views, beginNext());
-      const time = times.oldest(views);
+    async asOf(views, also) {
+      const { at, over } = resumed;
+      const isThere = () => times.oldest(views) !== undefined;
+      const isRecent = () => (times.oldest(views, also) ?? at) >= at;
+      if (isThere()) await times.until(isRecent, over);
+      else await within(times.until(isThere, beginNext()), FIRST_COPY_MS, beingMade);
+      const time = times.oldest(views, also);
       if (time === undefined) throw beingMade();
       return time;
+    },
+    async resumed() {
+      // Before the first copy is whole its process lets nobody in.
+      if (isWhole) await resumed.over;
+    },
+    lacks: (view) => times.get(view) === undefined,
+    async renewed(views) {
+      const since = clock.now();
+      const isNew = () => (times.oldest(views) ?? Number.NEGATIVE_INFINITY) >= since;
+      await within(times.until(isNew, beginNext()), FIRST_COPY_MS, beingMade);
+      if (!isNew()) throw beingMade();
+      return times.oldest(views) ?? since;
     },
     async firstCopy() {
       usedAt = clock.now();
@@ -117,48 +136,37 @@ export function openCopyFeed(parts: CopyFeedParts): CopyFeed {
     async close() {
       closing.abort(new Error("The server stops."));
       clearTimeout(soon);
-      await current?.catch(() => undefined);
+      await current()?.catch(() => undefined);
     },
   };
 }
 
-type Times = ReturnType<typeof createTimes>;
-
-/** Up to when the views of the copy are brought, in Unix milliseconds. */
-function createTimes() {
-  const times = new Map<string, number>();
-  const watchers = new Set<() => void>();
-  const oldest = (views: readonly string[]): number | undefined =>
-    views.every((view) => times.has(view))
-      ? Math.min(...views.map((view) => times.get(view) ?? 0))
-      : undefined;
+/** Begins rounds, one at a time. */
+function createRounds(
+  round: () => Promise<void>,
+  { log, closing }: { readonly log: Log; readonly closing: AbortSignal },
+) {
+  let current: Promise<void> | undefined;
+  /** A second caller gets the round that runs. */
+  const begin = (): Promise<void> => {
+    current ??= round().finally(() => {
+      current = undefined;
+    });
+    return current;
+  };
+  const beginLogged = (): Promise<void> =>
+    begin().catch((thrown: unknown) => {
+      if (!closing.aborted) log.warn({ err: thrown }, "the copy for BI keys was not updated");
+    });
   return {
-    /** Undefined while one of the views is not in the copy. */
-    oldest,
-    set(view: string, time: number): void {
-      times.set(view, time);
-      for (const look of watchers) look();
-    },
-    get: (view: string) => times.get(view),
-    /** Forgets the views that the copy does not have. */
-    keepOnly(states: CopyStates): void {
-      for (const view of times.keys()) if ((states[view] ?? null) === null) times.delete(view);
-    },
-    /** Resolves once the copy has these views, when the round is over, or after a while. */
-    awaitAll: (views: readonly string[], round: Promise<void>) =>
-      new Promise<void>((resolve) => {
-        const end = (): void => {
-          clearTimeout(timer);
-          watchers.delete(look);
-          resolve();
-        };
-        const look = (): void => {
-          if (oldest(views) !== undefined) end();
-        };
-        const timer = setTimeout(end, FIRST_COPY_MS);
-        watchers.add(look);
-        void round.then(end);
-      }),
+    begin,
+    beginLogged,
+    current: () => current,
+    /** Begins a round that knows what there is now; one in progress may not. */
+    beginNext: (): Promise<void> =>
+      Promise.resolve(current)
+        .catch(() => undefined)
+        .then(() => (closing.aborted ? undefined : beginLogged())),
   };
 }
 
@@ -185,7 +193,11 @@ function sendTo({ dataProcess }: CopyFeedParts, closing: AbortSignal): FeedRound
 }
 
 /** @param times by view, brought up to date. */
-async function runRound(parts: CopyFeedParts, closing: AbortSignal, times: Times): Promise<void> {
+async function runRound(
+  parts: CopyFeedParts,
+  closing: AbortSignal,
+  times: ViewTimes,
+): Promise<void> {
   const { database, listViews, clock, log, identity } = parts;
   const send = sendTo(parts, closing);
   const asOf = clock.now();

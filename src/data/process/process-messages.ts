@@ -126,4 +126,6 @@ export interface ReadFailure {
   readonly hint?: string | undefined;
   /** Characters of the statement from 1. */
   readonly position?: number | undefined;
+  /** Of a query with an unknown relation: what it reads that can be a view of `data`. */
+  readonly relations?: readonly string[] | undefined;
 }

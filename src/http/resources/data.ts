@@ -1,12 +1,12 @@
 import type { DataCaller } from "../../core/caller.ts";
 import {
   admitted,
-  type DataAnswer,
   type Format,
   listData,
   readList,
   readStatement,
 } from "../../data/queries/read-data.ts";
+import type { DataAnswer } from "../../data/queries/relay-read.ts";
 import type { SchemaView as View } from "../../data/views/data-view.ts";
 import { BUILT_IN_VIEWS } from "../../data/views/registry.ts";
 import type { Deps } from "../../deps.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FeedRequest } from "../../../src/data/copy/copy-messages.ts";
 import type { CopiedView } from "../../../src/data/copy/copy-view.ts";
 import { openCopyFeed } from "../../../src/data/copy/open-copy-feed.ts";
@@ -333,6 +333,50 @@ describe("the feeding of the embedded copy", () => {
     holdAt = undefined;
     views = [calls, people];
     await run(feed);
+  });
+
+  test("lets the first readers after a pause wait for new rows, and gives them the old ones when that takes long", async () => {
+    const feed = feedOf();
+    await run(feed);
+    const pause = () => {
+      now += 11 * 60_000;
+      sent = [];
+      return now;
+    };
+    pause();
+    feed.used();
+    expect(await feed.asOf(["people"], ["calls", "not there"])).toBe(now);
+    await feed.resumed();
+    // Between rounds nobody waits, and nobody begins one.
+    const before = now;
+    now += 60_000;
+    sent = [];
+    feed.used();
+    expect(await feed.asOf(["people"])).toBe(before);
+    expect(sent).toEqual([]);
+
+    pause();
+    failAt = ({ type }) => type === "begin";
+    feed.used();
+    expect(await feed.asOf(["people"])).toBe(before);
+    failAt = undefined;
+
+    pause();
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    holdAt = ({ type }) => (type === "begin" ? released : undefined);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    feed.used();
+    const waiting = Promise.all([feed.asOf(["people"]), feed.resumed()]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
+    expect((await waiting)[0]).toBe(before);
+    holdAt = undefined;
+    release();
+    await run(feed);
+    expect(await feed.asOf(["people"])).toBe(now);
   });
 
   test("reads a dataset's parts each in its own order, and the comment of a view is not its shape", async () => {

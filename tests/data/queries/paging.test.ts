@@ -66,7 +66,7 @@ describe.skipIf(databaseServerUrl === undefined)("pages of a list", () => {
       listViews: async () => VIEWS,
       readExtents: async () => new Map(),
       asOf: async () => 1_790_000_000_000,
-      isCopy: true,
+      copy: null,
       placeSecret: Buffer.alloc(32, 7),
     };
   });

@@ -45,7 +45,7 @@ describe.skipIf(databaseServerUrl === undefined)("/v1/data", () => {
       readExtents: async () =>
         new Map([["things", { rows: 60_000, updatedAt: 1_790_000_000_000 }]]),
       asOf: async () => 1_790_000_000_000,
-      isCopy: true,
+      copy: null,
       placeSecret: Buffer.alloc(32, 1),
     };
     const admit = async () => admission;

@@ -107,7 +107,8 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
         },
       });
   };
-  const storeRow = async (id: string, keyId: string, tokens: number) => {
+  /** @param extraCharge how many of the tokens are beyond input and output. */
+  const storeRow = async (id: string, keyId: string, tokens: number, extraCharge = 0) => {
     await database.db.insert(usageRecords).values({
       id,
       startedAt: new Date(),
@@ -117,10 +118,11 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
       outcome: "error",
       success: false,
       status: 0,
-      inputTokens: tokens,
+      inputTokens: tokens - extraCharge,
       outputTokens: 0,
       cachedTokens: 0,
       reasoningTokens: 0,
+      extraCharge,
       estimated: true,
       latencyMs: 1,
     });
@@ -314,14 +316,20 @@ describe.runIf(server !== undefined)("limits that several replicas share", () =>
     });
   });
 
-  it("finds the rows of calls whose end was never told", async () => {
-    const [dead, heir] = (await openReplicas(2)) as [Limits, Limits];
+  it("finds the rows of calls whose end was never told, with what was charged beyond their tokens", async () => {
+    const [dead, other, heir] = (await openReplicas(3)) as [Limits, Limits, Limits];
     const key = newKey({ tokens: 1_000 });
     const call = key.call({ inputTokens: 600 });
     await dead.admit(call);
-    await storeRow(call.id, key.keyId, 50);
+    // Its row is still in a journal, so Redis has counted more than the database.
+    (await other.admit(key.call({ inputTokens: 100 }))).settle(100);
+    await eventually(async () => {
+      const { tokens } = await other.read(key.keyId, key.limits, clock.now());
+      return tokens?.used === 100;
+    });
+    await storeRow(call.id, key.keyId, 50, 20);
     expect(await heir.admit(key.call({ inputTokens: 100 }))).toMatchObject({
-      status: { tokens: { remaining: 850 } },
+      status: { tokens: { remaining: 750 } },
     });
   });
 

@@ -33,7 +33,7 @@ const checkText: CheckText = async (sql) => {
     return { refusal, normalized };
   }
   const statements = sql.split(";").filter((text) => text.trim() !== "");
-  return { statements: statements.map(() => "read"), normalized };
+  return { statements: statements.map(() => "read"), normalized, relations: [] };
 };
 
 /** The data process' reads on a unix socket in this process, over the database of the URL. */

@@ -40,7 +40,7 @@ const COUNTED_HOURS = sql`(
     count(*) filter (where outcome = 'rate_limited') as rate_limited,
     count(*) filter (where outcome = 'aborted') as aborted, sum(latency_ms) as latency_ms,
     sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cached_tokens) as cached_tokens,
-    sum(reasoning_tokens) as reasoning_tokens
+    sum(reasoning_tokens) as reasoning_tokens, sum(extra_charge) as extra_charge
   from usage_records group by 1, 2, 3, 4) as counted`;
 const COUNTED_MODELS = sql`(
   select date_trunc('hour', started_at, 'UTC') as hour, model, channel, count(*) as requests,
@@ -64,12 +64,12 @@ const COUNTED_LATENCIES = sql`(
     count(*) as requests, sum(latency_ms) as latency_ms
   from usage_records group by 1, 2) as counted`;
 
-/** `hour key model channel requests failures limited aborted latency input output cached reasoning` of every hour. */
+/** `hour key model channel requests failures limited aborted latency input output cached reasoning extra` of every hour. */
 async function hours({ db }: Database, source = STORED_HOURS): Promise<string[]> {
   const rows = await db.execute<{ line: string }>(
     sql`select concat_ws(' ', to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'), key_id, model, channel,
         requests, failures, rate_limited, aborted, latency_ms, input_tokens, output_tokens, cached_tokens,
-        reasoning_tokens) as line
+        reasoning_tokens, extra_charge) as line
       from ${source}`,
   );
   return rows.map((row) => row.line).sort();
@@ -135,7 +135,7 @@ afterEach(() =>
 
 describe("usage by hour and by month", () => {
   it("sums each hour, key, model and channel, the same over all keys, and each key's months", async () => {
-    await insert(database.db, json("a"), json("b", { inputTokens: 100 }));
+    await insert(database.db, json("a"), json("b", { inputTokens: 100, extraCharge: 5 }));
     await insert(
       database.db,
       json("c", { channel: "messages" }),
@@ -144,11 +144,11 @@ describe("usage by hour and by month", () => {
       json("f", { startedAt: STARTED_AT + 3_600_000 }),
     );
     expect(await hours(database)).toEqual([
-      "2026-09-21T13:00:00 key_1 llama chat 1 0 0 0 1234 7 11 3 2",
-      "2026-09-21T13:00:00 key_1 qwen3 chat 2 0 0 0 2468 107 22 6 4",
-      "2026-09-21T13:00:00 key_1 qwen3 messages 1 0 0 0 1234 7 11 3 2",
-      "2026-09-21T13:00:00 key_2 qwen3 chat 1 0 0 0 1234 7 11 3 2",
-      "2026-09-21T14:00:00 key_1 qwen3 chat 1 0 0 0 1234 7 11 3 2",
+      "2026-09-21T13:00:00 key_1 llama chat 1 0 0 0 1234 7 11 3 2 0",
+      "2026-09-21T13:00:00 key_1 qwen3 chat 2 0 0 0 2468 107 22 6 4 5",
+      "2026-09-21T13:00:00 key_1 qwen3 messages 1 0 0 0 1234 7 11 3 2 0",
+      "2026-09-21T13:00:00 key_2 qwen3 chat 1 0 0 0 1234 7 11 3 2 0",
+      "2026-09-21T14:00:00 key_1 qwen3 chat 1 0 0 0 1234 7 11 3 2 0",
     ]);
     expect(await models(database)).toEqual([
       "2026-09-21T13:00:00 llama chat 1 0 0 0 1234 7 11 3 2",
@@ -156,14 +156,14 @@ describe("usage by hour and by month", () => {
       "2026-09-21T13:00:00 qwen3 messages 1 0 0 0 1234 7 11 3 2",
       "2026-09-21T14:00:00 qwen3 chat 1 0 0 0 1234 7 11 3 2",
     ]);
-    expect(await months(database)).toEqual(["key_1 2026-09-01 5 183", "key_2 2026-09-01 1 18"]);
+    expect(await months(database)).toEqual(["key_1 2026-09-01 5 188", "key_2 2026-09-01 1 18"]);
   });
 
   it("count as failures what was not answered, and not what the client gave up", async () => {
     const outcomes = ["ok", "aborted", "error", "rate_limited"] as const;
     await insert(database.db, ...outcomes.map((outcome) => json(outcome, { outcome })));
     expect(await hours(database)).toEqual([
-      "2026-09-21T13:00:00 key_1 qwen3 chat 4 2 1 1 4936 28 44 12 8",
+      "2026-09-21T13:00:00 key_1 qwen3 chat 4 2 1 1 4936 28 44 12 8 0",
     ]);
   });
 
@@ -199,7 +199,7 @@ describe("usage by hour and by month", () => {
     await expectExact(database);
     await insert(database.db, json("d", { keyId: "key_3" }), ...records.reverse());
     expect([await hours(database), await months(database)]).toEqual([
-      [...(once[0] ?? []), "2026-09-21T13:00:00 key_3 qwen3 chat 1 0 0 0 1234 7 11 3 2"],
+      [...(once[0] ?? []), "2026-09-21T13:00:00 key_3 qwen3 chat 1 0 0 0 1234 7 11 3 2 0"],
       [...(once[1] ?? []), "key_3 2026-09-01 1 18"],
     ]);
   });
@@ -306,9 +306,9 @@ describe("usage of before there were hours and months", () => {
       await migrate(old);
       const summed = [
         [
-          "2026-08-31T23:00:00 key_1 qwen3 chat 1 1 1 0 1234 7 11 3 2",
-          "2026-09-01T00:00:00 key_2 qwen3 chat 1 0 0 0 1234 7 11 3 2",
-          "2026-09-21T13:00:00 key_1 qwen3 chat 2 1 0 0 2468 14 22 6 4",
+          "2026-08-31T23:00:00 key_1 qwen3 chat 1 1 1 0 1234 7 11 3 2 0",
+          "2026-09-01T00:00:00 key_2 qwen3 chat 1 0 0 0 1234 7 11 3 2 0",
+          "2026-09-21T13:00:00 key_1 qwen3 chat 2 1 0 0 2468 14 22 6 4 0",
         ],
         ["key_1 2026-08-01 1 18", "key_1 2026-09-01 2 36", "key_2 2026-09-01 1 18"],
       ];

@@ -66,8 +66,21 @@ async function sumsByDay(): Promise<string[]> {
   const rows = await database.db.execute<{ line: string }>(sql`
     select concat_ws(' ', to_char(hour at time zone 'UTC', 'YYYY-MM-DD'), key_id, model, channel, sum(requests),
       sum(failures), sum(rate_limited), sum(aborted), sum(latency_ms), sum(input_tokens), sum(output_tokens),
-      sum(cached_tokens), sum(reasoning_tokens)) as line
+      sum(cached_tokens), sum(reasoning_tokens), sum(extra_charge)) as line
     from usage_hours group by to_char(hour at time zone 'UTC', 'YYYY-MM-DD'), key_id, model, channel order by 1`);
+  return rows.map(({ line }) => line);
+}
+
+/** Requests and charged tokens of every key and month, of which limits are computed: as stored, or from the hours. */
+async function months(source: "usage_months" | "usage_hours"): Promise<string[]> {
+  const stored = sql`select key_id, month, requests, tokens from usage_months`;
+  const counted = sql`
+    select key_id, date_trunc('month', hour at time zone 'UTC')::date as month, sum(requests) as requests,
+      sum(input_tokens + output_tokens + extra_charge) as tokens
+    from usage_hours group by 1, 2`;
+  const rows = await database.db.execute<{ line: string }>(sql`
+    select concat_ws(' ', key_id, month, requests, tokens) as line
+    from (${source === "usage_months" ? stored : counted}) as months order by 1`);
   return rows.map(({ line }) => line);
 }
 
@@ -100,6 +113,7 @@ function callsOf(...days: readonly number[]): UsageRecord[] {
         channel: index % 2 === 0 ? "chat" : "messages",
         outcome: outcomes[index % 4] ?? "ok",
         inputTokens: index,
+        extraCharge: index % 4 === 2 ? index : undefined,
         latencyMs: index * 10,
       }),
     ),
@@ -250,6 +264,7 @@ describe("hours of usage past its retention", () => {
     expect(before).toHaveLength(3 * 30);
     await upkeep.run();
     expect(await sumsByDay()).toEqual(before);
+    expect(await months("usage_hours")).toEqual(await months("usage_months"));
     expect(await hoursOf("2026-09-16")).toEqual(["00:00:00"]);
     expect(await hoursOf("2026-09-17")).toEqual(["00:00:00"]);
     expect(await hoursOf("2026-09-18")).toHaveLength(24);
@@ -273,8 +288,9 @@ describe("hours of usage past its retention", () => {
     now += DAY_MS;
     await upkeep.run();
     expect(await hoursOf("2026-09-16")).toEqual(["00:00:00"]);
-    const late = "2026-09-16 key_late modèle ☃ chat 2 0 0 0 2468 14 22 6 4";
+    const late = "2026-09-16 key_late modèle ☃ chat 2 0 0 0 2468 14 22 6 4 0";
     expect(await sumsByDay()).toEqual([...before, late].sort());
+    expect(await months("usage_hours")).toEqual(await months("usage_months"));
     expect(await hoursOf("2026-09-16", "model_hours")).toEqual(["00:00:00"]);
     expect(await sumsOverKeys("model_hours")).toEqual(await sumsOverKeys("usage_hours"));
   });

@@ -77,8 +77,8 @@ export function openCopyEngine(
   };
   const open = async (): Promise<Opened> => {
     const database = await openCopyDatabase(config);
-    const tables = createCopyTables(database);
     const roles = createCopyRoles(database);
+    const tables = createCopyTables(database, roles.forget);
     const asOf = (views: readonly string[]) => {
       const times = views.flatMap((view) => tables.asOf.get(view) ?? []);
       return times.length === 0 ? undefined : Math.min(...times);
@@ -175,13 +175,12 @@ function waitForWhole() {
 }
 
 async function follow(
-  { tables, forgetRoles }: Pick<Opened, "tables" | "forgetRoles">,
+  { tables }: Pick<Opened, "tables">,
   request: Exclude<FeedRequest, { type: "begin" }>,
 ): Promise<void> {
   if (request.type === "rows" || request.type === "gone") await tables.add(request);
-  else if (request.type === "apply") {
-    if (await tables.apply(request)) forgetRoles();
-  } else if (request.type === "discard") await tables.discard(request.view);
+  else if (request.type === "apply") await tables.apply(request);
+  else if (request.type === "discard") await tables.discard(request.view);
   else if (request.type === "unchanged") await tables.unchanged(request.views, request.asOf);
 }
 

@@ -17,8 +17,7 @@ export interface CopyTables {
   readonly begin: (request: Extract<FeedRequest, { type: "begin" }>) => Promise<CopyStates>;
   readonly add: (request: Extract<FeedRequest, { type: "rows" | "gone" }>) => Promise<void>;
   readonly discard: (view: string) => Promise<void>;
-  /** Returns true when this made the view visible: no role may read it yet. */
-  readonly apply: (request: ApplyRequest) => Promise<boolean>;
+  readonly apply: (request: ApplyRequest) => Promise<void>;
   readonly unchanged: (views: readonly string[], asOf: number) => Promise<void>;
   /** Unix milliseconds by view that is whole. */
   readonly asOf: ReadonlyMap<string, number>;
@@ -43,7 +42,11 @@ const shapeOf = ({ columns, key, datasetId }: FedView): string =>
 const write = (...statements: string[]): string =>
   ["begin read write", ...statements, "commit"].join("; ");
 
-export function createCopyTables(database: CopyDatabase): CopyTables {
+/** @param onShown called when a view becomes visible: no role may read it yet. */
+export function createCopyTables(
+  database: Pick<CopyDatabase, "query">,
+  onShown: () => void,
+): CopyTables {
   const asOf = new Map<string, number>();
   const tables = new Map<string, TableOfView>();
   const run: Run = (...statements) => database.query(write(...statements));
@@ -56,9 +59,10 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
   const keep = async ([name = "", id, , state, time]: string[], view: FedView) => {
     const isShown = typeof state === "string";
     const known = tables.get(name);
+    // Before the view counts as known: a comment that was not written is written in the next round.
+    if (isShown && known?.view.comment !== view.comment) await run(commentOf(view));
     tables.set(name, { id: Number(id), view, dead: known?.dead ?? 0, isShown, hasAdded: true });
     if (!isShown) return null;
-    if (known?.view.comment !== view.comment) await run(commentOf(view));
     asOf.set(name, Number(time));
     return { state, asOf: Number(time) };
   };
@@ -110,7 +114,8 @@ export function createCopyTables(database: CopyDatabase): CopyTables {
       const isNew = !table.isShown;
       await apply(database, table, request);
       asOf.set(request.view, request.asOf);
-      return isNew;
+      if (isNew) onShown();
+      await tidy(database, table, request);
     },
     async unchanged(views, time) {
       if (views.length === 0) return;
@@ -135,7 +140,6 @@ async function apply(
   if (remove.kind === "all") {
     await database.query(write(...exchange(table), ...shown, empty, kept));
     table.dead = 0;
-    await database.query(`analyze copy.t${id}`);
   } else {
     const condition =
       remove.kind === "where"
@@ -148,10 +152,19 @@ async function apply(
   }
   table.isShown = true;
   table.hasAdded = false;
+}
+
+/** Keeps the plans of readers good. The new rows are there, whether it fails or not. */
+async function tidy(
+  database: Pick<CopyDatabase, "query">,
+  table: TableOfView,
+  { remove }: ApplyRequest,
+): Promise<void> {
+  if (remove.kind === "all") await database.query(`analyze copy.t${table.id}`);
   if (table.dead < VACUUM_ROWS) return;
   table.dead = 0;
   await database.query("set default_transaction_read_only = off");
-  await database.query(`vacuum (analyze) copy.t${id}`);
+  await database.query(`vacuum (analyze) copy.t${table.id}`);
   await database.query("reset default_transaction_read_only");
 }
 

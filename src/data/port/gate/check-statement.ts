@@ -4,22 +4,26 @@ import type { FunctionCatalog } from "../../../lib/sql-gate/postgres/function-ca
 import type { TreeNode } from "../../../lib/sql-gate/postgres/parse-postgres.ts";
 import type { PostgresPolicy } from "../../../lib/sql-gate/postgres/policy.ts";
 import { Refused } from "../../../lib/sql-gate/verdict.ts";
-import { PORT_POLICY, QUERY_POLICY } from "./port-policy.ts";
+import { PORT_POLICY, queryPolicy } from "./port-policy.ts";
 import { checkSetting } from "./settings.ts";
 import type { GateOptions, PortStatementKind } from "./statement-gate.ts";
 
 /**
  * Checks one statement of a client, and returns what it does to the session. `catalog` is the port's. Throws `Refused`.
+ * @param relations see `GateVerdict`.
  */
 export function checkPortStatement(
   statement: TreeNode,
   catalog: FunctionCatalog,
   { timeoutSeconds, isOneQuery = false }: GateOptions,
+  relations: Set<string>,
 ): PortStatementKind {
   const [type = "", body] = Object.entries(statement)[0] ?? [];
   const node = body as TreeNode;
   const session = SESSION_STATEMENTS.get(type);
-  if (isOneQuery) return checkReading(type, statement, { catalog, policy: QUERY_POLICY });
+  if (isOneQuery) {
+    return checkReading(type, statement, { catalog, policy: queryPolicy(relations) });
+  }
   if (session === undefined) {
     if (type === "SelectStmt" && isUnlock(node)) return "discard";
     return checkReading(type, statement, { catalog, policy: PORT_POLICY });

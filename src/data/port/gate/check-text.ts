@@ -45,8 +45,9 @@ async function checkText(
     try {
       if (options.isOneQuery === true) refuseOtherThanOne(statements.length);
       const allowed = portCatalog(catalog);
-      const kinds = statements.map((one) => checkPortStatement(one, allowed, options));
-      return { statements: kinds, normalized };
+      const relations = new Set<string>();
+      const kinds = statements.map((one) => checkPortStatement(one, allowed, options, relations));
+      return { statements: kinds, normalized, relations: [...relations] };
     } catch (thrown) {
       return { refusal: toRefusal(thrown), normalized };
     }

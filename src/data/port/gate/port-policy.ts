@@ -57,9 +57,12 @@ function refuseRelation({ schema, name }: RelationName): Refusal | undefined {
   };
 }
 
+/** The time of the rows that a session of the embedded copy reads. */
+const AS_OF = "data.as_of";
+
 /** Settings of applications (`app.x`) often hold secrets. The server hides its own from plain roles. */
 function refuseSetting(name: string): Refusal | undefined {
-  if (!name.includes(".")) return undefined;
+  if (!name.includes(".") || name === AS_OF) return undefined;
   return {
     message: `The setting ${name} is refused: settings of applications can be secrets.`,
     hint: "Name a setting of PostgreSQL's own, such as TimeZone or server_version.",
@@ -96,17 +99,27 @@ export const PORT_POLICY: PostgresPolicy = {
   checkCall,
 };
 
-/** For `query`, whose session is the next one's: nothing may be set. */
-export const QUERY_POLICY: PostgresPolicy = {
-  ...PORT_POLICY,
-  checkCall(called) {
-    if (called !== SET_CONFIG) return;
-    throw new Refused(
-      "set_config is refused here: each query has a session of its own.",
-      "Convert in the query, such as with to_char or AT TIME ZONE.",
-    );
-  },
-};
+/**
+ * For `query`, whose session is the next one's: nothing may be set.
+ * @param relations gets the names that the statement reads and that can be views of `data`.
+ */
+export function queryPolicy(relations: Set<string>): PostgresPolicy {
+  return {
+    ...PORT_POLICY,
+    refuseRelation(relation) {
+      const { schema = "data", name } = relation;
+      if (schema === "data") relations.add(name);
+      return refuseRelation(relation);
+    },
+    checkCall(called) {
+      if (called !== SET_CONFIG) return;
+      throw new Refused(
+        "set_config is refused here: each query has a session of its own.",
+        "Convert in the query, such as with to_char or AT TIME ZONE.",
+      );
+    },
+  };
+}
 
 const SCHEMAS = {
   functions: new Set(["pg_catalog", "information_schema"]),

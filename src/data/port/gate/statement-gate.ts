@@ -34,6 +34,8 @@ export type GateVerdict =
       readonly statements: readonly PortStatementKind[];
       /** The text without literals. */
       readonly normalized: string;
+      /** With `isOneQuery`: what the statement reads that can be a view of `data`. A name of its own WITH may be there too. */
+      readonly relations: readonly string[];
       readonly refusal?: undefined;
     }
   | { readonly refusal: PortRefusal; readonly normalized: string };

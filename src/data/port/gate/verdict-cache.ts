@@ -35,7 +35,8 @@ export class VerdictCache {
     if (sql.length > TEXT_MAX_LENGTH) return;
     const key = this.#key(sql, catalog, options);
     this.#remove(key);
-    const bytes = 2 * (key.length + verdict.normalized.length) + ENTRY_BYTES;
+    // The names of relations are no longer than the text.
+    const bytes = 2 * (2 * key.length + verdict.normalized.length) + ENTRY_BYTES;
     this.#entries.set(key, { verdict, bytes });
     this.#bytes += bytes;
     for (const oldest of this.#entries.keys()) {

@@ -8,6 +8,8 @@ import { RUN_LIMITS, type RunLimits, type RunResult } from "./run-limits.ts";
 import { StatementRun } from "./statement-run.ts";
 
 const LOGGED_CHARACTERS = 8 * 1024;
+/** The SQLSTATE of a relation that does not exist. */
+const UNDEFINED_TABLE = "42P01";
 
 export interface ReadParts {
   readonly engine: Engine;
@@ -40,6 +42,7 @@ export function createStatementReader(parts: ReadParts): StatementReader {
     async read(request, signal) {
       const log = statementLog(request, control);
       let held: ReadSession | undefined;
+      let relations: readonly string[] | undefined;
       try {
         held = await sessions.take(request);
         if (request.via === "query") {
@@ -51,8 +54,11 @@ export function createStatementReader(parts: ReadParts): StatementReader {
             log.write({ rows: 0, bytes: 0, outcome: "refused", code: refusal.code });
             return { failure: refusal };
           }
+          relations = relationsOf(verdict);
         }
-        return await answer(held, request, { signal, limits, pace, onOver: log.write });
+        const read = await answer(held, request, { signal, limits, pace, onOver: log.write });
+        if (read.failure?.code !== UNDEFINED_TABLE) return read;
+        return { failure: { ...read.failure, relations } };
       } catch (thrown) {
         held?.release(false);
         if (!(thrown instanceof EngineRefusal)) throw thrown;
@@ -98,6 +104,9 @@ async function* bodyOf(run: StatementRun): AsyncGenerator<Buffer, void> {
     run.abandon();
   }
 }
+
+const relationsOf = (verdict: GateVerdict): readonly string[] =>
+  verdict.refusal === undefined ? verdict.relations : [];
 
 /** Exactly one statement that reads. */
 function refusalOf(verdict: GateVerdict): ReadFailure | undefined {

@@ -5,7 +5,15 @@ import {
   parse,
   sync,
 } from "../../../../src/data/port/protocol/frontend-messages.ts";
-import { CopyClient, openFilledEngine, principal, rowsOf, tagsOf, typesOf } from "./copy-client.ts";
+import {
+  CopyClient,
+  numbersView,
+  openFilledEngine,
+  principal,
+  rowsOf,
+  tagsOf,
+  typesOf,
+} from "./copy-client.ts";
 
 let opened: Awaited<ReturnType<typeof openFilledEngine>>;
 const ann = principal("bik_ann");
@@ -205,6 +213,22 @@ describe("a session on the embedded copy", () => {
     await client.rows("select set_config('bytea_output', 'escape', false)");
     await other.rows("select 1");
     expect(await client.rows("show bytea_output")).toEqual([["escape"]]);
+  });
+
+  test("reads a new view once its rows are there, also for who has asked for it before", async () => {
+    const { engine } = opened;
+    const client = await open(principal("bik_eager", { views: ["numbers", "later"] }));
+    const later = { ...numbersView, name: "later" };
+    const secrets = { ...numbersView, name: "secrets" };
+    await engine.applyFeed({ type: "begin", mark: "a", views: [numbersView, secrets, later] });
+    // Its role is made here, when there is nothing of the view to grant.
+    expect(await client.rows("select count(*) from numbers")).toEqual([["12000"]]);
+    expect(await client.rows("select word from later")).toBe("42P01");
+    await engine.applyFeed({ type: "rows", view: "later", rows: '{"(1,one)"}' });
+    const remove = { kind: "all" } as const;
+    await engine.applyFeed({ type: "apply", view: "later", remove, state: "s", asOf: 2000 });
+    expect(await client.rows("select word from later")).toEqual([["one"]]);
+    await engine.applyFeed({ type: "begin", mark: "a", views: [numbersView, secrets] });
   });
 
   test("gives the turns in rotation, whoever asks more", async () => {

@@ -31,6 +31,25 @@ describe("A verdict of the gate", () => {
     expect(await verdictOf(" ; -- nothing")).toMatchObject({ statements: [] });
   });
 
+  it("lists what one query reads that can be a view of data", async () => {
+    const text = `with own as (select * from calls) select (select 1 from data.days)
+      from own join "Sheet 1" on true, pg_class`;
+    const { refusal, ...passed } = await verdictOf(text, { isOneQuery: true });
+    expect(refusal).toBeUndefined();
+    expect(passed).toMatchObject({
+      relations: expect.toSatisfy((names: string[]) =>
+        ["Sheet 1", "calls", "days"].every((name) => names.includes(name)),
+      ),
+    });
+    expect(await verdictOf("select 1 from calls")).toMatchObject({ relations: [] });
+  });
+
+  it("shows the time of the copy's rows, and no other setting of an application", async () => {
+    expect(await refusalOf("show data.as_of")).toBeUndefined();
+    expect(await refusalOf("show data.other")).toMatchObject({ code: "42501" });
+    expect(await refusalOf("set data.as_of = 'now'")).toMatchObject({ code: "42501" });
+  });
+
   it("gives PostgreSQL's own words for a text that it cannot parse, and where", async () => {
     expect(await refusalOf("select 'äöü😀', from x y z")).toEqual({
       code: "42601",

@@ -3,6 +3,7 @@ import type { CheckText } from "../../../../src/data/port/gate/statement-gate.ts
 export const passAll: CheckText = async (sql) => ({
   statements: ["read"],
   normalized: sql.replace(/\d+/g, "$1"),
+  relations: [],
 });
 
 /** Refuses texts with the word FORBIDDEN, each after a turn of the loop, as a parser of another thread would. */
