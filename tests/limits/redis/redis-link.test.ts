@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { createLog } from "../../../src/lib/log.ts";
+import { watchTime } from "../../../src/lib/watch-time.ts";
 import { openRedisLink, type RedisLink } from "../../../src/limits/redis/redis-link.ts";
 import { freePort } from "../../support/processes/free-port.ts";
 import { startRedisServer } from "../../support/servers/redis-server.ts";
@@ -18,6 +19,17 @@ const server = await startRedisServer({
   configuration: [`user replica on >${PASSWORD.replaceAll(" ", "_")} ~* &* +@all`],
 });
 afterAll(() => server?.remove());
+
+/** Resolves after the link has looked at the time, and has done what it then does. */
+async function nextLook(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stop = watchTime(() => {
+      stop();
+      resolve();
+    });
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+}
 
 describe.runIf(server !== undefined)("the connection to Redis", () => {
   const { port } = server as NonNullable<typeof server>;
@@ -67,6 +79,30 @@ describe.runIf(server !== undefined)("the connection to Redis", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("ECONNREFUSED");
+  });
+
+  it("takes slow answers for a burst, and none at all for a server that hangs", async () => {
+    const link = await open(`redis://127.0.0.1:${port}`);
+    let now = performance.now();
+    const time = vi.spyOn(performance, "now").mockImplementation(() => now);
+    try {
+      const answers: (() => void)[] = [];
+      const ask = () => link.run(() => new Promise<void>((resolve) => void answers.push(resolve)));
+      const asked = [ask(), ask(), ask()];
+      // Each answer shows that the server goes on, although the last caller waits for longer than one may without any.
+      for (const [index, call] of asked.entries()) {
+        now += 400;
+        await nextLook();
+        answers[index]?.();
+        await call;
+      }
+      const unanswered = [ask(), ask()].map((call) => call.catch((error: unknown) => error));
+      now += 500;
+      for (const error of await Promise.all(unanswered))
+        expect(error).toMatchObject({ code: "storage_unavailable", retryAfterSeconds: 1 });
+    } finally {
+      time.mockRestore();
+    }
   });
 
   it.runIf(canMakeCertificates)(
