@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { Button } from "../ui/button.tsx";
-import { CodeBlock } from "../ui/code-block.tsx";
+import { Button } from "../ui/buttons/button.tsx";
+import { CodeBlock } from "../ui/text/code-block.tsx";
 
 type Highlight = typeof import("../chat/highlight.ts").highlight;
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { takeTurn } from "../ui/turns.ts";
+import { takeTurn } from "../ui/drawing/turns.ts";
 
 /** Commands that a formula may expand to; a few lines of macros can ask for millions. */
 const MAX_EXPANSIONS = 500;

@@ -1,9 +1,9 @@
 import { ExternalLink, ImageOff } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { Button } from "../ui/button.tsx";
-import { CopyButton } from "../ui/copy-button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
-import { OnceOpen } from "../ui/once-open.tsx";
+import { Button } from "../ui/buttons/button.tsx";
+import { CopyButton } from "../ui/buttons/copy-button.tsx";
+import { Dialog } from "../ui/overlays/dialog.tsx";
+import { OnceOpen } from "../ui/overlays/once-open.tsx";
 
 interface AnswerLinkProps {
   readonly href: string;

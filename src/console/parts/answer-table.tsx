@@ -1,7 +1,7 @@
 import type { Tokens } from "marked";
 import { type ReactNode, useState } from "react";
 import { formatExact } from "../lib/count.ts";
-import { Button } from "../ui/button.tsx";
+import { Button } from "../ui/buttons/button.tsx";
 
 interface AnswerTableProps {
   readonly table: Tokens.Table;

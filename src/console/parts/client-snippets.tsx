@@ -1,9 +1,9 @@
 import type { IssuedApiKey } from "../api/queries/api-keys.ts";
 import { type Model, useModels } from "../api/queries/models.ts";
 import { CLIENT_GUIDES, findGuide, KEY_PLACEHOLDER } from "../lib/snippets.ts";
-import { CodeBlock } from "../ui/code-block.tsx";
-import { ErrorCard } from "../ui/error-card.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { Tabs } from "../ui/navigation/tabs.tsx";
+import { ErrorCard } from "../ui/status/error-card.tsx";
+import { CodeBlock } from "../ui/text/code-block.tsx";
 import { ModelPicker } from "./model-picker.tsx";
 
 /** What is chosen: the empty text is the first client, and the first model. */

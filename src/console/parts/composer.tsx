@@ -1,10 +1,10 @@
 import { Mic, Paperclip, Send, Square, X } from "lucide-react";
 import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useRef, useState } from "react";
 import type { MessagePart } from "../chat/chat-document.ts";
-import { Button } from "../ui/button.tsx";
-import { ErrorCard } from "../ui/error-card.tsx";
-import { IconButton } from "../ui/icon-button.tsx";
+import { Button } from "../ui/buttons/button.tsx";
+import { IconButton } from "../ui/buttons/icon-button.tsx";
 import { usePreferences } from "../ui/preferences.ts";
+import { ErrorCard } from "../ui/status/error-card.tsx";
 import { useAttachments } from "./attachments.ts";
 import { type Recording, record, recordingFault } from "./recording.ts";
 

@@ -1,5 +1,5 @@
-import { TextAreaField } from "../ui/field.tsx";
-import { TimeField } from "../ui/time-field.tsx";
+import { TextAreaField } from "../ui/forms/field.tsx";
+import { TimeField } from "../ui/forms/time-field.tsx";
 
 interface Bounds {
   /** RFC 3339 or null for never. */

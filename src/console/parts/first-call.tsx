@@ -1,7 +1,7 @@
 import { useNextCall, type WatchedCalls } from "../api/queries/first-call.ts";
 import { formatDuration } from "../lib/count.ts";
-import { Link } from "../ui/link.tsx";
-import { StatusDot } from "../ui/status-dot.tsx";
+import { Link } from "../ui/navigation/link.tsx";
+import { StatusDot } from "../ui/status/status-dot.tsx";
 
 interface FirstCallProps {
   readonly watched: WatchedCalls;

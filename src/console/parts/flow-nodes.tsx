@@ -1,8 +1,8 @@
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { Zap } from "lucide-react";
-import type { Tone } from "../ui/badge.tsx";
 import { classes } from "../ui/classes.ts";
-import { StatusDot } from "../ui/status-dot.tsx";
+import type { Tone } from "../ui/status/badge.tsx";
+import { StatusDot } from "../ui/status/status-dot.tsx";
 
 /** The boxes of a graph of steps. */
 

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useApiKey, useFoundApiKeys } from "../api/queries/api-keys.ts";
-import { Combobox } from "../ui/combobox.tsx";
+import { Combobox } from "../ui/forms/combobox.tsx";
 
 interface KeyPickerProps {
   /** A key's id, or the empty text. */

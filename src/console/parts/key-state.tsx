@@ -1,5 +1,5 @@
-import { StatusDot } from "../ui/status-dot.tsx";
-import { useNow } from "../ui/time.tsx";
+import { StatusDot } from "../ui/status/status-dot.tsx";
+import { useNow } from "../ui/text/time.tsx";
 
 interface KeyStateProps {
   readonly apiKey: { readonly state: "active" | "inactive"; readonly expires_at: string | null };

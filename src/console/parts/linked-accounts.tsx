@@ -1,4 +1,4 @@
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/text/time.tsx";
 
 interface LinkedAccountsProps {
   readonly identities: ReadonlyArray<{

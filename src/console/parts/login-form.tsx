@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useLogin, useLoginMethods } from "../api/queries/session.ts";
-import { TextField } from "../ui/field.tsx";
-import { Form } from "../ui/form.tsx";
+import { TextField } from "../ui/forms/field.tsx";
+import { Form } from "../ui/forms/form.tsx";
 
 interface LoginFormProps {
   /** The name that stands there already. */

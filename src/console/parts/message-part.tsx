@@ -2,9 +2,9 @@ import { memo, type ReactNode, Suspense } from "react";
 import type { MessagePart } from "../chat/chat-document.ts";
 import { safePicture } from "../chat/safe-link.ts";
 import { classes } from "../ui/classes.ts";
-import { Duration } from "../ui/count.tsx";
-import { lazyPart } from "../ui/lazy-part.tsx";
-import { LongText } from "../ui/long-text.tsx";
+import { lazyPart } from "../ui/status/lazy-part.tsx";
+import { Duration } from "../ui/text/count.tsx";
+import { LongText } from "../ui/text/long-text.tsx";
 import { Sources } from "./sources.tsx";
 import { ToolRun } from "./tool-run.tsx";
 

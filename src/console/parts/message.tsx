@@ -1,12 +1,12 @@
 import { ChevronLeft, ChevronRight, type LucideIcon, Pencil, RotateCcw } from "lucide-react";
 import { createContext, memo, useContext, useState } from "react";
 import { type BranchMessage, isSameMessage, textOf } from "../chat/chat-document.ts";
-import { Button } from "../ui/button.tsx";
-import { CopyButton, CopyRequestId } from "../ui/copy-button.tsx";
-import { Count, Duration } from "../ui/count.tsx";
-import { IconButton } from "../ui/icon-button.tsx";
-import { Time } from "../ui/time.tsx";
-import { useInTurn } from "../ui/use-in-turn.ts";
+import { Button } from "../ui/buttons/button.tsx";
+import { CopyButton, CopyRequestId } from "../ui/buttons/copy-button.tsx";
+import { IconButton } from "../ui/buttons/icon-button.tsx";
+import { useInTurn } from "../ui/drawing/use-in-turn.ts";
+import { Count, Duration } from "../ui/text/count.tsx";
+import { Time } from "../ui/text/time.tsx";
 import { MessagePartView } from "./message-part.tsx";
 
 /** What happens to a message. The functions stay the same ones: a message is drawn again only when it changes. */

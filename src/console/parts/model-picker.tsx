@@ -1,5 +1,5 @@
 import { useModels } from "../api/queries/models.ts";
-import { Combobox } from "../ui/combobox.tsx";
+import { Combobox } from "../ui/forms/combobox.tsx";
 
 interface ModelPickerProps {
   /** A model's or assistant's id, or the empty text. */

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { ApiError } from "../api/errors.ts";
 import { useChangePassword, useSession } from "../api/queries/session.ts";
-import { TextField } from "../ui/field.tsx";
-import { Form } from "../ui/form.tsx";
+import { TextField } from "../ui/forms/field.tsx";
+import { Form } from "../ui/forms/form.tsx";
 
 const MIN_LENGTH = 8;
 

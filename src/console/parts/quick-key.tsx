@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { type IssuedApiKey, useIssueApiKey } from "../api/queries/api-keys.ts";
-import { Checkbox } from "../ui/checkbox.tsx";
-import { Dialog } from "../ui/dialog.tsx";
-import { TextField } from "../ui/field.tsx";
-import { Form } from "../ui/form.tsx";
+import { Checkbox } from "../ui/forms/checkbox.tsx";
+import { TextField } from "../ui/forms/field.tsx";
+import { Form } from "../ui/forms/form.tsx";
+import { Dialog } from "../ui/overlays/dialog.tsx";
 
 interface QuickKeyProps {
   readonly isOpen: boolean;

@@ -9,11 +9,11 @@ import {
   rangeOfDays,
   readRange,
 } from "../lib/range.ts";
-import { Dialog } from "../ui/dialog.tsx";
-import { TextField } from "../ui/field.tsx";
-import { Form } from "../ui/form.tsx";
-import { IconButton } from "../ui/icon-button.tsx";
-import { Select } from "../ui/select.tsx";
+import { IconButton } from "../ui/buttons/icon-button.tsx";
+import { TextField } from "../ui/forms/field.tsx";
+import { Form } from "../ui/forms/form.tsx";
+import { Select } from "../ui/forms/select.tsx";
+import { Dialog } from "../ui/overlays/dialog.tsx";
 
 interface RangePickerProps {
   readonly value: RangeState;

@@ -10,9 +10,9 @@ import {
 } from "../lib/json-schema.ts";
 import { pathOfField, shownPath } from "../lib/schema-path.ts";
 import { fieldIn, initialValue, isOfShape, variantOf, withField } from "../lib/schema-value.ts";
-import { Button } from "../ui/button.tsx";
-import { FormErrors } from "../ui/form-errors.ts";
-import { Select } from "../ui/select.tsx";
+import { Button } from "../ui/buttons/button.tsx";
+import { FormErrors } from "../ui/forms/form-errors.ts";
+import { Select } from "../ui/forms/select.tsx";
 import {
   type LeafProps,
   type SchemaFieldProps,

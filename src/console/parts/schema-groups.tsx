@@ -3,10 +3,10 @@ import { type ReactNode, use, useEffect, useRef, useState } from "react";
 import { isObject, type JsonValue, type Shape } from "../lib/json-schema.ts";
 import { pathOfField, pathOfItem } from "../lib/schema-path.ts";
 import { initialValue } from "../lib/schema-value.ts";
-import { Button } from "../ui/button.tsx";
-import { TextField } from "../ui/field.tsx";
-import { FormErrors } from "../ui/form-errors.ts";
-import { IconButton } from "../ui/icon-button.tsx";
+import { Button } from "../ui/buttons/button.tsx";
+import { IconButton } from "../ui/buttons/icon-button.tsx";
+import { TextField } from "../ui/forms/field.tsx";
+import { FormErrors } from "../ui/forms/form-errors.ts";
 import { type LeafProps, type SchemaFieldProps, SchemaFormContext } from "./schema-field.ts";
 
 /** Fields of a schema form that hold others. */

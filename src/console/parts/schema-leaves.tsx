@@ -1,11 +1,11 @@
 import { use, useEffect, useRef, useState } from "react";
 import type { JsonValue, Shape } from "../lib/json-schema.ts";
-import { Checkbox } from "../ui/checkbox.tsx";
-import { ComboboxField } from "../ui/combobox.tsx";
-import { TextAreaField, TextField } from "../ui/field.tsx";
-import { FormErrors } from "../ui/form-errors.ts";
-import { NumberField } from "../ui/number-field.tsx";
-import { SelectField } from "../ui/select.tsx";
+import { Checkbox } from "../ui/forms/checkbox.tsx";
+import { ComboboxField } from "../ui/forms/combobox.tsx";
+import { TextAreaField, TextField } from "../ui/forms/field.tsx";
+import { FormErrors } from "../ui/forms/form-errors.ts";
+import { NumberField } from "../ui/forms/number-field.tsx";
+import { SelectField } from "../ui/forms/select.tsx";
 import type { LeafProps } from "./schema-field.ts";
 
 /** Fields of a schema form that hold one value. */

@@ -1,6 +1,6 @@
 import { describeSchema, type SchemaLine, takesAnything } from "../lib/describe-schema.ts";
 import type { JsonSchema } from "../lib/json-schema.ts";
-import { CodeBlock } from "../ui/code-block.tsx";
+import { CodeBlock } from "../ui/text/code-block.tsx";
 
 /** What a schema takes, in words, and the schema itself behind a summary. */
 export function SchemaView({ schema, label }: { readonly schema: JsonSchema; label: string }) {

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Source } from "../chat/chat-document.ts";
-import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Button } from "../ui/buttons/button.tsx";
+import { Dialog } from "../ui/overlays/dialog.tsx";
 
 /** The passages that an answer was given; a click shows one. Those that it cites come first. */
 export function Sources({ sources }: { readonly sources: readonly Source[] }) {

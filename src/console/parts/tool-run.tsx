@@ -1,7 +1,7 @@
 import type { ToolRunPart } from "../chat/chat-document.ts";
-import { Duration } from "../ui/count.tsx";
-import { LongText } from "../ui/long-text.tsx";
-import { StatusDot } from "../ui/status-dot.tsx";
+import { StatusDot } from "../ui/status/status-dot.tsx";
+import { Duration } from "../ui/text/count.tsx";
+import { LongText } from "../ui/text/long-text.tsx";
 
 const WORDS = { running: "running", ok: "ok", error: "failed" } as const;
 const LOOKS = { running: "accent", ok: "ok", error: "bad" } as const;

@@ -1,5 +1,5 @@
 import { useUsedModels } from "../api/queries/usage.ts";
-import { Combobox } from "../ui/combobox.tsx";
+import { Combobox } from "../ui/forms/combobox.tsx";
 
 interface UsedModelPickerProps {
   /** A model's name, or the empty text. */

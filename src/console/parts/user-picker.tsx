@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useSession } from "../api/queries/session.ts";
 import { useFoundUsers, useUser } from "../api/queries/users.ts";
-import { Combobox } from "../ui/combobox.tsx";
+import { Combobox } from "../ui/forms/combobox.tsx";
 
 interface UserPickerProps {
   /** A user's id, or the empty text. */

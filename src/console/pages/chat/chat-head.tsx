@@ -6,11 +6,11 @@ import { toMarkdown } from "../../chat/export-chat.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
 import type { ShownCall } from "../../lib/curl.ts";
 import { ModelPicker } from "../../parts/model-picker.tsx";
-import { CallButton, CallDialog } from "../../ui/call-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Menu } from "../../ui/menu.tsx";
-import { saveFile } from "../../ui/save-file.ts";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { saveFile } from "../../ui/buttons/save-file.ts";
+import { CallButton, CallDialog } from "../../ui/overlays/call-dialog.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
+import { Menu } from "../../ui/overlays/menu.tsx";
 import { SMALL, useMedia } from "../../ui/use-media.ts";
 import { ChatSettings, EffortSelect } from "./chat-settings.tsx";
 

@@ -4,7 +4,7 @@ import type { Model } from "../../api/queries/models.ts";
 import { type BranchMessage, branchOf, type ChatMessage } from "../../chat/chat-document.ts";
 import { sentPart } from "../../chat/chat-request.ts";
 import { BlockedReason, Message, type MessageActions } from "../../parts/message.tsx";
-import { useGrowing } from "../../ui/use-growing.ts";
+import { useGrowing } from "../../ui/drawing/use-growing.ts";
 import type { ChatUse } from "./use-chat.ts";
 
 interface MessageListProps {

@@ -5,11 +5,11 @@ import { useSession } from "../../api/queries/session.ts";
 import { ClientSnippets } from "../../parts/client-snippets.tsx";
 import { FirstCall } from "../../parts/first-call.tsx";
 import { QuickKey } from "../../parts/quick-key.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
 import { KeyChoice } from "./key-choice.tsx";
 
 const DEFAULTS = { client: "", model: "", key: "" };

@@ -3,16 +3,16 @@ import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api
 import { useSession } from "../../api/queries/session.ts";
 import { KeyState } from "../../parts/key-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { lazyPart } from "../../ui/lazy-part.tsx";
-import { Link } from "../../ui/link.tsx";
-import { OnceOpen } from "../../ui/once-open.tsx";
-import { PropertyList } from "../../ui/property-list.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { OnceOpen } from "../../ui/overlays/once-open.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { lazyPart } from "../../ui/status/lazy-part.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
+import { PropertyList } from "../../ui/text/property-list.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import { DeleteDialog, RotateDialog, StateButton } from "./key-actions.tsx";
 

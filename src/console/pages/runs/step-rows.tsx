@@ -8,9 +8,9 @@ import { countOf } from "../../lib/count.ts";
 import { csvAddress } from "../../lib/csv.ts";
 import { inLine } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
-import { Button } from "../../ui/button.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { Skeleton } from "../../ui/status/skeleton.tsx";
 
 interface StepRowsProps {
   readonly run: WorkflowRunWithSteps;

@@ -3,10 +3,10 @@ import type { StepKind, StepKinds } from "../../api/queries/workflows.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { freeId } from "../../lib/workflow-graph.ts";
 import { addStep } from "../../lib/workflow-text.ts";
-import { ComboboxField } from "../../ui/combobox.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Form } from "../../ui/form.tsx";
+import { ComboboxField } from "../../ui/forms/combobox.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { Form } from "../../ui/forms/form.tsx";
+import { Dialog } from "../../ui/overlays/dialog.tsx";
 import type { Draft } from "./use-draft.ts";
 
 interface AddStepDialogProps {

@@ -1,11 +1,11 @@
 import { Undo2 } from "lucide-react";
-import { Badge } from "../../ui/badge.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { LinkButton } from "../../ui/link-button.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { LinkButton } from "../../ui/navigation/link-button.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { Badge } from "../../ui/status/badge.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import type { WorkflowEditorProps } from "./editor-props.ts";
 import { SavedActions } from "./saved-actions.tsx";

@@ -1,12 +1,12 @@
 import { EllipsisVertical } from "lucide-react";
 import { type FlowStep, joinSource } from "../../lib/workflow-graph.ts";
 import { deleteStep } from "../../lib/workflow-text.ts";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Menu } from "../../ui/menu.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import { Table } from "../../ui/table.tsx";
-import type { Column } from "../../ui/table-column.ts";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { Menu } from "../../ui/overlays/menu.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import { Table } from "../../ui/tables/table.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
 import type { ViewProps } from "./editor-props.ts";
 import { faultsOfStep } from "./graph-view.tsx";
 import { panelOfStep } from "./panel.ts";

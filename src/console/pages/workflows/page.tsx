@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useOpenRow } from "../../ui/use-open-row.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
+import { useOpenRow } from "../../ui/navigation/use-open-row.ts";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
 import { BLANK, EXAMPLES } from "./examples.ts";
 import { NewWorkflow, OpenWorkflow } from "./open-workflow.tsx";
 import { WorkflowList } from "./workflow-list.tsx";

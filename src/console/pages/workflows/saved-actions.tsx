@@ -11,12 +11,12 @@ import {
 import { countOf } from "../../lib/count.ts";
 import { formatJson } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
-import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { Menu } from "../../ui/menu.tsx";
-import { saveFile } from "../../ui/save-file.ts";
-import { showToast } from "../../ui/toast.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { IconButton } from "../../ui/buttons/icon-button.tsx";
+import { saveFile } from "../../ui/buttons/save-file.ts";
+import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
+import { Menu } from "../../ui/overlays/menu.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import type { SavedWorkflow, WorkflowEditorProps } from "./editor-props.ts";
 import { RunDialog } from "./run-dialog.tsx";
 import type { Save } from "./use-save.ts";

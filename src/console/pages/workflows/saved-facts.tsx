@@ -4,10 +4,10 @@ import type { JsonValue } from "../../lib/json-schema.ts";
 import { describeTrigger } from "../../lib/trigger-words.ts";
 import { RunState } from "../../parts/run-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
-import { Badge } from "../../ui/badge.tsx";
-import { Fact, Facts } from "../../ui/facts.tsx";
-import { Link } from "../../ui/link.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { Badge } from "../../ui/status/badge.tsx";
+import { Fact, Facts } from "../../ui/text/facts.tsx";
+import { Time } from "../../ui/text/time.tsx";
 import { nextTime } from "./workflow-columns.tsx";
 
 /** How a saved workflow stands: what starts it, what waits, how its last run ended. */

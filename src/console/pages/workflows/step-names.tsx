@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { type FlowStep, freeId, joinSource, outputsOf } from "../../lib/workflow-graph.ts";
 import { renameStep, setInputs } from "../../lib/workflow-text.ts";
-import { Button } from "../../ui/button.tsx";
-import { Checkbox } from "../../ui/checkbox.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { FormErrors } from "../../ui/form-errors.ts";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Checkbox } from "../../ui/forms/checkbox.tsx";
+import { TextField } from "../../ui/forms/field.tsx";
+import { FormErrors } from "../../ui/forms/form-errors.ts";
 import type { ViewProps } from "./editor-props.ts";
 
 interface StepNamesProps extends ViewProps {

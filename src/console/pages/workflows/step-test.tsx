@@ -6,9 +6,9 @@ import { formatJson } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { type FlowSource, type FlowStep, inputName } from "../../lib/workflow-graph.ts";
 import { CodeEditor } from "../../parts/code-editor.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CodeBlock } from "../../ui/code-block.tsx";
-import { ErrorCard } from "../../ui/error-card.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { ErrorCard } from "../../ui/status/error-card.tsx";
+import { CodeBlock } from "../../ui/text/code-block.tsx";
 import { readRows } from "./sample-rows.ts";
 
 interface StepTestProps {

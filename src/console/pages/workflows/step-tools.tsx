@@ -1,7 +1,7 @@
 import { Plus, Settings, Zap } from "lucide-react";
 import { addTrigger } from "../../lib/workflow-text.ts";
-import { Button } from "../../ui/button.tsx";
-import { Menu } from "../../ui/menu.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Menu } from "../../ui/overlays/menu.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
 import type { ViewProps } from "./editor-props.ts";
 

@@ -2,8 +2,8 @@ import type { JsonSchema, JsonValue } from "../../lib/json-schema.ts";
 import { describeTrigger } from "../../lib/trigger-words.ts";
 import { setTrigger } from "../../lib/workflow-text.ts";
 import { SchemaForm } from "../../parts/schema-form.tsx";
-import { Button } from "../../ui/button.tsx";
-import { SidePanel } from "../../ui/side-panel.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { SidePanel } from "../../ui/overlays/side-panel.tsx";
 import type { ViewProps } from "./editor-props.ts";
 
 interface TriggerPanelProps extends ViewProps {

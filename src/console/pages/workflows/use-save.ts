@@ -10,7 +10,7 @@ import {
 import { sameJson } from "../../lib/json-edit.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
 import { changeOf } from "../../lib/workflow-text.ts";
-import { showToast } from "../../ui/toast.tsx";
+import { showToast } from "../../ui/overlays/toast.tsx";
 import type { Saving } from "./editor-props.ts";
 import type { Draft } from "./use-draft.ts";
 

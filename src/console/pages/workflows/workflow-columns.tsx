@@ -2,11 +2,11 @@ import type { WorkflowSummary } from "../../api/queries/workflows.ts";
 import { formatExact } from "../../lib/count.ts";
 import { RunState } from "../../parts/run-state.tsx";
 import { UserName } from "../../parts/user-name.tsx";
-import { Badge } from "../../ui/badge.tsx";
-import { Link } from "../../ui/link.tsx";
-import { StatusDot } from "../../ui/status-dot.tsx";
-import type { Column } from "../../ui/table-column.ts";
-import { Time } from "../../ui/time.tsx";
+import { Link } from "../../ui/navigation/link.tsx";
+import { Badge } from "../../ui/status/badge.tsx";
+import { StatusDot } from "../../ui/status/status-dot.tsx";
+import type { Column } from "../../ui/tables/table-column.ts";
+import { Time } from "../../ui/text/time.tsx";
 
 /** The columns of the list; only administrators see workflows of several owners. */
 export function workflowColumns(hasOwner: boolean): ReadonlyArray<Column<WorkflowSummary>> {

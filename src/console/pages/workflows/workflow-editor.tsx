@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { useStepKinds } from "../../api/queries/workflows.ts";
 import { placeOfFault } from "../../lib/workflow-text.ts";
-import { Tabs } from "../../ui/tabs.tsx";
-import { UnsavedGuard } from "../../ui/unsaved-guard.tsx";
+import { UnsavedGuard } from "../../ui/forms/unsaved-guard.tsx";
+import { Tabs } from "../../ui/navigation/tabs.tsx";
+import { useOpenPart, useUrlState } from "../../ui/navigation/use-url-state.ts";
 import { SMALL, useMedia } from "../../ui/use-media.ts";
-import { useOpenPart, useUrlState } from "../../ui/use-url-state.ts";
 import { AddStepDialog } from "./add-step-dialog.tsx";
 import { EditorHeader } from "./editor-header.tsx";
 import type { SavedWorkflow, ViewProps, WorkflowEditorProps } from "./editor-props.ts";

@@ -5,14 +5,14 @@ import { useWorkflows, type WorkflowFilters } from "../../api/queries/workflows.
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
 import { UserPicker } from "../../parts/user-picker.tsx";
-import { Button } from "../../ui/button.tsx";
-import { CallButton } from "../../ui/call-dialog.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { FilterBar } from "../../ui/filter-bar.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
-import { Select } from "../../ui/select.tsx";
+import { Button } from "../../ui/buttons/button.tsx";
+import { Select } from "../../ui/forms/select.tsx";
+import { PageHeader } from "../../ui/navigation/page-header.tsx";
+import { useUrlState } from "../../ui/navigation/use-url-state.ts";
+import { CallButton } from "../../ui/overlays/call-dialog.tsx";
+import { EmptyState } from "../../ui/status/empty-state.tsx";
+import { FilterBar } from "../../ui/tables/filter-bar.tsx";
 import { useKeys } from "../../ui/use-keys.ts";
-import { useUrlState } from "../../ui/use-url-state.ts";
 import { CreateDialog } from "./create-dialog.tsx";
 import { workflowColumns } from "./workflow-columns.tsx";
 
