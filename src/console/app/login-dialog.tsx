@@ -1,4 +1,4 @@
-import { LoginForm } from "../parts/login-form.tsx";
+import { LoginForm } from "../parts/accounts/login-form.tsx";
 import { Dialog } from "../ui/overlays/dialog.tsx";
 
 interface LoginDialogProps {

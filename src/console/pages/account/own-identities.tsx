@@ -5,7 +5,7 @@ import {
   useOwnIdentities,
   useUnlinkOwnIdentities,
 } from "../../api/queries/session.ts";
-import { LinkedAccounts } from "../../parts/linked-accounts.tsx";
+import { LinkedAccounts } from "../../parts/accounts/linked-accounts.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { useUrlState } from "../../ui/navigation/use-url-state.ts";
 import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";

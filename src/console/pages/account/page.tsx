@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useDeleteChats } from "../../api/queries/chats.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { zoneName } from "../../lib/time.ts";
-import { PasswordForm } from "../../parts/password-form.tsx";
+import { PasswordForm } from "../../parts/accounts/password-form.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { SelectField } from "../../ui/forms/select.tsx";
 import { Switch } from "../../ui/forms/switch.tsx";

@@ -1,6 +1,6 @@
 import { type Assistant, assistantName, useBoundKeys } from "../../api/queries/assistants.ts";
 import { curlOf } from "../../lib/curl.ts";
-import { UserName } from "../../parts/user-name.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { ErrorCard } from "../../ui/status/error-card.tsx";
 import { CodeBlock } from "../../ui/text/code-block.tsx";

@@ -11,7 +11,7 @@ import { formatExact } from "../../lib/count.ts";
 import { toCsv } from "../../lib/csv.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
-import { UserPicker } from "../../parts/user-picker.tsx";
+import { UserPicker } from "../../parts/pickers/user-picker.tsx";
 import { CompactButton } from "../../ui/buttons/compact-button.tsx";
 import { saveFile } from "../../ui/buttons/save-file.ts";
 import { Select } from "../../ui/forms/select.tsx";

@@ -1,5 +1,5 @@
 import { useDataTables } from "../../api/queries/data-tables.ts";
-import { CredentialBounds } from "../../parts/credential-bounds.tsx";
+import { CredentialBounds } from "../../parts/credentials/credential-bounds.tsx";
 import { CheckboxGroup } from "../../ui/forms/checkbox-group.tsx";
 import { TextField } from "../../ui/forms/field.tsx";
 import { NumberField } from "../../ui/forms/number-field.tsx";

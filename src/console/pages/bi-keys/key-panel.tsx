@@ -6,8 +6,8 @@ import {
   useBiStatements,
 } from "../../api/queries/bi-keys.ts";
 import { countOf } from "../../lib/count.ts";
-import { KeyState } from "../../parts/key-state.tsx";
-import { UserName } from "../../parts/user-name.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { CallButton } from "../../ui/overlays/call-dialog.tsx";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { type BiKey, type IssuedBiKey, useBiKeys } from "../../api/queries/bi-keys.ts";
-import { KeyState } from "../../parts/key-state.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
 import { ListView } from "../../parts/list-view.tsx";
 import { useOpenRow } from "../../ui/navigation/use-open-row.ts";
 import { EmptyState } from "../../ui/status/empty-state.tsx";

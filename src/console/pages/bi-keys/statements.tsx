@@ -5,8 +5,8 @@ import {
   useBiKeys,
   useBiStatements,
 } from "../../api/queries/bi-keys.ts";
+import { UserName } from "../../parts/accounts/user-name.tsx";
 import { ListView } from "../../parts/list-view.tsx";
-import { UserName } from "../../parts/user-name.tsx";
 import { Combobox } from "../../ui/forms/combobox.tsx";
 import { Dialog } from "../../ui/overlays/dialog.tsx";
 import { EmptyState } from "../../ui/status/empty-state.tsx";

@@ -5,7 +5,7 @@ import { toRequest } from "../../chat/chat-request.ts";
 import { toMarkdown } from "../../chat/export-chat.ts";
 import type { LiveChat } from "../../chat/live-chat.ts";
 import type { ShownCall } from "../../lib/curl.ts";
-import { ModelPicker } from "../../parts/model-picker.tsx";
+import { ModelPicker } from "../../parts/pickers/model-picker.tsx";
 import { IconButton } from "../../ui/buttons/icon-button.tsx";
 import { saveFile } from "../../ui/buttons/save-file.ts";
 import { CallButton, CallDialog } from "../../ui/overlays/call-dialog.tsx";

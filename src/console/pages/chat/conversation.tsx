@@ -3,7 +3,7 @@ import type { ChatList } from "../../api/queries/chats.ts";
 import { useModels } from "../../api/queries/models.ts";
 import { branchOf, type ChatDocument } from "../../chat/chat-document.ts";
 import { formatExact } from "../../lib/count.ts";
-import { Composer } from "../../parts/composer.tsx";
+import { Composer } from "../../parts/conversation/composer.tsx";
 import { useFollowEnd } from "../../ui/drawing/use-follow-end.ts";
 import { UnsavedGuard } from "../../ui/forms/unsaved-guard.tsx";
 import { useSpokenStatus } from "../../ui/status/use-spoken-status.ts";

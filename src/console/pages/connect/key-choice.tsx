@@ -1,5 +1,5 @@
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import { KeyPicker } from "../../parts/key-picker.tsx";
+import { KeyPicker } from "../../parts/pickers/key-picker.tsx";
 import { CopyButton } from "../../ui/buttons/copy-button.tsx";
 
 interface KeyChoiceProps {

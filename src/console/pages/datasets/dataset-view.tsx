@@ -8,7 +8,7 @@ import {
 } from "../../api/queries/datasets.ts";
 import { useSession } from "../../api/queries/session.ts";
 import { isFiltered } from "../../lib/row-filter.ts";
-import { UserName } from "../../parts/user-name.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { downloadFrom } from "../../ui/buttons/save-file.ts";
 import { Link } from "../../ui/navigation/link.tsx";

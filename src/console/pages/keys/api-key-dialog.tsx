@@ -1,6 +1,6 @@
 import { Suspense } from "react";
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
-import { IssuedDialog } from "../../parts/issued-dialog.tsx";
+import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
 import { lazyPart } from "../../ui/status/lazy-part.tsx";
 import { Skeleton } from "../../ui/status/skeleton.tsx";
 import { CodeBlock } from "../../ui/text/code-block.tsx";

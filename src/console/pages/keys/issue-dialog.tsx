@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { type IssuedApiKey, useIssueApiKey } from "../../api/queries/api-keys.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { UserPicker } from "../../parts/user-picker.tsx";
+import { UserPicker } from "../../parts/pickers/user-picker.tsx";
 import { Field } from "../../ui/forms/field.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { Dialog } from "../../ui/overlays/dialog.tsx";

@@ -1,6 +1,6 @@
 import type { ApiKey } from "../../api/queries/api-keys.ts";
-import { KeyState } from "../../parts/key-state.tsx";
-import { UserName } from "../../parts/user-name.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
 import type { Column } from "../../ui/tables/table-column.ts";
 import { Count } from "../../ui/text/count.tsx";
 import { Time } from "../../ui/text/time.tsx";

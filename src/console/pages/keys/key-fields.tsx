@@ -1,4 +1,4 @@
-import { CredentialBounds } from "../../parts/credential-bounds.tsx";
+import { CredentialBounds } from "../../parts/credentials/credential-bounds.tsx";
 import { Checkbox } from "../../ui/forms/checkbox.tsx";
 import { TextField } from "../../ui/forms/field.tsx";
 import { NumberField } from "../../ui/forms/number-field.tsx";

@@ -1,8 +1,8 @@
 import { type ReactNode, Suspense, useState } from "react";
 import { type ApiKey, type IssuedApiKey, useApiKey } from "../../api/queries/api-keys.ts";
 import { useSession } from "../../api/queries/session.ts";
-import { KeyState } from "../../parts/key-state.tsx";
-import { UserName } from "../../parts/user-name.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { CallButton } from "../../ui/overlays/call-dialog.tsx";

@@ -4,7 +4,7 @@ import { type ApiKeyFilters, type IssuedApiKey, useApiKeys } from "../../api/que
 import { useSession } from "../../api/queries/session.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
 import { ListView } from "../../parts/list-view.tsx";
-import { UserPicker } from "../../parts/user-picker.tsx";
+import { UserPicker } from "../../parts/pickers/user-picker.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Select } from "../../ui/forms/select.tsx";
 import { PageHeader } from "../../ui/navigation/page-header.tsx";

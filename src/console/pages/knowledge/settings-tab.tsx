@@ -5,7 +5,7 @@ import {
   type VectorStore,
   type VectorStoreChange,
 } from "../../api/queries/vector-stores.ts";
-import { UserName } from "../../parts/user-name.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
 import { Form } from "../../ui/forms/form.tsx";
 import { UnsavedGuard } from "../../ui/forms/unsaved-guard.tsx";
 import { showToast } from "../../ui/overlays/toast.tsx";

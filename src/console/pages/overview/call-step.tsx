@@ -1,7 +1,7 @@
 import type { IssuedApiKey } from "../../api/queries/api-keys.ts";
 import { useModels } from "../../api/queries/models.ts";
 import { findGuide, KEY_PLACEHOLDER } from "../../lib/snippets.ts";
-import { FirstCall } from "../../parts/first-call.tsx";
+import { FirstCall } from "../../parts/credentials/first-call.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { CodeBlock } from "../../ui/text/code-block.tsx";

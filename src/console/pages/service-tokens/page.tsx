@@ -6,9 +6,9 @@ import {
   useServiceTokens,
 } from "../../api/queries/service-tokens.ts";
 import { stringifySearch } from "../../lib/url-state.ts";
-import { KeyState } from "../../parts/key-state.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
 import { ListView } from "../../parts/list-view.tsx";
-import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { PageHeader } from "../../ui/navigation/page-header.tsx";
 import { useOpenRow } from "../../ui/navigation/use-open-row.ts";

@@ -4,8 +4,8 @@ import {
   type ServiceToken,
   useServiceToken,
 } from "../../api/queries/service-tokens.ts";
-import { KeyState } from "../../parts/key-state.tsx";
-import { UserName } from "../../parts/user-name.tsx";
+import { UserName } from "../../parts/accounts/user-name.tsx";
+import { KeyState } from "../../parts/credentials/key-state.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { CallButton } from "../../ui/overlays/call-dialog.tsx";
 import { SidePanel } from "../../ui/overlays/side-panel.tsx";

@@ -5,7 +5,7 @@ import {
   useApproveTools,
 } from "../../api/queries/tool-servers.ts";
 import { countOf } from "../../lib/count.ts";
-import { SchemaView } from "../../parts/schema-view.tsx";
+import { SchemaView } from "../../parts/schema/schema-view.tsx";
 import { LEVELS, ToolLevelBadge } from "../../parts/tool-level.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { Checkbox } from "../../ui/forms/checkbox.tsx";

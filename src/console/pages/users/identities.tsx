@@ -6,7 +6,7 @@ import {
   useLinkIdentity,
   useUnlinkIdentities,
 } from "../../api/queries/users.ts";
-import { LinkedAccounts } from "../../parts/linked-accounts.tsx";
+import { LinkedAccounts } from "../../parts/accounts/linked-accounts.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { TextField } from "../../ui/forms/field.tsx";
 import { Form } from "../../ui/forms/form.tsx";

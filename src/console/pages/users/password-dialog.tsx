@@ -1,4 +1,4 @@
-import { IssuedDialog } from "../../parts/issued-dialog.tsx";
+import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
 import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 export interface ShownPassword {

@@ -7,8 +7,8 @@ import {
 } from "../../api/queries/workflows.ts";
 import { formatJson } from "../../lib/json-format.ts";
 import type { JsonValue } from "../../lib/json-schema.ts";
+import { UserName } from "../../parts/accounts/user-name.tsx";
 import { ListView } from "../../parts/list-view.tsx";
-import { UserName } from "../../parts/user-name.tsx";
 import { Button } from "../../ui/buttons/button.tsx";
 import { ConfirmDialog } from "../../ui/overlays/confirm-dialog.tsx";
 import { Dialog } from "../../ui/overlays/dialog.tsx";

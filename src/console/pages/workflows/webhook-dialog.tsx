@@ -1,5 +1,5 @@
 import type { WorkflowWebhook } from "../../api/queries/workflows.ts";
-import { IssuedDialog } from "../../parts/issued-dialog.tsx";
+import { IssuedDialog } from "../../parts/credentials/issued-dialog.tsx";
 import { CodeBlock } from "../../ui/text/code-block.tsx";
 
 /** A webhook with its credential, which is shown once. */

@@ -1,7 +1,7 @@
 import type { WorkflowSummary } from "../../api/queries/workflows.ts";
 import { formatExact } from "../../lib/count.ts";
+import { UserName } from "../../parts/accounts/user-name.tsx";
 import { RunState } from "../../parts/run-state.tsx";
-import { UserName } from "../../parts/user-name.tsx";
 import { Link } from "../../ui/navigation/link.tsx";
 import { Badge } from "../../ui/status/badge.tsx";
 import { StatusDot } from "../../ui/status/status-dot.tsx";
